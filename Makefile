@@ -1,0 +1,34 @@
+# `make release` runs the main job on real data, `make test` passes the tests; both install first.
+PYTHON ?= python3
+BIN := .venv/bin
+export HALLMARK_HOME ?= $(CURDIR)/.hallmark
+
+.PHONY: install release test test-slow lint clean
+
+install: .venv/.installed
+
+.venv/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+		{ echo "Hallmark needs Python 3.11 to 3.13; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+release: install
+	$(BIN)/python -m flows.demo build/rand-hie.csv
+	$(BIN)/hallmark release schemas/examples/rand-hie.yaml --out releases
+
+test: install
+	$(BIN)/pytest
+
+test-slow: install
+	$(BIN)/pytest -m slow
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf .venv build releases

@@ -1,0 +1,1 @@
+"""What an operator can start: the release flow and the command line."""

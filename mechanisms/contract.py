@@ -1,0 +1,184 @@
+"""The mechanism contract: five stages of the same shape for every algorithm.
+
+    plan(domain, budget, ...)              -> Plan               public; reads no private byte
+    select(curator, plan)                  -> Selection          public choice, or private rounds
+    measure(curator, plan, selection)      -> Measurements       the last private step
+    generate(plan, measurements, ...)      -> SyntheticMeasure   post-processing
+    certify(plan, measurements, synthetic) -> Certificate        post-processing
+
+Only `select` and `measure` get a curator. All that passes between stages is public and pickles,
+so that a stage may run on another machine.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.geometry.domain import Domain
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import Counts
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.events import Event
+
+Progress = Callable[[float, str], None]
+"""Called with the share done in [0, 1] and what is being done; safe to ignore."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseLine:
+    """One line of a plan's noise table, for people and for the audit report."""
+
+    query: str  # what is measured, such as "all 276 two-way marginals"
+    cells: int  # number of noisy entries
+    family: str  # "discrete Laplace" or "discrete Gaussian"
+    parameter: str  # the exact noise parameter with its name, such as "sigma^2 = 36/5 records^2"
+    standard_deviation: float  # of one entry, records
+    sensitivity: str  # of the whole query with its norm, such as "L2 = sqrt(552) records"
+    source: str  # paper and statement that the sensitivity rests on
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """What a plan expects of its release; computed from public quantities only."""
+
+    metric: str  # the loss, in words
+    expected_error: float  # forecast of that loss
+    statement: str  # what the number is: a proven bound on the mean, or an estimate
+    memory_bytes: int  # peak of the largest stage
+    per_attribute: Mapping[str, float] = field(default_factory=dict)  # forecast certificate
+
+
+class Plan(Protocol):
+    """What the curator will be asked and what that costs. Every field is public."""
+
+    @property
+    def mechanism(self) -> str: ...
+    @property
+    def domain(self) -> Domain: ...
+    @property
+    def adjacency(self) -> Adjacency: ...
+    @property
+    def budget(self) -> Budget: ...
+    @property
+    def expected_records(self) -> int: ...
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events that a complete run charges (an upper bound for adaptive mechanisms)."""
+        ...
+
+    @property
+    def noise(self) -> tuple[NoiseLine, ...]: ...
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Every constant that shapes the release, as plain JSON values."""
+        ...
+
+    def forecast(self) -> Forecast: ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Measurements:
+    """Noisy answers, in the order in which the selection asked for them.
+
+    `total` is the number of records where that is public, else None.
+    """
+
+    tables: tuple[Counts, ...]
+    total: int | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SyntheticMeasure:
+    """Equally weighted synthetic records.
+
+    Attributes:
+        codes: shape (rows, attributes), cell codes in the domain's order.
+        history: what the generator did, as plain JSON values (losses, residuals, rounds).
+    """
+
+    codes: NDArray[np.int32]
+    history: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """One certified loss: with the certificate's confidence, `loss <= value`.
+
+    `terms` names the parts that `value` is the sum of (discretisation, privatisation, projection,
+    rounding, ...); all in the metric's own scale, where the diameter is 1.
+    """
+
+    target: str  # what is compared: a column's name, or "all columns jointly"
+    metric: str  # the loss, in words
+    value: float
+    terms: Mapping[str, float]
+    scale: float = 1.0  # multiply `value` by this to get ...
+    unit: str = ""  # ... this unit
+    vacuous: bool = False  # the bound is no better than the diameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """Bounds that hold jointly with probability at least `confidence`, from released numbers only.
+
+    `cost` is the budget spent on the certificate beyond the mechanism's own measurements.
+    """
+
+    confidence: float
+    bounds: tuple[Bound, ...]
+    method: str  # how the quantile was found and corrected, with sample sizes and source
+    assumptions: tuple[str, ...]  # what the reader must accept, such as clamping to public bounds
+    cost: Budget | None = None
+
+
+class Mechanism(Protocol):
+    """An algorithm of the house; stateless, so one instance serves all releases."""
+
+    name: str
+
+    def plan(
+        self,
+        domain: Domain,
+        *,
+        budget: Budget,
+        adjacency: Adjacency,
+        expected_records: int,
+        parameters: Mapping[str, Any],
+    ) -> Plan:
+        """Choose queries and noise within `budget`. No private byte is read.
+
+        Raises:
+            ValueError: the parameters or the domain do not suit this mechanism; the message says
+                which and how to mend it.
+        """
+        ...
+
+    def select(self, curator: Curator, plan: Any) -> Any: ...
+
+    def measure(self, curator: Curator, plan: Any, selection: Any) -> Measurements: ...
+
+    def generate(
+        self,
+        plan: Any,
+        measurements: Measurements,
+        *,
+        rows: int | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> SyntheticMeasure:
+        """Synthetic records; `rows=None` asks for as many as were measured."""
+        ...
+
+    def certify(
+        self,
+        plan: Any,
+        measurements: Measurements,
+        synthetic: SyntheticMeasure,
+        *,
+        confidence: float,
+        rng: np.random.Generator,
+    ) -> Certificate: ...

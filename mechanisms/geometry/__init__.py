@@ -1,0 +1,1 @@
+"""Public geometry: domains, grids, partitions and Wasserstein distances on them."""

@@ -1,0 +1,74 @@
+"""The public domain: a product of attributes, each with a grid of cells and a metric on them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Kind(StrEnum):
+    """How the cells of an attribute relate to each other."""
+
+    NUMERIC = "numeric"  # intervals of a public range
+    DATE = "date"  # likewise, of a public span of days
+    ORDINAL = "ordinal"  # ordered categories, equally spaced
+    NOMINAL = "nominal"  # unordered categories, all at distance 1 (booleans too)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Attribute:
+    """One column of the domain. Every field is public.
+
+    The codes 0..levels-1 are values; where nulls are allowed, code `levels` is the null cell.
+
+    Metric: nominal values lie at distance 1 of each other. Values of the other kinds lie at
+    |x - y| for positions x, y in [0, 1]. The null cell hangs by an edge of length 1/2 from the
+    middle of that interval, so it lies at 1/2 + |x - 1/2| from value x (from nominal values: at 1)
+    and the diameter stays 1.
+
+    Attributes:
+        name: the column's name.
+        kind: how its values relate.
+        positions: centre of every value's cell in [0, 1], float64 of shape (levels,), ascending;
+            for nominal attributes merely evenly spaced.
+        widths: width of every value's cell on the same scale, shape (levels,); 0 where a cell
+            holds one value only, as for categories and for integers one unit apart.
+        has_null: whether there is a null cell.
+        scale: length of the public interval in the column's own unit (1 for categories).
+        unit: name of that unit, for people.
+    """
+
+    name: str
+    kind: Kind
+    positions: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    has_null: bool = False
+    scale: float = 1.0
+    unit: str = ""
+
+    @property
+    def levels(self) -> int:
+        """Number of cells that hold values."""
+        return len(self.positions)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells, the null cell included."""
+        return self.levels + self.has_null
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """A product of attributes. Records are rows of codes, one per attribute, in this order."""
+
+    attributes: tuple[Attribute, ...]
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Cells of every attribute."""
+        return tuple(attribute.cells for attribute in self.attributes)
+
+    def __len__(self) -> int:
+        return len(self.attributes)

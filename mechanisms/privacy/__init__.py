@@ -1,0 +1,5 @@
+"""The trusted core: the only code that touches private counts. Read it first.
+
+Reading order: `adjacency` (who is a neighbour), `budget`, `events` (what is charged), `cells` (how
+data are looked at), `transforms`, `queries`, `noise`, `accountant`, `ledger`, `curator`.
+"""

@@ -1,0 +1,64 @@
+"""Neighbouring relation, privacy unit, and what one unit can change in a histogram.
+
+Claim.   For neighbouring tables, the histogram of any map from records to cells changes by at most
+         `l1` in L1 norm and at most the square root of `l2_squared` in L2 norm.
+Proof.   A unit owns at most `records` records (m below). Add/remove: m records appear or vanish;
+         L1 <= m, and by the triangle inequality L2 <= m, attained when all share one cell.
+         Replace one: m vanish and m appear; L1 <= 2m, and L2^2 <= 2 m^2, attained by two cells.
+         (With both in one cell the changes cancel, so two cells are the worst case.)
+Oracle.  tests/mechanisms/privacy/test_adjacency.py enumerates all neighbours of tiny tables.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Neighbours(StrEnum):
+    """When two private tables count as neighbours."""
+
+    REPLACE_ONE = "replace_one"  # one unit's records change arbitrarily
+    ADD_REMOVE = "add_remove"  # one unit's records appear or vanish
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adjacency:
+    """A neighbouring relation together with the privacy unit that it protects.
+
+    `records` bounds how many records one unit owns (1 when the unit is a record); whoever builds
+    an `Adjacency` with more than one must enforce the bound by truncation before counting.
+    """
+
+    neighbours: Neighbours
+    records: int = 1
+
+    def __post_init__(self) -> None:
+        if self.records < 1:
+            raise ValueError(f"a privacy unit owns at least one record, not {self.records}")
+
+    @property
+    def l1(self) -> int:
+        """L1 sensitivity of one histogram, records."""
+        return self.records * (2 if self.neighbours is Neighbours.REPLACE_ONE else 1)
+
+    @property
+    def l2_squared(self) -> int:
+        """Squared L2 sensitivity of one histogram, records^2."""
+        return self.records**2 * (2 if self.neighbours is Neighbours.REPLACE_ONE else 1)
+
+    @property
+    def unit_moves(self) -> int | None:
+        """How many cells of one histogram change, each by exactly one; None where steps differ.
+
+        Known only when the unit is a record. It lets the accountant use the privacy loss of single
+        integer steps, which is tighter than that of the L2 norm alone.
+        """
+        return self.l1 if self.records == 1 else None
+
+    @property
+    def total_is_public(self) -> bool:
+        """Whether all neighbours have the same number of records, so that releasing it is free."""
+        return self.neighbours is Neighbours.REPLACE_ONE and self.records == 1
+
+    def __str__(self) -> str:
+        unit = "record" if self.records == 1 else f"person of at most {self.records} records"
+        return f"{self.neighbours.value}, {unit}"

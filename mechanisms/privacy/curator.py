@@ -1,0 +1,122 @@
+"""The curator: the private data behind two kinds of call, noisy histograms and a noisy choice.
+
+Claim.   Everything a curator returns is a function of outcomes in the measurement log; each logged
+         outcome was drawn once, with the noise of its event, after the event was shown to fit the
+         budget reserved for the release. So a release is as private as the composition of the
+         events in its log, however often its code runs, resumes or is re-executed.
+Order.   Look the call up in the log; if it is there, return what was logged. Otherwise count,
+         draw in memory, and make charge and outcome durable in one transaction; only then answer.
+         A crash before the transaction leaves a draw that nobody saw; a crash after it leaves a
+         call that is read back.
+"""
+
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mechanisms.privacy.accountant import BudgetExceeded, fits
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import Counter, Counts
+from mechanisms.privacy.events import Event, ExponentialMechanism, merged
+from mechanisms.privacy.ledger import Ledger
+from mechanisms.privacy.noise import add_discrete_gaussian, add_discrete_laplace, choose
+from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise, Score
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curator:
+    """Answers queries on private records, charging the ledger account that the release reserved on.
+
+    Attributes:
+        counter: holds the private records; nothing else of the house asks it.
+        ledger: where the release has an open reservation of `budget`, and where its log is.
+        release: name of the release; (release, call) identifies one draw for ever.
+        adjacency: neighbouring relation and unit that every sensitivity is stated under.
+        budget: what the release reserved.
+    """
+
+    counter: Counter
+    ledger: Ledger
+    release: str
+    adjacency: Adjacency
+    budget: Budget
+
+    def total(self) -> int | None:
+        """Number of records where it is public, else None (measure it instead)."""
+        return self.counter.rows() if self.adjacency.total_is_public else None
+
+    def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
+        """Noisy answers, one int64 array a query; noise independent over all entries.
+
+        Raises:
+            BudgetExceeded: the release's log with this call would cost more than its budget.
+            LedgerError: the call was logged for other queries, or the reservation is gone.
+        """
+        request = _digest("histograms", [query.digest for query in queries])
+        events = merged(query.event(self.adjacency) for query in queries)
+        logged = self.ledger.lookup(self.release, call, request)
+        if logged is None:
+            self._check([*self.ledger.events(self.release), *events])
+            noisy = self._draw(queries)
+            logged = self.ledger.record(
+                self.release, call, request, events, _pack([t.tolist() for t in noisy]), self._check
+            )
+        return [np.array(table, dtype=np.int64) for table in _unpack(logged)]
+
+    def choose(self, call: str, candidates: Sequence[Score], event: ExponentialMechanism) -> int:
+        """Position of a candidate, drawn with probability proportional to
+        exp(epsilon * score / (2 sensitivity)); the sensitivity is the largest of all candidates.
+
+        Raises:
+            BudgetExceeded, LedgerError: as for `histograms`.
+        """
+        request = _digest("choose", [str(event.epsilon), *(c.digest for c in candidates)])
+        logged = self.ledger.lookup(self.release, call, request)
+        if logged is None:
+            self._check([*self.ledger.events(self.release), event])
+            tables = self.counter.count([candidate.cells for candidate in candidates])
+            scores = [score(table) for score, table in zip(candidates, tables, strict=True)]
+            sensitivity = max(score.sensitivity(self.adjacency) for score in candidates)
+            index = choose(scores, sensitivity=sensitivity, epsilon=event.epsilon)
+            logged = self.ledger.record(
+                self.release, call, request, (event,), _pack(index), self._check
+            )
+        return int(_unpack(logged))
+
+    def _draw(self, queries: Sequence[HistogramQuery]) -> list[Counts]:
+        maps = {query.cells.digest: query.cells for query in queries}
+        tables = dict(zip(maps, self.counter.count(list(maps.values())), strict=True))
+        noisy = []
+        for query in queries:
+            exact = query.transform(tables[query.cells.digest])
+            match query.noise:
+                case LaplaceNoise(scale):
+                    noisy.append(add_discrete_laplace(exact, scale))
+                case GaussianNoise(sigma2):
+                    noisy.append(add_discrete_gaussian(exact, sigma2))
+        return noisy
+
+    def _check(self, events: Sequence[Event]) -> None:
+        if not fits(merged(events), self.budget):
+            raise BudgetExceeded(
+                f"release {self.release!r}: the next call would cost more than the reserved "
+                f"{self.budget}; plan with more budget, or more noise"
+            )
+
+
+def _digest(kind: str, parts: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join([kind, *parts]).encode()).hexdigest()
+
+
+def _pack(outcome: Any) -> bytes:
+    return zlib.compress(json.dumps(outcome).encode())
+
+
+def _unpack(outcome: bytes) -> Any:
+    return json.loads(zlib.decompress(outcome))

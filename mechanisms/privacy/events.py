@@ -1,0 +1,86 @@
+"""Privacy events: what a draw is charged as, in exact rationals.
+
+An event describes one draw of noise and how far one privacy unit can move what the noise was put
+on. It says nothing about epsilon: `accountant` turns events into costs, so that a ledger full of
+events can be re-derived by a better accountant later. Every field is public.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteLaplace:
+    """Integer Laplace noise, P(z) proportional to exp(-|z| / scale), on an integer vector."""
+
+    l1: int  # L1 sensitivity of the vector
+    scale: Fraction  # same unit as the vector
+    times: int = 1  # how many such draws, adaptively composed
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteGaussian:
+    """Integer Gaussian noise, P(z) proportional to exp(-z^2 / (2 sigma2)), on an integer vector."""
+
+    l2_squared: int  # squared L2 sensitivity of the vector
+    sigma2: Fraction  # noise parameter of every coordinate, squared unit of the vector
+    unit_moves: int | None = None  # coordinates that change, each by exactly one; None: unknown
+    times: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentialMechanism:
+    """Private selection, P(r) proportional to exp(epsilon u_r / (2 sensitivity of u))."""
+
+    epsilon: Fraction
+    times: int = 1
+
+
+Event = DiscreteLaplace | DiscreteGaussian | ExponentialMechanism
+
+_KINDS: dict[str, type[Event]] = {
+    "discrete_laplace": DiscreteLaplace,
+    "discrete_gaussian": DiscreteGaussian,
+    "exponential_mechanism": ExponentialMechanism,
+}
+_RATIONALS = ("scale", "sigma2", "epsilon")
+
+
+def merged(events: Iterable[Event]) -> tuple[Event, ...]:
+    """The same composition with equal events counted together, in order of first appearance."""
+    times: dict[Event, int] = {}
+    for event in events:
+        once = replace(event, times=1)
+        times[once] = times.get(once, 0) + event.times
+    return tuple(replace(event, times=n) for event, n in times.items())
+
+
+def events_to_json(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Plain JSON of `events`; rationals are written as strings such as "7/2", so nothing is lost."""
+    names = {cls: name for name, cls in _KINDS.items()}
+    return [
+        {"event": names[type(event)]}
+        | {k: str(v) if k in _RATIONALS else v for k, v in vars(event).items()}
+        for event in events
+    ]
+
+
+def events_from_json(rows: Iterable[dict[str, Any]]) -> tuple[Event, ...]:
+    """Inverse of `events_to_json`.
+
+    Raises:
+        ValueError: a row names an event that this version does not know; it must not be ignored,
+            since an ignored event would be an uncharged one.
+    """
+    events = []
+    for row in rows:
+        fields = dict(row)
+        kind = fields.pop("event")
+        if kind not in _KINDS:
+            raise ValueError(f"unknown privacy event {kind!r}: use the version that recorded it")
+        events.append(
+            _KINDS[kind](**{k: Fraction(v) if k in _RATIONALS else v for k, v in fields.items()})
+        )
+    return tuple(events)

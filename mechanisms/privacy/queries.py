@@ -1,0 +1,114 @@
+"""What a mechanism may ask the curator: noisy histograms, and a noisy choice.
+
+A query carries its noise and states the event it is charged as; both are read off the same object,
+so what is drawn is what is charged.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.cells import CellMap, Counts
+from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace, Event
+from mechanisms.privacy.transforms import HISTOGRAM, Transform
+
+
+@dataclass(frozen=True)
+class LaplaceNoise:
+    """Discrete Laplace noise of the given scale, records."""
+
+    scale: Fraction
+
+
+@dataclass(frozen=True)
+class GaussianNoise:
+    """Discrete Gaussian noise of parameter `sigma2`, records^2."""
+
+    sigma2: Fraction
+
+
+Noise = LaplaceNoise | GaussianNoise
+
+
+@dataclass(frozen=True)
+class HistogramQuery:
+    """A transformed histogram, to be answered with integer noise on every entry."""
+
+    cells: CellMap
+    noise: Noise
+    transform: Transform = HISTOGRAM
+
+    def event(self, adjacency: Adjacency) -> Event:
+        """What answering this query once is charged as."""
+        match self.noise:
+            case LaplaceNoise(scale):
+                return DiscreteLaplace(l1=self.transform.l1(adjacency), scale=scale)
+            case GaussianNoise(sigma2):
+                return DiscreteGaussian(
+                    l2_squared=self.transform.l2_squared(adjacency),
+                    sigma2=sigma2,
+                    unit_moves=self.transform.unit_moves(adjacency),
+                )
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over what is asked and with which noise."""
+        text = f"{self.cells.digest} {self.noise!r} {self.transform!r}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Score(Protocol):
+    """An integer score of one candidate, computed from one histogram."""
+
+    @property
+    def cells(self) -> CellMap: ...
+
+    def __call__(self, counts: Counts) -> int:
+        """The score; exact, so that no rounding leaks."""
+        ...
+
+    def sensitivity(self, adjacency: Adjacency) -> int:
+        """Largest change of the score between neighbours."""
+        ...
+
+    @property
+    def digest(self) -> str: ...
+
+
+@dataclass(frozen=True, eq=False)
+class L1Score:
+    """`weight * (unit * |h - reference / unit|_1 - penalty)`, in integers: how badly a table fits.
+
+    Sensitivity: by the triangle inequality the distance moves by at most the L1 sensitivity of h,
+    so the score by `weight * unit * l1`.
+
+    Attributes:
+        cells: the histogram h.
+        reference: public table in units of 1/unit records, int64 of shape (cells.size,).
+        unit: fixed-point denominator of `reference`, at least 1.
+        weight: public nonnegative integer weight of the candidate.
+        penalty: public offset, in units of 1/unit records (for instance the expected noise).
+    """
+
+    cells: CellMap
+    reference: Counts
+    unit: int = 1
+    weight: int = 1
+    penalty: int = 0
+
+    def __call__(self, counts: Counts) -> int:
+        distance = int(np.abs(self.unit * counts - self.reference).sum())
+        return self.weight * (distance - self.penalty)
+
+    def sensitivity(self, adjacency: Adjacency) -> int:
+        return self.weight * self.unit * adjacency.l1
+
+    @property
+    def digest(self) -> str:
+        sha = hashlib.sha256(f"{self.cells.digest} {self.unit} {self.weight} {self.penalty}".encode())
+        sha.update(np.ascontiguousarray(self.reference, dtype="<i8").tobytes())
+        return sha.hexdigest()

@@ -1,0 +1,48 @@
+"""Count coded records partition by partition on Dask workers.
+
+Workers do what may safely be done twice: they count. Counts of partitions are integers and add
+up in any order, so a partition counted again after a worker died changes nothing; noise is drawn
+by the curator, in the process that runs the flow, after all counts are summed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from distributed import Client, as_completed
+
+from mechanisms.privacy.cells import CellMap, Codes, Counts, count_codes
+
+
+@dataclass(frozen=True)
+class DaskCounter:
+    """Counts the records coded in `files`; each is an integer array of shape (n_i, d).
+
+    Agrees to the last unit with `ArrayCounter` on the concatenated records. The files lie in the
+    release's restricted workspace, which workers on other machines must share.
+    """
+
+    files: tuple[Path, ...]
+    client: Client
+
+    def rows(self) -> int:
+        return sum(len(_load(file)) for file in self.files)
+
+    def count(self, maps: Sequence[CellMap]) -> list[Counts]:
+        # `pure=False`: a key that names its inputs could be answered by an earlier run's result.
+        futures = self.client.map(_count_file, self.files, maps=list(maps), pure=False)
+        totals = [np.zeros(cells.size, dtype=np.int64) for cells in maps]
+        for _, tables in as_completed(futures, with_results=True):
+            for total, table in zip(totals, tables, strict=True):
+                total += table
+        return totals
+
+
+def _count_file(file: Path, maps: Sequence[CellMap]) -> list[Counts]:
+    return count_codes(_load(file), maps)
+
+
+def _load(file: Path) -> Codes:
+    codes: Codes = np.load(file, mmap_mode="r", allow_pickle=False)
+    return codes

@@ -1,0 +1,230 @@
+"""Check a private table against its spec with Great Expectations, part by part, counts only.
+
+The suite is built from the spec. It runs on the values that the codecs read, so that validation
+and coding agree. Results are reduced, on the worker, to (rule, column, rows, failing rows): no
+value and no row number leaves it. Even those counts are exact statistics of private data, so they
+go to the workspace alone; what is public is which rules were checked, and that they held.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from schemas.columns import CategoricalColumn, Column, NumericColumn
+from tasks.coding import Codec, TableCodec
+from tasks.sources import Part, batches
+
+
+class ValidationFailed(Exception):
+    """The private table breaks its spec; the message names columns and rules, no counts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One rule that rows are checked against. Public."""
+
+    column: str
+    rule: str  # in words, with the public bound
+    mend: str  # what the steward can do where it fails
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """How many rows broke a rule. Internal: an exact count of private rows."""
+
+    rule: Rule
+    rows: int
+    failing: int
+
+
+_READABLE = "{} can be read"
+
+
+def rules(columns: Mapping[str, Column], person: str | None) -> list[Rule]:
+    """All rules that the spec states for the rows of a table, in the order of its columns."""
+    return [rule for rule, _ in _suite(TableCodec.of(columns), person)]
+
+
+def validate_part(
+    part: Part, columns: Mapping[str, Column], person: str | None
+) -> list[Finding]:
+    """Findings for one part of the source, one a rule; reads it batch by batch."""
+    codec = TableCodec.of(columns)
+    suite = _suite(codec, person)
+    tallies = [[0, 0] for _ in suite]
+    for text in batches(part):
+        frame = _checked_frame(codec.codecs, text, person)
+        for tally, failing in zip(tallies, _failing_rows(frame, suite), strict=True):
+            tally[0] += len(frame)
+            tally[1] += failing
+    return [
+        Finding(rule=rule, rows=rows, failing=failing)
+        for (rule, _), (rows, failing) in zip(suite, tallies, strict=True)
+    ]
+
+
+def merge(findings: Iterable[Sequence[Finding]]) -> list[Finding]:
+    """Findings of a whole table from those of its parts."""
+    totals: dict[Rule, list[int]] = defaultdict(lambda: [0, 0])
+    for finding in (finding for part in findings for finding in part):
+        totals[finding.rule][0] += finding.rows
+        totals[finding.rule][1] += finding.failing
+    return [
+        Finding(rule=rule, rows=rows, failing=failing) for rule, (rows, failing) in totals.items()
+    ]
+
+
+def write_findings(findings: Sequence[Finding], path: Path) -> None:
+    """Write the internal findings, counts included, into the restricted workspace."""
+    path.touch(mode=0o600)
+    path.write_text(json.dumps([asdict(finding) for finding in findings], indent=1))
+
+
+def refuse_failures(findings: Sequence[Finding], path: Path) -> None:
+    """Stop here unless every rule held for every row.
+
+    Raises:
+        ValidationFailed: names each broken rule and its mend; counts are only in `path`.
+    """
+    if not any(finding.rows for finding in findings):
+        raise ValidationFailed("data.source: the table has no rows; nothing can be released")
+    broken = [finding.rule for finding in findings if finding.failing]
+    if broken:
+        lines = [f"  columns.{rule.column}: not all rows {rule.rule}; {rule.mend}" for rule in broken]
+        raise ValidationFailed(
+            f"the data break {len(broken)} rule(s) of the spec:\n" + "\n".join(lines)
+            + f"\nHow many rows break each (internal, do not publish): {path}"
+        )
+
+
+def _suite(codec: TableCodec, person: str | None) -> list[tuple[Rule, Any]]:
+    """Each rule with the expectation that checks it."""
+    import great_expectations.expectations as gxe  # seconds to import: only where it is needed
+
+    suite: list[tuple[Rule, Any]] = []
+    for one in codec.codecs:
+        name, column = one.name, one.column
+        if not isinstance(column, CategoricalColumn):
+            form = "are whole numbers" if _is_integer(column) else f"are a {column.type}"
+            suite.append(
+                (
+                    Rule(
+                        column=name,
+                        rule=f"{form} or null",
+                        mend="mend the data, or list the text under data.null_markers",
+                    ),
+                    gxe.ExpectColumnValuesToBeInSet(
+                        column=_READABLE.format(name), value_set=[True]
+                    ),
+                )
+            )
+        if not column.nulls:
+            suite.append(
+                (
+                    Rule(column=name, rule="are given (nulls: false)", mend="or set nulls: true"),
+                    gxe.ExpectColumnValuesToNotBeNull(column=name),
+                )
+            )
+        if column.outside == "refuse":
+            suite.append(_domain_rule(gxe, one))
+    if person is not None:
+        suite.append(
+            (
+                Rule(
+                    column=person,
+                    rule="name a person",
+                    mend="records without one cannot be protected as a person's; drop them first",
+                ),
+                gxe.ExpectColumnValuesToNotBeNull(column=person),
+            )
+        )
+    return suite
+
+
+def _domain_rule(gxe: Any, codec: Codec) -> tuple[Rule, Any]:
+    column = codec.column
+    if isinstance(column, CategoricalColumn):
+        rule = Rule(
+            column=codec.name,
+            rule=f"are one of the {len(column.codes)} categories",
+            mend="add the category if it is public, or set outside: catch_all",
+        )
+        return rule, gxe.ExpectColumnValuesToBeInSet(
+            column=codec.name, value_set=list(column.codes)
+        )
+    low, high = column.minimum, column.maximum
+    rule = Rule(
+        column=codec.name,
+        rule=f"lie between {low} and {high}",
+        mend="widen the public interval if a public source allows it, or set outside: clamp",
+    )
+    bounds = (float(low), float(high)) if isinstance(column, NumericColumn) else (
+        pd.Timestamp(low), pd.Timestamp(high)
+    )
+    return rule, gxe.ExpectColumnValuesToBeBetween(
+        column=codec.name, min_value=bounds[0], max_value=bounds[1]
+    )
+
+
+def _is_integer(column: Column) -> bool:
+    return isinstance(column, NumericColumn) and column.integer
+
+
+def _checked_frame(
+    codecs: Sequence[Codec], text: pd.DataFrame, person: str | None
+) -> pd.DataFrame:
+    columns: dict[str, Any] = {}
+    for codec in codecs:
+        values, unreadable = codec.read(text[codec.name])
+        # Object columns: the expectations know neither Arrow's nor pandas' own string type.
+        columns[codec.name] = (
+            values.astype(object).where(values.notna(), None)
+            if isinstance(codec.column, CategoricalColumn)
+            else values
+        )
+        columns[_READABLE.format(codec.name)] = ~unreadable
+        # An unreadable text is reported as such, not as a null too.
+        if unreadable.any() and not codec.column.nulls:
+            columns[codec.name] = values.where(~unreadable, _inside(codec))
+    if person is not None:
+        columns[person] = text[person].astype(object).where(text[person].notna(), None)
+    return pd.DataFrame(columns)
+
+
+def _inside(codec: Codec) -> Any:
+    low = codec.column.minimum  # type: ignore[union-attr]  # only intervals can be unreadable
+    return float(low) if isinstance(codec.column, NumericColumn) else pd.Timestamp(low)
+
+
+def _failing_rows(frame: pd.DataFrame, suite: Sequence[tuple[Rule, Any]]) -> list[int]:
+    """Failing rows of every rule; nothing else of the result is looked at."""
+    import great_expectations as gx
+
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False}
+    batch = (
+        context.data_sources.add_pandas("private")
+        .add_dataframe_asset("part")
+        .add_batch_definition_whole_dataframe("rows")
+    )
+    expectations = gx.ExpectationSuite(name="spec", expectations=[e for _, e in suite])
+    definition = context.validation_definitions.add(
+        gx.ValidationDefinition(name="spec", data=batch, suite=context.suites.add(expectations))
+    )
+    outcome = definition.run(
+        batch_parameters={"dataframe": frame},
+        result_format={"result_format": "BASIC", "partial_unexpected_count": 0},
+    )
+    failing = {}
+    for result in outcome.results:
+        config = result.expectation_config
+        key = (config.type, config.kwargs["column"])
+        if result.exception_info.get("raised_exception", False):
+            raise ValidationFailed(f"the expectation {key[0]} on {key[1]} could not be evaluated")
+        failing[key] = int(result.result["unexpected_count"])
+    return [failing[(e.expectation_type, e.column)] for _, e in suite]
