@@ -58,6 +58,11 @@ class Plan(Protocol):
     @property
     def mechanism(self) -> str: ...
     @property
+    def source(self) -> str:
+        """Paper and statement that the mechanism implements."""
+        ...
+
+    @property
     def domain(self) -> Domain: ...
     @property
     def adjacency(self) -> Adjacency: ...
@@ -121,11 +126,25 @@ class Bound:
     vacuous: bool = False  # the bound is no better than the diameter
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MarginalEstimate:
+    """A column's own distribution as the noisy measurements have it, for pictures.
+
+    Attributes:
+        shares: of all records, float64 of shape (cells,); may be negative.
+        half_width: 1.96 standard deviations of the noise in each share, shape (cells,).
+    """
+
+    shares: NDArray[np.float64]
+    half_width: NDArray[np.float64]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
     """Bounds that hold jointly with probability at least `confidence`, from released numbers only.
 
     `cost` is the budget spent on the certificate beyond the mechanism's own measurements.
+    `measured` holds, by attribute, the linear estimates that the bounds rest on.
     """
 
     confidence: float
@@ -133,6 +152,7 @@ class Certificate:
     method: str  # how the quantile was found and corrected, with sample sizes and source
     assumptions: tuple[str, ...]  # what the reader must accept, such as clamping to public bounds
     cost: Budget | None = None
+    measured: Mapping[str, MarginalEstimate] = field(default_factory=dict)
 
 
 class Mechanism(Protocol):

@@ -99,9 +99,9 @@ class NumericCodec:
             return pd.Series(drawn, dtype="Int64").mask(~known)
         drawn = low[cell] + rng.random(len(codes)) * (high - low)[cell]
         # A thousandth of the narrowest cell: enough to look like a measurement, no false precision.
-        decimals = max(0, 3 - int(np.floor(np.log10((high - low).min()))))
-        drawn = np.clip(np.round(drawn, decimals), low[cell], high[cell])
-        return pd.Series(drawn).mask(~known)
+        # Rounding down keeps a value in its cell, which does not hold its upper edge.
+        unit = 10.0 ** max(0, 3 - int(np.floor(np.log10((high - low).min()))))
+        return pd.Series(np.maximum(np.floor(drawn * unit) / unit, low[cell])).mask(~known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,8 @@ class DateCodec:
 
     def read(self, text: Text) -> tuple[Values, Mask]:
         values = pd.to_datetime(text, format=self.column.format, errors="coerce")
-        values = values.dt.normalize()
+        # Parquet holds days, not texts; they arrive here as 2020-12-31 whatever the format.
+        values = values.fillna(pd.to_datetime(text, format="%Y-%m-%d", errors="coerce"))
         return values, (text.notna() & values.isna()).to_numpy(dtype=bool)
 
     def outside(self, values: Values) -> Mask:
@@ -153,7 +154,7 @@ class CategoryCodec:
 
     @cached_property
     def attribute(self) -> Attribute:
-        levels = len(self.column.codes)
+        levels = len(self.codes)
         ordered = isinstance(self.column, OrdinalColumn)
         return Attribute(
             name=self.name,
@@ -165,20 +166,38 @@ class CategoryCodec:
             unit="categories" if ordered else "",
         )
 
+    @cached_property
+    def codes(self) -> tuple[str, ...]:
+        """The categories as a release writes them, in the order of their cells."""
+        return tuple(self.column.codes)
+
+    @property
+    def _fallback(self) -> int:
+        """Code of the catch-all category; -1 where there is none."""
+        match self.column.other:
+            case None:
+                return -1
+            case bool(truth):
+                return int(truth)
+            case str(category):
+                return self.codes.index(category)
+
     def read(self, text: Text) -> tuple[Values, Mask]:
+        if isinstance(self.column, BooleanColumn):
+            spelled = {key: self.codes[truth] for key, truth in self.column.values.items()}
+            text = text.map(lambda key: spelled.get(key, key), na_action="ignore")
         return text, np.zeros(len(text), dtype=bool)  # any text can be read; it may lie outside
 
     def outside(self, values: Values) -> Mask:
-        return (values.notna() & ~values.isin(self.column.codes)).to_numpy(dtype=bool)
+        return (values.notna() & ~values.isin(self.codes)).to_numpy(dtype=bool)
 
     def encode(self, values: Values) -> NDArray[np.int32]:
-        codes = pd.Index(self.column.codes).get_indexer(pd.Index(values.astype(object)))
-        fallback = self.column.codes.index(self.column.other) if self.column.other else -1
-        codes = np.where((codes < 0) & values.notna().to_numpy(), fallback, codes)
+        codes = pd.Index(self.codes, dtype=object).get_indexer(pd.Index(values.astype(object)))
+        codes = np.where((codes < 0) & values.notna().to_numpy(), self._fallback, codes)
         return _with_null_cell(codes, values.isna().to_numpy(), self.attribute)
 
     def decode(self, codes: NDArray[np.int32], rng: np.random.Generator) -> Values:
-        texts = pd.Series([*self.column.codes, None], dtype="str")
+        texts = pd.Series([*self.codes, None], dtype="str")
         return texts.iloc[codes].reset_index(drop=True)
 
 
@@ -266,7 +285,7 @@ def _encode_interval(
 ) -> NDArray[np.int32]:
     nulls = np.isnan(values)
     codes = np.searchsorted(edges, values, side="right") - 1
-    # What lies outside is clamped to the outermost cells; a spec that refuses it was checked before.
+    # What lies outside is clamped to the outermost cells; where refused, it was refused before.
     return _with_null_cell(np.clip(codes, 0, attribute.levels - 1), nulls, attribute)
 
 

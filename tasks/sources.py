@@ -19,11 +19,13 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from tasks.guard import SafeError
+
 BATCH_ROWS = 250_000
 _CSV_BLOCK_BYTES = 1 << 24
 
 
-class SourceError(Exception):
+class SourceError(SafeError):
     """The private table cannot be read as the spec says; the message is safe to show."""
 
 
@@ -73,7 +75,9 @@ def parts(source: Source) -> list[Part]:
             )
         found += _parquet_parts(source, path) if kind == "parquet" else [_csv_part(source, path)]
     if len({part.format for part in found}) > 1:
-        raise SourceError("data.source: the folder mixes CSV and Parquet; set data.format, or split")
+        raise SourceError(
+            "data.source: the folder mixes CSV and Parquet; set data.format, or split"
+        )
     return found
 
 
@@ -96,7 +100,7 @@ def batches(part: Part) -> Iterator[pd.DataFrame]:
     # Raised outside the handler: the reader's own exception quotes the row that it stopped at.
     raise SourceError(
         f"data.source: {_name(part.path)} cannot be read as {part.format} ({reason}); check the "
-        "delimiter, quotes and encoding (UTF-8), and that each line has as many fields as the header"
+        "delimiter, quotes and encoding (UTF-8), and that lines have as many fields as the header"
     )
 
 
@@ -136,7 +140,9 @@ def _parquet_parts(source: Source, path: str) -> list[Part]:
     with filesystem.open(path, "rb") as handle:
         magic = handle.read(4)
         if magic != b"PAR1":
-            raise SourceError(f"data.source: {_name(path)} is not a Parquet file; check data.format")
+            raise SourceError(
+                f"data.source: {_name(path)} is not a Parquet file; check data.format"
+            )
         handle.seek(0)
         file = pq.ParquetFile(handle)
         _check_header(source, file.schema_arrow.names, path)
@@ -146,9 +152,7 @@ def _parquet_parts(source: Source, path: str) -> list[Part]:
         if groups[-1] and sum(rows[i] for i in groups[-1]) + count > 4 * BATCH_ROWS:
             groups.append([])
         groups[-1].append(index)
-    return [
-        Part(source=source, path=path, format="parquet", row_groups=tuple(g)) for g in groups
-    ]
+    return [Part(source=source, path=path, format="parquet", row_groups=tuple(g)) for g in groups]
 
 
 def _check_header(source: Source, names: Sequence[str], path: str) -> None:
@@ -191,7 +195,9 @@ def _csv_batches(part: Part, handle: Any) -> Iterator[pa.RecordBatch]:
 def _parquet_batches(part: Part, handle: Any) -> Iterator[pa.RecordBatch]:
     return iter(
         pq.ParquetFile(handle).iter_batches(
-            batch_size=BATCH_ROWS, row_groups=list(part.row_groups), columns=list(part.source.columns)
+            batch_size=BATCH_ROWS,
+            row_groups=list(part.row_groups),
+            columns=list(part.source.columns),
         )
     )
 

@@ -59,6 +59,10 @@ class Adjacency:
         """Whether all neighbours have the same number of records, so that releasing it is free."""
         return self.neighbours is Neighbours.REPLACE_ONE and self.records == 1
 
+    @property
+    def unit(self) -> str:
+        """What one neighbour differs by: a record, or a person with a bounded number of them."""
+        return "record" if self.records == 1 else f"person of at most {self.records} records"
+
     def __str__(self) -> str:
-        unit = "record" if self.records == 1 else f"person of at most {self.records} records"
-        return f"{self.neighbours.value}, {unit}"
+        return f"{self.neighbours.value}, {self.unit}"

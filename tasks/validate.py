@@ -14,13 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from prefect import task
+from prefect_dask import get_dask_client
 
-from schemas.columns import CategoricalColumn, Column, NumericColumn
+from schemas.columns import Column, DateColumn, NumericColumn
 from tasks.coding import Codec, TableCodec
-from tasks.sources import Part, batches
+from tasks.guard import SafeError, guarded
+from tasks.prepare import Prepared
+from tasks.sources import Part, batches, parts
+from tasks.workspace import Workspace
 
 
-class ValidationFailed(Exception):
+class ValidationFailed(SafeError):
     """The private table breaks its spec; the message names columns and rules, no counts."""
 
 
@@ -42,17 +47,41 @@ class Finding:
     failing: int
 
 
+@task(name="validate")
+def validate(prepared: Prepared, workspace: Workspace) -> list[Rule]:
+    """The rules that were checked; returns only if all of them held for every row.
+
+    Raises:
+        SourceError: the source cannot be read.
+        ValidationFailed: a rule is broken; counts of failing rows are in the workspace.
+    """
+    check = guarded("validate", workspace.path, validate_part)
+    with get_dask_client() as client:
+        futures = client.map(
+            check,
+            guarded("validate", workspace.path, parts)(prepared.source),
+            columns=prepared.spec.columns,
+            person=prepared.person,
+            pure=False,
+        )
+        findings = merge(client.gather(futures))
+    write_findings(findings, workspace.findings)
+    refuse_failures(findings, workspace.findings)
+    return [finding.rule for finding in findings]
+
+
 _READABLE = "{} can be read"
 
 
-def rules(columns: Mapping[str, Column], person: str | None) -> list[Rule]:
-    """All rules that the spec states for the rows of a table, in the order of its columns."""
-    return [rule for rule, _ in _suite(TableCodec.of(columns), person)]
+def check_table(prepared: Prepared) -> list[Finding]:
+    """Internal findings of a whole table, in this process."""
+    return merge(
+        validate_part(part, prepared.spec.columns, prepared.person)
+        for part in parts(prepared.source)
+    )
 
 
-def validate_part(
-    part: Part, columns: Mapping[str, Column], person: str | None
-) -> list[Finding]:
+def validate_part(part: Part, columns: Mapping[str, Column], person: str | None) -> list[Finding]:
     """Findings for one part of the source, one a rule; reads it batch by batch."""
     codec = TableCodec.of(columns)
     suite = _suite(codec, person)
@@ -95,9 +124,12 @@ def refuse_failures(findings: Sequence[Finding], path: Path) -> None:
         raise ValidationFailed("data.source: the table has no rows; nothing can be released")
     broken = [finding.rule for finding in findings if finding.failing]
     if broken:
-        lines = [f"  columns.{rule.column}: not all rows {rule.rule}; {rule.mend}" for rule in broken]
+        lines = [
+            f"  columns.{rule.column}: not all rows {rule.rule}; {rule.mend}" for rule in broken
+        ]
         raise ValidationFailed(
-            f"the data break {len(broken)} rule(s) of the spec:\n" + "\n".join(lines)
+            f"the data break {len(broken)} rule(s) of the spec:\n"
+            + "\n".join(lines)
             + f"\nHow many rows break each (internal, do not publish): {path}"
         )
 
@@ -109,7 +141,7 @@ def _suite(codec: TableCodec, person: str | None) -> list[tuple[Rule, Any]]:
     suite: list[tuple[Rule, Any]] = []
     for one in codec.codecs:
         name, column = one.name, one.column
-        if not isinstance(column, CategoricalColumn):
+        if isinstance(column, NumericColumn | DateColumn):
             form = "are whole numbers" if _is_integer(column) else f"are a {column.type}"
             suite.append(
                 (
@@ -148,7 +180,7 @@ def _suite(codec: TableCodec, person: str | None) -> list[tuple[Rule, Any]]:
 
 def _domain_rule(gxe: Any, codec: Codec) -> tuple[Rule, Any]:
     column = codec.column
-    if isinstance(column, CategoricalColumn):
+    if not isinstance(column, NumericColumn | DateColumn):
         rule = Rule(
             column=codec.name,
             rule=f"are one of the {len(column.codes)} categories",
@@ -163,8 +195,10 @@ def _domain_rule(gxe: Any, codec: Codec) -> tuple[Rule, Any]:
         rule=f"lie between {low} and {high}",
         mend="widen the public interval if a public source allows it, or set outside: clamp",
     )
-    bounds = (float(low), float(high)) if isinstance(column, NumericColumn) else (
-        pd.Timestamp(low), pd.Timestamp(high)
+    bounds = (
+        (float(low), float(high))
+        if isinstance(column, NumericColumn)
+        else (pd.Timestamp(low), pd.Timestamp(high))
     )
     return rule, gxe.ExpectColumnValuesToBeBetween(
         column=codec.name, min_value=bounds[0], max_value=bounds[1]
@@ -175,30 +209,22 @@ def _is_integer(column: Column) -> bool:
     return isinstance(column, NumericColumn) and column.integer
 
 
-def _checked_frame(
-    codecs: Sequence[Codec], text: pd.DataFrame, person: str | None
-) -> pd.DataFrame:
+def _checked_frame(codecs: Sequence[Codec], text: pd.DataFrame, person: str | None) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for codec in codecs:
         values, unreadable = codec.read(text[codec.name])
         # Object columns: the expectations know neither Arrow's nor pandas' own string type.
-        columns[codec.name] = (
-            values.astype(object).where(values.notna(), None)
-            if isinstance(codec.column, CategoricalColumn)
-            else values
-        )
         columns[_READABLE.format(codec.name)] = ~unreadable
-        # An unreadable text is reported as such, not as a null too.
-        if unreadable.any() and not codec.column.nulls:
-            columns[codec.name] = values.where(~unreadable, _inside(codec))
+        if isinstance(codec.column, NumericColumn):
+            # An unreadable text is reported as such, not as a null too.
+            columns[codec.name] = values.where(~unreadable, float(codec.column.minimum))
+        elif isinstance(codec.column, DateColumn):
+            columns[codec.name] = values.where(~unreadable, pd.Timestamp(codec.column.minimum))
+        else:
+            columns[codec.name] = values.astype(object).where(values.notna(), None)
     if person is not None:
         columns[person] = text[person].astype(object).where(text[person].notna(), None)
     return pd.DataFrame(columns)
-
-
-def _inside(codec: Codec) -> Any:
-    low = codec.column.minimum  # type: ignore[union-attr]  # only intervals can be unreadable
-    return float(low) if isinstance(codec.column, NumericColumn) else pd.Timestamp(low)
 
 
 def _failing_rows(frame: pd.DataFrame, suite: Sequence[tuple[Rule, Any]]) -> list[int]:

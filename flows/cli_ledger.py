@@ -1,0 +1,118 @@
+"""`hallmark ledger`: the accounts of privacy budget, their caps, charges and balances."""
+
+import getpass
+import json
+from fractions import Fraction
+from typing import Annotated
+
+import typer
+
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from tasks.workspace import ledger_url
+
+ledger_app = typer.Typer(
+    help="Privacy budget: accounts, caps, charges and balances.", no_args_is_help=True
+)
+
+AccountArgument = Annotated[str, typer.Argument(help="Name of the account.", metavar="ACCOUNT")]
+EpsilonOption = Annotated[str, typer.Option("--epsilon", help="Such as 2, 0.5 or 1/3; exact.")]
+DeltaOption = Annotated[str, typer.Option("--delta", help="Such as 1e-5; exact.")]
+ReasonOption = Annotated[str, typer.Option("--reason", help="Why, and who decided it.")]
+
+
+@ledger_app.command("open")
+def open_account(
+    account: AccountArgument,
+    epsilon: EpsilonOption,
+    reason: ReasonOption,
+    delta: DeltaOption = "0",
+    neighbours: Annotated[
+        Neighbours, typer.Option(help="Neighbouring relation of all releases on the account.")
+    ] = Neighbours.REPLACE_ONE,
+    max_records: Annotated[
+        int, typer.Option(min=1, help="Records of one person; 1 where a record is the unit.")
+    ] = 1,
+    if_missing: Annotated[
+        bool, typer.Option("--if-missing", help="Do nothing if the account exists.")
+    ] = False,
+) -> None:
+    """Open an account with a cap that its releases together never pass."""
+    ledger = _ledger()
+    if if_missing and any(state.name == account for state in ledger.accounts()):
+        return
+    ledger.open_account(
+        account,
+        cap=_budget(epsilon, delta),
+        adjacency=Adjacency(neighbours=neighbours, records=max_records),
+        by=getpass.getuser(),
+        reason=reason,
+    )
+    show(account)
+
+
+@ledger_app.command("cap")
+def set_cap(
+    account: AccountArgument, epsilon: EpsilonOption, reason: ReasonOption, delta: DeltaOption = "0"
+) -> None:
+    """Change the cap of an account; never below what is spent or reserved."""
+    _ledger().set_cap(account, _budget(epsilon, delta), by=getpass.getuser(), reason=reason)
+    show(account)
+
+
+@ledger_app.command("list")
+def list_accounts(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """List all accounts with cap, spent, reserved and remaining budget."""
+    from flows.terminal import print_accounts
+
+    states = _ledger().accounts()
+    if as_json:
+        typer.echo(json.dumps([_plain(state) for state in states], indent=1))
+    else:
+        print_accounts(states)
+
+
+@ledger_app.command("show")
+def show(account: AccountArgument) -> None:
+    """Show an account with all its entries."""
+    from flows.terminal import print_accounts, print_entries
+
+    ledger = _ledger()
+    print_accounts([ledger.account(account)])
+    print_entries(ledger.entries(account))
+
+
+@ledger_app.command("cancel")
+def cancel(
+    release: Annotated[str, typer.Argument(help="Name of the release.", metavar="RELEASE")],
+    reason: ReasonOption,
+) -> None:
+    """Give back the reservation of a release that never drew anything."""
+    _ledger().cancel(release, by=getpass.getuser(), reason=reason)
+    typer.echo(f"The reservation of {release} was given back.")
+
+
+@ledger_app.command("verify")
+def verify(account: AccountArgument) -> None:
+    """Walk the account's hash chain and derive its balance anew."""
+    _ledger().verify(account)
+    typer.echo(f"{account}: the chain is whole, and the balance follows from its entries.")
+
+
+def _ledger():  # type: ignore[no-untyped-def]  # the import is deferred, to keep --help quick
+    from mechanisms.privacy.ledger import Ledger
+
+    return Ledger(ledger_url())
+
+
+def _budget(epsilon: str, delta: str) -> Budget:
+    try:
+        return Budget(epsilon=Fraction(epsilon), delta=Fraction(delta))
+    except (ValueError, ZeroDivisionError) as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _plain(state) -> dict[str, object]:  # type: ignore[no-untyped-def]  # an AccountState
+    return {key: json.loads(json.dumps(value, default=str)) for key, value in vars(state).items()}

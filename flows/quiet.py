@@ -1,0 +1,35 @@
+"""Settings under which the orchestrator runs in this process: quiet, offline, inside our home.
+
+Prefect reads its settings when it is first imported, so `configure` comes before that. What an
+operator has set already is kept, so that the same command runs against a Prefect server.
+"""
+
+import logging
+import os
+
+from tasks.workspace import home
+
+_OFFLINE = {
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+    "GX_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    "PREFECT_SERVER_UI_V2_ENABLED": "false",  # the other dashboard calls out from the browser
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+    "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
+}
+_QUIET = {
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command line reports failures itself
+    "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
+}
+
+
+def configure(*, verbose: bool = False) -> None:
+    """Set what is not set; call before Prefect or Dask is imported."""
+    os.umask(0o077)  # whatever a library writes on the way is for its owner alone
+    settings = _OFFLINE | ({} if verbose else _QUIET) | {"PREFECT_HOME": str(home() / "prefect")}
+    for name, value in settings.items():
+        os.environ.setdefault(name, value)
+    if not verbose:
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        logging.getLogger("great_expectations").setLevel(logging.CRITICAL)

@@ -1,0 +1,32 @@
+"""Open an audit report, or render it anew from its JSON twin."""
+
+import webbrowser
+from pathlib import Path
+
+from schemas.audit_report import AuditRecord
+from schemas.manifest import RECORD_FILE, REPORT_FILE
+from tasks.guard import SafeError
+from tasks.rendering.html import render_audit_report
+
+
+class ReportMissing(SafeError):
+    """The folder holds no audit report."""
+
+
+def open_report(folder: Path) -> Path:
+    """Open the report of a release folder in the default browser; returns its path."""
+    path = _existing(folder / REPORT_FILE)
+    webbrowser.open(path.resolve().as_uri())
+    return path
+
+
+def render_again(folder: Path, out: Path) -> None:
+    """Render the report of a release folder into `out`, from its JSON twin alone."""
+    record = AuditRecord.model_validate_json(_existing(folder / RECORD_FILE).read_bytes())
+    out.write_text(render_audit_report(record), encoding="utf-8")
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise ReportMissing(f"{path} does not exist; name a release folder")
+    return path

@@ -1,0 +1,1 @@
+"""Certificates: computable bounds on what a release lost, from released quantities only."""

@@ -1,0 +1,218 @@
+"""Hierarchical binary partition of a product domain: the tree that PMM measures.
+
+Level j of the tree has 2^j nodes, each a box of cells. Going down one level splits one attribute,
+the same for all nodes, so which child a record falls into depends on its code of that attribute
+alone, and its leaf is a sum of one table entry per attribute: a `CellMap`. Consecutive leaves share
+their ancestors, so a level of the tree is `LevelSums` of the leaf histogram.
+
+Each attribute has its own binary refinement. An interval of cells is cut in the middle, the first
+part the longer one. Where values lie on a line and nulls are allowed, the first cut takes the null
+cell off instead: it is far from most values, and in their company would keep every box that it is
+in as wide as the domain. An interval of one cell is "cut" into itself and an empty interval, so the
+second child of such a node is empty for every table: a public fact, used wherever nodes are looked
+at.
+
+All that this module computes depends on the public domain only. Distances are in the metric of
+`Attribute`, boxes in the largest of them over the attributes (l_inf), and the extent of a cell
+counts: a box reaches from the outer edge of its first cell to the outer edge of its last.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.wasserstein import HUB, RADIUS
+from mechanisms.privacy.cells import CellMap
+
+Intervals = NDArray[np.int64]  # shape (slots, 2): first cell, and one past the last
+
+
+def cut(attribute: Attribute, intervals: Intervals) -> Intervals:
+    """Both parts of every interval, in order; shape (2 * slots, 2)."""
+    start, stop = intervals.T
+    middle = stop - (stop - start) // 2
+    if attribute.has_null and attribute.kind is not Kind.NOMINAL:
+        middle = np.where((start < attribute.levels) & (stop > attribute.levels), stop - 1, middle)
+    return np.stack([start, middle, middle, stop], axis=-1).reshape(-1, 2)
+
+
+def refine(attribute: Attribute, times: int) -> Intervals:
+    """The attribute's cells after `times` cuts of every interval, shape (2**times, 2)."""
+    intervals = np.array([[0, attribute.cells]], dtype=np.int64)
+    for _ in range(times):
+        intervals = cut(attribute, intervals)
+    return intervals
+
+
+def interval_diameters(attribute: Attribute, intervals: Intervals) -> NDArray[np.float64]:
+    """Largest distance between two records of each interval, shape (slots,); 0 where empty."""
+    start, stop = intervals.T
+    if attribute.kind is Kind.NOMINAL:
+        return np.asarray(stop - start > 1, dtype=np.float64)
+    last = np.minimum(stop, attribute.levels) - 1  # last cell that holds values
+    valued, half = start <= last, attribute.widths / 2
+    first = np.minimum(start, attribute.levels - 1)
+    low = attribute.positions[first] - half[first]
+    high = attribute.positions[last] + half[last]
+    with_null = valued & (stop > attribute.levels)
+    to_null = RADIUS + np.maximum(np.abs(low - HUB), np.abs(high - HUB))
+    extent = np.where(valued, high - low, 0.0)
+    return np.where(with_null, np.maximum(extent, to_null), extent)
+
+
+def split_order(domain: Domain, limit: int) -> tuple[int, ...]:
+    """Attribute to split at each level, until every box is one cell or `limit` levels are reached.
+
+    The attribute whose intervals are widest is next, the lowest position among equals. A coarser
+    partition's order is a prefix of a finer one's.
+    """
+    intervals = [refine(attribute, 0) for attribute in domain.attributes]
+    order: list[int] = []
+    while len(order) < limit:
+        widths = [
+            float(interval_diameters(attribute, parts).max())
+            if (parts[:, 1] - parts[:, 0]).max() > 1
+            else -1.0
+            for attribute, parts in zip(domain.attributes, intervals, strict=True)
+        ]
+        widest = int(np.argmax(widths))
+        if widths[widest] < 0:
+            break
+        order.append(widest)
+        intervals[widest] = cut(domain.attributes[widest], intervals[widest])
+    return tuple(order)
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """A binary tree of boxes of cells. Public.
+
+    Attributes:
+        domain: what is partitioned.
+        splits: attribute split between level j and level j + 1, for j = 0 .. depth - 1.
+    """
+
+    domain: Domain
+    splits: tuple[int, ...]
+
+    @property
+    def depth(self) -> int:
+        """Level of the leaves."""
+        return len(self.splits)
+
+    @property
+    def leaves(self) -> int:
+        """Number of leaves, the empty ones included."""
+        return 1 << self.depth
+
+    @cached_property
+    def leaf_map(self) -> CellMap:
+        """Sends a record to its leaf."""
+        columns = tuple(sorted(set(self.splits)))
+        tables = []
+        for column in columns:
+            levels = [j for j, split in enumerate(self.splits) if split == column]
+            intervals = refine(self.domain.attributes[column], len(levels))
+            slots = np.repeat(np.arange(len(intervals)), intervals[:, 1] - intervals[:, 0])
+            bits = (slots[:, None] >> np.arange(len(levels))[::-1]) & 1
+            tables.append((bits << (self.depth - 1 - np.array(levels))).sum(axis=1))
+        return CellMap(columns, tuple(tables), self.leaves)
+
+    def slots(self, attribute: int, level: int) -> NDArray[np.int64]:
+        """Which interval of the attribute each node of a level lies in, shape (2**level,)."""
+        nodes = np.arange(1 << level, dtype=np.int64)
+        slots = np.zeros_like(nodes)
+        for j, split in enumerate(self.splits[:level]):
+            if split == attribute:
+                slots = 2 * slots + ((nodes >> (level - 1 - j)) & 1)
+        return slots
+
+    def boxes(self, attribute: int, level: int) -> Intervals:
+        """Cells of the attribute that each node of a level holds, shape (2**level, 2)."""
+        times = self.splits[:level].count(attribute)
+        parts = refine(self.domain.attributes[attribute], times)
+        return np.asarray(parts[self.slots(attribute, level)])
+
+    def empty(self, level: int) -> NDArray[np.bool_]:
+        """Whether no record can lie in each node of a level, shape (2**level,)."""
+        mask = np.zeros(1 << level, dtype=np.bool_)
+        for attribute in set(self.splits[:level]):
+            start, stop = self.boxes(attribute, level).T
+            mask |= start == stop
+        return mask
+
+    def diameters(self, level: int) -> NDArray[np.float64]:
+        """Largest distance between two records of each node of a level; 0 where it is empty."""
+        widest = np.zeros(1 << level)
+        for position, attribute in enumerate(self.domain.attributes):
+            times = self.splits[:level].count(position)
+            slots = interval_diameters(attribute, refine(attribute, times))
+            widest = np.maximum(widest, slots[self.slots(position, level)])
+        widest[self.empty(level)] = 0.0
+        return widest
+
+    def flow_costs(self, level: int) -> NDArray[np.float64]:
+        """What it costs at most to move one record between the two children of each node.
+
+        Shape (2**level,): the node's diameter, and 0 where a child is empty, as then nothing is
+        ever moved.
+        """
+        empty = self.empty(level + 1)
+        costs = self.diameters(level)
+        costs[empty[::2] | empty[1::2]] = 0.0
+        return costs
+
+    def draw(self, leaves: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int32]:
+        """Codes drawn uniformly from the box of each given leaf, shape (len(leaves), attributes).
+
+        No given leaf may be empty.
+        """
+        codes = np.empty((len(leaves), len(self.domain)), dtype=np.int32)
+        for attribute in range(len(self.domain)):
+            start, stop = self.boxes(attribute, self.depth)[leaves].T
+            codes[:, attribute] = rng.integers(start, stop)
+        return codes
+
+    def one_way(self, attribute: int, counts: NDArray[np.number]) -> NDArray[np.float64]:
+        """Histograms of one attribute from leaf histograms, shapes (..., leaves) to (..., cells).
+
+        The mass of an interval of cells is spread evenly over them; empty leaves must hold 0.
+        """
+        slots = 1  # intervals of the attribute told apart below the level reached
+        for split in reversed(self.splits):
+            if split == attribute:
+                slots *= 2
+            else:
+                pairs = counts.reshape(*counts.shape[:-1], -1, 2, slots)
+                counts = (pairs[..., 0, :] + pairs[..., 1, :]).reshape(*counts.shape[:-1], -1)
+        times = self.splits.count(attribute)
+        intervals = refine(self.domain.attributes[attribute], times)
+        lengths = intervals[:, 1] - intervals[:, 0]
+        return np.repeat(counts / np.maximum(lengths, 1), lengths, axis=-1)
+
+    def coarsening(self, attribute: int) -> float:
+        """How far spreading a record evenly over its interval moves it on average, at worst.
+
+        An upper bound on W1 between any histogram of the attribute and its spread version, divided
+        by the number of records; 0 where every interval is one cell.
+        """
+        column = self.domain.attributes[attribute]
+        worst = 0.0
+        for start, stop in refine(column, self.splits.count(attribute)):
+            if stop - start < 2:
+                continue
+            if column.kind is Kind.NOMINAL:
+                moved = 1.0 - 1.0 / (stop - start)
+            else:
+                positions = column.positions[start:stop]  # the distance to the null cell follows
+                ends = positions[[0, -1]]
+                total = np.abs(positions - ends[:, None]).sum(axis=1)
+                if stop > column.levels:
+                    total = total + RADIUS + np.abs(ends - HUB)
+                    total = np.append(total, (RADIUS + np.abs(positions - HUB)).sum())
+                moved = float(total.max()) / (stop - start)
+            worst = max(worst, float(moved))
+        return worst

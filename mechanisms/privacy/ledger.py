@@ -1,0 +1,301 @@
+"""The ledger: how much budget each population has left, and what was ever drawn from its data.
+
+Claim.   (1) The reservations of an account that are not cancelled sum to at most its cap, in
+         epsilon and in delta, whatever processes run at once and wherever they are killed.
+         (2) Each (release, call) is charged once and has one outcome for ever; both become durable
+         in one transaction before `record` returns, so no answer is uncharged and no charge lost.
+         (3) Entries and outcomes cannot be changed through the database, and where its triggers
+         were circumvented, the account is refused from then on.
+Proof.   Writers of an account read its entries, decide and append under the account's lock
+         (`ledger_database`); what may be appended is decided by `ledger_book`, also on reading
+         back; the primary keys (account, seq) and (release, call) refuse a second entry or outcome
+         even without the lock. Every transaction re-reads the whole chain (`ledger_chain`), and
+         what finds itself written already changes nothing, so that it may always run again.
+Oracle.  tests/mechanisms/privacy/test_ledger_chaos.py: 50 processes, killed at random, on SQLite
+         and PostgreSQL.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import Connection
+
+from mechanisms.privacy import ledger_rows as rows
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.events import Event, events_to_json
+from mechanisms.privacy.ledger_book import (
+    AccountState,
+    LoggedCall,
+    Reservation,
+    budget_to_json,
+    shown,
+)
+from mechanisms.privacy.ledger_chain import Entry
+from mechanisms.privacy.ledger_database import Database
+from mechanisms.privacy.ledger_errors import BudgetRefused, LedgerError
+
+__all__ = [
+    "AccountState",
+    "BudgetRefused",
+    "Entry",
+    "Ledger",
+    "LedgerError",
+    "LoggedCall",
+    "Reservation",
+]
+
+Check = Callable[[Sequence[Event]], None]
+"""Given all events of a release, raises where they cost more than was reserved."""
+
+
+class Ledger:
+    """Accounts, reservations, charges and the measurement log, in one SQL database.
+
+    Args:
+        url: `sqlite:///path/to/file` (created with mode 0600) or `postgresql://user@host/name`;
+            tables are created or migrated, also where many processes open it at once.
+    Raises:
+        LedgerError: here and in every method, also where the database cannot be reached, or where
+            the account's entries were tampered with.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._database = Database(url)
+
+    # Accounts
+
+    def open_account(
+        self, name: str, *, cap: Budget, adjacency: Adjacency, by: str, reason: str
+    ) -> AccountState:
+        """Open an account for one population; where it exists with these terms, change nothing.
+
+        Args:
+            name: of the people, not of a file; all releases about them share the account.
+            cap: the most that may ever be spent on them, by basic composition.
+            adjacency: relation and unit that every epsilon of the account is stated under.
+            by, reason: who opens it and why, for the record.
+        Raises:
+            LedgerError: it exists with other terms, or a name is empty or not printable.
+        """
+        _printable(account=name, by=by, reason=reason)
+
+        def work(connection: Connection) -> AccountState:
+            if name not in rows.account_names(connection):
+                book = rows.insert_account(connection, name)
+                terms = {"neighbours": adjacency.neighbours.value, "records": adjacency.records}
+                payload = {"cap": budget_to_json(cap), "by": by, "reason": reason} | terms
+                rows.append(connection, book, "open", payload)
+                return book.state
+            state = rows.lock_book(connection, name).state
+            if (state.cap, state.adjacency) != (cap, adjacency):
+                raise LedgerError(
+                    f"account {name!r} exists, with cap {shown(state.cap)} under "
+                    f"{state.adjacency}, not {shown(cap)} under {adjacency}. Its cap can be "
+                    "changed, by setting it; relation and unit cannot, since all that was spent "
+                    "is stated under them"
+                )
+            return state
+
+        return self._database.write(work)
+
+    def set_cap(self, name: str, cap: Budget, *, by: str, reason: str) -> AccountState:
+        """Raise or lower the cap of an account, never below what is spent or reserved."""
+        _printable(by=by, reason=reason)
+
+        def work(connection: Connection) -> AccountState:
+            book = rows.lock_book(connection, name)
+            if book.state.cap != cap:
+                payload = {"cap": budget_to_json(cap), "by": by, "reason": reason}
+                rows.append(connection, book, "cap", payload)
+            return book.state
+
+        return self._database.write(work)
+
+    def account(self, name: str) -> AccountState:
+        """Terms and balance of an account."""
+        return self._database.read(lambda connection: rows.read_book(connection, name).state)
+
+    def accounts(self) -> list[AccountState]:
+        """All accounts, by name."""
+
+        def work(connection: Connection) -> list[AccountState]:
+            names = rows.account_names(connection)
+            return [rows.read_book(connection, name).state for name in names]
+
+        return self._database.read(work)
+
+    # Reservations
+
+    def reserve(
+        self, account: str, release: str, budget: Budget, *, adjacency: Adjacency, binding: str
+    ) -> Reservation:
+        """Set budget aside for a release; where that was done before, return what stands.
+
+        Args:
+            release: a name that is unique over the whole ledger.
+            adjacency: what the release states its epsilon under; must be the account's, since
+                epsilons under different relations do not add up.
+            binding: digest of the part of the plan that privacy depends on.
+        Raises:
+            BudgetRefused: spent, reserved and this budget together would pass the cap.
+            LedgerError: no such account; another adjacency; or the release has a reservation on
+                another account, of another budget, or bound to another plan.
+        """
+        _printable(release=release)
+
+        def work(connection: Connection) -> Reservation:
+            book = rows.lock_book(connection, account)
+            if book.state.adjacency != adjacency:
+                raise LedgerError(
+                    f"account {account!r} is kept under {book.state.adjacency}, but release "
+                    f"{release!r} is stated under {adjacency}, and such epsilons do not add up; "
+                    "state the release under the account's relation and unit"
+                )
+            holder = rows.account_of(connection, release)
+            if holder is None:
+                rows.insert_release(connection, release, account)
+            elif holder != account:
+                raise LedgerError(
+                    f"release {release!r} belongs to account {holder!r}, not {account!r}; names "
+                    "of releases are unique over the ledger, so choose another one"
+                )
+            existing = book.reservations.get(release)
+            if existing is None or existing.state == "cancelled":
+                payload = {"budget": budget_to_json(budget), "binding": binding}
+                rows.append(connection, book, "reserve", payload, release)
+            elif (existing.budget, existing.binding) != (budget, binding):
+                what = f"{shown(existing.budget)}, not {shown(budget)}"
+                if existing.budget == budget:
+                    what = "another plan (its data, queries or noise were changed since)"
+                raise LedgerError(
+                    f"release {release!r} has a reservation for {what}; go back to what it was "
+                    "started with, or choose another name for a release with budget of its own"
+                )
+            return book.reservations[release]
+
+        return self._database.write(work)
+
+    def reservation(self, release: str) -> Reservation | None:
+        """The reservation of a release, whatever its state; None where there never was one."""
+
+        def work(connection: Connection) -> Reservation | None:
+            account = rows.account_of(connection, release)
+            if account is None:
+                return None
+            return rows.read_book(connection, account).reservations.get(release)
+
+        return self._database.read(work)
+
+    def cancel(self, release: str, *, by: str, reason: str) -> None:
+        """Give an unused reservation back; where that was done before, change nothing.
+
+        Raises:
+            LedgerError: there is no reservation, or noise was drawn on it: that is never refunded.
+        """
+        _printable(by=by, reason=reason)
+
+        def work(connection: Connection) -> None:
+            book = rows.lock_book(connection, rows.reserved_account(connection, release))
+            existing = book.reservations.get(release)
+            if existing is None or existing.state != "cancelled":
+                rows.append(connection, book, "cancel", {"by": by, "reason": reason}, release)
+
+        self._database.write(work)
+
+    # The measurement log
+
+    def lookup(self, release: str, call: str, request: str) -> bytes | None:
+        """The logged outcome of a call, None where there is none yet.
+
+        Raises:
+            LedgerError: the call was logged for another request.
+        """
+        return self._database.read(
+            lambda connection: rows.read_outcome(connection, release, call, request)
+        )
+
+    def record(
+        self,
+        release: str,
+        call: str,
+        request: str,
+        events: Sequence[Event],
+        outcome: bytes,
+        check: Check,
+    ) -> bytes:
+        """Charge a draw and log its outcome, in one transaction; or read back what was logged.
+
+        Args:
+            release, call: together they identify one draw for ever.
+            request: digest of what was asked.
+            events: what the draw is charged as; at least one.
+            outcome: what was drawn; forgotten where another outcome is logged already.
+            check: called under the lock with all events of the release, these the last; it may be
+                called more than once.
+        Returns:
+            The outcome in the log, the only one that may be shown to anybody.
+        Raises:
+            LedgerError: the release has no open reservation, or the call was logged for another
+                request. What `check` raises passes through. Then nothing was written.
+        """
+        _printable(call=call)
+
+        def work(connection: Connection) -> bytes:
+            book = rows.lock_book(connection, rows.reserved_account(connection, release))
+            logged = rows.read_outcome(connection, release, call, request)
+            if logged is not None:
+                return logged
+            book.open_reservation(release)
+            check([*book.events(release), *events])
+            payload = {
+                "call": call,
+                "request": request,
+                "events": events_to_json(events),
+                "outcome": hashlib.sha256(outcome).hexdigest(),
+            }
+            entry = rows.append(connection, book, "charge", payload, release)
+            rows.log_outcome(connection, entry, outcome)
+            return outcome
+
+        return self._database.write(work)
+
+    def events(self, release: str) -> tuple[Event, ...]:
+        """All events charged to a release, in order. Raises where it never had a reservation."""
+
+        def work(connection: Connection) -> tuple[Event, ...]:
+            return rows.read_book(connection, rows.reserved_account(connection, release)).events(
+                release
+            )
+
+        return self._database.read(work)
+
+    def calls(self, release: str) -> list[LoggedCall]:
+        """All calls charged to a release, in order. Raises where it never had a reservation."""
+
+        def work(connection: Connection) -> list[LoggedCall]:
+            return rows.read_book(connection, rows.reserved_account(connection, release)).calls(
+                release
+            )
+
+        return self._database.read(work)
+
+    # History
+
+    def entries(self, account: str) -> list[Entry]:
+        """The whole history of an account, as it is stored, unchecked."""
+        return self._database.read(lambda connection: rows.read_entries(connection, account))
+
+    def verify(self, account: str) -> None:
+        """Check chain, law and balances of an account, and the measurement log against them.
+
+        Raises:
+            LedgerError: names the first entry that is bad, or whose outcome is missing or changed.
+        """
+        self._database.read(lambda connection: rows.verify(connection, account))
+
+
+def _printable(**names: str) -> None:
+    for what, name in names.items():
+        if not name.isprintable() or not name.strip():
+            raise LedgerError(f"`{what}` must be printable and not empty; it is {name!r}")

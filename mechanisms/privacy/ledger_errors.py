@@ -1,0 +1,9 @@
+"""What the ledger refuses, in words for users: what is wrong, where, and what to do."""
+
+
+class LedgerError(Exception):
+    """The ledger refuses, was tampered with, or cannot be reached; the message says what to do."""
+
+
+class BudgetRefused(LedgerError):
+    """An account has too little budget left for a reservation."""

@@ -1,0 +1,1 @@
+"""What enters and leaves: release spec, edit rules, audit report and manifest, in pydantic."""

@@ -1,0 +1,185 @@
+"""The part of the audit record on privacy: what is promised, what it cost, how the noise was made.
+
+Figures that anybody could compute before the run are public; what a generator reports about its
+own work is computed from noisy answers, which the budget covers, and tagged as paid.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Annotated, Any, Self
+
+from pydantic import AwareDatetime, Field, JsonValue, model_validator
+
+from schemas.exact import Exact
+from schemas.labels import NOT_RECORDED, NotRecorded, PublicSection, Shown, Tag
+from schemas.privacy_claim import Amount, PrivacyClaim
+
+_PAID, _UNPROTECTED = Tag.PAID, Tag.UNPROTECTED
+
+
+class UnprotectedFact(PublicSection):
+    """Something exact about the private data that the release tells outside its guarantee."""
+
+    fact: Annotated[str, Shown("Fact", _UNPROTECTED)]
+    why: Annotated[str, Shown("Why it is told")]
+
+
+class Guarantee(PublicSection):
+    """What is promised, and what is not.
+
+    Raises:
+        ValueError: the accountant's upper end is above the claimed epsilon.
+    """
+
+    claim: Annotated[PrivacyClaim, Shown("Claim")]
+    variant: Annotated[str, Shown("Definition")]  # "pure differential privacy", "approximate ..."
+    rho: Annotated[Exact | None, Shown("Rho (zero-concentrated)", form="exact")] = None
+    accountant: Annotated[str, Shown("Accountant")]
+    bracket: Annotated[
+        tuple[float, float] | NotRecorded, Shown("Epsilon of the events, proven [lower, upper]")
+    ] = NOT_RECORDED
+    cross_check: Annotated[str, Shown("Second accountant")] = NOT_RECORDED
+    curve: Annotated[
+        tuple[tuple[float, float], ...], Shown("Delta at other epsilons (epsilon, delta)")
+    ] = ()
+    unprotected: Annotated[tuple[UnprotectedFact, ...], Shown("Unprotected facts")] = ()
+    not_promised: Annotated[tuple[str, ...], Shown("Not promised")] = (
+        "Conclusions about groups or about everybody: the release is meant to allow them, and they "
+        "may apply to a person whether or not the person is in the data.",
+        "Protection from side channels of the computer used, such as the time that the run took.",
+        "Protection from a curator, operator or computer that is not trustworthy.",
+    )
+
+    @model_validator(mode="after")
+    def _claim_covers_the_events(self) -> Self:
+        if self.bracket != NOT_RECORDED and self.bracket[1] > self.claim.epsilon:
+            raise ValueError(
+                f"the accountant proves epsilon {self.bracket[1]} at most, so epsilon "
+                f"{self.claim.epsilon} must not be claimed"
+            )
+        return self
+
+
+class LedgerEntry(PublicSection):
+    """One line of the account."""
+
+    time: Annotated[AwareDatetime, Shown("Time")]
+    release: Annotated[str, Shown("Release", form="code")]
+    entry: Annotated[str, Shown("Entry")]  # "reserved", "charged", "released"
+    epsilon: Annotated[Exact, Shown("Epsilon", form="exact")]
+    delta: Annotated[Exact, Shown("Delta", form="exact")] = Fraction(0)
+    digest: Annotated[str, Shown("Digest", form="code")] = NOT_RECORDED
+
+
+class BudgetPart(PublicSection):
+    """What one purpose took of this release's budget."""
+
+    purpose: Annotated[str, Shown("Purpose")]
+    share: Annotated[float, Field(ge=0, le=1), Shown("Share of the budget", form="percent")]
+    remark: Annotated[str, Shown("Remark")] = ""
+
+
+class Account(PublicSection):
+    """The account of the population: what was allowed, spent and is left.
+
+    Raises:
+        ValueError: what is said to remain is more than the cap less what was spent.
+    """
+
+    name: Annotated[str, Shown("Account", form="code")]
+    authorised_by: Annotated[str, Shown("Authorised by")] = NOT_RECORDED
+    cap: Annotated[Amount, Shown("Authorised in all")]
+    previously_spent: Annotated[Amount, Shown("Spent by earlier releases")]
+    this_release: Annotated[Amount, Shown("Spent by this release")]
+    remaining: Annotated[Amount, Shown("Remaining")]
+    composition: Annotated[str, Shown("Composition over releases")] = (
+        "basic composition: epsilons and deltas add up"
+    )
+    split: Annotated[tuple[BudgetPart, ...], Shown("Split of this release's budget")] = ()
+    failed_runs: Annotated[str, Shown("Aborted and failed runs, and what they spent")] = (
+        NOT_RECORDED
+    )
+    tuning: Annotated[str, Shown("What the parameters were tuned on")] = NOT_RECORDED
+    entries: Annotated[tuple[LedgerEntry, ...], Shown("Ledger excerpt")] = ()
+
+    @model_validator(mode="after")
+    def _remainder_is_not_overstated(self) -> Self:
+        for name in ("epsilon", "delta"):
+            cap, before, now, left = (
+                getattr(amount, name)
+                for amount in (self.cap, self.previously_spent, self.this_release, self.remaining)
+            )
+            if before + now + left > cap:
+                raise ValueError(
+                    f"account {self.name}: {name} {left} cannot remain of {cap} after {before} "
+                    f"and {now} were spent"
+                )
+        return self
+
+
+class NoiseRow(PublicSection):
+    """One line of the noise table, as the plan states it."""
+
+    query: Annotated[str, Shown("Measured")]
+    cells: Annotated[int, Shown("Noisy entries")]
+    family: Annotated[str, Shown("Noise")]
+    parameter: Annotated[str, Shown("Parameter")]
+    standard_deviation: Annotated[float, Shown("Standard deviation", unit="records")]
+    sensitivity: Annotated[str, Shown("Sensitivity")]
+    source: Annotated[str, Shown("Source")]
+
+
+class Curve(PublicSection):
+    """A series that the generator reported, one number a step; post-processing."""
+
+    name: Annotated[str, Shown("Series")]
+    values: Annotated[tuple[float, ...], Field(min_length=1), Shown("Values", _PAID)]
+
+
+class Generator(PublicSection):
+    """What the generator did."""
+
+    curves: Annotated[tuple[Curve, ...], Shown("Series", _PAID)] = ()
+    facts: Annotated[Mapping[str, JsonValue], Shown("Facts", _PAID)] = {}
+
+    @classmethod
+    def from_history(cls, history: Mapping[str, Any]) -> Self:
+        """Sorts a generator's history: lists of two or more numbers are curves, the rest facts."""
+
+        def is_series(value: Any) -> bool:
+            return (
+                isinstance(value, Sequence)
+                and not isinstance(value, str)
+                and len(value) > 1
+                and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
+            )
+
+        return cls(
+            curves=tuple(
+                Curve(name=k, values=tuple(v)) for k, v in history.items() if is_series(v)
+            ),
+            facts={k: v for k, v in history.items() if not is_series(v)},
+        )
+
+
+class MechanismRecord(PublicSection):
+    """How the noise was made and how the data came from the noisy answers."""
+
+    name: Annotated[str, Shown("Mechanism")]
+    paper: Annotated[str, Shown("Source")] = NOT_RECORDED
+    parameters: Annotated[Mapping[str, JsonValue], Shown("Parameters")]
+    noise: Annotated[tuple[NoiseRow, ...], Field(min_length=1), Shown("Noise")]
+    events: Annotated[
+        tuple[Mapping[str, JsonValue], ...], Field(min_length=1), Shown("Privacy events charged")
+    ]
+    forecast: Annotated[str, Shown("Forecast before the run")] = NOT_RECORDED
+    generator: Annotated[Generator, Shown("Generator")] = Generator()
+    noise_source: Annotated[str, Shown("Source of the noise")] = NOT_RECORDED
+    seeds: Annotated[str, Shown("Seeds")] = (
+        "the noise is drawn from the operating system's generator and cannot be repeated; a seed "
+        "of the post-processing, where there is one, is among the parameters"
+    )
+    numerics: Annotated[str, Shown("Numbers")] = (
+        "noise is drawn exactly and added to integer counts; floating-point numbers appear only "
+        "after it"
+    )

@@ -1,0 +1,89 @@
+"""`certificate.json`: how far the synthetic data can be from the private data, for machines."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from schemas.labels import PublicSection, Shown, Tag
+from schemas.privacy_claim import Amount
+
+_PAID = Tag.PAID
+
+
+class CertifiedBound(PublicSection):
+    """One certified loss: with the certificate's confidence, `loss <= value`.
+
+    `value` and `terms` are on the metric's own scale, where the diameter is 1; multiplied by
+    `scale` they are in `unit`.
+
+    Raises:
+        ValueError: the value is smaller than the terms that it is said to add up, so it would
+            claim more than was shown.
+    """
+
+    target: Annotated[str, Shown("Compared")]
+    metric: Annotated[str, Shown("Loss")]
+    value: Annotated[float, Field(ge=0), Shown("Bound", _PAID, unit="share of the diameter")]
+    terms: Annotated[Mapping[str, float], Shown("Terms", _PAID, unit="share of the diameter")]
+    scale: Annotated[float, Field(gt=0), Shown("Diameter in the unit")] = 1.0
+    unit: Annotated[str, Shown("Unit")] = ""
+    vacuous: Annotated[bool, Shown("No better than the diameter", _PAID)] = False
+
+    @model_validator(mode="after")
+    def _terms_add_up(self) -> Self:
+        total = sum(self.terms.values())
+        if not self.vacuous and self.terms and self.value < total * (1 - 1e-9) - 1e-12:
+            raise ValueError(
+                f"the bound for {self.target!r} is {self.value:g}, less than its terms, which add "
+                f"up to {total:g}"
+            )
+        return self
+
+    @property
+    def in_unit(self) -> float:
+        """The bound in the column's own unit."""
+        return self.value * self.scale
+
+
+class CertificateSummary(PublicSection):
+    """The certificate in one line, as the manifest repeats it."""
+
+    confidence: Annotated[float, Shown("Confidence", form="percent")]
+    bounds: Annotated[int, Shown("Certified losses")]
+    vacuous: Annotated[int, Shown("Losses with a bound no better than the diameter", _PAID)]
+    largest: Annotated[float, Shown("Largest bound", _PAID, unit="share of the diameter")]
+    largest_target: Annotated[str, Shown("Attained for", _PAID)]
+
+
+class CertificateFile(PublicSection):
+    """Bounds that hold jointly with probability at least `confidence`, from released numbers only.
+
+    Built from a mechanism's certificate with `CertificateFile.model_validate(certificate)`.
+    """
+
+    format: Annotated[Literal["hallmark-certificate/1"], Shown("Format", form="code")] = (
+        "hallmark-certificate/1"
+    )
+    confidence: Annotated[float, Field(gt=0, lt=1), Shown("Joint confidence", form="percent")]
+    bounds: Annotated[tuple[CertifiedBound, ...], Field(min_length=1), Shown("Bounds", _PAID)]
+    method: Annotated[str, Shown("Method")]
+    assumptions: Annotated[tuple[str, ...], Shown("Assumptions")] = ()
+    cost: Annotated[
+        Amount | None, Shown("Budget spent on the certificate beyond the measurements")
+    ] = None
+
+    def for_column(self, name: str) -> CertifiedBound | None:
+        """The bound for one column's own distribution, if there is one."""
+        return next((bound for bound in self.bounds if bound.target == name), None)
+
+    def summary(self) -> CertificateSummary:
+        """The largest bound, and how many there are."""
+        worst = max(self.bounds, key=lambda bound: bound.value)
+        return CertificateSummary(
+            confidence=self.confidence,
+            bounds=len(self.bounds),
+            vacuous=sum(bound.vacuous for bound in self.bounds),
+            largest=worst.value,
+            largest_target=worst.target,
+        )

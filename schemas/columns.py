@@ -1,0 +1,40 @@
+"""The columns of a release: for each, its public domain, and where that domain came from.
+
+Nothing here is read off the private data. A domain is an interval with a grid of cells
+(`interval_columns`) or a list of categories (`category_columns`); what lies outside it is handled
+by the column's stated rule.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from schemas.category_columns import BooleanColumn, NominalColumn, OrdinalColumn
+from schemas.column_base import BaseColumn, BoundSource
+from schemas.interval_columns import DateColumn, NumericColumn
+
+__all__ = [
+    "COLUMN_TYPES",
+    "BooleanColumn",
+    "BoundSource",
+    "Column",
+    "DateColumn",
+    "NominalColumn",
+    "NumericColumn",
+    "OrdinalColumn",
+]
+
+Column = Annotated[
+    NumericColumn | NominalColumn | OrdinalColumn | BooleanColumn | DateColumn,
+    Field(discriminator="type"),
+]
+"""A column of any type; `type` tells which."""
+
+COLUMN_TYPES: Mapping[str, type[BaseColumn]] = {
+    "numeric": NumericColumn,
+    "nominal": NominalColumn,
+    "ordinal": OrdinalColumn,
+    "boolean": BooleanColumn,
+    "date": DateColumn,
+}

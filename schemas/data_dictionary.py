@@ -1,0 +1,147 @@
+"""`data-dictionary.json`: what a data user must know to read the data and to carry their error."""
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from schemas.certificate import CertifiedBound
+from schemas.section import Section
+
+ColumnType = Literal["integer", "real", "date", "ordinal", "nominal", "boolean"]
+
+
+class Interval(Section):
+    """A public closed interval; numbers for numeric columns, ISO dates for dates.
+
+    Raises:
+        ValueError: the ends are of different types, or in the wrong order.
+    """
+
+    low: int | float | date
+    high: int | float | date
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if isinstance(self.low, date) != isinstance(self.high, date):
+            raise ValueError("interval: give two numbers or two dates, not one of each")
+        if self.low > self.high:  # type: ignore[operator]  # both dates or both numbers, see above
+            raise ValueError(f"interval: low {self.low} is above high {self.high}")
+        return self
+
+
+class Category(Section):
+    """One category: the value in the data file, and its label for people."""
+
+    value: str
+    label: str = ""
+
+
+class CellGrid(Section):
+    """The public grid on which a column was measured and generated."""
+
+    cells: Annotated[int, Field(ge=1)]  # that hold values; a null cell is not counted
+    width: float | None = None  # of one cell, in the column's unit; None for categories
+    description: str = ""
+
+
+class ColumnError(Section):
+    """The certificate's bound on a column, in the column's own unit.
+
+    With the stated confidence, jointly over all columns, the loss between the synthetic and the
+    private distribution of the column is at most `bound`. For a Wasserstein distance of order 1
+    (and no nulls) a mean moves by no more than that, and so does the average of any function that
+    changes by at most one for each unit of the column.
+    """
+
+    bound: Annotated[float, Field(ge=0)]
+    unit: str
+    metric: str
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+    vacuous: bool = False
+
+    @classmethod
+    def of(cls, bound: CertifiedBound, *, confidence: float) -> Self:
+        """A certificate's bound, in the column's unit."""
+        return cls(
+            bound=bound.in_unit,
+            unit=bound.unit or "share of the diameter",
+            metric=bound.metric,
+            confidence=confidence,
+            vacuous=bound.vacuous,
+        )
+
+
+class DictionaryColumn(Section):
+    """One column of the data files.
+
+    Raises:
+        ValueError: the domain does not suit the type, a category is listed twice, or the null
+            marker is also a category.
+    """
+
+    name: Annotated[str, Field(min_length=1)]
+    description: str
+    type: ColumnType
+    unit: str = ""
+    interval: Interval | None = None
+    date_format: str = "%Y-%m-%d"  # of dates in CSV
+    categories: tuple[Category, ...] = ()
+    nullable: bool = False
+    null_marker: str = ""  # in CSV; Parquet holds a null instead
+    outside: str = ""  # what was done with private values outside the domain
+    bound_source: str = ""  # where the interval or the categories come from
+    grid: CellGrid
+    error: ColumnError | None = None
+
+    @model_validator(mode="after")
+    def _domain_suits(self) -> Self:
+        if self.type in ("integer", "real", "date"):
+            if self.interval is None or self.categories:
+                raise ValueError(f"{self.name}: a column of type {self.type} has an interval only")
+            if isinstance(self.interval.low, date) != (self.type == "date"):
+                raise ValueError(f"{self.name}: the interval does not suit type {self.type}")
+        elif not self.categories or self.interval is not None:
+            raise ValueError(f"{self.name}: a column of type {self.type} has categories only")
+        values = [category.value for category in self.categories]
+        if len(set(values)) < len(values):
+            raise ValueError(f"{self.name}: a category is listed twice")
+        if self.nullable and self.null_marker in values:
+            raise ValueError(
+                f"{self.name}: {self.null_marker!r} is both the null marker and a category"
+            )
+        return self
+
+
+class DataDictionary(Section):
+    """The data files' columns in their order, and the number of rows.
+
+    Raises:
+        ValueError: a column name appears twice.
+    """
+
+    format: Literal["hallmark-data-dictionary/1"] = "hallmark-data-dictionary/1"
+    release_id: str
+    rows: Annotated[int, Field(ge=0)]
+    csv_delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    weights: str = "Every row has the same weight."
+    how_to_use_errors: str = (
+        "For a numeric column without nulls, add `error.bound` to the half-width of your interval "
+        "for a mean: with the stated confidence, for all columns together, the mean of the "
+        "synthetic column is no further than that from the mean of the private one (as counted, "
+        "after the rule in `outside`). For a nominal column it bounds the share of records that "
+        "any set of categories can have too many or too few. Sampling error is not in it."
+    )
+    columns: Annotated[tuple[DictionaryColumn, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        repeated = sorted(set(self._repeated()))
+        if repeated:
+            raise ValueError(f"columns: {', '.join(repeated)} appear more than once")
+        return self
+
+    def _repeated(self) -> Iterator[str]:
+        names = [column.name for column in self.columns]
+        return (name for name in names if names.count(name) > 1)

@@ -1,0 +1,82 @@
+"""Exact numbers and plain dates: read from the text that a person wrote, never through a float.
+
+A budget of 0.1 is one tenth, not the float nearest to it, and a bound of 0.1 is the same number on
+every machine.
+"""
+
+import re
+from datetime import date
+from fractions import Fraction
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
+
+_DECIMAL = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?"  # exponents of two digits fit in a float
+_RATIO = r"[+-]?\d+/\d+"
+_NUMBER = re.compile(f"{_DECIMAL}|{_RATIO}", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_LONGEST = 64  # characters; a longer number is a slip, and slow to compute with
+
+
+def read_exact(value: Any) -> Fraction:
+    """The number that `value` spells: a decimal ("0.05", "1e-5") or a ratio ("1/3").
+
+    Python numbers are taken as they print, so that `0.1` means one tenth.
+
+    Raises:
+        ValueError: the value spells no finite number.
+    """
+    if isinstance(value, Fraction):
+        return value
+    text = str(value) if isinstance(value, int | float | str) else ""
+    if isinstance(value, bool) or len(text) > _LONGEST or not _NUMBER.fullmatch(text):
+        raise ValueError(f"must be a number such as 5000, 0.5, 1e-5 or 1/3, not {_shown(value)}")
+    if "/" in text and int(text.partition("/")[2]) == 0:
+        raise ValueError(f"divides by zero in {text!r}; write a number such as 1/3")
+    return Fraction(text)
+
+
+def read_date(value: Any) -> date:
+    """The day that `value` spells as year-month-day, such as "1999-12-31".
+
+    Raises:
+        ValueError: the text is written otherwise, or there is no such day.
+    """
+    if type(value) is date:
+        return value
+    if isinstance(value, str) and _DATE.fullmatch(value):
+        try:
+            return date.fromisoformat(value)
+        except ValueError as error:
+            raise ValueError(f"is {value!r}, but there is no such day") from error
+    raise ValueError(f"must be a date written like 1999-12-31, not {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "a mapping"
+    return repr(value)
+
+
+Exact = Annotated[
+    Fraction,
+    PlainValidator(read_exact),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number"}, {"type": "string", "pattern": f"^({_DECIMAL}|{_RATIO})$"}]}
+    ),
+]
+"""A number kept as a `Fraction`; written out as an integer or a ratio in lowest terms."""
+
+Day = Annotated[
+    date,
+    PlainValidator(read_date),
+    PlainSerializer(date.isoformat, return_type=str),
+    WithJsonSchema({"type": "string", "format": "date"}),
+]
+"""A calendar day, always written year-month-day."""

@@ -1,0 +1,31 @@
+"""Division of a public interval into cells, with exact edges.
+
+Cells are half open, [edge i, edge i + 1). An interval of whole numbers minimum..maximum, both
+included, is divided as [minimum, maximum + 1), so that every cell holds as many values as it is
+wide. The last cell of a real interval holds the maximum too.
+"""
+
+from fractions import Fraction
+from math import ceil
+
+MAX_CELLS = 4096
+"""Most cells that one column may have; past that, the noise of a marginal drowns every count."""
+
+Edges = tuple[Fraction, ...]
+"""Ascending edges of consecutive cells: one more than there are cells."""
+
+
+def equal_cells(start: Fraction, stop: Fraction, cells: int, *, whole: bool) -> Edges:
+    """Edges of `cells` cells over [start, stop), equal in width.
+
+    Where `whole`, edges are whole numbers, so widths may differ by one.
+    """
+    span = stop - start
+    edges = (start + span * i / cells for i in range(cells + 1))
+    return tuple(Fraction(edge // 1) if whole else edge for edge in edges)
+
+
+def cells_of_width(start: Fraction, stop: Fraction, width: Fraction) -> Edges:
+    """Edges of cells of the given width from `start` on; the last cell ends at `stop`."""
+    inner = (start + width * i for i in range(ceil((stop - start) / width)))
+    return (*inner, stop)

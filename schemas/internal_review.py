@@ -1,0 +1,69 @@
+"""The internal review: the synthetic data against the private data, for the workspace only.
+
+It is another type than the public record, with other fields, so that no renderer of public pages
+can take it.
+"""
+
+from typing import Annotated, Self
+
+from pydantic import AwareDatetime, Field, model_validator
+
+from schemas.labels import LabelledSection, Shown, Tag
+
+_INTERNAL = Tag.INTERNAL
+
+
+class ColumnReview(LabelledSection):
+    """One column: its exact private distribution, the synthetic one, and the actual loss.
+
+    Shares are of all rows; the null cell, where there is one, comes last. Losses are on the
+    metric's own scale, where the diameter is 1.
+
+    Raises:
+        ValueError: the lists do not have one entry for each cell.
+    """
+
+    column: Annotated[str, Shown("Column", form="code")]
+    cells: Annotated[tuple[str, ...], Field(min_length=1), Shown("Cells")]
+    private: Annotated[tuple[float, ...], Shown("Private", _INTERNAL, unit="share of rows")]
+    synthetic: Annotated[tuple[float, ...], Shown("Synthetic", Tag.PAID, unit="share of rows")]
+    actual: Annotated[
+        float, Field(ge=0), Shown("Actual distance", _INTERNAL, unit="share of the diameter")
+    ]
+    certified: Annotated[
+        float | None, Shown("Certified bound", Tag.PAID, unit="share of the diameter")
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_entry_a_cell(self) -> Self:
+        for name in ("private", "synthetic"):
+            if len(getattr(self, name)) != len(self.cells):
+                raise ValueError(f"{self.column}: {name} needs one entry for each cell")
+        return self
+
+    @property
+    def held(self) -> bool | None:
+        """Whether the actual distance is within the certified bound; None without a bound."""
+        return None if self.certified is None else self.actual <= self.certified
+
+
+class Finding(LabelledSection):
+    """What the validation of the private table found for one rule."""
+
+    column: Annotated[str, Shown("Column", form="code")]
+    rule: Annotated[str, Shown("Rule")]
+    failing_rows: Annotated[int, Field(ge=0), Shown("Rows against the rule", _INTERNAL)]
+
+
+class InternalReview(LabelledSection):
+    """All that compares with the private data. Confidential, as the private data are."""
+
+    release_id: Annotated[str, Field(min_length=1), Shown("Release", form="code")]
+    title: Annotated[str, Shown("Title")]
+    created: Annotated[AwareDatetime, Shown("Created")]
+    private_rows: Annotated[int, Field(ge=0), Shown("Records in the private table", _INTERNAL)]
+    synthetic_rows: Annotated[int, Field(ge=0), Shown("Synthetic rows")]
+    metric: Annotated[str, Shown("Distance")]
+    confidence: Annotated[float, Field(gt=0, lt=1), Shown("Joint confidence", form="percent")]
+    columns: Annotated[tuple[ColumnReview, ...], Field(min_length=1), Shown("Columns", _INTERNAL)]
+    findings: Annotated[tuple[Finding, ...], Shown("Findings of the validation", _INTERNAL)] = ()

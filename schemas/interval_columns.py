@@ -1,0 +1,255 @@
+"""Columns on a public interval with a grid of cells: numbers and days."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import ceil
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from schemas.column_base import BaseColumn, BoundSource
+from schemas.exact import Day, Exact
+from schemas.grids import Edges, cells_of_width, equal_cells
+from schemas.section import Problem
+
+EPOCH = date(1970, 1, 1)
+
+
+class NumericColumn(BaseColumn):
+    """Numbers on a public interval, divided into cells."""
+
+    type: Literal["numeric"]
+    unit: str = ""
+    """unit of the values, such as years or dollars"""
+    integer: bool = False
+    """whether all values are whole numbers"""
+    minimum: Exact
+    """the smallest possible value, known without looking at the data (no bound means refusal,
+    never "no noise")"""
+    maximum: Exact
+    """the largest possible value, known without looking at the data (no bound means refusal,
+    never "no noise")"""
+    cells: int | None = Field(default=None, ge=1)
+    """number of cells of equal width"""
+    cell_width: Exact | None = None
+    """width of a cell in the column's unit; the last cell may be narrower"""
+    given_edges: tuple[Exact, ...] | None = Field(default=None, alias="edges")
+    """ascending edges of the cells, from minimum to maximum; a cell holds its lower edge, the last
+    cell both (whole numbers may end at maximum + 1 instead, as in [0, 1, 2] for the cells 0 and
+    1)"""
+    outside: Literal["refuse", "clamp"]
+    """what happens to a value outside the interval: refuse stops the run, clamp moves it to the
+    nearer bound"""
+    bound_source: BoundSource
+    """where minimum and maximum came from, such as {kind: public, reference: the codebook}"""
+
+    @cached_property
+    def exact_edges(self) -> Edges:
+        """Edges of the cells; the last is `maximum + 1` where values are whole numbers."""
+        if self.given_edges is not None:
+            return (*self.given_edges[:-1], self._stop)
+        if self.cell_width is not None:
+            return cells_of_width(self.minimum, self._stop, self.cell_width)
+        assert self.cells is not None, "one of cells, cell_width and edges was checked to be given"
+        return equal_cells(self.minimum, self._stop, self.cells, whole=self.integer)
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Edges of the cells in the column's unit, shape (levels + 1,), ascending."""
+        return np.array([float(edge) for edge in self.exact_edges])
+
+    @property
+    def levels(self) -> int:
+        if self.given_edges is not None:
+            return len(self.given_edges) - 1
+        if self.cell_width is not None:
+            return ceil((self._stop - self.minimum) / self.cell_width)
+        return self.cells or 0
+
+    @property
+    def _stop(self) -> Fraction:
+        return self.maximum + 1 if self.integer else self.maximum
+
+    def _problems(self) -> Iterator[Problem]:
+        if self.minimum >= self.maximum:
+            yield Problem(
+                ("maximum",),
+                f"is {self.maximum}, which is not above the minimum {self.minimum}; "
+                "give minimum < maximum",
+            )
+            return
+        if self.integer:
+            for bound, value in (("minimum", self.minimum), ("maximum", self.maximum)):
+                if value.denominator != 1:
+                    yield Problem(
+                        (bound,),
+                        f"is {_decimal(value)}, but the column is integer: true; "
+                        "give a whole number, or remove integer",
+                    )
+        given = [
+            key
+            for key, value in (
+                ("cells", self.cells),
+                ("cell_width", self.cell_width),
+                ("edges", self.given_edges),
+            )
+            if value is not None
+        ]
+        if len(given) != 1:
+            found = " and ".join(given) + " are given" if given else "the interval has no cells"
+            yield Problem(
+                (), f"{found}; say how to divide it by one of cells, cell_width and edges"
+            )
+            return
+        problems = [*self._width_problems(), *self._edge_problems(), *self._count_problems()]
+        yield from problems or self._too_many_cells((given[0],))
+
+    def _width_problems(self) -> Iterator[Problem]:
+        width = self.cell_width
+        if width is None:
+            return
+        if width <= 0:
+            yield Problem(("cell_width",), f"is {_decimal(width)}; give a width above 0")
+        elif self.integer and width.denominator != 1:
+            yield Problem(
+                ("cell_width",),
+                f"is {_decimal(width)}, but the column is integer: true; give a whole number",
+            )
+
+    def _edge_problems(self) -> Iterator[Problem]:
+        edges = self.given_edges
+        if edges is None:
+            return
+        if len(edges) < 2:
+            yield Problem(("edges",), "needs at least the two edges of one cell")
+            return
+        for i, (low, high) in enumerate(pairwise(edges), start=1):
+            if low >= high:
+                yield Problem(
+                    ("edges", i),
+                    f"is {_decimal(high)} after {_decimal(low)}; list edges in ascending order",
+                )
+        if self.integer:
+            for i, edge in enumerate(edges):
+                if edge.denominator != 1:
+                    yield Problem(
+                        ("edges", i),
+                        f"is {_decimal(edge)}, but the column is integer: true; "
+                        "give a whole number",
+                    )
+        if edges[0] != self.minimum:
+            yield Problem(
+                ("edges", 0),
+                f"is {_decimal(edges[0])}, but the minimum is {_decimal(self.minimum)}; "
+                "edges run from minimum to maximum",
+            )
+        if edges[-1] not in (self.maximum, self._stop):
+            yield Problem(
+                ("edges", len(edges) - 1),
+                f"is {_decimal(edges[-1])}, but the maximum is {_decimal(self.maximum)}; "
+                "edges run from minimum to maximum",
+            )
+
+    def _count_problems(self) -> Iterator[Problem]:
+        if self.integer and self.cells is not None and self.cells > self._stop - self.minimum:
+            values = self._stop - self.minimum
+            yield Problem(
+                ("cells",),
+                f"is {self.cells}, but there are only {values} whole numbers from "
+                f"{self.minimum} to {self.maximum}; give at most {values}",
+            )
+
+
+class DateColumn(BaseColumn):
+    """Days in a public span, divided into cells."""
+
+    type: Literal["date"]
+    minimum: Day
+    """the earliest possible day, known without looking at the data (no bound means refusal,
+    never "no noise")"""
+    maximum: Day
+    """the latest possible day, known without looking at the data (no bound means refusal,
+    never "no noise")"""
+    cells: int | None = Field(default=None, ge=1)
+    """number of cells, equally long up to one day"""
+    cell_days: int | None = Field(default=None, ge=1)
+    """length of a cell in days; the last cell may be shorter"""
+    format: str = "%Y-%m-%d"
+    """how days are written in the file, in strftime's codes"""
+    outside: Literal["refuse", "clamp"]
+    """what happens to a day outside the span: refuse stops the run, clamp moves it to the nearer
+    bound"""
+    bound_source: BoundSource
+    """where minimum and maximum came from, such as {kind: law, reference: the act}"""
+
+    @property
+    def unit(self) -> str:
+        return "days"
+
+    @cached_property
+    def exact_edges(self) -> Edges:
+        """Edges of the cells in days since 1970-01-01; the last is the day after `maximum`."""
+        start = Fraction((self.minimum - EPOCH).days)
+        stop = Fraction((self.maximum - EPOCH).days + 1)
+        if self.cell_days is not None:
+            return cells_of_width(start, stop, Fraction(self.cell_days))
+        assert self.cells is not None, "one of cells and cell_days was checked to be given"
+        return equal_cells(start, stop, self.cells, whole=True)
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Edges of the cells in days since 1970-01-01, shape (levels + 1,), ascending."""
+        return np.array([float(edge) for edge in self.exact_edges])
+
+    @property
+    def levels(self) -> int:
+        return self.cells or ceil(Fraction(self._days, self.cell_days or 1))
+
+    @property
+    def _days(self) -> int:
+        return (self.maximum - self.minimum).days + 1
+
+    def _problems(self) -> Iterator[Problem]:
+        if self.minimum >= self.maximum:
+            yield Problem(
+                ("maximum",),
+                f"is {self.maximum}, which is not after the minimum {self.minimum}; "
+                "give minimum < maximum",
+            )
+            return
+        if not _reads_back(self.format, (self.minimum, self.maximum)):
+            yield Problem(
+                ("format",),
+                f"{self.format!r} does not tell year, month and day; "
+                "write it in strftime's codes, such as %Y-%m-%d or %d/%m/%Y",
+            )
+        if (self.cells is None) == (self.cell_days is None):
+            found = (
+                "the span has no cells" if self.cells is None else "cells and cell_days are given"
+            )
+            yield Problem((), f"{found}; say how to divide it by one of cells and cell_days")
+        elif self.cells is not None and self.cells > self._days:
+            yield Problem(
+                ("cells",),
+                f"is {self.cells}, but there are only {self._days} days from {self.minimum} to "
+                f"{self.maximum}; give at most {self._days}",
+            )
+        else:
+            yield from self._too_many_cells(("cell_days" if self.cells is None else "cells",))
+
+
+def _reads_back(form: str, days: tuple[date, ...]) -> bool:
+    probes = (*days, days[0] + timedelta(days=1))
+    try:
+        return all(datetime.strptime(d.strftime(form), form).date() == d for d in probes)
+    except ValueError:
+        return False
+
+
+def _decimal(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else f"{float(value):g}"

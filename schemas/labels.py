@@ -1,0 +1,99 @@
+"""Labels: every field of a report says what it is, in which unit, and who may see it.
+
+A renderer prints a section by walking its labels, so what is shown, and to whom, is decided here
+by the field and never by a template. A public section refuses, when its class is defined, a field
+without a label and a field labelled internal: an internal figure cannot get into a public document.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict
+
+from schemas.section import Section
+
+NotRecorded = Literal["not recorded"]
+NOT_RECORDED: Final[NotRecorded] = "not recorded"
+
+
+class Tag(StrEnum):
+    """What a figure tells about the private data."""
+
+    PUBLIC = "public"  # known without looking at the private data
+    PAID = "paid"  # computed from noisy answers, which the privacy budget covers
+    UNPROTECTED = "unprotected"  # an exact statement about the private data, outside the guarantee
+    INTERNAL = "internal"  # computed from the private data without noise; never published
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The label of a field: its name for people, its tag, and how its value is to be read."""
+
+    title: str
+    tag: Tag = Tag.PUBLIC
+    unit: str = ""
+    form: Literal["text", "exact", "percent", "code"] = "text"
+
+
+class LabelledSection(Section):
+    """A section with labels, and without NaN and infinity, which JSON cannot carry."""
+
+    model_config = ConfigDict(allow_inf_nan=False, from_attributes=True)
+
+    @classmethod
+    def labels(cls) -> dict[str, Shown]:
+        """The label of every field that has one, in the order of definition."""
+        return {
+            name: label
+            for name, field in cls.model_fields.items()
+            for label in field.metadata
+            if isinstance(label, Shown)
+        }
+
+
+class PublicSection(LabelledSection):
+    """A section for everybody.
+
+    Raises:
+        TypeError: when a subclass is defined with an unlabelled field, a field labelled internal,
+            or a field that holds a section which is not public.
+    """
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        labels = cls.labels()
+        for name, field in cls.model_fields.items():
+            where = f"{cls.__name__}.{name}"
+            if name not in labels:
+                raise TypeError(f"{where} has no label; annotate it with Shown(...)")
+            if labels[name].tag is Tag.INTERNAL:
+                raise TypeError(f"{where} is internal and cannot be part of a public section")
+            for held in _models(field.annotation):
+                if not issubclass(held, PublicSection):
+                    raise TypeError(f"{where} holds {held.__name__}, which is not public")
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models(argument)
+
+
+def not_recorded(value: Any, path: str = "") -> Iterator[str]:
+    """Dotted paths in `value`, a section or anything in one, whose value is not recorded."""
+    if isinstance(value, str):
+        if value == NOT_RECORDED:
+            yield path
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from not_recorded(getattr(value, name), f"{path}.{name}" if path else name)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from not_recorded(item, f"{path}.{key}")
+    elif isinstance(value, tuple | list):
+        for index, item in enumerate(value):
+            yield from not_recorded(item, f"{path}[{index}]")

@@ -1,0 +1,235 @@
+"""From a YAML file to a `ReleaseSpec`, or to all that is wrong with it at once.
+
+Each problem is one line, `file:line: path.to.key: what is wrong; how to mend it`, in plain words.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
+from typing import Any, get_args
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from schemas.columns import COLUMN_TYPES, Column
+from schemas.nearest import did_you_mean
+from schemas.release_spec import ReleaseSpec
+from schemas.section import Path, Problem
+from schemas.sections import (
+    Constraint,
+    DataSource,
+    MechanismChoice,
+    Output,
+    PersonUnit,
+    Privacy,
+)
+from schemas.spec_checks import SoundSections, problems_between
+from schemas.yaml_document import Document, Unreadable, read_document
+
+
+class SpecError(Exception):
+    """A spec that is refused. `problems` holds one finished line a problem."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def load_spec(path: FilePath | str) -> ReleaseSpec:
+    """The release spec in a YAML file.
+
+    Raises:
+        SpecError: with every problem of the file, in the order of its lines.
+    """
+    file = FilePath(path)
+    try:
+        document = read_document(file)
+    except Unreadable as error:
+        where = f"{path}:{error.line}" if error.line is not None else f"{path}"
+        raise SpecError([f"{where}: {error.what}"]) from None
+    spec, found = _validated(document.content)
+    found = [Problem(document.origin(path), what) for path, what in found]
+    problems = list(dict.fromkeys([*document.problems, *_unmarked(found, document)]))
+    if spec is not None and not problems:
+        return spec
+    lines = {p: document.problem_lines.get(p) or document.line(p.path) for p in problems}
+    ordered = sorted(lines, key=lambda problem: lines[problem])
+    raise SpecError([f"{path}:{lines[p]}: {_shown(p.path)}{p.what}" for p in ordered])
+
+
+def _validated(content: dict[str, Any]) -> tuple[ReleaseSpec | None, list[Problem]]:
+    try:
+        return ReleaseSpec.model_validate(content), []
+    except ValidationError as error:
+        found = [
+            _problem(details) for details in error.errors(include_url=False) if _is_own(details)
+        ]
+    broken = {problem.path[:2] for problem in found}
+    return None, [*found, *problems_between(_sound_sections(content, broken))]
+
+
+def _unmarked(found: list[Problem], document: Document) -> Iterator[Problem]:
+    """Problems but for those that follow from one already told at the same place."""
+    told = {problem.path for problem in document.problems}
+    for problem in found:
+        if not any(problem.path[:length] in told for length in range(1, len(problem.path) + 1)):
+            yield problem
+
+
+_CHECKED_TOGETHER: Mapping[str, type[BaseModel]] = {
+    "data": DataSource,
+    "privacy": Privacy,
+    "mechanism": MechanismChoice,
+    "output": Output,
+}
+
+
+def _sound_sections(content: dict[str, Any], broken: set[Path]) -> SoundSections:
+    """The sections in which nothing was found."""
+    tops = {path[0] for path in broken if path}
+    sound: dict[str, Any] = {}
+    for key, model in _CHECKED_TOGETHER.items():
+        if key in content and key not in tops:
+            sound[key] = model.model_validate(content[key])
+    if ("columns",) in broken:
+        return SoundSections(**{key: sound[key] for key in ("data", "mechanism") if key in sound})
+    listed = content.get("columns")
+    columns = listed if isinstance(listed, dict) else {}
+    rules = content.get("constraints")
+    constraints = enumerate(rules) if isinstance(rules, list) else ()
+    return SoundSections(
+        **sound,
+        columns={
+            name: TypeAdapter[Column](Column).validate_python(column)
+            for name, column in columns.items()
+            if ("columns", name) not in broken
+        },
+        unsound_columns=frozenset(name for name in columns if ("columns", name) in broken),
+        constraints={
+            i: Constraint.model_validate(constraint)
+            for i, constraint in constraints
+            if ("constraints", i) not in broken
+        },
+    )
+
+
+def _is_own(details: ErrorDetails) -> bool:
+    """Whether the error is one of the file's, not an echo of one in an entry of the list."""
+    return details["type"] != "too_short" or not details["input"]
+
+
+def _problem(details: ErrorDetails) -> Problem:
+    model, path = _place(details["loc"])
+    if details["type"] == "union_tag_invalid" and path[:1] == ("columns",):
+        path = (*path, "type")
+    return Problem(path, _message(details, model, path))
+
+
+def _place(loc: Path) -> tuple[type[BaseModel] | None, Path]:
+    """Model that was to hold the last key, and the path without pydantic's tags of unions."""
+    model: type[BaseModel] | None = ReleaseSpec
+    path: list[str | int] = []
+    rest = list(loc)
+    if len(loc) > 2 and loc[0] == "columns" and loc[2] in COLUMN_TYPES:
+        model, path, rest = COLUMN_TYPES[str(loc[2])], list(loc[:2]), list(loc[3:])
+    elif len(loc) > 2 and loc[:2] == ("privacy", "unit") and loc[2] == "person":
+        model, path, rest = PersonUnit, list(loc[:2]), list(loc[3:])
+    for i, key in enumerate(rest):
+        path.append(key)
+        if i < len(rest) - 1 and isinstance(key, str):
+            model = _model_of(model, key)
+    # pydantic marks a bad key of a mapping by a step of its own, which is no key of the file
+    return model, tuple(path[:-1] if path and path[-1] == "[key]" else path)
+
+
+def _model_of(model: type[BaseModel] | None, key: str) -> type[BaseModel] | None:
+    if model is None or key not in _fields(model):
+        return None
+    annotation = _fields(model)[key].annotation
+    kinds = [annotation, *get_args(annotation)]
+    return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
+
+
+def _fields(model: type[BaseModel]) -> Mapping[str, Any]:
+    return {info.alias or name: info for name, info in model.model_fields.items()}
+
+
+def _message(details: ErrorDetails, model: type[BaseModel] | None, path: Path) -> str:
+    key, value, context = (path[-1] if path else ""), details["input"], details.get("ctx", {})
+    match details["type"]:
+        case "value_error":
+            return str(context["error"])
+        case "spec_problem":
+            return str(context["what"])
+        case "missing":
+            return f"is missing; add {_hint(model, key)}"
+        case "extra_forbidden":
+            known = list(_fields(model)) if model is not None else []
+            mend = did_you_mean(str(key), known) or f"the keys here are {', '.join(known)}"
+            return f"is no key of the spec; {mend}"
+        case "union_tag_not_found":
+            return f"has no type; add type: with one of {', '.join(COLUMN_TYPES)}"
+        case "union_tag_invalid":
+            tag = value.get("type") if isinstance(value, Mapping) else value
+            mend = did_you_mean(str(tag), COLUMN_TYPES) or f"one of {', '.join(COLUMN_TYPES)}"
+            return f"has the type {tag!r}, which is none; {mend}"
+    if value is None:
+        return f"has no value; add {_hint(model, key)}"
+    return _wrong_value(details, value, context)
+
+
+def _wrong_value(details: ErrorDetails, value: Any, context: Mapping[str, Any]) -> str:
+    shown = _kind(value)
+    match details["type"]:
+        case "literal_error":
+            choices = str(context["expected"])
+            mend = did_you_mean(
+                str(value), choices.replace("'", "").replace(" or ", ", ").split(", ")
+            )
+            return f"must be {choices.replace(chr(39), '')}, not {shown}" + (mend and f"; {mend}")
+        case "int_parsing" | "int_type" | "int_from_float" | "int_parsing_size":
+            return f"must be a whole number, such as 10, not {shown}"
+        case "bool_parsing" | "bool_type":
+            return f"must be true or false, not {shown}"
+        case "string_type":
+            return f"must be a text, not {shown}"
+        case "string_too_short":
+            return "is empty; write something"
+        case "string_too_long":
+            return f"must be a single character, not {shown}"
+        case "string_pattern_mismatch":
+            return (
+                f"is {shown}; use only small letters, digits and dashes, at most 64, "
+                "such as rand-hie-2026"
+            )
+        case "greater_than_equal":
+            return f"is {value}; give at least {context['ge']}"
+        case "less_than_equal":
+            return f"is {value}, but this version knows only up to {context['le']}"
+        case "tuple_type" | "list_type":
+            return f"must be a list, such as [a, b], not {shown}"
+        case "too_short":
+            return "is empty; list at least one"
+        case "dict_type" | "model_type" | "model_attributes_type":
+            return f"must be a mapping of keys to values, not {shown}"
+    return f"is not acceptable ({details['msg']})"
+
+
+def _hint(model: type[BaseModel] | None, key: str | int) -> str:
+    field = _fields(model).get(str(key)) if model is not None else None
+    return " ".join(field.description.split()) if field is not None and field.description else "one"
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "a mapping"
+    return repr(value)
+
+
+def _shown(path: Path) -> str:
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return f"{text.removeprefix('.')}: " if text else ""

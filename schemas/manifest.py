@@ -1,0 +1,96 @@
+"""`manifest.json`: what a release consists of and what it claims; the file that is signed.
+
+The bytes that are signed are the bytes of the file, and the file must be in the one canonical form
+that `canonical_bytes` gives. So a manifest has one reading, and no second JSON parser can see
+another (repeated keys, for instance, never survive).
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AwareDatetime, Field
+
+from schemas.certificate import CertificateSummary
+from schemas.labels import NOT_RECORDED, NotRecorded, PublicSection, Shown
+from schemas.privacy_claim import PrivacyClaim
+from schemas.section import Section
+
+MANIFEST_FILE = "manifest.json"
+SIGNATURE_FILE = "manifest.sig"
+PUBLIC_KEY_FILE = "signer.pub"
+SPEC_FILE = "release-spec.yaml"
+CERTIFICATE_FILE = "certificate.json"
+REPORT_FILE = "audit-report.html"
+RECORD_FILE = "audit-report.json"
+DICTIONARY_FILE = "data-dictionary.json"
+DATA_FILES = ("data.csv", "data.parquet")
+
+SIGNATURE_FILES = (MANIFEST_FILE, SIGNATURE_FILE, PUBLIC_KEY_FILE)
+"""The files that the manifest cannot list, since they come to be with it or after it."""
+
+REQUIRED_FILES = (SPEC_FILE, CERTIFICATE_FILE, REPORT_FILE, RECORD_FILE, DICTIONARY_FILE)
+"""What every release holds, beside at least one of `DATA_FILES`."""
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _plain_name(name: str) -> str:
+    if name in SIGNATURE_FILES:
+        raise ValueError(f"{name} cannot be listed in the manifest that it belongs to")
+    if not name or name.startswith(".") or any(c in name for c in "/\\\0"):
+        raise ValueError(f"{name!r} is not the plain name of a file in the release folder")
+    return name
+
+
+FileName = Annotated[str, AfterValidator(_plain_name)]
+
+
+class FileEntry(Section):
+    """One file: its digest and its size in bytes."""
+
+    sha256: Sha256
+    bytes: Annotated[int, Field(ge=0)]
+
+
+class Software(PublicSection):
+    """What the release was computed with."""
+
+    hallmark: Annotated[str, Shown("Hallmark version")]
+    python: Annotated[str, Shown("Python version")]
+    packages: Annotated[Mapping[str, str], Shown("Package versions")]
+    commit: Annotated[str, Shown("Code commit", form="code")] = NOT_RECORDED
+    dirty: Annotated[bool | NotRecorded, Shown("Uncommitted changes in the code")] = NOT_RECORDED
+    lock_digest: Annotated[
+        Sha256 | NotRecorded, Shown("Lock file digest (SHA-256)", form="code")
+    ] = NOT_RECORDED
+
+
+class Claims(Section):
+    """All that a manifest says, save the files, which are read from the release folder."""
+
+    release_id: Annotated[str, Field(min_length=1)]
+    title: str
+    created: AwareDatetime
+    privacy: PrivacyClaim
+    certificate: CertificateSummary
+    spec_digest: Sha256
+    software: Software
+
+
+class Manifest(Claims):
+    """The claims, the files with their digests, and the key that vouches for them."""
+
+    format: Literal["hallmark-manifest/1"] = "hallmark-manifest/1"
+    files: Mapping[FileName, FileEntry]
+    public_key_fingerprint: Sha256
+
+    def canonical_bytes(self) -> bytes:
+        """The one JSON text of this manifest: sorted keys, two spaces, ASCII, one final newline."""
+        return canonical_json(self.model_dump(mode="json"))
+
+
+def canonical_json(value: Any) -> bytes:
+    """The canonical JSON text of a plain value, as `Manifest.canonical_bytes` describes."""
+    text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=True, allow_nan=False)
+    return text.encode("ascii") + b"\n"

@@ -1,0 +1,144 @@
+"""The release spec: what to protect, how strongly, and what to publish. One YAML file a release.
+
+A `ReleaseSpec` is complete and consistent: whatever one section says about another was checked
+(`spec_checks`). Read one with `schemas.loading.load_spec`. Budgets, bounds and edges are exact.
+"""
+
+import hashlib
+import json
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from schemas.columns import Column
+from schemas.rules import Rule
+from schemas.section import Section, refuse
+from schemas.sections import (
+    CertificateRequest,
+    Constraint,
+    DataSource,
+    Identifier,
+    MechanismChoice,
+    Output,
+    Population,
+    Privacy,
+)
+from schemas.spec_checks import SoundSections, problems_between, warnings_about
+
+
+class ReleaseSpec(Section):
+    """A whole release spec."""
+
+    hallmark: int = Field(ge=1, le=1)
+    """the version of the spec format: 1"""
+    release: Identifier
+    """the name of the release; running the same name again resumes or replays, and never draws
+    again"""
+    title: str = Field(min_length=1)
+    """the title of the release, for people"""
+    description: str = ""
+    """what the release is for"""
+    population: Population
+    """whose budget is spent: {account: ..., description: ...}"""
+    data: DataSource
+    """the private table"""
+    privacy: Privacy
+    """the guarantee"""
+    mechanism: MechanismChoice
+    """the algorithm, such as {name: privpgd}"""
+    certificate: CertificateRequest = CertificateRequest()
+    """what the certificate should state"""
+    columns: dict[str, Column] = Field(min_length=1)
+    """every released column with its public domain"""
+    constraints: tuple[Constraint, ...] = ()
+    """edit rules"""
+    output: Output = Output()
+    """what is published"""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name, column in self.columns.items():
+            column._name = name
+        refuse(type(self), problems_between(self._sections()))
+        return self
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The constraints' rules in their order, bound to the columns."""
+        return tuple(constraint.parsed.bound_to(self.columns) for constraint in self.constraints)
+
+    @property
+    def released_columns(self) -> tuple[str, ...]:
+        """Columns of the published file, in its order."""
+        return self.output.columns or tuple(self.columns)
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the spec asks for that weakens the guarantee or tells something, in sentences."""
+        return tuple(warnings_about(self._sections()))
+
+    def canonical_json(self) -> str:
+        """The spec as one line of JSON: equal specs give equal text, and it loads back.
+
+        Keys stand in the order of the model, columns and categories in that of the spec (it is
+        the order of cells), a mechanism's parameters in alphabetic order.
+        """
+        content = self._content()
+        mechanism = content["mechanism"]
+        content["mechanism"] = dict(sorted(mechanism.items()))
+        return _dump(content)
+
+    def digest(self) -> str:
+        """SHA-256 over everything that the spec says, in hexadecimal."""
+        return _sha256(self.canonical_json())
+
+    def privacy_digest(self) -> str:
+        """SHA-256 over what determines which questions the private data are asked.
+
+        These are data, privacy, mechanism, population, the certificate's share, and of the columns
+        everything but descriptions, labels, units and the sources of bounds. Title, descriptions,
+        constraints and output are not among them.
+        """
+        content = self._content()
+        columns = [
+            [name, {key: value for key, value in column.items() if key not in _FOR_PEOPLE}]
+            for name, column in content["columns"].items()
+        ]
+        for _, column in columns:
+            if "categories" in column:
+                column["categories"] = list(column["categories"])
+        return _sha256(
+            _dump(
+                {
+                    "account": content["population"]["account"],
+                    "data": {k: v for k, v in content["data"].items() if k != "record"},
+                    "privacy": content["privacy"],
+                    "mechanism": dict(sorted(content["mechanism"].items())),
+                    "share": content["certificate"]["share"],
+                    "columns": columns,
+                }
+            )
+        )
+
+    def _sections(self) -> SoundSections:
+        return SoundSections(
+            data=self.data,
+            privacy=self.privacy,
+            mechanism=self.mechanism,
+            constraints=dict(enumerate(self.constraints)),
+            output=self.output,
+            columns=self.columns,
+        )
+
+    def _content(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+_FOR_PEOPLE = ("description", "unit", "bound_source")
+
+
+def _dump(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,263 @@
+"""Edit rules: statements that every record of a release should satisfy.
+
+A rule is parsed on its own (`parse_rule`), and bound to the columns of a spec (`Rule.bound_to`),
+which checks that every comparison makes sense and lets `<` follow the order of ordinal codes.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+import pandas as pd  # type: ignore[import-untyped]  # pandas ships no type hints
+
+from schemas import rule_truth
+from schemas.columns import (
+    BooleanColumn,
+    Column,
+    DateColumn,
+    NominalColumn,
+    NumericColumn,
+    OrdinalColumn,
+)
+from schemas.exact import read_date, read_exact
+from schemas.nearest import did_you_mean
+from schemas.rule_syntax import (
+    And,
+    Body,
+    ColumnName,
+    Comparison,
+    Determines,
+    Equivalent,
+    Expression,
+    Implies,
+    IsNull,
+    Member,
+    Not,
+    Or,
+    RuleError,
+    Value,
+    mentioned,
+    parse_body,
+    parts,
+)
+
+__all__ = ["Rule", "RuleError", "parse_rule"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One edit rule.
+
+    Attributes:
+        text: the rule as written.
+        body: what it says.
+        orders: codes of the ordinal columns that it compares by order; empty until bound.
+    """
+
+    text: str
+    body: Body
+    orders: rule_truth.Orders = field(default_factory=dict)
+
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that the rule speaks of, in its order, each once."""
+        return tuple(dict.fromkeys(mentioned(self.body)))
+
+    def problems(self, columns: Mapping[str, Column]) -> list[str]:
+        """What does not suit the columns, each with its mend; empty for a sound rule."""
+        return list(dict.fromkeys(_problems(self.body, columns)))
+
+    def bound_to(self, columns: Mapping[str, Column]) -> "Rule":
+        """The same rule, fit to be evaluated on tables of these columns.
+
+        Raises:
+            RuleError: the rule does not suit the columns.
+        """
+        problems = self.problems(columns)
+        if problems:
+            raise RuleError("; ".join(problems))
+        orders = {
+            name: column.codes
+            for name in self.columns()
+            if isinstance(column := columns[name], OrdinalColumn)
+        }
+        return replace(self, body=_with_codes(self.body, columns), orders=orders)
+
+    def violations(self, frame: pd.DataFrame) -> "pd.Series[bool]":
+        """Rows that break the rule, with the frame's index.
+
+        Args:
+            frame: values in original units: numbers as float (null NaN), categories and booleans
+                as the text of their code (null None or NaN), dates as datetime64 (null NaT).
+
+        A row breaks the rule only where the rule is known to be false; a comparison with a null
+        is unknown (`rule_truth`). For `A determines B`, rows whose B differs from the most common
+        B of their A break it.
+
+        Raises:
+            RuleError: a column is not in the frame, or a value does not suit it.
+        """
+        flags = rule_truth.violations(self.body, frame, self.orders)
+        return pd.Series(flags, index=frame.index, name=self.text)
+
+
+@cache
+def parse_rule(text: str) -> Rule:
+    """The rule that `text` writes.
+
+    Raises:
+        RuleError: the text is no rule; the message holds the position and what could stand there.
+    """
+    return Rule(text, parse_body(text))
+
+
+def _problems(body: Body, columns: Mapping[str, Column]) -> Iterator[str]:
+    match body:
+        case Comparison(column, operator, right):
+            yield from _comparison_problems(column, operator, right, columns)
+        case Member(column, values):
+            yield from _unknown(column, columns)
+            if column in columns:
+                for value in values:
+                    yield from _value_problems(column, columns[column], value)
+        case IsNull(column):
+            yield from _unknown(column, columns)
+            if column in columns and not columns[column].nulls:
+                yield (
+                    f"{column} is never null, as the column says nulls: false; "
+                    "allow nulls there, or change the rule"
+                )
+        case Determines(column, other):
+            yield from _unknown(column, columns)
+            yield from _unknown(other, columns)
+    for part in parts(body):
+        yield from _problems(part, columns)
+
+
+def _unknown(name: str, columns: Mapping[str, Column]) -> Iterator[str]:
+    if name not in columns:
+        mend = did_you_mean(name, columns) or "name one of the spec's columns"
+        yield f"there is no column {name}; {mend}"
+
+
+def _comparison_problems(
+    name: str, operator: str, right: ColumnName | Value, columns: Mapping[str, Column]
+) -> Iterator[str]:
+    yield from _unknown(name, columns)
+    column = columns.get(name)
+    if isinstance(column, NominalColumn | BooleanColumn) and operator not in ("=", "!="):
+        yield (
+            f"{name} is {column.type} and has no order, so {operator} says nothing about it; "
+            "use = or !=, or make the column ordinal"
+        )
+        return
+    if isinstance(right, Value):
+        if column is not None:
+            yield from _value_problems(name, column, right)
+        return
+    other = columns.get(right.name)
+    if other is None:
+        code = _code_meant(right.name, column)
+        if code is not None:
+            yield (
+                f"there is no column {right.name}; to mean the category, write its code in "
+                f'quotes: {name} {operator} "{code}"'
+            )
+        else:
+            yield from _unknown(right.name, columns)
+    elif column is not None:
+        yield from _pair_problems(name, column, right.name, other)
+
+
+def _pair_problems(name: str, column: Column, other_name: str, other: Column) -> Iterator[str]:
+    if isinstance(column, OrdinalColumn) and isinstance(other, OrdinalColumn):
+        if column.codes != other.codes:
+            yield (
+                f"{name} and {other_name} list different categories, so they cannot be compared; "
+                "compare each with a value"
+            )
+    elif column.type != other.type:
+        yield (
+            f"{name} is {column.type} and {other_name} is {other.type}, so they cannot be "
+            "compared; compare each with a value"
+        )
+
+
+def _value_problems(name: str, column: Column, value: Value) -> Iterator[str]:
+    match column:
+        case NumericColumn():
+            if not _is_read_by(read_exact, value.text):
+                yield f"{name} is numeric, but is compared with {value.text!r}; write a number"
+        case DateColumn():
+            if not _is_read_by(read_date, value.text):
+                yield (
+                    f"{name} is a date, but is compared with {value.text!r}; "
+                    "write a day like 1999-12-31"
+                )
+        case BooleanColumn():
+            if value.text not in _codes(column):
+                yield (
+                    f"{name} is boolean, but is compared with {value.text!r}; write true or false"
+                )
+        case NominalColumn() | OrdinalColumn():
+            if value.text not in column.categories:
+                mend = did_you_mean(value.text, column.categories) or "write one of its categories"
+                yield f"{value.text!r} is no category of {name}; {mend}"
+
+
+def _is_read_by(read: object, text: str) -> bool:
+    assert callable(read)
+    try:
+        read(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _codes(column: Column) -> tuple[str, ...]:
+    match column:
+        case NominalColumn() | OrdinalColumn():
+            return column.codes
+        case BooleanColumn():
+            return ("true", "false", *column.values)
+    return ()
+
+
+def _code_meant(word: str, column: Column | None) -> str | None:
+    """The category whose code or label `word` is."""
+    if not isinstance(column, NominalColumn | OrdinalColumn):
+        return None
+    by_label = {label: code for code, label in column.categories.items()}
+    return word if word in column.categories else by_label.get(word)
+
+
+def _with_codes(body: Body, columns: Mapping[str, Column]) -> Body:
+    """The same statement with true and false, and other spellings, as the codes of booleans."""
+    if isinstance(body, Determines):
+        return body
+    return _coded(body, columns)
+
+
+def _coded(expression: Expression, columns: Mapping[str, Column]) -> Expression:
+    match expression:
+        case Comparison(column, operator, Value() as value):
+            return Comparison(column, operator, _code(value, columns[column]))
+        case Member(column, values):
+            return Member(column, tuple(_code(value, columns[column]) for value in values))
+        case Not(part):
+            return Not(_coded(part, columns))
+        case And(inner):
+            return And(tuple(_coded(part, columns) for part in inner))
+        case Or(inner):
+            return Or(tuple(_coded(part, columns) for part in inner))
+        case Equivalent(inner):
+            return Equivalent(tuple(_coded(part, columns) for part in inner))
+        case Implies(premise, conclusion):
+            return Implies(_coded(premise, columns), _coded(conclusion, columns))
+    return expression
+
+
+def _code(value: Value, column: Column) -> Value:
+    if not isinstance(column, BooleanColumn):
+        return value
+    means = column.values.get(value.text, value.text == "true")
+    return Value(column.codes[means])

@@ -1,0 +1,44 @@
+"""What all parts of a spec share: frozen, no unknown keys, and problems told where they are."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+Path = tuple[str | int, ...]
+"""Where in a spec: mapping keys and positions in lists, from the section inwards."""
+
+
+class Problem(NamedTuple):
+    """One thing wrong with a spec: where, and what together with how to mend it."""
+
+    path: Path
+    what: str
+
+
+class Section(BaseModel):
+    """A part of the spec: immutable, and closed to keys that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+def refuse(section: type[BaseModel], problems: Iterable[Problem]) -> None:
+    """Raise all problems at once, each at its own place; do nothing where there are none.
+
+    Raises:
+        ValidationError: with one entry a problem. Pydantic merges it into the error of the
+            enclosing model and prepends the path that leads to this section.
+    """
+    details = [
+        InitErrorDetails(type=house_error(problem.what), loc=problem.path, input=None)
+        for problem in problems
+    ]
+    if details:
+        raise ValidationError.from_exception_data(section.__name__, details)
+
+
+def house_error(what: str) -> PydanticCustomError:
+    """An error that is already in house words, so that the loader prints it unchanged."""
+    context: dict[str, Any] = {"what": what}
+    return PydanticCustomError("spec_problem", "{what}", context)

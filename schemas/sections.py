@@ -1,0 +1,224 @@
+"""The sections of a release spec, each sound by itself; columns have their own module."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    JsonValue,
+    PlainValidator,
+    Tag,
+    WithJsonSchema,
+    field_validator,
+)
+from pydantic.config import ConfigDict
+
+from schemas.category_columns import Code
+from schemas.exact import Exact
+from schemas.rules import Rule, parse_rule
+from schemas.section import Section
+
+Identifier = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
+"""A short name that is safe in paths, URLs and databases."""
+
+
+class Population(Section):
+    """The people whose privacy budget is spent, however many files hold their data."""
+
+    account: Identifier
+    """the ledger account of these people, in small letters, digits and dashes"""
+    description: str = ""
+    """who these people are"""
+
+
+class DataSource(Section):
+    """The private table: where it is, and how to read it."""
+
+    source: str = Field(min_length=1)
+    """a CSV or Parquet file or a folder of parts: relative to the spec, absolute, or an fsspec
+    URL"""
+    format: Literal["csv", "parquet"] | None = None
+    """csv or parquet, where the suffix does not tell"""
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    """the character between two values of a CSV file"""
+    null_markers: tuple[Code, ...] = ("",)
+    """texts that stand for a missing value, such as [N, ""]"""
+    expected_rows: int = Field(ge=1)
+    """a public estimate of the number of rows, used for planning only"""
+    record: str = Field(min_length=1)
+    """what one row is, in words, such as one person"""
+    ignore: tuple[str, ...] = ()
+    """columns of the file that are dropped and never read"""
+
+    @property
+    def file_format(self) -> Literal["csv", "parquet"] | None:
+        """As stated, or by the suffix; None for a folder, where the parts tell."""
+        if self.format is not None:
+            return self.format
+        match [suffix.lower() for suffix in PurePosixPath(self.source).suffixes]:
+            case [*_, ".csv"] | [*_, ".csv", ".gz"]:
+                return "csv"
+            case [*_, ".parquet" | ".pq"]:
+                return "parquet"
+        return None
+
+    def located(self, folder: Path) -> str:
+        """The source as a URL or a path, for a spec that lies in `folder`."""
+        return self.source if "://" in self.source else str(folder / self.source)
+
+
+class PersonUnit(Section):
+    """Protect all records of a person together."""
+
+    person: str = Field(min_length=1)
+    """the column that identifies the person; it is never released"""
+    max_records: int = Field(ge=1)
+    """how many records of one person are kept at most, the rest being dropped"""
+
+
+def _unit_kind(value: Any) -> str:
+    return "record" if isinstance(value, str) else "person"
+
+
+def _check_unit(value: Any) -> Any:
+    if value != "record" and not isinstance(value, Mapping | PersonUnit):
+        raise ValueError(
+            "must be record, or a mapping such as {person: person_id, max_records: 5}, "
+            f"not {value!r}"
+        )
+    return value
+
+
+class Privacy(Section):
+    """The guarantee: between which tables, for whom, and how strong."""
+
+    neighbours: Literal["replace_one", "add_remove"]
+    """replace_one (the number of records is public) or add_remove (it is private)"""
+    unit: Annotated[
+        Annotated[Literal["record"], Tag("record")] | Annotated[PersonUnit, Tag("person")],
+        Discriminator(_unit_kind),
+        BeforeValidator(_check_unit),
+    ]
+    """whom the guarantee protects: record, or {person: <column>, max_records: <number>}"""
+    epsilon: Exact
+    """the privacy budget epsilon, an exact number above 0"""
+    delta: Exact = Fraction(0)
+    """the privacy budget delta, an exact number; 0 for pure differential privacy"""
+
+    @property
+    def person(self) -> str | None:
+        """The column that identifies a person, where the unit is a person."""
+        return self.unit.person if isinstance(self.unit, PersonUnit) else None
+
+    @property
+    def max_records(self) -> int:
+        """How many records one unit has at most."""
+        return self.unit.max_records if isinstance(self.unit, PersonUnit) else 1
+
+    @field_validator("epsilon")
+    @classmethod
+    def _check_epsilon(cls, epsilon: Fraction) -> Fraction:
+        if epsilon <= 0:
+            raise ValueError(f"is {epsilon}; give a number above 0")
+        return epsilon
+
+    @field_validator("delta")
+    @classmethod
+    def _check_delta(cls, delta: Fraction) -> Fraction:
+        if not 0 <= delta < 1:
+            raise ValueError(f"is {delta}; give a number from 0 up to, but not including, 1")
+        return delta
+
+
+class MechanismChoice(Section):
+    """The algorithm, with its own parameters beside its name."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, JsonValue]
+
+    name: Literal["privpgd", "pmm"]
+    """privpgd for tables of many columns, pmm for few columns under pure differential privacy"""
+
+    @property
+    def parameters(self) -> Mapping[str, JsonValue]:
+        """What the spec says beyond the name; the mechanism checks it."""
+        return dict(self.__pydantic_extra__)
+
+
+class CertificateRequest(Section):
+    """What the certificate should state."""
+
+    order: int = Field(default=1, ge=1, le=1)
+    """order of the Wasserstein distance that is bounded; only 1 so far"""
+    confidence: Exact = Fraction(95, 100)
+    """probability with which all bounds hold, above 0 and below 1"""
+    share: Exact = Fraction(0)
+    """share of the budget set aside for the certificate, from 0 up to, but not including, 1"""
+
+    @field_validator("confidence")
+    @classmethod
+    def _check_confidence(cls, confidence: Fraction) -> Fraction:
+        if not 0 < confidence < 1:
+            raise ValueError(f"is {confidence}; give a number above 0 and below 1, such as 0.95")
+        return confidence
+
+    @field_validator("share")
+    @classmethod
+    def _check_share(cls, share: Fraction) -> Fraction:
+        if not 0 <= share < 1:
+            raise ValueError(f"is {share}; give a number from 0 up to, but not including, 1")
+        return share
+
+
+class Constraint(Section):
+    """An edit rule that the released records are checked against."""
+
+    rule: str
+    """the rule, such as "AGE < 15 => INCOME is null" (see schemas/rule_syntax.py)"""
+    source: str = Field(min_length=1)
+    """where the rule is stated publicly"""
+    if_broken: Literal["block", "report"] = "block"
+    """block stops publishing (the run can be resumed, no budget is lost), report only counts"""
+
+    @property
+    def parsed(self) -> Rule:
+        """The rule on its own; `ReleaseSpec.rules` holds it bound to the columns."""
+        return parse_rule(self.rule)
+
+    @field_validator("rule")
+    @classmethod
+    def _check_rule(cls, rule: str) -> str:
+        parse_rule(rule)
+        return rule
+
+
+def _read_rows(value: Any) -> Literal["same"] | int:
+    text = str(value) if isinstance(value, int | str) else ""
+    if text == "same":
+        return "same"
+    if not text.isdecimal() or int(text) == 0:
+        raise ValueError(f"must be same, or a whole number above 0, not {value!r}")
+    return int(text)
+
+
+Rows = Annotated[
+    Literal["same"] | int,
+    PlainValidator(_read_rows),
+    WithJsonSchema({"anyOf": [{"const": "same"}, {"type": "integer", "minimum": 1}]}),
+]
+"""A number of synthetic records."""
+
+
+class Output(Section):
+    """What is published."""
+
+    rows: Rows = "same"
+    """number of synthetic records, or same for as many as were measured"""
+    formats: tuple[Literal["csv", "parquet"], ...] = Field(default=("csv", "parquet"), min_length=1)
+    """file formats, of csv and parquet"""
+    columns: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """the columns to publish, in this order; all where it is not given"""

@@ -1,0 +1,208 @@
+"""A spec to be filled in: everything that is known publicly, and a marker where a person must say.
+
+From a data file only the header is read. A bound or a category that is taken from a data
+dictionary is public; everything else is left to the user, and `load_spec` refuses the markers.
+"""
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from schemas.exact import read_exact
+from schemas.yaml_document import FILL_IN
+
+_DELIMITERS = ",;\t|"
+
+_HEADING = f"""\
+Replace every {FILL_IN} by what is publicly known, never by something read off the data.
+
+A column is one of
+  numeric  minimum, maximum, integer, one of cells, cell_width and edges, outside: refuse or clamp
+  date     minimum, maximum, one of cells and cell_days, format, outside: refuse or clamp
+  nominal  categories (a list, or code: label), outside: refuse, or catch_all with other
+  ordinal  the same, listed in order
+  boolean  values, such as {{"1": true, "0": false}}, outside: refuse, or catch_all with other
+each with nulls: true or false, and, but for boolean, bound_source: {{kind: law or public,
+reference: where it is stated}}. List columns that are not to be read under data.ignore.
+"""
+
+
+class SkeletonError(ValueError):
+    """No skeleton can be made of the file; the message holds no value of it."""
+
+
+def skeleton_from_header(path: Path | str) -> str:
+    """YAML text of a spec for a CSV file, of which only the column names are read.
+
+    Raises:
+        SkeletonError: the file cannot be read, or its first line is no header. A file without one
+            would turn its first record into names, so fields that are numbers, empty or repeated
+            are refused.
+    """
+    file = Path(path)
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as stream:
+            line = stream.readline()
+    except (OSError, UnicodeDecodeError):
+        raise SkeletonError(
+            f"{path}: cannot be read as a CSV file in UTF-8; name one, or a data dictionary"
+        ) from None
+    delimiter = max(_DELIMITERS, key=line.count)
+    names = next(csv.reader(io.StringIO(line), delimiter=delimiter), [])
+    if not names or any(not name.strip() or _is_number(name) for name in names):
+        raise SkeletonError(
+            f"{path}:1: does not look like a header, as a field is empty or a number; "
+            "put the column names on the first line"
+        )
+    return skeleton_from_columns(names, source=str(path), delimiter=delimiter)
+
+
+def skeleton_from_columns(names: Sequence[str], *, source: str, delimiter: str = ",") -> str:
+    """YAML text of a spec for a table of which nothing but the column names is known.
+
+    Raises:
+        SkeletonError: a name is repeated.
+    """
+    repeated = sum(1 for times in Counter(names).values() if times > 1)
+    if repeated:
+        raise SkeletonError(
+            f"{source}:1: repeats {repeated} of its column names; give every column its own name"
+        )
+    columns = CommentedMap()
+    for name in names:
+        columns[name] = _unknown_column("")
+    return _text(source, delimiter, [""], columns)
+
+
+def skeleton_from_dictionary(path: Path | str) -> str:
+    """YAML text of a spec for the columns of a data dictionary, with its categories and bounds.
+
+    The dictionary is JSON, `{column: {"description": text, "values": {code: label}}}`; for numeric
+    columns `values` holds "min" and "max", with codes beside them widening the interval. A code
+    whose label starts with "N/A" is a null marker.
+
+    Raises:
+        SkeletonError: the file is no such dictionary.
+    """
+    try:
+        dictionary = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        raise SkeletonError(f"{path}: cannot be read as JSON; name a data dictionary") from None
+    if not isinstance(dictionary, dict) or not all(
+        isinstance(entry, dict) and isinstance(entry.get("values", {}), dict)
+        for entry in dictionary.values()
+    ):
+        raise SkeletonError(
+            f"{path}: is no data dictionary; write {{column: "
+            '{"description": text, "values": {code: label}}}'
+        )
+    markers: dict[str, None] = {}
+    columns = CommentedMap()
+    for name, entry in dictionary.items():
+        nulls, values = _without_nulls(entry.get("values", {}))
+        markers.update(dict.fromkeys(nulls))
+        columns[name] = _documented_column(entry, values, bool(nulls), Path(path).name)
+    return _text(FILL_IN, ",", [*markers, ""], columns)
+
+
+def _without_nulls(values: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    nulls = [code for code, label in values.items() if str(label).startswith("N/A")]
+    return nulls, {code: label for code, label in values.items() if code not in nulls}
+
+
+def _documented_column(
+    entry: Mapping[str, Any], values: Mapping[str, Any], nulls: bool, dictionary: str
+) -> CommentedMap:
+    description = str(entry.get("description", ""))
+    is_numeric = "min" in values or "max" in values
+    if not values:
+        return _unknown_column(description)
+    column = CommentedMap()
+    column["type"] = "numeric" if is_numeric else "nominal"
+    column["description"] = description
+    if is_numeric:
+        minimum, maximum = _interval(values)
+        _ask(column, "integer", "true if all values are whole numbers")
+        column["minimum"] = minimum
+        column["maximum"] = maximum
+        _ask(column, "cells", "or cell_width, or edges")
+        _ask(column, "outside", "refuse or clamp")
+    else:
+        column.yaml_add_eol_comment("or ordinal", "type")
+        column["categories"] = CommentedMap({code: str(label) for code, label in values.items()})
+        _ask(column, "outside", "refuse, or catch_all with other: one of the categories")
+    column["nulls"] = nulls
+    reference = " ".join([f"data dictionary {dictionary}", *_link(entry)])
+    column["bound_source"] = {"kind": "public", "reference": reference}
+    return column
+
+
+def _interval(values: Mapping[str, Any]) -> tuple[int | float, int | float]:
+    """The interval from "min" to "max", widened to the numeric codes beside them."""
+    if not all(_is_number(values.get(key)) for key in ("min", "max")):
+        raise SkeletonError('the dictionary has a "min" or "max" that is no number; give both')
+    codes = [code for code in values if _is_number(code)]
+    exact = sorted(read_exact(number) for number in (values["min"], values["max"], *codes))
+    minimum, maximum = (int(n) if n.denominator == 1 else float(n) for n in (exact[0], exact[-1]))
+    return minimum, maximum
+
+
+def _link(entry: Mapping[str, Any]) -> list[str]:
+    return [str(entry["link"])] if "link" in entry else []
+
+
+def _unknown_column(description: str) -> CommentedMap:
+    column = CommentedMap()
+    _ask(column, "type", "numeric, ordinal, nominal, boolean or date")
+    column["description"] = description
+    return column
+
+
+def _ask(section: CommentedMap, key: str, comment: str) -> None:
+    section[key] = FILL_IN
+    section.yaml_add_eol_comment(comment, key)
+
+
+def _text(source: str, delimiter: str, null_markers: list[str], columns: CommentedMap) -> str:
+    spec = CommentedMap()
+    spec.yaml_set_start_comment(_HEADING)
+    spec["hallmark"] = 1
+    _ask(spec, "release", "a name in small letters, digits and dashes, new for every release")
+    _ask(spec, "title", "for people")
+    spec["population"] = population = CommentedMap()
+    _ask(population, "account", "the ledger account of the people in the data")
+    _ask(population, "description", "who these people are")
+    spec["data"] = data = CommentedMap()
+    data["source"] = source
+    if delimiter != ",":
+        data["delimiter"] = delimiter
+    data["null_markers"] = null_markers
+    _ask(data, "expected_rows", "a public estimate, for planning only")
+    _ask(data, "record", "what one row is, such as one person")
+    spec["privacy"] = privacy = CommentedMap()
+    _ask(privacy, "neighbours", "replace_one (number of records public) or add_remove (private)")
+    _ask(privacy, "unit", "record, or {person: <column>, max_records: <number>}")
+    _ask(privacy, "epsilon", "such as 1")
+    _ask(privacy, "delta", "well below 1 / expected_rows; 0 for mechanism pmm")
+    spec["mechanism"] = {"name": "privpgd"}
+    spec["columns"] = columns
+    stream = io.StringIO()
+    yaml = YAML()
+    yaml.width = 100
+    yaml.dump(spec, stream)
+    return stream.getvalue()
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        read_exact(value.strip() if isinstance(value, str) else value)
+    except ValueError:
+        return False
+    return True

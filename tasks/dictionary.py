@@ -1,0 +1,88 @@
+"""The data dictionary of a release: what a data user must know, from the spec and certificate."""
+
+from schemas.certificate import CertificateFile
+from schemas.columns import BoundSource, DateColumn, NumericColumn
+from schemas.data_dictionary import (
+    Category,
+    CellGrid,
+    ColumnError,
+    DataDictionary,
+    DictionaryColumn,
+    Interval,
+)
+from tasks.coding import Codec
+from tasks.finalise import null_marker
+from tasks.prepare import Prepared
+
+_OUTSIDE = {
+    "refuse": "there is none: the release would have been refused",
+    "clamp": "moved to the nearer bound before anything was measured",
+    "catch_all": "counted as the catch-all category",
+}
+
+
+def data_dictionary(
+    prepared: Prepared, certificate: CertificateFile, *, rows: int
+) -> DataDictionary:
+    """The dictionary of the released columns, in their order."""
+    codecs = {codec.name: codec for codec in prepared.codec.codecs}
+    return DataDictionary(
+        release_id=prepared.spec.release,
+        rows=rows,
+        columns=tuple(
+            _column(codecs[name], certificate, null_marker(prepared))
+            for name in prepared.spec.released_columns
+        ),
+    )
+
+
+def _column(codec: Codec, certificate: CertificateFile, marker: str) -> DictionaryColumn:
+    column, attribute = codec.column, codec.attribute
+    source: BoundSource | None = getattr(column, "bound_source", None)
+    interval, width = None, None
+    categories: tuple[Category, ...] = ()
+    kind = column.type
+    if isinstance(column, NumericColumn):
+        kind = "integer" if column.integer else "real"
+        low, high = float(column.minimum), float(column.maximum)
+        interval = (
+            Interval(low=int(low), high=int(high))
+            if column.integer
+            else Interval(low=low, high=high)
+        )
+    elif isinstance(column, DateColumn):
+        interval = Interval(low=column.minimum, high=column.maximum)
+    else:
+        categories = tuple(
+            Category(value=code, label=label)
+            for code, label in zip(column.codes, column.labels, strict=True)
+        )
+    if interval is not None:
+        width = float((column.edges[1:] - column.edges[:-1]).max())  # type: ignore[union-attr]
+    bound = certificate.for_column(codec.name)
+    return DictionaryColumn(
+        name=codec.name,
+        description=column.description,
+        type=kind,
+        unit=attribute.unit,
+        interval=interval,
+        categories=categories,
+        nullable=column.nulls,
+        null_marker=marker if column.nulls else "",
+        outside=_OUTSIDE[column.outside],
+        bound_source=f"{source.kind}: {source.reference}" if source else "",
+        grid=CellGrid(
+            cells=attribute.levels,
+            width=width,
+            description="width of the widest cell" if width is not None else "one cell a category",
+        ),
+        error=None
+        if bound is None
+        else ColumnError(
+            bound=bound.in_unit,
+            unit=bound.unit,
+            metric=bound.metric,
+            confidence=certificate.confidence,
+            vacuous=bound.vacuous,
+        ),
+    )

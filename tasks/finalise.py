@@ -1,0 +1,143 @@
+"""Write the synthetic records as a data user reads them, read them back, and check them."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from prefect import task
+
+from schemas.columns import Column, DateColumn
+from tasks.generate import SyntheticFile
+from tasks.guard import SafeError
+from tasks.prepare import Prepared
+from tasks.sources import Source, batches, parts
+from tasks.validate import merge, validate_part
+from tasks.workspace import Workspace
+
+
+class FinalCheckFailed(SafeError):
+    """The written file breaks the schema or an edit rule, so it is not published."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleResult:
+    """How many released records break an edit rule. Public: it looks at synthetic records only."""
+
+    rule: str
+    source: str
+    violations: int
+    blocks: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinalFile:
+    """The data files of a release, as they were read back."""
+
+    files: tuple[Path, ...]
+    rows: int
+    rules: tuple[RuleResult, ...]
+
+
+@task(name="finalise")
+def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace) -> FinalFile:
+    """Write the data files into the staging folder and check what was written.
+
+    Raises:
+        FinalCheckFailed: what was read back breaks the schema, or a rule that blocks.
+    """
+    shutil.rmtree(workspace.staging)  # an earlier attempt may have left files of other formats
+    frame = prepared.codec.decode(synthetic.load().codes, prepared.rng("decode"))
+    released = frame[list(prepared.spec.released_columns)]
+    files = []
+    for form in prepared.spec.output.formats:
+        path = workspace.staging / f"data.{form}"
+        (_write_csv if form == "csv" else _write_parquet)(released, prepared, path)
+        files.append(path)
+    for path in files:
+        _check_schema(prepared, path)
+    rules = _check_rules(prepared, files[0], frame)
+    return FinalFile(files=tuple(files), rows=len(released), rules=rules)
+
+
+def _write_csv(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
+    texts = frame.copy()
+    for name, column in _columns(prepared, frame).items():
+        if isinstance(column, DateColumn):
+            texts[name] = texts[name].dt.strftime(column.format)
+    texts.to_csv(path, index=False, sep=prepared.spec.data.delimiter, na_rep=null_marker(prepared))
+
+
+def _write_parquet(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    for index, (name, column) in enumerate(_columns(prepared, frame).items()):
+        if isinstance(column, DateColumn):
+            table = table.set_column(index, name, table.column(index).cast(pa.date32()))
+    pq.write_table(table, path)
+
+
+def null_marker(prepared: Prepared) -> str:
+    """How the released CSV writes a null: as the source first does."""
+    return next(iter(prepared.spec.data.null_markers), "")
+
+
+def _columns(prepared: Prepared, frame: pd.DataFrame) -> Mapping[str, Column]:
+    return {name: prepared.spec.columns[name] for name in frame.columns}
+
+
+def _read_back(prepared: Prepared, path: Path) -> Source:
+    return Source(
+        location=str(path),
+        format=path.suffix[1:],
+        delimiter=prepared.spec.data.delimiter,
+        null_markers=(null_marker(prepared),),
+        columns=prepared.spec.released_columns,
+    )
+
+
+def _check_schema(prepared: Prepared, path: Path) -> None:
+    source = _read_back(prepared, path)
+    # A released value has no excuse to lie outside the public domain, whatever a private one has.
+    strict = {
+        name: prepared.spec.columns[name].model_copy(update={"outside": "refuse"})
+        for name in source.columns
+    }
+    findings = merge(validate_part(part, strict, None) for part in parts(source))
+    broken = [f"{f.rule.column}: not all {f.rule.rule}" for f in findings if f.failing]
+    if broken:
+        raise FinalCheckFailed(f"{path.name} breaks its own schema: {'; '.join(broken)}")
+
+
+def _check_rules(prepared: Prepared, path: Path, frame: pd.DataFrame) -> tuple[RuleResult, ...]:
+    """Edit rules on the released records; rules over columns that are not released are checked on
+    the records before those columns were dropped."""
+    source = _read_back(prepared, path)
+    text = pd.concat([batch for part in parts(source) for batch in batches(part)], axis=0)
+    text = text.reset_index(drop=True)
+    values = {
+        codec.name: codec.read(text[codec.name])[0] if codec.name in text else frame[codec.name]
+        for codec in prepared.codec.codecs
+    }
+    table = pd.DataFrame(values)
+    results = tuple(
+        RuleResult(
+            rule=constraint.rule,
+            source=constraint.source,
+            violations=int(rule.violations(table).sum()),
+            blocks=constraint.if_broken == "block",
+        )
+        for constraint, rule in zip(prepared.spec.constraints, prepared.spec.rules, strict=True)
+    )
+    blocking = [result for result in results if result.violations and result.blocks]
+    if blocking:
+        lines = [f"  {r.rule}: broken by {r.violations} of {len(table)} records" for r in blocking]
+        raise FinalCheckFailed(
+            "the synthetic records break edit rules that block publishing:\n"
+            + "\n".join(lines)
+            + "\nNo budget is lost: choose if_broken: report for them, or another mechanism "
+            "parameter that only post-processes, and run again with --resume"
+        )
+    return results

@@ -1,0 +1,42 @@
+"""Post-process noisy measurements into synthetic records, on a worker."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from prefect import task
+
+from mechanisms.contract import Measurements, SyntheticMeasure
+from tasks.prepare import Prepared
+from tasks.progress import reporter
+from tasks.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class SyntheticFile:
+    """Where synthetic codes and the generator's history lie; passed instead of the records."""
+
+    path: Path
+
+    def load(self) -> SyntheticMeasure:
+        """The synthetic records."""
+        history = json.loads(self.path.with_suffix(".json").read_text())
+        return SyntheticMeasure(codes=np.load(self.path), history=history)
+
+
+@task(name="generate")
+def generate(prepared: Prepared, measurements: Measurements, workspace: Workspace) -> SyntheticFile:
+    """Synthetic records in cell codes. Sees no private data: the measurements are noisy."""
+    rows = prepared.spec.output.rows
+    synthetic = prepared.mechanism.generate(
+        prepared.plan,
+        measurements,
+        rows=None if rows == "same" else rows,
+        rng=prepared.rng("generate"),
+        progress=reporter("generate"),
+    )
+    file = SyntheticFile(workspace.path / "synthetic.npy")
+    np.save(file.path, synthetic.codes)
+    file.path.with_suffix(".json").write_text(json.dumps(dict(synthetic.history)))
+    return file

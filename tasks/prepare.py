@@ -1,0 +1,101 @@
+"""From a spec to a plan: everything about a release that is known before a private byte is read."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mechanisms.contract import Mechanism, Plan
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from mechanisms.registry import MECHANISMS
+from schemas.loading import load_spec
+from schemas.release_spec import ReleaseSpec
+from tasks.coding import TableCodec
+from tasks.guard import SafeError
+from tasks.sources import Source
+
+
+class PlanRefused(SafeError):
+    """The mechanism cannot serve this spec; the message names the key and the mend."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A spec with its plan. Public; pickles, so that any stage may run on another machine."""
+
+    spec: ReleaseSpec
+    plan: Plan
+    path: Path  # of the spec; relative sources start at its folder
+
+    @property
+    def codec(self) -> TableCodec:
+        return TableCodec.of(self.spec.columns)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return MECHANISMS[self.spec.mechanism.name]
+
+    @property
+    def person(self) -> str | None:
+        """The column that names the person a record belongs to; None where records are the unit."""
+        return self.spec.privacy.person
+
+    @property
+    def source(self) -> Source:
+        data = self.spec.data
+        columns = list(self.spec.columns)
+        if self.person is not None and self.person not in columns:
+            columns.append(self.person)
+        return Source(
+            location=data.located(self.path.parent),
+            format=data.file_format,
+            delimiter=data.delimiter,
+            null_markers=tuple(data.null_markers),
+            columns=tuple(columns),
+            ignored=tuple(data.ignore),
+        )
+
+    def rng(self, purpose: str) -> np.random.Generator:
+        """Generator of a post-processing step: the same for the same release, so that a resumed
+        run ends in the same file. It never draws private noise, whose seed nobody may know."""
+        seed = np.random.SeedSequence([*self.spec.release.encode(), 0, *purpose.encode()])
+        return np.random.default_rng(seed)
+
+
+def prepare(path: Path) -> Prepared:
+    """The plan of the spec in the file `path`. Reads no private byte; data need not exist yet.
+
+    Raises:
+        SpecError: the spec is wrong; says where and how to mend it.
+        PlanRefused: the mechanism's parameters, the domain or the budget do not fit.
+    """
+    spec = load_spec(path)
+    mechanism = MECHANISMS[spec.mechanism.name]
+    if spec.certificate.share:
+        raise PlanRefused(
+            f"certificate.share: the certificate of {mechanism.name} needs no budget of its own; "
+            "set it to 0, so that all of the budget goes into the measurements"
+        )
+    try:
+        plan = mechanism.plan(
+            TableCodec.of(spec.columns).domain,
+            budget=budget(spec),
+            adjacency=adjacency(spec),
+            expected_records=spec.data.expected_rows,
+            parameters=spec.mechanism.parameters,
+        )
+    except ValueError as error:
+        raise PlanRefused(f"mechanism: {error}") from error
+    return Prepared(spec, plan, path.resolve())
+
+
+def budget(spec: ReleaseSpec) -> Budget:
+    """The budget that the spec asks for."""
+    return Budget(epsilon=spec.privacy.epsilon, delta=spec.privacy.delta)
+
+
+def adjacency(spec: ReleaseSpec) -> Adjacency:
+    """The neighbouring relation and unit that the spec protects."""
+    privacy = spec.privacy
+    return Adjacency(neighbours=Neighbours(privacy.neighbours), records=privacy.max_records)

@@ -1,0 +1,58 @@
+"""The private stages: the only ones that get a curator, and so the only ones that draw noise.
+
+They run in the process of the flow, never on a worker: Dask runs a task again behind everybody's
+back when a worker dies, and the curator's log, not luck, is what makes a second run harmless.
+Workers count; the curator adds the noise to the sums.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from distributed import Client
+from prefect import task
+
+from mechanisms.contract import Measurements
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.ledger import Ledger
+from tasks.counting import DaskCounter
+from tasks.guard import guarded
+from tasks.prepare import Prepared
+from tasks.workspace import Workspace
+
+
+@task(name="select")
+def select(prepared: Prepared, files: Sequence[Path], ledger: str, workspace: Workspace) -> Any:
+    """What to measure: a public choice, or private rounds that the curator charges."""
+    return _ask("select", prepared, files, ledger, workspace, prepared.mechanism.select)
+
+
+@task(name="privatize")
+def privatize(
+    prepared: Prepared, selection: Any, files: Sequence[Path], ledger: str, workspace: Workspace
+) -> Measurements:
+    """The noisy measurements, drawn once for the release and read back ever after."""
+
+    def measure(curator: Curator, plan: Any) -> Measurements:
+        return prepared.mechanism.measure(curator, plan, selection)
+
+    measurements: Measurements = _ask("privatize", prepared, files, ledger, workspace, measure)
+    return measurements
+
+
+def _ask(
+    stage: str,
+    prepared: Prepared,
+    files: Sequence[Path],
+    ledger: str,
+    workspace: Workspace,
+    ask: Callable[[Curator, Any], Any],
+) -> Any:
+    curator = Curator(
+        counter=DaskCounter(tuple(files), Client.current()),
+        ledger=Ledger(ledger),
+        release=prepared.spec.release,
+        adjacency=prepared.plan.adjacency,
+        budget=prepared.plan.budget,
+    )
+    return guarded(stage, workspace.path, ask)(curator, prepared.plan)

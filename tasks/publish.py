@@ -1,0 +1,131 @@
+"""Sign a staged release and publish it in one step: the whole folder is there, or nothing."""
+
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from prefect import task
+
+from mechanisms.contract import Certificate
+from mechanisms.privacy.ledger import Ledger
+from schemas.certificate import CertificateFile
+from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE, Claims, Manifest
+from tasks.guard import SafeError
+from tasks.prepare import Prepared
+from tasks.record import privacy_claim
+from tasks.report import software
+from tasks.signing import sign_manifest, signing_key
+from tasks.workspace import Workspace, home
+
+
+class PublishRefused(SafeError):
+    """The folder to publish in holds something else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A published release, for people and for programs. Public."""
+
+    release: str
+    folder: str
+    account: str
+    epsilon: str
+    delta: str
+    left: tuple[str, str]  # of the account: epsilon, delta
+    certificate: str  # in one sentence
+    review: str  # path of the internal review, which is not part of the release
+    warnings: tuple[str, ...] = ()
+    earlier: bool = False  # it was published by an earlier run
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def already_published(prepared: Prepared, out: Path, ledger: str) -> Published | None:
+    """What an earlier run published under this name in `out`; None where there is nothing.
+
+    Raises:
+        PublishRefused: the folder exists and is not this release.
+    """
+    folder = out / prepared.spec.release
+    if not folder.exists():
+        return None
+    manifest = folder / MANIFEST_FILE
+    if manifest.is_file():
+        found = Manifest.model_validate_json(manifest.read_bytes())
+        if found.spec_digest == prepared.spec.digest():
+            certificate = CertificateFile.model_validate_json(
+                (folder / CERTIFICATE_FILE).read_bytes()
+            )
+            return _published(prepared, certificate, folder, ledger, earlier=True)
+    raise PublishRefused(
+        f"{folder} exists, and is not what this spec publishes; move it away, choose another "
+        "--out, or give the spec a new release id. Nothing was drawn or overwritten"
+    )
+
+
+@task(name="publish")
+def publish(
+    prepared: Prepared, certificate: Certificate, ledger: str, workspace: Workspace, out: Path
+) -> Published:
+    """Sign the staged files and move them to `out/<release>` by one rename."""
+    staging, folder = workspace.staging, out / prepared.spec.release
+    certified = CertificateFile.model_validate(certificate)
+    key = signing_key(home())
+    sign_manifest(
+        staging,
+        Claims(
+            release_id=prepared.spec.release,
+            title=prepared.spec.title,
+            created=datetime.now(UTC).replace(microsecond=0),
+            privacy=privacy_claim(prepared),
+            certificate=certified.summary(),
+            spec_digest=prepared.spec.digest(),
+            software=software(),
+        ),
+        key,
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    # Copied beside its place first: a rename is atomic only within one file system.
+    arriving = out / f".{folder.name}.{os.getpid()}"
+    shutil.copytree(staging, arriving, copy_function=shutil.copyfile)
+    for path in (arriving, *arriving.iterdir()):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    arriving.rename(folder)
+    # Coded private records have served; what an auditor needs is in the log and the review.
+    shutil.rmtree(workspace.codes)
+    shutil.rmtree(workspace.staging)
+    return _published(prepared, certified, folder, ledger, warning=key.warning)
+
+
+def _published(
+    prepared: Prepared,
+    certificate: CertificateFile,
+    folder: Path,
+    ledger: str,
+    *,
+    warning: str = "",
+    earlier: bool = False,
+) -> Published:
+    spec, summary = prepared.spec, certificate.summary()
+    account = Ledger(ledger).account(spec.population.account)
+    return Published(
+        release=spec.release,
+        folder=str(folder),
+        account=account.name,
+        epsilon=str(spec.privacy.epsilon),
+        delta=f"{float(spec.privacy.delta):g}",
+        left=(f"{float(account.remaining[0]):g}", f"{float(account.remaining[1]):g}"),
+        certificate=(
+            f"with {summary.confidence:.0%} confidence, each of {summary.bounds} certified "
+            f"1-Wasserstein distances is at most {summary.largest:.4g} of its diameter "
+            f"(largest: {summary.largest_target})"
+        ),
+        review=str(Workspace.of(spec.release).review),
+        warnings=(warning,) if warning else (),
+        earlier=earlier,
+    )

@@ -1,0 +1,248 @@
+"""Render a record as one self-contained, printable HTML page.
+
+The page is made from the record alone: no file is read but the house's own templates, nothing is
+fetched, nothing runs in the reader's browser, and equal records give equal bytes. What a field is
+called and how it is tagged comes from its label, so a template cannot show a figure under another
+name.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from schemas.audit_report import AuditRecord, Check
+from schemas.internal_review import InternalReview
+from schemas.labels import NOT_RECORDED, LabelledSection, Shown, Tag
+from schemas.privacy_claim import Amount
+from tasks.rendering import plots, wording
+
+TAG_MEANINGS = {
+    Tag.PUBLIC: "known without looking at the private data",
+    Tag.PAID: "computed from noisy answers; covered by the privacy budget",
+    Tag.UNPROTECTED: "an exact statement about the private data, outside the guarantee",
+}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of a section's table of facts."""
+
+    title: str
+    value: Markup
+    unit: str
+    tag: Tag
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of equal sections, with the columns' labels."""
+
+    title: str
+    columns: tuple[Shown, ...]
+    rows: tuple[tuple[Markup, ...], ...]
+    tag: Tag
+
+
+def render_audit_report(record: AuditRecord) -> str:
+    """The public audit report.
+
+    Raises:
+        TypeError: `record` is not an audit record; internal figures have no public page.
+    """
+    if not isinstance(record, AuditRecord):
+        raise TypeError(f"the public report shows an AuditRecord, not a {type(record).__name__}")
+    certificate = record.utility.certificate
+    claim = record.guarantee.claim
+    return (
+        _environment()
+        .get_template("audit-report.html.j2")
+        .render(
+            record=record,
+            claim=claim,
+            certificate=certificate,
+            worst=max(certificate.bounds, key=lambda bound: bound.value),
+            checks=(*record.post_processing.constraints, *record.post_processing.final_checks),
+            alerts=_alerts(record),
+            missing=record.not_recorded(),
+            tags=TAG_MEANINGS,
+            topics=wording.plain_language(claim, _spent(record), _exceptions(record)),
+            groups=[(k, *claim.for_group(k)) for k in (1, 2, 4, 8)],
+        )
+    )
+
+
+def render_internal_review(review: InternalReview) -> str:
+    """The internal review report: compares with the private data, never to leave the workspace.
+
+    Raises:
+        TypeError: `review` is not an internal review.
+    """
+    if not isinstance(review, InternalReview):
+        raise TypeError(f"the review report shows an InternalReview, not a {type(review).__name__}")
+    columns = sorted(review.columns, key=lambda column: -column.actual)
+    return (
+        _environment()
+        .get_template("internal-review.html.j2")
+        .render(review=review, columns=columns)
+    )
+
+
+def facts(section: LabelledSection) -> list[Fact]:
+    """The section's single values, those of sections that it holds included, label by label."""
+    lines = []
+    for name, label in section.labels().items():
+        value = getattr(section, name)
+        if isinstance(value, LabelledSection) and not isinstance(value, Amount):
+            lines += facts(value)
+        elif value is not None and value != "" and not _is_table(value):
+            lines.append(Fact(label.title, show(value, label), label.unit, label.tag))
+    return lines
+
+
+def table(section: LabelledSection, name: str) -> Table:
+    """The rows that the section's field `name` holds; without the columns that are empty in all."""
+    label = section.labels()[name]
+    rows = getattr(section, name)
+    labels = type(rows[0]).labels()
+    used = [n for n in labels if any(getattr(row, n) not in ("", None) for row in rows)]
+    return Table(
+        title=label.title,
+        columns=tuple(labels[n] for n in used),
+        rows=tuple(tuple(show(getattr(row, n), labels[n]) for n in used) for row in rows),
+        tag=label.tag,
+    )
+
+
+def show(value: Any, label: Shown) -> Markup:
+    """A value as its label says; everything in it is escaped."""
+    if isinstance(value, str) and value == NOT_RECORDED:
+        return Markup('<span class="missing">not recorded</span>')
+    if isinstance(value, bool):
+        return Markup('<span class="{}">{}</span>').format(
+            "yes" if value else "no", "yes" if value else "no"
+        )
+    match value:
+        case Amount():
+            return escape(wording.amount(value))
+        case Fraction():
+            return escape(wording.exact(value))
+        case datetime():
+            return escape(wording.moment(value))
+        case int():
+            return escape(f"{value:,}")
+        case float() if label.form == "percent":
+            return escape(wording.percent(value))
+        case float():
+            return escape(wording.number(value))
+        case Mapping():
+            items = [(key, _plain(item)) for key, item in value.items()]
+            return _join("dl", [Markup("<dt>{}</dt><dd>{}</dd>").format(k, v) for k, v in items])
+        case tuple() | list():
+            return _join("ul", [Markup("<li>{}</li>").format(_plain(item)) for item in value])
+    if label.form == "code":
+        return Markup("<code>{}</code>").format(value)
+    return escape(value)
+
+
+def _join(element: str, parts: list[Markup]) -> Markup:
+    if not parts:
+        return Markup('<span class="dim">none</span>')
+    return Markup("<{0}>{1}</{0}>").format(Markup(element), Markup("").join(parts))
+
+
+def _plain(value: Any) -> str:
+    match value:
+        case bool() | None:
+            return json.dumps(value)
+        case float():
+            return wording.number(value)
+        case tuple() if all(isinstance(item, float) for item in value):
+            return " / ".join(wording.number(item) for item in value)
+        case str():
+            return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is_table(value: Any) -> bool:
+    """Whether a value is shown as a table or a plot of its own, or is empty."""
+    return isinstance(value, tuple | list) and (not value or not isinstance(value[0], str | float))
+
+
+def _alerts(record: AuditRecord) -> list[str]:
+    """What a reviewer must not overlook."""
+    alerts = list(_exceptions(record))
+    if record.signature.warning:
+        alerts.append(record.signature.warning)
+    vacuous = [bound.target for bound in record.utility.certificate.bounds if bound.vacuous]
+    if vacuous:
+        alerts.append(
+            f"The certificate says nothing about {', '.join(vacuous)}: the bound there is no "
+            "better than the diameter."
+        )
+    checks: tuple[Check, ...] = (
+        *record.post_processing.constraints,
+        *record.post_processing.final_checks,
+        *record.utility.acceptance,
+    )
+    failed = [check.rule for check in checks if not check.held]
+    if failed:
+        alerts.append(f"{len(failed)} checks did not hold: {'; '.join(failed)}.")
+    if record.provenance.software.dirty is True:
+        alerts.append("The code that ran had uncommitted changes; the commit does not identify it.")
+    return alerts
+
+
+def _exceptions(record: AuditRecord) -> list[str]:
+    """What lies outside the guarantee, a sentence each."""
+    learnt = [c.name for c in record.protected.columns if c.bound_kind == "private_estimate"]
+    sentences = [f"{fact.fact.rstrip('.')}." for fact in record.guarantee.unprotected]
+    if learnt:
+        sentences.insert(
+            0,
+            f"The bounds of {', '.join(learnt)} were read off the private data without a charge: "
+            "the guarantee does not cover what they tell.",
+        )
+    return sentences
+
+
+def _spent(record: AuditRecord) -> Amount:
+    before, now = record.account.previously_spent, record.account.this_release
+    return Amount(epsilon=before.epsilon + now.epsilon, delta=before.delta + now.delta)
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("tasks.rendering"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    for function in (facts, table, _pretty):
+        environment.globals[function.__name__.lstrip("_")] = function
+    for module in (plots, wording):
+        environment.globals |= {
+            name: item
+            for name, item in vars(module).items()
+            if not name.startswith("_")
+            and callable(item)
+            and getattr(item, "__module__", "") == module.__name__
+        }
+    loader = environment.loader
+    assert loader is not None, "set above"
+    style, _, _ = loader.get_source(environment, "report.css")
+    environment.globals["style"] = Markup(style)  # ours, no part of any record
+    return environment

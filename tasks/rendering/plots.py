@@ -1,0 +1,323 @@
+"""Plots of released quantities, as inline SVG.
+
+Small drawings made for one page: text stays text, colours come from the page's style sheet, and
+each carries a title and a description for readers who do not see it. Equal input gives equal bytes.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+
+from markupsafe import Markup
+
+from schemas.audit_privacy import Account, Curve
+from schemas.audit_report import Marginal
+from schemas.certificate import CertificateFile, CertifiedBound
+from schemas.internal_review import ColumnReview
+from tasks.rendering.wording import exact, number, percent
+
+_MOST_BARS = 9  # categories drawn one by one; the rest is added up
+_MOST_POINTS = 300  # of a curve
+_LABEL = 20  # characters of a category label
+
+TERM_CLASSES = ("t0", "t1", "t2", "t3", "t4")
+
+
+def marginal_plot(marginal: Marginal) -> Markup:
+    """The column's synthetic distribution as bars, the measured one as a line in its error band."""
+    long = len(marginal.cells) > _MOST_BARS and marginal.kind != "nominal"
+    draw = _columns if marginal.kind in ("numeric", "date") or long else _rows
+    top = max(range(len(marginal.cells)), key=lambda i: marginal.synthetic[i])
+    description = (
+        f"{len(marginal.cells)} cells; the largest synthetic share is "
+        f"{percent(marginal.synthetic[top])} in {marginal.cells[top]}."
+    )
+    if marginal.measured:
+        gaps = [
+            abs(s - m) <= h
+            for s, m, h in zip(
+                marginal.synthetic, marginal.measured, marginal.half_width, strict=True
+            )
+        ]
+        description += f" {sum(gaps)} of {len(gaps)} synthetic shares lie within the error band."
+    return _svg(320, 168, f"Distribution of {marginal.column}", description, draw(marginal))
+
+
+def _columns(marginal: Marginal) -> list[str]:
+    """Upright bars over the public interval; a null cell stands apart on the right."""
+    left, right, top, base = 34.0, 312.0, 8.0, 142.0
+    values = len(marginal.cells) - marginal.has_null
+    null_room = 34.0 if marginal.has_null else 0.0
+    step = (right - left - null_room) / values
+    peak = _nice(
+        max((*marginal.synthetic, *(m + h for m, h in _bands(marginal)))),
+    )
+
+    def y(share: float) -> float:
+        return base - (base - top) * min(1.0, max(0.0, share) / peak)
+
+    def span(index: int) -> tuple[float, float]:
+        if marginal.has_null and index == values:
+            return right - 20.0, right - 4.0
+        return left + index * step, left + (index + 1) * step
+
+    gap = 1.0 if step > 5 else 0.0
+    parts = [_grid(left, right, y(peak)), _grid(left, right, y(peak / 2)), _grid(left, right, base)]
+    parts += [_text(left - 4, y(s) + 3.5, percent(s, 2), "end") for s in (peak, peak / 2)]
+    for index, share in enumerate(marginal.synthetic):
+        start, stop = span(index)
+        parts.append(_rect(start, y(share), stop - start - gap, base - y(share), "bar"))
+    for index, (middle, half) in enumerate(_bands(marginal)):
+        start, stop = span(index)
+        low, high = y(middle - half), y(middle + half)
+        parts.append(_rect(start, high, stop - start - gap, max(low - high, 0.8), "band"))
+        parts.append(_line(start, y(middle), stop - gap, y(middle), "measured"))
+    low_end, high_end = marginal.ends or (marginal.cells[0], marginal.cells[values - 1])
+    end = left + values * step
+    parts.append(_text(left, base + 14, _short(low_end, 16), "start"))
+    parts.append(_text(end, base + 14, _short(high_end, 16), "end"))
+    if marginal.unit:
+        parts.append(_text((left + end) / 2, base + 14, _short(marginal.unit, 22), "middle", "dim"))
+    if marginal.has_null:
+        parts.append(_text(right - 12, base + 14, "null", "middle"))
+    return parts
+
+
+def _rows(marginal: Marginal) -> list[str]:
+    """Lying bars, one a category, the largest kept where there are many."""
+    order = list(range(len(marginal.cells)))
+    rest: list[int] = []
+    if len(order) > _MOST_BARS:
+        largest = sorted(order, key=lambda i: (-marginal.synthetic[i], i))[: _MOST_BARS - 1]
+        order, rest = largest, [i for i in order if i not in largest]
+    bands = dict(enumerate(_bands(marginal)))
+    labels = [(marginal.cells[i], marginal.synthetic[i], bands.get(i)) for i in order]
+    if rest:
+        share = sum(marginal.synthetic[i] for i in rest)
+        labels.append((f"{len(rest)} further", share, None))
+    left, right, top = 118.0, 270.0, 6.0
+    step = min(22.0, 156.0 / len(labels))
+    peak = max(1e-9, *(max(marginal.synthetic[i], sum(bands.get(i, (0, 0)))) for i in order))
+
+    def x(share: float) -> float:
+        return left + (right - left) * min(1.0, max(0.0, share) / peak)
+
+    parts = [
+        f'<line x1="{left:g}" y1="{top:g}" x2="{left:g}" y2="{top + step * len(labels):.1f}" '
+        'class="axis"/>'
+    ]
+    for index, (label, share, band) in enumerate(labels):
+        upper = top + index * step + 1.5
+        height = step - 4
+        middle = upper + height / 2
+        parts.append(_text(left - 6, middle + 3.5, _short(label, _LABEL), "end"))
+        if index < len(order):  # the sum of the rest has another scale: told, not drawn
+            parts.append(_rect(left, upper, max(x(share) - left, 0.5), height, "bar"))
+        if band:
+            low, high = x(band[0] - band[1]), x(band[0] + band[1])
+            parts.append(_rect(low, upper, max(high - low, 0.8), height, "band"))
+            parts.append(_line(x(band[0]), upper, x(band[0]), upper + height, "measured"))
+        parts.append(_text(right + 6, middle + 3.5, percent(share, 3), "start", "dim"))
+    return parts
+
+
+def certificate_plot(certificate: CertificateFile) -> Markup:
+    """The terms of every bound, stacked; largest bound first."""
+    bounds = sorted(certificate.bounds, key=lambda b: -b.value)
+    terms = term_names(certificate)
+    left, right, step = 150.0, 770.0, 20.0
+    height = step * len(bounds) + 30
+    peak = _nice(max(bound.value for bound in bounds))
+
+    def x(value: float) -> float:
+        return left + (right - left) * min(1.0, value / peak)
+
+    parts = []
+    for tick in range(5):
+        at = x(peak * tick / 4)
+        parts.append(
+            f'<line x1="{at:.1f}" y1="4" x2="{at:.1f}" y2="{height - 22:.1f}" class="grid"/>'
+        )
+        parts.append(_text(at, height - 8, percent(peak * tick / 4, 3), "middle", "dim"))
+    for index, bound in enumerate(bounds):
+        upper = 6 + index * step
+        parts.append(_text(left - 8, upper + 11, _short(bound.target, 22), "end"))
+        parts += _stack(bound, terms, x, upper)
+        parts.append(_text(x(bound.value) + 8, upper + 11, bound_in_words(bound), "start", "dim"))
+    worst = bounds[0]
+    description = (
+        f"{len(bounds)} bounds, each the sum of {', '.join(terms)}. The largest is "
+        f"{percent(worst.value, up=True)} of the diameter, for {worst.target}."
+    )
+    return _svg(960, height, "Certified bounds by column and term", description, parts)
+
+
+def term_names(certificate: CertificateFile) -> list[str]:
+    """Names of all terms, in order of first appearance."""
+    return list(dict.fromkeys(name for bound in certificate.bounds for name in bound.terms))
+
+
+def term_class(index: int) -> str:
+    """Style class of the term at `index`; past the last one, the last colour is repeated."""
+    return TERM_CLASSES[min(index, len(TERM_CLASSES) - 1)]
+
+
+def bound_in_words(bound: CertifiedBound) -> str:
+    """A bound for people, rounded up: in percent of the diameter, and in its unit if it has one."""
+    text = percent(bound.value, up=True)
+    if bound.unit:
+        text += f" = {number(bound.in_unit, 3, up=True)} {bound.unit}"
+    return text + (" (vacuous)" if bound.vacuous else "")
+
+
+def budget_plot(account: Account) -> Markup:
+    """The account's epsilon: spent before, spent by this release, left."""
+    parts_of = (
+        ("earlier releases", account.previously_spent.epsilon, "spent"),
+        ("this release", account.this_release.epsilon, "now"),
+        ("remaining", account.remaining.epsilon, "left"),
+    )
+    whole = max(account.cap.epsilon, sum(value for _, value, _ in parts_of))
+    left, right = 4.0, 956.0
+    at = left
+    parts = []
+    for name, value, style in parts_of:
+        width = (right - left) * float(value / whole)
+        parts.append(
+            f"<g>{_title(f'{name}: epsilon {exact(value)}')}{_rect(at, 4, width, 28, style)}</g>"
+        )
+        at += width
+    description = ", ".join(f"{name} {exact(value)}" for name, value, _ in parts_of)
+    return _svg(
+        960,
+        36,
+        "Privacy budget of the account",
+        f"Epsilon, of {exact(account.cap.epsilon)} authorised: {description}.",
+        parts,
+    )
+
+
+def curve_plot(curve: Curve) -> Markup:
+    """A series over the generator's steps; on a logarithmic scale where it spans decades."""
+    left, right, top, base = 62.0, 948.0, 10.0, 170.0
+    values = curve.values
+    lowest, highest = min(values), max(values)
+    logarithmic = lowest > 0 and highest > 30 * lowest
+
+    def scaled(value: float) -> float:
+        return math.log10(value) if logarithmic else value
+
+    floor, ceiling = scaled(lowest), scaled(highest)
+    room = ceiling - floor or 1.0
+
+    def y(value: float) -> float:
+        return base - (base - top) * (scaled(value) - floor) / room
+
+    stride = math.ceil(len(values) / _MOST_POINTS)
+    shown = sorted({*range(0, len(values), stride), len(values) - 1})
+    points = " ".join(
+        f"{left + (right - left) * i / (len(values) - 1 or 1):.1f},{y(values[i]):.1f}"
+        for i in shown
+    )
+    middle = 10 ** ((floor + ceiling) / 2) if logarithmic else (lowest + highest) / 2
+    parts = [_grid(left, right, y(v)) for v in (lowest, middle, highest)]
+    parts += [_text(left - 6, y(v) + 3.5, number(v, 3), "end") for v in (lowest, middle, highest)]
+    parts.append(f'<polyline points="{points}" class="curve"/>')
+    parts.append(_text(left, base + 16, "step 1", "start"))
+    parts.append(_text(right, base + 16, f"step {len(values):,}", "end"))
+    if logarithmic:
+        parts.append(_text((left + right) / 2, base + 16, "logarithmic scale", "middle", "dim"))
+    description = (
+        f"{len(values):,} steps, from {number(values[0], 3)} at the first to "
+        f"{number(values[-1], 3)} at the last."
+    )
+    return _svg(960, 192, f"{curve.name} over the generator's steps", description, parts)
+
+
+def review_plot(review: ColumnReview) -> Markup:
+    """Private and synthetic shares of a column side by side. Internal."""
+    left, right, top, base = 34.0, 312.0, 8.0, 142.0
+    step = (right - left) / len(review.cells)
+    peak = _nice(max(*review.private, *review.synthetic))
+
+    def y(share: float) -> float:
+        return base - (base - top) * share / peak
+
+    parts = [_grid(left, right, y(peak)), _grid(left, right, y(peak / 2)), _grid(left, right, base)]
+    parts += [_text(left - 4, y(s) + 3.5, percent(s, 2), "end") for s in (peak, peak / 2)]
+    half = step * 0.42
+    pairs = zip(review.private, review.synthetic, strict=True)
+    for index, (private, synthetic) in enumerate(pairs):
+        start = left + index * step + step * 0.08
+        parts.append(_rect(start, y(private), half, base - y(private), "private"))
+        parts.append(_rect(start + half, y(synthetic), half, base - y(synthetic), "bar"))
+    parts.append(_text(left, base + 14, _short(review.cells[0], 22), "start"))
+    if len(review.cells) > 1:
+        parts.append(_text(right, base + 14, _short(review.cells[-1], 22), "end"))
+    description = f"Private against synthetic shares in {len(review.cells)} cells."
+    return _svg(320, 168, f"Internal: {review.column}", description, parts)
+
+
+def _stack(
+    bound: CertifiedBound, terms: Sequence[str], x: Callable[[float], float], upper: float
+) -> Iterable[str]:
+    total = sum(bound.terms.values())
+    # A bound capped at the diameter is smaller than its terms: they shrink in proportion.
+    shrink = bound.value / total if total > bound.value > 0 else 1.0
+    at = 0.0
+    for index, name in enumerate(terms):
+        width = bound.terms.get(name, 0.0) * shrink
+        box = _rect(x(at), upper, x(at + width) - x(at), 14, term_class(index))
+        title = f"{bound.target}: {name} {percent(bound.terms.get(name, 0.0), up=True)}"
+        yield f"<g>{_title(title)}{box}</g>"
+        at += width
+    if at < bound.value:
+        yield _rect(x(at), upper, x(bound.value) - x(at), 14, "spent")
+
+
+def _bands(marginal: Marginal) -> list[tuple[float, float]]:
+    return list(zip(marginal.measured, marginal.half_width, strict=True))
+
+
+def _nice(value: float) -> float:
+    """The least of 1, 2, 2.5, 5 times a power of ten that is at least `value`."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next((m * power for m in (1, 2, 2.5, 4, 5, 8, 10) if m * power >= value), 10 * power)
+
+
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _svg(width: float, height: float, title: str, text: str, parts: Iterable[str]) -> Markup:
+    return Markup(
+        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(title)}. '
+        f'{escape(text)}"><title>{escape(title)}</title><desc>{escape(text)}</desc>'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def _title(text: str) -> str:
+    return f"<title>{escape(text)}</title>"
+
+
+def _rect(x: float, y: float, width: float, height: float, style: str) -> str:
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}" '
+        f'class="{style}"/>'
+    )
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{style}"/>'
+
+
+def _grid(left: float, right: float, y: float) -> str:
+    return _line(left, y, right, y, "grid")
+
+
+def _text(x: float, y: float, text: str, anchor: str, style: str = "") -> str:
+    extra = f' class="{style}"' if style else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{extra}>{escape(text)}</text>'

@@ -1,0 +1,50 @@
+"""Reserve the budget of a release before private data are read; give it back if unused."""
+
+from prefect import task
+
+from mechanisms.privacy.ledger import Ledger, LedgerError
+from tasks.guard import SafeError
+from tasks.prepare import Prepared
+
+
+class AlreadyStarted(SafeError):
+    """A release of this name was started before, and the operator did not ask to resume it."""
+
+
+@task(name="reserve")
+def reserve(prepared: Prepared, ledger: str, *, resume: bool) -> None:
+    """Reserve the whole budget of the plan; two releases that would together overspend cannot both.
+
+    Raises:
+        AlreadyStarted: the release has a reservation, and `resume` is false.
+        LedgerError: no such account, too little budget left, or a release of that name asked
+            something else of the data.
+    """
+    book, spec = Ledger(ledger), prepared.spec
+    existing = book.reservation(spec.release)
+    if existing is not None and existing.state != "cancelled" and not resume:
+        raise AlreadyStarted(
+            f"release {spec.release!r} was started before and its budget is {existing.state}. "
+            "Run with --resume to go on (what was drawn is read back, nothing is charged twice), "
+            "or give the spec a new release id for a new release with new budget"
+        )
+    book.reserve(
+        spec.population.account,
+        spec.release,
+        prepared.plan.budget,
+        adjacency=prepared.plan.adjacency,
+        binding=spec.privacy_digest(),
+    )
+
+
+def cancel_if_unused(prepared: Prepared, ledger: str, reason: str) -> bool:
+    """Give the reservation back if nothing was drawn on it; a draw is never refunded."""
+    book, release = Ledger(ledger), prepared.spec.release
+    reservation = book.reservation(release)
+    if reservation is None or reservation.state != "reserved":
+        return False
+    try:
+        book.cancel(release, by="release flow", reason=reason)
+    except LedgerError:  # drawn by another run of the same release in this very moment
+        return False
+    return True

@@ -1,0 +1,50 @@
+"""A plan as plain JSON values: what a release will cost and how good it will be."""
+
+from dataclasses import asdict
+from typing import Any
+
+from mechanisms.privacy.accountant import bracket
+from tasks.prepare import Prepared
+
+
+def plan_summary(prepared: Prepared) -> dict[str, Any]:
+    """Cost, noise, forecasts and warnings of a plan. Reads no private byte."""
+    plan, spec = prepared.plan, prepared.spec
+    forecast = plan.forecast()
+    proven = bracket(plan.events, spec.privacy.delta)
+    return {
+        "release": spec.release,
+        "title": spec.title,
+        "account": spec.population.account,
+        "mechanism": plan.mechanism,
+        "source": plan.source,
+        "privacy": {
+            "neighbours": spec.privacy.neighbours,
+            "unit": spec.data.record if spec.privacy.person is None else spec.privacy.person,
+            "records_per_unit": spec.privacy.max_records,
+            "epsilon": str(spec.privacy.epsilon),
+            "delta": str(spec.privacy.delta),
+            "proven_epsilon": [proven.lower, proven.upper],
+            "cross_check_epsilon": proven.second,
+        },
+        "expected_records": plan.expected_records,
+        "parameters": dict(plan.parameters),
+        "noise": [asdict(line) for line in plan.noise],
+        "forecast": {
+            "metric": forecast.metric,
+            "expected_error": forecast.expected_error,
+            "statement": forecast.statement,
+            "memory_bytes": forecast.memory_bytes,
+            "per_attribute": [
+                {
+                    "column": codec.name,
+                    "bound": forecast.per_attribute[codec.name],
+                    "in_unit": forecast.per_attribute[codec.name] * codec.attribute.scale,
+                    "unit": codec.attribute.unit,
+                }
+                for codec in prepared.codec.codecs
+                if codec.name in forecast.per_attribute
+            ],
+        },
+        "warnings": list(spec.warnings()),
+    }

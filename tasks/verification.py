@@ -1,0 +1,346 @@
+"""Verify a release folder, offline and without the private data.
+
+What this shows: nothing was changed since the release was signed, the documents say the same, the
+recorded privacy events cost no more than is claimed, the data lie in their public domain, and the
+report is made from its record. What it cannot show: that the run did what the record says.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from pydantic import BaseModel, ValidationError
+
+from mechanisms.privacy.accountant import fits
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.events import events_from_json
+from schemas.audit_report import AuditRecord
+from schemas.certificate import CertificateFile
+from schemas.data_dictionary import ColumnError, DataDictionary, DictionaryColumn
+from schemas.loading import SpecError, load_spec
+from schemas.manifest import (
+    CERTIFICATE_FILE,
+    DATA_FILES,
+    DICTIONARY_FILE,
+    MANIFEST_FILE,
+    PUBLIC_KEY_FILE,
+    RECORD_FILE,
+    REPORT_FILE,
+    REQUIRED_FILES,
+    SIGNATURE_FILE,
+    SIGNATURE_FILES,
+    SPEC_FILE,
+    Manifest,
+)
+from schemas.release_spec import ReleaseSpec
+from tasks.conformity import nonconformities
+from tasks.rendering import render_audit_report
+from tasks.signing import digest, fingerprint
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked, whether it holds, and what was found."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All checks of a release folder, in the order in which they build on each other."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every check holds."""
+        return all(check.ok for check in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
+
+
+@dataclass(frozen=True)
+class _Documents:
+    """The documents of a release, each sound by itself."""
+
+    manifest: Manifest
+    record: AuditRecord
+    certificate: CertificateFile
+    dictionary: DataDictionary
+    spec: ReleaseSpec
+
+
+class _Unsound(Exception):
+    """A file of the release cannot be read as what it should be; the message says which and why."""
+
+
+def verify_release(folder: Path, public_key: Path | None = None) -> Verification:
+    """Check everything that can be checked without the private data.
+
+    Args:
+        folder: a release folder.
+        public_key: the agency's key (PEM), obtained from elsewhere. Without it, the key in the
+            folder itself is used, which shows that nothing was changed but not who signed.
+    Returns:
+        One entry a check. A file that is missing or broken is a failed check, not an exception.
+    """
+    try:
+        manifest = _manifest(folder)
+    except _Unsound as error:
+        return Verification((Check("manifest", False, str(error)),))
+    checks = [
+        Check("manifest", True, f"release {manifest.release_id}, in canonical form"),
+        _signature(folder, manifest, public_key),
+        _check("files", _file_faults(folder, manifest), f"{len(manifest.files)} as signed"),
+    ]
+    try:
+        documents = _documents(folder, manifest)
+    except _Unsound as error:
+        return Verification((*checks, Check("documents", False, str(error))))
+    claim = manifest.privacy
+    checks += [
+        Check("documents", True, "spec, certificate, dictionary and record are sound"),
+        _check(
+            "claims",
+            [*_claim_faults(documents), *_dictionary_faults(documents)],
+            "manifest, spec, certificate, dictionary and record agree",
+        ),
+        _check(
+            "privacy events",
+            _event_faults(documents.record),
+            f"they cost at most epsilon {claim.epsilon}, delta {claim.delta}",
+        ),
+        *(
+            _check(name, _data_faults(folder / name, documents.dictionary), "as in the dictionary")
+            for name in DATA_FILES
+            if name in manifest.files
+        ),
+        _check("report", _report_faults(folder, documents.record), "as rendered from its record"),
+    ]
+    return Verification(tuple(checks))
+
+
+def _check(name: str, faults: Iterator[str] | list[str], sound: str) -> Check:
+    told = list(faults)
+    return Check(name, not told, "; ".join(told) or sound)
+
+
+def _manifest(folder: Path) -> Manifest:
+    manifest = _sound(folder / MANIFEST_FILE, Manifest.model_validate_json)
+    if _bytes(folder / MANIFEST_FILE) != manifest.canonical_bytes():
+        raise _Unsound(
+            f"{MANIFEST_FILE} is not in canonical form, so it was not written by Hallmark"
+        )
+    return manifest
+
+
+def _signature(folder: Path, manifest: Manifest, public_key: Path | None) -> Check:
+    name = "signature"
+    try:
+        key = _public_key(public_key or folder / PUBLIC_KEY_FILE)
+        enclosed = _public_key(folder / PUBLIC_KEY_FILE)
+        signature = base64.b64decode(_bytes(folder / SIGNATURE_FILE), validate=False)
+        key.verify(signature, _bytes(folder / MANIFEST_FILE))
+    except _Unsound as error:
+        return Check(name, False, str(error))
+    except binascii.Error:
+        return Check(name, False, f"{SIGNATURE_FILE} is not base64")
+    except InvalidSignature:
+        return Check(
+            name,
+            False,
+            "the signature is not of this manifest under "
+            + (f"the key in {public_key}" if public_key else f"the key in {PUBLIC_KEY_FILE}"),
+        )
+    if {fingerprint(key), fingerprint(enclosed)} != {manifest.public_key_fingerprint}:
+        return Check(
+            name, False, f"the manifest names another key than the one in {PUBLIC_KEY_FILE}"
+        )
+    if public_key is not None:
+        return Check(name, True, f"by the given key, {fingerprint(key)}")
+    return Check(
+        name,
+        True,
+        f"by the enclosed key, {fingerprint(key)}: nothing was changed since; to be sure who "
+        "signed, compare this fingerprint with the agency's, or give the agency's key",
+    )
+
+
+def _public_key(path: Path) -> Ed25519PublicKey:
+    try:
+        key = load_pem_public_key(_bytes(path))
+    except (ValueError, UnsupportedAlgorithm):
+        raise _Unsound(f"{path.name} is not a public key in PEM") from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise _Unsound(f"{path.name} is a key of another type than Ed25519")
+    return key
+
+
+def _file_faults(folder: Path, manifest: Manifest) -> Iterator[str]:
+    present = {path.name for path in folder.iterdir()}
+    for name in sorted(present - set(manifest.files) - set(SIGNATURE_FILES)):
+        yield f"{name} is not in the manifest"
+    for name in REQUIRED_FILES:
+        if name not in manifest.files:
+            yield f"the manifest lists no {name}"
+    if not set(DATA_FILES) & set(manifest.files):
+        yield "the manifest lists no data file"
+    for name, entry in sorted(manifest.files.items()):
+        path = folder / name
+        if name not in present:
+            yield f"{name} is missing"
+        elif path.is_symlink() or not path.is_file():
+            yield f"{name} is not a plain file"
+        elif path.stat().st_size != entry.bytes or digest(path) != entry.sha256:
+            yield f"{name} was changed after signing"
+
+
+def _documents(folder: Path, manifest: Manifest) -> _Documents:
+    spec = folder / SPEC_FILE
+    _bytes(spec)
+    try:
+        loaded = load_spec(spec)
+    except SpecError as error:
+        raise _Unsound(f"{SPEC_FILE} is refused: {error.problems[0]}") from None
+    return _Documents(
+        manifest=manifest,
+        record=_sound(folder / RECORD_FILE, AuditRecord.model_validate_json),
+        certificate=_sound(folder / CERTIFICATE_FILE, CertificateFile.model_validate_json),
+        dictionary=_sound(folder / DICTIONARY_FILE, DataDictionary.model_validate_json),
+        spec=loaded,
+    )
+
+
+def _claim_faults(told: _Documents) -> Iterator[str]:
+    """Where two documents of the release say different things."""
+    manifest, record, spec = told.manifest, told.record, told.spec
+    claim = manifest.privacy
+    same = {
+        "the release's name": (
+            manifest.release_id,
+            record.identity.release_id,
+            told.dictionary.release_id,
+            spec.release,
+        ),
+        "the title": (manifest.title, record.identity.title, spec.title),
+        "when it was made": (manifest.created, record.identity.created),
+        "the privacy claim": (claim, record.guarantee.claim),
+        "the neighbouring relation": (claim.neighbours, spec.privacy.neighbours),
+        "epsilon": (claim.epsilon, spec.privacy.epsilon),
+        "delta": (claim.delta, spec.privacy.delta),
+        "the privacy unit": (claim.unit, "person" if spec.privacy.person else "record"),
+        "records of a unit": (claim.records_per_unit, spec.privacy.max_records),
+        "the account": (record.account.name, spec.population.account),
+        "the certificate": (told.certificate, record.utility.certificate),
+        "the certificate's summary": (manifest.certificate, told.certificate.summary()),
+        "the digest of the spec": (
+            manifest.spec_digest,
+            record.provenance.spec_digest,
+            spec.digest(),
+        ),
+        "the number of rows": (record.utility.rows, told.dictionary.rows),
+        "the software": (manifest.software, record.provenance.software),
+        "the signing key": (manifest.public_key_fingerprint, record.signature.fingerprint),
+    }
+    for what, values in same.items():
+        if any(value != values[0] for value in values):
+            yield f"the documents disagree on {what}"
+    charged = record.account.this_release
+    if charged.epsilon < claim.epsilon or charged.delta < claim.delta:
+        yield "the account was charged less than is claimed to be spent"
+
+
+def _dictionary_faults(told: _Documents) -> Iterator[str]:
+    """Where the dictionary is not the spec's domain, or its errors are not the certificate's."""
+    names = tuple(column.name for column in told.dictionary.columns)
+    if names != told.spec.released_columns:
+        yield "the dictionary's columns are not the released columns of the spec"
+        return
+    for column in told.dictionary.columns:
+        if _domain(column) != _domain_of_spec(told.spec, column.name):
+            yield f"the dictionary's domain of {column.name} is not that of the spec"
+        bound = told.certificate.for_column(column.name)
+        confidence = told.certificate.confidence
+        if column.error != (bound and ColumnError.of(bound, confidence=confidence)):
+            yield f"the dictionary's error of {column.name} is not the certificate's bound"
+
+
+def _domain(column: DictionaryColumn) -> tuple[Any, ...]:
+    if column.interval is None:
+        return (column.nullable, *(category.value for category in column.categories))
+    return (column.nullable, *(_comparable(v) for v in (column.interval.low, column.interval.high)))
+
+
+def _domain_of_spec(spec: ReleaseSpec, name: str) -> tuple[Any, ...]:
+    column = spec.columns[name]
+    match column.type:
+        case "numeric" | "date":
+            return (column.nulls, _comparable(column.minimum), _comparable(column.maximum))
+        case _:
+            return (column.nulls, *column.codes)
+
+
+def _comparable(end: Any) -> Any:
+    return end if hasattr(end, "year") else float(end)
+
+
+def _event_faults(record: AuditRecord) -> Iterator[str]:
+    claim = record.guarantee.claim
+    try:
+        events = events_from_json(dict(event) for event in record.mechanism.events)
+    except (KeyError, TypeError, ValueError) as error:
+        yield f"they cannot be read ({error})"
+        return
+    if not fits(events, Budget(epsilon=claim.epsilon, delta=claim.delta)):
+        yield f"they cost more than epsilon {claim.epsilon}, delta {claim.delta}"
+
+
+def _data_faults(path: Path, dictionary: DataDictionary) -> Iterator[str]:
+    try:
+        yield from nonconformities(path, dictionary)
+    except (OSError, pa.ArrowException) as error:
+        yield f"it cannot be read as {path.suffix[1:]} ({type(error).__name__})"
+
+
+def _report_faults(folder: Path, record: AuditRecord) -> Iterator[str]:
+    try:
+        page = _bytes(folder / REPORT_FILE)
+    except _Unsound as error:
+        yield str(error)
+        return
+    if page != render_audit_report(record).encode():
+        yield (
+            f"{REPORT_FILE} is not what this version renders from {RECORD_FILE}; it was rendered "
+            f"by Hallmark {record.provenance.software.hallmark}, so verify with that version"
+        )
+
+
+def _sound(path: Path, read: Callable[[bytes], M]) -> M:
+    try:
+        return read(_bytes(path))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the whole file"
+        raise _Unsound(f"{path.name}: {where}: {first['msg']}") from None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.is_symlink() or not path.is_file():
+            raise _Unsound(f"{path.name} is missing, or not a plain file")
+        return path.read_bytes()
+    except OSError as error:
+        raise _Unsound(f"{path.name} cannot be read ({error.strerror})") from None

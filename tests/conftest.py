@@ -1,0 +1,34 @@
+"""Fixtures shared by all tests: a home of their own, and one quiet orchestrator a session."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flows import quiet
+
+# Before anything imports Prefect: its settings are read once.
+os.environ.setdefault("HALLMARK_HOME", "/nonexistent/hallmark-tests-set-their-own-home")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh Hallmark home with an SQLite ledger."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("HALLMARK_HOME", str(folder))
+    monkeypatch.delenv("HALLMARK_LEDGER", raising=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Prefect's own server, quiet and offline, with a database of its own."""
+    os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HALLMARK_HOME", str(tmp_path_factory.mktemp("home")))
+        quiet.configure()
+    from prefect.testing.utilities import prefect_test_harness
+
+    with prefect_test_harness(server_startup_timeout=120):
+        yield

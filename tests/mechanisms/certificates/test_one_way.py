@@ -1,0 +1,219 @@
+"""One-way certificates: coverage against an adversary, a broken twin, and every term by hand."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from mechanisms.certificates.one_way import (
+    OneWayErrors,
+    OneWayEstimate,
+    certify_one_way,
+    forecast_one_way,
+)
+from mechanisms.certificates.simultaneous import PILOT
+from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.wasserstein import w1
+
+FALSE_POSITIVE_RATE = 1e-6
+RELEASES = 500
+CONFIDENCE = 0.9
+
+
+def numeric(levels: int, *, width: float = 0.0, has_null: bool = False) -> Attribute:
+    return Attribute(
+        name="age",
+        kind=Kind.NUMERIC,
+        positions=np.linspace(0, 1, levels),
+        widths=np.full(levels, width),
+        has_null=has_null,
+        scale=120.0,
+        unit="years",
+    )
+
+
+def nominal(levels: int) -> Attribute:
+    return Attribute(
+        name="sex", kind=Kind.NOMINAL, positions=np.linspace(0, 1, levels), widths=np.zeros(levels)
+    )
+
+
+BINARY = Domain((numeric(2), nominal(2)))
+
+
+def draw_errors(rng: np.random.Generator, draws: int, private: bool, size: float) -> OneWayErrors:
+    """Errors of counts whose cells are disturbed independently, and of a separate total."""
+    counts = tuple(np.rint(rng.laplace(scale=size * s, size=(draws, 2))) for s in (1.0, 4.0))
+    total = np.rint(rng.laplace(scale=size, size=draws)) if private else np.zeros(draws)
+    return OneWayErrors(counts=counts, total=total)
+
+
+def misses(*, private: bool, understated: float = 1.0) -> int:
+    """Releases in which some attribute's W1 exceeds its bound, for the worst synthetic table.
+
+    The adversary knows the private table and picks, for each attribute, the end of it at which all
+    synthetic records lie, so as to exceed the bound if that can be done.
+    """
+    rng = np.random.default_rng(11)
+    true = np.array([40.0, 60.0])
+    missed = 0
+    for _ in range(RELEASES):
+        own = draw_errors(rng, 1, private, 2.0)
+        estimate = OneWayEstimate(
+            counts=tuple(true + noise[0] for noise in own.counts),
+            total=100.0 + float(own.total[0]),
+        )
+        fresh = draw_errors(rng, PILOT + 199, private, 2.0 * understated)
+        exceeded = False
+        for end in (0, 1):
+            bounds, _ = certify_one_way(
+                BINARY,
+                estimate,
+                fresh,
+                np.full((5, 2), end),
+                total_is_public=not private,
+                confidence=CONFIDENCE,
+            )
+            exceeded |= any(true[1 - end] / 100 > bound.value + 1e-12 for bound in bounds)
+        missed += exceeded
+    return missed
+
+
+def test_misses_are_as_rare_as_stated_with_a_public_number_of_records() -> None:
+    assert binom.sf(misses(private=False) - 1, RELEASES, 1 - CONFIDENCE) > FALSE_POSITIVE_RATE
+
+
+def test_misses_are_as_rare_as_stated_with_a_private_number_of_records() -> None:
+    assert binom.sf(misses(private=True) - 1, RELEASES, 1 - CONFIDENCE) > FALSE_POSITIVE_RATE
+
+
+def test_a_twin_that_understates_the_noise_by_half_is_found_out() -> None:
+    missed = misses(private=False, understated=0.5)
+    assert binom.sf(missed - 1, RELEASES, 1 - CONFIDENCE) < FALSE_POSITIVE_RATE
+
+
+def noiseless(domain: Domain, draws: int = PILOT + 99) -> OneWayErrors:
+    return OneWayErrors(
+        counts=tuple(np.zeros((draws, cells)) for cells in domain.shape), total=np.zeros(draws)
+    )
+
+
+def test_without_noise_the_bound_is_the_distance_itself() -> None:
+    rng = np.random.default_rng(12)
+    domain = Domain((numeric(5, has_null=True), nominal(4)))
+    private, synthetic = (
+        np.stack([rng.integers(0, cells, size=rows) for cells in domain.shape], axis=1)
+        for rows in (30, 70)
+    )
+    counts = [np.bincount(private[:, a], minlength=domain.shape[a]) for a in range(2)]
+    bounds, _ = certify_one_way(
+        domain,
+        OneWayEstimate(counts=tuple(c.astype(float) for c in counts), total=30.0),
+        noiseless(domain),
+        synthetic,
+        total_is_public=True,
+        confidence=0.9,
+    )
+    for a, bound in enumerate(bounds):
+        released = np.bincount(synthetic[:, a], minlength=domain.shape[a]) / 70
+        assert bound.value == pytest.approx(
+            float(w1(domain.attributes[a], counts[a] / 30 - released))
+        )
+
+
+def certify_simple(
+    attribute: Attribute, estimate: OneWayEstimate, total_noise: float = 0.0
+) -> tuple:
+    """Certificate of one column, noise +-3 in its first two cells, all records in cell 0."""
+    draws = PILOT + 99
+    noise = np.zeros((draws, attribute.cells))
+    noise[:, 0], noise[:, 1] = 3.0, -3.0
+    errors = OneWayErrors(counts=(noise,), total=np.full(draws, total_noise))
+    return certify_one_way(
+        Domain((attribute,)),
+        estimate,
+        errors,
+        np.zeros((7, 1), dtype=int),
+        total_is_public=total_noise == 0,
+        confidence=0.9,
+    )
+
+
+def test_the_terms_are_named_and_sum_to_the_value_in_the_columns_unit() -> None:
+    estimate = OneWayEstimate(counts=(np.array([70.0, 30.0]),), total=100.0, coarsening=(0.01,))
+    (bound,), method = certify_simple(numeric(2, width=0.02), estimate)
+    assert bound.terms == pytest.approx(
+        {"discretisation": 0.03, "privatisation": 0.03, "projection": 0.3}
+    )
+    assert bound.value == pytest.approx(0.36)
+    assert (bound.target, bound.scale, bound.unit) == ("age", 120.0, "years")
+    assert not bound.vacuous
+    assert "90th smallest of 99" in method
+
+
+def test_a_private_number_of_records_enters_numerator_and_denominator() -> None:
+    estimate = OneWayEstimate(counts=(np.array([70.0, 30.0]),), total=100.0)
+    (bound,), method = certify_simple(numeric(2), estimate, total_noise=4.0)
+    # 3 records moved by 1, half of 4 for the wrong total, and at least 96 records.
+    assert bound.terms["privatisation"] == pytest.approx((3 + 2) / 96)
+    assert bound.terms["projection"] == pytest.approx(30 / 96)
+    assert "private number of records" in method
+
+
+@pytest.mark.parametrize("total", [0.0, 3.0, -8.0])
+def test_too_few_records_make_the_bound_vacuous(total) -> None:
+    estimate = OneWayEstimate(counts=(np.array([total, 0.0]),), total=total)
+    (bound,), _ = certify_simple(numeric(2), estimate, total_noise=4.0)
+    assert bound.vacuous
+    assert bound.value == 1.0
+
+
+def test_a_bound_beyond_the_diameter_is_capped_and_marked() -> None:
+    estimate = OneWayEstimate(counts=(np.array([0.0, 2.0]),), total=2.0)
+    (bound,), _ = certify_simple(numeric(2), estimate)
+    assert bound.value == 1.0
+    assert bound.vacuous
+
+
+def test_the_forecast_is_discretisation_plus_privatisation() -> None:
+    domain = Domain((numeric(2, width=0.02),))
+    errors = OneWayErrors(
+        counts=(np.tile([3.0, -3.0], (PILOT + 99, 1)),), total=np.zeros(PILOT + 99)
+    )
+    forecast = forecast_one_way(
+        domain, errors, expected_records=100, total_is_public=True, confidence=0.9
+    )
+    assert forecast == pytest.approx({"age": 0.05})
+
+
+def certify_with(**changed: object) -> None:
+    arguments = {
+        "estimate": OneWayEstimate(counts=(np.ones(2), np.ones(2)), total=2.0),
+        "errors": noiseless(BINARY),
+        "synthetic_codes": np.zeros((3, 2), dtype=int),
+    } | changed
+    certify_one_way(BINARY, **arguments, total_is_public=True, confidence=0.9)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"estimate": OneWayEstimate(counts=(np.ones(2), np.ones(3)), total=2.0)},
+            r"estimates of \(2, 3\) cells for a domain of \(2, 2\) cells",
+        ),
+        (
+            {
+                "estimate": OneWayEstimate(
+                    counts=(np.ones(2), np.ones(2)), total=2.0, coarsening=(0.1,)
+                )
+            },
+            "1 coarsenings for 2 attributes",
+        ),
+        ({"synthetic_codes": np.zeros((3, 1), dtype=int)}, r"shape \(3, 1\): expected \(rows, 2\)"),
+        ({"synthetic_codes": np.zeros((0, 2), dtype=int)}, "no synthetic record"),
+    ],
+)
+def test_what_does_not_fit_the_domain_is_refused(changed, message) -> None:
+    certify_with()
+    with pytest.raises(ValueError, match=message):
+        certify_with(**changed)

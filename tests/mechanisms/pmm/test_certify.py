@@ -1,0 +1,183 @@
+"""PMM certificates: coverage over simulated releases, a broken twin, and what they state."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from mechanisms.contract import Measurements, SyntheticMeasure
+from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.wasserstein import w1
+from mechanisms.pmm import PMM, PMMPlan
+from mechanisms.pmm.tree import transport_cost
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import count_codes
+from mechanisms.privacy.simulation import simulate_discrete_laplace
+
+FALSE_POSITIVE_RATE = 1e-6
+RELEASES = 400
+CONFIDENCE = 0.9
+RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
+
+
+def column(name: str, kind: Kind, levels: int, has_null: bool = False, width: float = 0.0):
+    return Attribute(
+        name=name,
+        kind=kind,
+        positions=np.linspace(width / 2, 1 - width / 2, levels),
+        widths=np.full(levels, width),
+        has_null=has_null,
+    )
+
+
+BINARY = Domain((column("flag", Kind.NOMINAL, 2),))
+MIXED = Domain((column("x", Kind.ORDINAL, 6, has_null=True), column("c", Kind.NOMINAL, 3)))
+
+
+def make(domain: Domain, adjacency: Adjacency, **parameters: object) -> PMMPlan:
+    return PMM().plan(
+        domain,
+        budget=Budget(epsilon=Fraction(1)),
+        adjacency=adjacency,
+        expected_records=100,
+        parameters=parameters,
+    )
+
+
+def measured(plan: PMMPlan, codes: np.ndarray, rng: np.random.Generator) -> Measurements:
+    """Noisy answers as the curator gives them, with noise that a seed fixes."""
+    (counts,) = count_codes(codes, [plan.partition.leaf_map])
+    exact = [query.transform(counts) for query in plan.queries]
+    tables = [
+        table + simulate_discrete_laplace(rng, scale, len(table))
+        for table, scale in zip(exact, plan.scales, strict=True)
+    ]
+    return Measurements(
+        tables=tuple(tables), total=len(codes) if plan.adjacency.total_is_public else None
+    )
+
+
+def binary_misses(adjacency: Adjacency, understated: int = 1) -> int:
+    """Releases of one binary column in which the worst synthetic table exceeds some bound.
+
+    All synthetic records lie in the one cell that the noise makes look better than it is, so that
+    only the quantile of the noise stands between the distance and the bound.
+    """
+    plan = make(BINARY, adjacency, depth=1)
+    certifier = replace(plan, scales=tuple(scale / understated for scale in plan.scales))
+    codes = np.repeat([[0], [1]], [150, 250], axis=0)
+    rng = np.random.default_rng(21)
+    missed = 0
+    for _ in range(RELEASES):
+        measurements = measured(plan, codes, rng)
+        share = measurements.tables[-1] - [150, 250]
+        end = int(share[0] < share[1])  # fewer records seem to be on the other side
+        synthetic = SyntheticMeasure(codes=np.full((1, 1), end, dtype=np.int32))
+        certificate = PMM().certify(
+            certifier, measurements, synthetic, confidence=CONFIDENCE, rng=rng
+        )
+        distance = (codes[:, 0] != end).mean()
+        missed += any(distance > bound.value + 1e-12 for bound in certificate.bounds)
+    return missed
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+def test_misses_are_as_rare_as_stated_for_the_worst_synthetic_table(adjacency) -> None:
+    missed = binary_misses(adjacency)
+    assert binom.sf(missed - 1, RELEASES, 1 - CONFIDENCE) > FALSE_POSITIVE_RATE
+
+
+def test_a_twin_that_understates_the_noise_by_half_is_found_out() -> None:
+    missed = binary_misses(RELATIONS[0], understated=2)
+    assert binom.sf(missed - 1, RELEASES, 1 - CONFIDENCE) < FALSE_POSITIVE_RATE
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("depth", [3, 5])
+def test_bounds_hold_for_the_released_records_of_a_mixed_table(adjacency, depth) -> None:
+    """With coarse and with full partitions, fewer rows than records, values and nulls."""
+    plan = make(MIXED, adjacency, depth=depth)
+    rng = np.random.default_rng(22)
+    x = rng.choice(7, 300, p=[0.4, 0.2, 0.1, 0, 0, 0.1, 0.2])
+    codes = np.stack([x, rng.integers(0, 2, 300)], axis=1)
+    missed, releases = 0, 60
+    for _ in range(releases):
+        measurements = measured(plan, codes, rng)
+        synthetic = PMM().generate(
+            plan, measurements, rows=101, rng=rng, progress=lambda share, what: None
+        )
+        certificate = PMM().certify(plan, measurements, synthetic, confidence=CONFIDENCE, rng=rng)
+        joint, *columns = certificate.bounds
+        exceeded = False
+        for a, bound in enumerate(columns):
+            attribute = MIXED.attributes[a]
+            private, released = (
+                np.bincount(table[:, a], minlength=attribute.cells) / len(table)
+                for table in (codes, synthetic.codes)
+            )
+            distance = float(w1(attribute, private - released))  # at most the joint distance
+            exceeded |= distance > min(bound.value, joint.value)
+        missed += exceeded
+    assert binom.sf(missed - 1, releases, 1 - CONFIDENCE) > FALSE_POSITIVE_RATE
+
+
+def test_without_noise_the_joint_bound_is_transport_along_the_tree_plus_the_leaves() -> None:
+    domain = Domain((column("x", Kind.NUMERIC, 8, width=1 / 8),))
+    plan = make(domain, RELATIONS[0], depth=3)
+    plan = replace(plan, scales=(Fraction(1, 1000),) * 3)  # the noise is 0
+    rng = np.random.default_rng(23)
+    codes = rng.integers(0, 8, size=(50, 1))
+    other = rng.integers(0, 8, size=(20, 1)).astype(np.int32)
+    certificate = PMM().certify(
+        plan, measured(plan, codes, rng), SyntheticMeasure(codes=other), confidence=0.9, rng=rng
+    )
+    drift = np.bincount(codes[:, 0], minlength=8) / 50 - np.bincount(other[:, 0], minlength=8) / 20
+    costs = [plan.partition.flow_costs(level) for level in range(3)]
+    assert certificate.bounds[0].terms == pytest.approx(
+        {
+            "discretisation": 1 / 8,
+            "privatisation": 0.0,
+            "projection": float(transport_cost(drift, costs)),
+        }
+    )
+
+
+def test_the_certificate_names_all_columns_its_confidence_and_its_method() -> None:
+    plan = make(MIXED, RELATIONS[1])
+    rng = np.random.default_rng(24)
+    measurements = measured(plan, np.zeros((200, 2), dtype=int), rng)
+    synthetic = PMM().generate(
+        plan, measurements, rows=None, rng=rng, progress=lambda share, what: None
+    )
+    certificate = PMM().certify(plan, measurements, synthetic, confidence=0.9, rng=rng)
+    assert [bound.target for bound in certificate.bounds] == ["all columns jointly", "x", "c"]
+    assert certificate.confidence == 0.9
+    assert certificate.cost is None
+    assert "each at confidence 0.95" in certificate.method
+    for bound in certificate.bounds:
+        assert 0 < bound.value < 1
+        assert sum(bound.terms.values()) == pytest.approx(bound.value)
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+def test_an_empty_table_gets_vacuous_bounds(adjacency) -> None:
+    plan = make(MIXED, adjacency, depth=4)
+    rng = np.random.default_rng(25)
+    measurements = measured(plan, np.zeros((0, 2), dtype=int), rng)
+    synthetic = PMM().generate(
+        plan, measurements, rows=None, rng=rng, progress=lambda share, what: None
+    )
+    certificate = PMM().certify(plan, measurements, synthetic, confidence=0.9, rng=rng)
+    assert all(bound.vacuous and bound.value == 1.0 for bound in certificate.bounds)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0])
+def test_a_confidence_outside_of_zero_and_one_is_refused(confidence) -> None:
+    plan, rng = make(BINARY, RELATIONS[0]), np.random.default_rng(26)
+    measurements = measured(plan, np.zeros((3, 1), dtype=int), rng)
+    synthetic = SyntheticMeasure(codes=np.zeros((3, 1), dtype=np.int32))
+    with pytest.raises(ValueError, match=r"certificate\.confidence"):
+        PMM().certify(plan, measurements, synthetic, confidence=confidence, rng=rng)

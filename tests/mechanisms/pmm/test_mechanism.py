@@ -1,0 +1,177 @@
+"""PMM from plan to records: invariants, accuracy, edge cases, and a run through the curator."""
+
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mechanisms.contract import Measurements, SyntheticMeasure
+from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.pmm import PMM, PMMPlan
+from mechanisms.pmm.mechanism import apportion
+from mechanisms.pmm.tree import transport_cost
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import count_codes
+from mechanisms.privacy.simulation import simulate_discrete_laplace
+
+RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
+
+
+def numeric(name: str, levels: int, has_null: bool = False) -> Attribute:
+    return Attribute(
+        name=name,
+        kind=Kind.NUMERIC,
+        positions=(np.arange(levels) + 0.5) / levels,
+        widths=np.full(levels, 1 / levels),
+        has_null=has_null,
+    )
+
+
+def nominal(name: str, levels: int) -> Attribute:
+    return Attribute(
+        name=name, kind=Kind.NOMINAL, positions=np.linspace(0, 1, levels), widths=np.zeros(levels)
+    )
+
+
+DOMAIN = Domain((numeric("x", 16, has_null=True), nominal("c", 3)))
+
+
+def make(
+    domain: Domain, adjacency: Adjacency, records: int, epsilon: int = 1, **parameters: object
+) -> PMMPlan:
+    return PMM().plan(
+        domain,
+        budget=Budget(epsilon=Fraction(epsilon)),
+        adjacency=adjacency,
+        expected_records=records,
+        parameters=parameters,
+    )
+
+
+def measured(plan: PMMPlan, codes: np.ndarray, rng: np.random.Generator) -> Measurements:
+    """Noisy answers as the curator gives them, with noise that a seed fixes."""
+    (counts,) = count_codes(codes, [plan.partition.leaf_map])
+    tables = []
+    for query in plan.queries:
+        exact = query.transform(counts)
+        tables.append(exact + simulate_discrete_laplace(rng, query.noise.scale, len(exact)))
+    return Measurements(
+        tables=tuple(tables), total=len(codes) if plan.adjacency.total_is_public else None
+    )
+
+
+def generated(
+    plan: PMMPlan, measurements: Measurements, rows: int | None, rng: np.random.Generator
+) -> SyntheticMeasure:
+    return PMM().generate(plan, measurements, rows=rows, rng=rng, progress=lambda share, what: None)
+
+
+def table(domain: Domain, rows: int, rng: np.random.Generator) -> np.ndarray:
+    return np.stack([(k * rng.beta(2, 5, rows)).astype(int) for k in domain.shape], axis=1)
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("consistency", ["uniform", "proportional"])
+def test_with_vanishing_noise_the_cells_of_all_records_come_back(adjacency, consistency) -> None:
+    rng = np.random.default_rng(1)
+    codes = table(DOMAIN, 500, rng)
+    plan = make(DOMAIN, adjacency, 500, 10**6, depth=7, consistency=consistency)
+    synthetic = generated(plan, measured(plan, codes, rng), None, rng)
+    order = np.lexsort(codes.T), np.lexsort(synthetic.codes.T)
+    assert (codes[order[0]] == synthetic.codes[order[1]]).all()
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+def test_as_many_records_come_out_as_were_measured_or_asked_for(adjacency) -> None:
+    rng = np.random.default_rng(2)
+    plan = make(DOMAIN, adjacency, 300)
+    measurements = measured(plan, table(DOMAIN, 300, rng), rng)
+    expected = 300 if adjacency.total_is_public else int(measurements.tables[0][0])
+    assert len(generated(plan, measurements, None, rng).codes) == expected
+    for rows in (1, 299, 1000):
+        codes = generated(plan, measurements, rows, rng).codes
+        assert codes.shape == (rows, 2)
+        assert codes.dtype == np.int32
+        assert (codes >= 0).all()
+        assert (codes < DOMAIN.shape).all()
+
+
+def test_the_mean_error_stays_below_its_forecast() -> None:
+    rng = np.random.default_rng(3)
+    for adjacency in RELATIONS:
+        plan = make(DOMAIN, adjacency, 400, depth=7)
+        codes = table(DOMAIN, 400, rng)
+        private = np.bincount(plan.partition.leaf_map(codes), minlength=plan.partition.leaves)
+        costs = [plan.partition.flow_costs(level) for level in range(7)]
+        errors = []
+        for _ in range(100):
+            made = generated(plan, measured(plan, codes, rng), 400, rng).codes
+            counts = np.bincount(plan.partition.leaf_map(made), minlength=plan.partition.leaves)
+            errors.append(float(transport_cost((private - counts) / 400, costs)))
+        finest = float(plan.partition.diameters(7).max())
+        assert 0 < np.mean(errors) <= plan.forecast().expected_error - finest
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+def test_an_empty_table_becomes_one_public_record(adjacency) -> None:
+    plan, rng = make(DOMAIN, adjacency, 100, depth=3), np.random.default_rng(4)
+    measurements = measured(plan, np.zeros((0, 2), dtype=int), rng)
+    if not adjacency.total_is_public:  # whatever the noise made of the root
+        measurements = Measurements(
+            tables=(np.array([-3]), *measurements.tables[1:]), total=measurements.total
+        )
+    assert generated(plan, measurements, None, rng).codes.tolist() == [[8, 1]]
+    assert generated(plan, measurements, 4, rng).codes.tolist() == [[8, 1]] * 4
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+def test_a_domain_of_one_cell_is_released_as_that_cell(adjacency) -> None:
+    domain, rng = Domain((nominal("c", 1),)), np.random.default_rng(5)
+    plan = make(domain, adjacency, 50)
+    measurements = measured(plan, np.zeros((50, 1), dtype=int), rng)
+    synthetic = generated(plan, measurements, None, rng)
+    assert set(synthetic.codes[:, 0].tolist()) == {0}
+    certificate = PMM().certify(plan, measurements, synthetic, confidence=0.9, rng=rng)
+    assert certificate.bounds[1].terms["projection"] == pytest.approx(0)
+
+
+def test_a_request_for_no_rows_is_refused() -> None:
+    plan, rng = make(DOMAIN, RELATIONS[0], 10, depth=1), np.random.default_rng(6)
+    measurements = measured(plan, table(DOMAIN, 10, rng), rng)
+    with pytest.raises(ValueError, match=r"output\.rows: 0"):
+        generated(plan, measurements, 0, rng)
+
+
+def test_rounding_moves_every_cumulative_share_by_at_most_half_a_row() -> None:
+    rng = np.random.default_rng(7)
+    counts = rng.integers(0, 30, 200)
+    for rows in (1, 7, 1000, 54321):
+        copies = apportion(counts, rows)
+        assert copies.sum() == rows
+        assert (copies >= 0).all()
+        drift = np.cumsum(copies) / rows - np.cumsum(counts) / counts.sum()
+        assert np.abs(drift).max() <= 1 / (2 * rows) + 1e-12
+    assert (apportion(counts, int(counts.sum())) == counts).all()
+
+
+def test_the_same_measurements_and_seed_give_the_same_records() -> None:
+    plan = make(DOMAIN, RELATIONS[0], 100)
+    measurements = measured(
+        plan, table(DOMAIN, 100, np.random.default_rng(8)), np.random.default_rng(9)
+    )
+    first, again = (
+        generated(plan, measurements, None, np.random.default_rng(10)).codes for _ in range(2)
+    )
+    assert (first == again).all()
+
+
+@pytest.mark.slow
+def test_a_million_records_on_a_million_leaves_take_seconds() -> None:
+    domain = Domain((numeric("x", 1024), numeric("y", 1024)))
+    plan, rng = make(domain, RELATIONS[0], 10**6, depth=20), np.random.default_rng(11)
+    measurements = measured(plan, table(domain, 10**6, rng), rng)
+    start = time.perf_counter()
+    assert len(generated(plan, measurements, None, rng).codes) == 10**6
+    assert time.perf_counter() - start < 10

@@ -1,0 +1,168 @@
+"""The audit record: labels, gaps, and claims that contradict themselves."""
+
+from fractions import Fraction
+from typing import Annotated, Any
+
+import pytest
+from pydantic import ValidationError
+
+from schemas.audit_privacy import Account, Generator, Guarantee
+from schemas.audit_report import AuditRecord, Identity, Marginal
+from schemas.certificate import CertificateFile, CertifiedBound
+from schemas.internal_review import ColumnReview
+from schemas.labels import NOT_RECORDED, PublicSection, Shown, Tag, not_recorded
+from schemas.privacy_claim import Amount, PrivacyClaim
+
+CLAIM: dict[str, Any] = {
+    "neighbours": "replace_one",
+    "unit": "record",
+    "unit_in_words": "one person",
+    "epsilon": Fraction(1),
+    "delta": Fraction(1, 100000),
+}
+
+
+def _amount(epsilon: str) -> Amount:
+    return Amount(epsilon=Fraction(epsilon))
+
+
+def test_a_public_section_refuses_a_field_without_a_label() -> None:
+    with pytest.raises(TypeError, match="has no label"):
+
+        class Unlabelled(PublicSection):
+            figure: int
+
+
+def test_a_public_section_refuses_an_internal_field() -> None:
+    with pytest.raises(TypeError, match="is internal"):
+
+        class Leaking(PublicSection):
+            figure: Annotated[int, Shown("True count", Tag.INTERNAL)]
+
+
+def test_a_public_section_refuses_to_hold_an_internal_one() -> None:
+    with pytest.raises(TypeError, match="ColumnReview, which is not public"):
+
+        class Smuggling(PublicSection):
+            columns: Annotated[tuple[ColumnReview, ...], Shown("Columns")]
+
+
+def test_what_is_not_recorded_is_found_wherever_it_is() -> None:
+    identity = Identity.model_validate(
+        {"release_id": "r", "title": "t", "created": "2026-01-01T00:00:00Z", "curator": "office"}
+    )
+    gaps = set(not_recorded(identity))
+    assert "purpose" in gaps
+    assert "curator" not in gaps
+    assert list(not_recorded({"a": ({"b": NOT_RECORDED},)}, "x")) == ["x.a[0].b"]
+
+
+def test_an_unknown_key_is_refused() -> None:
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        AuditRecord.model_validate({"true_counts": [1, 2, 3]})
+
+
+def test_a_claim_below_the_proven_epsilon_is_refused() -> None:
+    shared = {"variant": "approximate", "accountant": "PLD", "claim": CLAIM}
+    Guarantee.model_validate({**shared, "bracket": (0.9, 1.0)})
+    with pytest.raises(ValidationError, match="must not be claimed"):
+        Guarantee.model_validate({**shared, "bracket": (0.9, 1.0000001)})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": "0"}, "epsilon must be positive"),
+        ({"delta": "1"}, "delta must lie in"),
+        ({"records_per_unit": 2}, "records_per_unit is 1"),
+        ({"epsilon": "inf"}, "must be a number"),
+        ({"unit_in_words": ""}, "at least 1 character"),
+    ],
+)
+def test_a_claim_that_is_no_guarantee_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        PrivacyClaim.model_validate({**CLAIM, **change})
+
+
+def test_the_claim_stays_exact_through_json() -> None:
+    claim = PrivacyClaim.model_validate({**CLAIM, "epsilon": "1/3"})
+    assert PrivacyClaim.model_validate_json(claim.model_dump_json()).epsilon == Fraction(1, 3)
+
+
+def test_a_group_multiplies_epsilon_and_chains_delta() -> None:
+    claim = PrivacyClaim.model_validate({**CLAIM, "epsilon": "1/2", "delta": "1/1000"})
+    chained = 0.0
+    for _ in range(3):  # delta of k units: exp(epsilon) times that of k - 1, and one delta more
+        chained = chained * 2.718281828459045**0.5 + 0.001
+    epsilon, delta = claim.for_group(3)
+    assert epsilon == Fraction(3, 2)
+    assert chained <= delta <= chained * (1 + 1e-6)
+    assert claim.for_group(5000)[1] == 1.0
+
+
+def test_a_pure_claim_stays_pure_for_groups() -> None:
+    claim = PrivacyClaim.model_validate({**CLAIM, "delta": 0})
+    assert claim.for_group(4) == (Fraction(4), 0.0)
+
+
+def test_an_account_cannot_overstate_what_remains() -> None:
+    shared = {"name": "a", "cap": _amount("4"), "previously_spent": _amount("1/2")}
+    Account(**shared, this_release=_amount("1"), remaining=_amount("5/2"))
+    with pytest.raises(ValidationError, match="cannot remain"):
+        Account(**shared, this_release=_amount("1"), remaining=_amount("3"))
+
+
+def test_a_bound_below_its_terms_is_refused() -> None:
+    bound = {"target": "AGE", "metric": "W1", "terms": {"noise": 0.02, "grid": 0.01}}
+    assert CertifiedBound.model_validate({**bound, "value": 0.03}).value == 0.03
+    with pytest.raises(ValidationError, match="less than its terms"):
+        CertifiedBound.model_validate({**bound, "value": 0.029})
+
+
+def test_a_certificate_summarises_its_largest_bound() -> None:
+    certificate = CertificateFile.model_validate(
+        {
+            "confidence": 0.9,
+            "method": "simulation",
+            "bounds": [
+                {"target": "A", "metric": "W1", "value": 0.1, "terms": {}},
+                {"target": "B", "metric": "W1", "value": 1.0, "terms": {}, "vacuous": True},
+            ],
+        }
+    )
+    summary = certificate.summary()
+    assert (summary.largest_target, summary.largest, summary.vacuous) == ("B", 1.0, 1)
+
+
+def test_marginals_need_an_entry_for_each_cell() -> None:
+    fields: dict[str, Any] = {"column": "SEX", "kind": "nominal", "cells": ("m", "f")}
+    Marginal.model_validate({**fields, "synthetic": (0.5, 0.5)})
+    with pytest.raises(ValidationError, match="1 entries for 2 cells"):
+        Marginal.model_validate({**fields, "synthetic": (1.0,)})
+    with pytest.raises(ValidationError, match="need their error band"):
+        Marginal.model_validate({**fields, "synthetic": (0.5, 0.5), "measured": (0.5, 0.5)})
+
+
+def test_nan_is_refused() -> None:
+    with pytest.raises(ValidationError, match="finite number"):
+        Marginal.model_validate(
+            {"column": "A", "kind": "nominal", "cells": ("x",), "synthetic": (float("nan"),)}
+        )
+
+
+def test_a_history_is_sorted_into_series_and_facts() -> None:
+    generator = Generator.from_history({"loss": [3, 2.0, 1], "rounds": 3, "note": "done"})
+    assert [curve.name for curve in generator.curves] == ["loss"]
+    assert generator.facts == {"rounds": 3, "note": "done"}
+
+
+def test_the_actual_loss_is_held_against_the_certified_one() -> None:
+    fields: dict[str, Any] = {
+        "column": "A",
+        "cells": ("x",),
+        "private": (1.0,),
+        "synthetic": (1.0,),
+    }
+    assert ColumnReview(**fields, actual=0.2, certified=0.3).held is True
+    assert ColumnReview(**fields, actual=0.4, certified=0.3).held is False
+    assert ColumnReview(**fields, actual=0.4).held is None

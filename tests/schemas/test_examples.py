@@ -1,0 +1,78 @@
+"""The example specs: sound, few cells a column, and true of the public data they are about."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from schemas.loading import load_spec
+from schemas.release_spec import ReleaseSpec
+
+EXAMPLES = Path(__file__).parents[2] / "schemas/examples"
+NIST = Path(__file__).parents[2] / "../shared/data/nist-acs/national2019.csv"
+MOST_CELLS = {"rand-hie": 32, "nist-acs-2019": 64, "pmm-ages": 1000}
+
+
+def rand_hie(folder: Path) -> Path:
+    from statsmodels.datasets import randhie  # slow to import, so only where it is needed
+
+    file = folder / "rand-hie.csv"
+    randhie.load_pandas().data.to_csv(file, index=False)
+    return file
+
+
+def checked(spec: ReleaseSpec, file: Path) -> pd.DataFrame:
+    """The table in original units, after asserting that every value lies in its public domain."""
+    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    assert set(table.columns) == set(spec.columns) | set(spec.data.ignore)
+    columns = {}
+    for name, column in spec.columns.items():
+        values = table[name].mask(table[name].isin(spec.data.null_markers))
+        assert column.nulls or values.notna().all(), f"{name} has nulls"
+        if column.type == "numeric":
+            values = values.astype(float)
+            given = values.dropna()
+            assert given.between(float(column.minimum), float(column.maximum)).all(), name
+            assert not column.integer or (given % 1 == 0).all(), name
+        else:
+            assert values.dropna().isin(column.codes).all(), name
+        columns[name] = values
+    return pd.DataFrame(columns)
+
+
+@pytest.mark.parametrize("name", MOST_CELLS)
+def test_an_example_is_sound_and_has_few_cells(name):
+    spec = load_spec(EXAMPLES / f"{name}.yaml")
+    assert max(column.levels for column in spec.columns.values()) <= MOST_CELLS[name]
+
+
+def test_every_example_is_tested():
+    assert {file.stem for file in EXAMPLES.glob("*.yaml")} == set(MOST_CELLS)
+
+
+def test_the_rand_example_holds_of_the_data_and_says_what_a_record_is(tmp_path):
+    spec = load_spec(EXAMPLES / "rand-hie.yaml")
+    table = checked(spec, rand_hie(tmp_path))
+    assert len(table) == spec.data.expected_rows
+    assert not any(rule.violations(table).any() for rule in spec.rules)
+    assert "person-year" in spec.data.record
+
+
+@pytest.mark.skipif(not NIST.exists(), reason="needs the NIST data in ../shared")
+@pytest.mark.parametrize("name", ["nist-acs-2019", "pmm-ages"])
+def test_the_nist_examples_hold_of_the_data(name):
+    spec = load_spec(EXAMPLES / f"{name}.yaml")
+    table = checked(spec, NIST)
+    assert not any(rule.violations(table).any() for rule in spec.rules)
+
+
+@pytest.mark.skipif(not NIST.exists(), reason="needs the NIST data in ../shared")
+def test_a_rule_that_is_not_public_would_be_noticed(tmp_path):
+    text = (EXAMPLES / "nist-acs-2019.yaml").read_text(encoding="utf-8")
+    file = tmp_path / "spec.yaml"
+    file.write_text(text.replace("AGEP < 3 <=>", "AGEP < 4 <=>"), encoding="utf-8")
+    spec = load_spec(file)
+    table = checked(spec, NIST)
+    assert [rule.text for rule in spec.rules if rule.violations(table).any()] == [
+        "AGEP < 4 <=> EDU is null"
+    ]

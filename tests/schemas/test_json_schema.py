@@ -1,0 +1,90 @@
+"""The published JSON Schema: current, true of sound specs, and closed to unknown keys."""
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from ruamel.yaml import YAML
+
+from schemas.json_schema import SCHEMA_FILE, release_spec_schema, schema_text
+
+ROOT = Path(__file__).parents[2]
+SOUND = [Path(__file__).parent / "wages.yaml", *(ROOT / "schemas/examples").glob("*.yaml")]
+
+
+def as_editors_see(file: Path):
+    """The YAML as plain JSON values, keys and days as text."""
+    return json.loads(json.dumps(YAML(typ="safe").load(file), default=str))
+
+
+def validator() -> Draft202012Validator:
+    return Draft202012Validator(release_spec_schema())
+
+
+def test_the_file_is_current():
+    assert SCHEMA_FILE.read_text(encoding="utf-8") == schema_text(), (
+        "refresh it with: python -m schemas.json_schema"
+    )
+
+
+def test_the_schema_is_a_json_schema():
+    Draft202012Validator.check_schema(release_spec_schema())
+
+
+@pytest.mark.parametrize("file", SOUND, ids=lambda file: file.stem)
+def test_it_accepts_sound_specs(file):
+    assert [error.message for error in validator().iter_errors(as_editors_see(file))] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [(), ("data",), ("privacy",), ("privacy", "unit"), ("columns", "wage"), ("columns", "sex"),
+     ("columns", "wage", "bound_source"), ("output",), ("population",), ("constraints", 0)],
+)  # fmt: skip
+def test_it_refuses_unknown_keys(path):
+    spec = as_editors_see(SOUND[0])
+    section = spec
+    for key in path:
+        section = section[key]
+    section["surprise"] = 1
+    assert not validator().is_valid(spec)
+
+
+def test_a_mechanism_may_have_parameters_of_its_own():
+    spec = as_editors_see(SOUND[0])
+    spec["mechanism"]["steps"] = 200
+    assert validator().is_valid(spec)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("hallmark",), 2),
+        (("privacy", "neighbours"), "both"),
+        (("privacy", "unit"), "household"),
+        (("privacy", "epsilon"), "lots"),
+        (("data", "expected_rows"), 0),
+        (("columns", "wage", "outside"), "ignore"),
+        (("columns", "wage", "type"), "text"),
+        (("output", "rows"), "all"),
+    ],
+)
+def test_it_refuses_wrong_values(path, value):
+    spec = as_editors_see(SOUND[0])
+    section = spec
+    for key in path[:-1]:
+        section = section[key]
+    section[path[-1]] = value
+    assert not validator().is_valid(spec)
+
+
+def test_every_key_is_described():
+    definitions = [release_spec_schema(), *release_spec_schema()["$defs"].values()]
+    plain = [
+        name
+        for definition in definitions
+        for name, field in definition.get("properties", {}).items()
+        if "description" not in field and name != "type"
+    ]
+    assert plain == []

@@ -1,0 +1,160 @@
+"""Loading a spec: sound ones come back complete, broken ones get every message at once."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from schemas.loading import SpecError, load_spec
+
+HERE = Path(__file__).parent
+WAGES = (HERE / "wages.yaml").read_text(encoding="utf-8")
+JARGON = re.compile(r"pydantic|Input should|valid dictionary|value_error|Value error|literal|field")
+
+
+@dataclass(frozen=True)
+class Broken:
+    name: str
+    old: str
+    new: str
+    messages: list[str]
+
+
+BROKEN = [Broken(**row) for row in YAML(typ="safe").load(HERE / "broken_specs.yaml")]
+
+
+def problems(folder: Path, text: str | bytes) -> list[str]:
+    file = folder / "spec.yaml"
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(SpecError) as caught:
+        load_spec(file)
+    assert str(caught.value) == "\n".join(caught.value.problems)
+    return [problem.removeprefix(f"{file}:").lstrip() for problem in caught.value.problems]
+
+
+def load(folder: Path, text: str):
+    file = folder / "spec.yaml"
+    file.write_text(text, encoding="utf-8")
+    return load_spec(file)
+
+
+def test_the_sound_spec_loads():
+    assert load_spec(HERE / "wages.yaml").release == "wages-2026"
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
+def test_a_broken_spec_gets_exactly_its_messages(broken, tmp_path):
+    assert WAGES.count(broken.old) == 1
+    assert problems(tmp_path, WAGES.replace(broken.old, broken.new)) == broken.messages
+
+
+def test_no_message_speaks_in_the_words_of_a_library():
+    said = [message for broken in BROKEN for message in broken.messages]
+    assert not [message for message in said if JARGON.search(message)]
+    assert JARGON.search("Input should be a valid dictionary")
+
+
+def test_problems_of_several_sections_are_told_at_once_in_the_order_of_lines(tmp_path):
+    text = (
+        WAGES.replace("epsilon: 1", "epsilon: lots")
+        .replace("maximum: 5000", "maximum: FILL_IN")
+        .replace("columns: [wage, age, sex", "columns: [wage, age, sax")
+        .replace("title: Wages", "title: Wages\ntitle: Pay")
+    )
+    told = [problem.split(" ")[:2] for problem in problems(tmp_path, text)]
+    assert told == [
+        ["4:", "title:"],
+        ["16:", "privacy.epsilon:"],
+        ["25:", "columns.wage.maximum:"],
+        ["65:", "output.columns[2]:"],
+    ]
+
+
+def test_a_mistake_in_one_column_does_not_hide_a_contradiction_between_others(tmp_path):
+    text = WAGES.replace("maximum: 5000", "maximum: high").replace("age < 18 =>", "age < x =>")
+    assert [line.split(":")[0] for line in problems(tmp_path, text)] == ["24", "60"]
+
+
+def test_a_missing_file_is_told_without_a_line(tmp_path):
+    with pytest.raises(SpecError) as caught:
+        load_spec(tmp_path / "none.yaml")
+    assert caught.value.problems == [
+        f"{tmp_path / 'none.yaml'}: there is no such file; check the path, or make a spec with "
+        "`hallmark init`"
+    ]
+
+
+def test_a_folder_is_refused(tmp_path):
+    with pytest.raises(SpecError, match="is a folder; name the YAML file in it"):
+        load_spec(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty; write a spec, or start from one made by `hallmark init`"),
+        ("# only a comment\n", "is empty; write a spec, or start from one made by `hallmark init`"),
+        (b"PAR1\x00\x00\x15", "is no text in UTF-8; name the spec, not the data"),
+        (b"\xff\xfe\x80", "is no text in UTF-8; name the spec, not the data"),
+        ("- a\n- b\n", "1: must be a mapping of keys to values, starting with hallmark: 1"),
+        ("hello", "1: must be a mapping of keys to values, starting with hallmark: 1"),
+        ("a: b: c", "1: a colon starts a second value on the line; put texts with a colon in"),
+        ("a: @b", "1: a text starts with a sign that YAML reserves; put it in quotes"),
+        ('a: "\\q"', "1: a backslash stands in double quotes; use single quotes"),
+    ],
+)
+def test_a_file_that_is_no_spec_at_all_is_refused_in_plain_words(content, message, tmp_path):
+    (said,) = problems(tmp_path, content)
+    assert said.startswith(message)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_spec(tmp_path):
+    assert load(tmp_path, "\ufeff" + WAGES).release == "wages-2026"
+
+
+def test_categories_stay_exactly_as_written(tmp_path):
+    text = WAGES.replace("[01, 02, 03]", "[01, 01-01301, 1.0, 007, no, on, 1e3, 0x1F, 1_000, true]")
+    assert load(tmp_path, text).columns["grade"].codes == (
+        "01", "01-01301", "1.0", "007", "no", "on", "1e3", "0x1F", "1_000", "true",
+    )  # fmt: skip
+
+
+def test_category_keys_stay_exactly_as_written(tmp_path):
+    text = WAGES.replace('{"1": male, "2": female, "9": other}', "{01: male, 1: female, 9: other}")
+    assert load(tmp_path, text).columns["sex"].codes == ("01", "1", "9")
+
+
+def test_budgets_are_exact(tmp_path):
+    privacy = load(tmp_path, WAGES.replace("epsilon: 1\n", "epsilon: 0.1\n")).privacy
+    assert (privacy.epsilon, privacy.delta) == (Fraction(1, 10), Fraction(1, 100_000))
+    assert load(tmp_path, WAGES.replace("epsilon: 1\n", "epsilon: 1/3\n")).privacy.epsilon * 3 == 1
+
+
+def test_dates_are_days():
+    assert load_spec(HERE / "wages.yaml").columns["hired"].minimum == date(1970, 1, 1)
+
+
+def test_null_markers_may_be_quoted_or_not():
+    assert load_spec(HERE / "wages.yaml").data.null_markers == ("NA", "")
+
+
+def test_parameters_of_the_mechanism_are_typed_by_how_they_are_written(tmp_path):
+    text = WAGES.replace(
+        "name: privpgd", 'name: privpgd\n  steps: 200\n  rate: 1e-2\n  fast: true\n  code: "01"'
+    )
+    parameters = load(tmp_path, text).mechanism.parameters
+    assert parameters == {"steps": 200, "rate": 0.01, "fast": True, "code": "01"}
+    assert type(parameters["steps"]) is int
+
+
+def test_an_alias_repeats_what_its_anchor_says():
+    columns = load_spec(HERE / "wages.yaml").columns
+    assert columns["age"].bound_source == columns["wage"].bound_source
+
+
+def test_a_mistake_behind_an_anchor_is_told_once(tmp_path):
+    assert len(problems(tmp_path, WAGES.replace("kind: law", "kind: lore"))) == 1

@@ -1,0 +1,212 @@
+"""A sound spec: it survives being written and read, its digests, its warnings, its properties."""
+
+import pickle
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from schemas.loading import load_spec
+from schemas.release_spec import ReleaseSpec
+
+HERE = Path(__file__).parent
+WAGES = (HERE / "wages.yaml").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def edited(tmp_path):
+    def edit(*edits: tuple[str, str]) -> ReleaseSpec:
+        text = WAGES
+        for old, new in edits:
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        file = tmp_path / "spec.yaml"
+        file.write_text(text, encoding="utf-8")
+        return load_spec(file)
+
+    return edit
+
+
+def test_canonical_json_loads_back_to_an_equal_spec(edited):
+    spec = edited(("epsilon: 1\n", "epsilon: 1/3\n"))
+    again = ReleaseSpec.model_validate_json(spec.canonical_json())
+    assert again == spec
+    assert again.canonical_json() == spec.canonical_json()
+    assert again.privacy.epsilon == Fraction(1, 3)
+
+
+def test_a_spec_survives_pickling(edited):
+    spec = edited()
+    spec.columns["wage"].edges  # noqa: B018 - a cached value must not get in the way
+    again = pickle.loads(pickle.dumps(spec))
+    assert again == spec
+    assert again.columns["wage"].name == "wage"
+
+
+def test_a_spec_is_immutable(edited):
+    with pytest.raises(ValidationError, match="frozen"):
+        edited().title = "Pay"
+
+
+def test_layout_comments_and_spelling_of_numbers_do_not_change_the_digest(edited):
+    same = edited(
+        ("delta: 1e-5", "delta: 0.00001  # small"),
+        ("  account: employees", "    account: 'employees'"),
+        ("    maximum: 5000\n", "    maximum: 5e3\n"),
+    )
+    assert same.digest() == edited().digest()
+
+
+def test_parameters_of_the_mechanism_have_no_order(edited):
+    one = edited(("name: privpgd", "name: privpgd\n  steps: 1\n  alpha: 2"))
+    two = edited(("name: privpgd", "name: privpgd\n  alpha: 2\n  steps: 1"))
+    assert one.digest() == two.digest() != edited().digest()
+
+
+ONLY_FOR_PEOPLE = [
+    ("title: Wages", "title: Pay"),
+    ("account: employees", "account: employees\n  description: all of them"),
+    ("record: one employee", "record: a person"),
+    ("unit: euros", "unit: EUR"),
+    ("reference: Wages Act", "reference: Wages Act 1950"),
+    ('"1": male', '"1": man'),
+    ("    minimum: 0\n", "    description: per month\n    minimum: 0\n"),
+    ("age < 18 =>", "age < 17 =>"),
+    ("formats: [csv]", "formats: [parquet]"),
+    ("sex, grade, part_time, hired]", "grade, part_time, hired]"),
+    ("release: wages-2026", "release: wages-2027"),
+]
+FOR_THE_DATA = [
+    ("account: employees", "account: staff"),
+    ("source: wages.csv", "source: pay.csv"),
+    ("epsilon: 1\n", "epsilon: 2\n"),
+    ("delta: 1e-5", "delta: 1e-6"),
+    ("replace_one", "add_remove"),
+    ("max_records: 3", "max_records: 4"),
+    ('[NA, ""]', "[NA]"),
+    ("name: privpgd", "name: privpgd\n  steps: 1"),
+    ("cell_width: 250", "cell_width: 500"),
+    ("    maximum: 5000\n", "    maximum: 4000\n"),
+    ("[01, 02, 03]", "[01, 03, 02]"),
+    ('other: "9"', 'other: "1"'),
+    ("    nulls: true\n", "    nulls: false\n"),
+    ("output:", "certificate: {share: 0.1}\noutput:"),
+]
+
+
+@pytest.mark.parametrize("edit", ONLY_FOR_PEOPLE, ids=lambda edit: edit[1].strip())
+def test_what_is_for_people_changes_the_digest_but_not_the_privacy_digest(edit, edited):
+    assert edited(edit).digest() != edited().digest()
+    assert edited(edit).privacy_digest() == edited().privacy_digest()
+
+
+@pytest.mark.parametrize("edit", FOR_THE_DATA, ids=lambda edit: edit[1].strip())
+def test_what_the_data_are_asked_changes_both_digests(edit, edited):
+    assert edited(edit).digest() != edited().digest()
+    assert edited(edit).privacy_digest() != edited().privacy_digest()
+
+
+def test_the_order_of_columns_is_part_of_both_digests(edited):
+    spec = edited()
+    turned = spec.model_copy(update={"columns": dict(reversed(spec.columns.items()))})
+    assert turned.digest() != spec.digest()
+    assert turned.privacy_digest() != spec.privacy_digest()
+
+
+def test_refusing_and_forbidding_nulls_is_warned_of(edited):
+    refuse, nulls = edited().warnings()
+    assert refuse.startswith("outside: refuse in grade, part_time: that the run succeeds tells")
+    assert nulls.startswith("nulls: false in wage, sex, grade, part_time, hired: that the run")
+
+
+def test_a_spec_that_tells_nothing_has_no_warning(tmp_path):
+    file = tmp_path / "spec.yaml"
+    text = WAGES.replace(
+        "    outside: refuse\n    bound_source",
+        "    outside: catch_all\n    other: 01\n    bound_source",
+    )
+    text = text.replace("    outside: refuse\n", "    outside: catch_all\n    other: false\n")
+    text = text.replace("    nulls: true\n", "").replace(
+        "    outside:", "    nulls: true\n    outside:"
+    )
+    file.write_text(text, encoding="utf-8")
+    assert load_spec(file).warnings() == ()
+
+
+def test_a_large_delta_is_warned_of(edited):
+    assert not any("delta" in warning for warning in edited(("1e-5", "0.0009")).warnings())
+    assert any(
+        "privacy.delta is 0.001" in warning for warning in edited(("1e-5", "0.001")).warnings()
+    )
+
+
+def test_a_bound_estimated_from_the_data_is_warned_of_with_who_accepted_it(edited):
+    source = "{kind: private_estimate, reference: the file, accepted_by: Ada}"
+    warnings = edited(("{kind: law, reference: Wages Act}", source)).warnings()
+    assert warnings[0] == (
+        "columns.wage: its bounds were estimated from the private data without a charge, which "
+        "voids the guarantee for this column; accepted by Ada"
+    )
+
+
+def test_columns_are_released_in_the_order_of_the_output(edited):
+    order = "columns: [wage, age, sex, grade, part_time, hired]"
+    assert edited((order, "columns: [hired, age, part_time]")).released_columns == (
+        "hired",
+        "age",
+        "part_time",
+    )
+    names = ("wage", "age", "sex", "grade", "part_time", "hired")
+    assert edited((f"  {order}\n", "")).released_columns == names
+
+
+def test_the_unit_is_a_record_or_a_person(edited):
+    person = edited().privacy
+    record = edited(("{person: id, max_records: 3}", "record")).privacy
+    assert (person.person, person.max_records) == ("id", 3)
+    assert (record.person, record.max_records) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "form"),
+    [
+        ("wages.csv", "csv"),
+        ("wages.CSV", "csv"),
+        ("wages.csv.gz", "csv"),
+        ("s3://bucket/wages.2026.parquet", "parquet"),
+        ("parts", None),
+        ("../parts/", None),
+    ],
+)
+def test_the_format_follows_from_the_suffix(source, form, edited):
+    assert edited(("source: wages.csv", f"source: {source}")).data.file_format == form
+
+
+def test_a_stated_format_goes_before_the_suffix(edited):
+    data = edited(("source: wages.csv", "source: wages.dat\n  format: csv")).data
+    assert data.file_format == "csv"
+
+
+def test_a_source_is_relative_to_the_spec_unless_absolute_or_a_url(edited):
+    def located(source):
+        return edited(("source: wages.csv", f"source: {source}")).data.located(Path("/specs"))
+
+    assert located("data/wages.csv") == "/specs/data/wages.csv"
+    assert located("/data/wages.csv") == "/data/wages.csv"
+    assert located("s3://bucket/wages.csv") == "s3://bucket/wages.csv"
+
+
+def test_rules_are_bound_to_the_columns(edited):
+    (rule,) = edited().rules
+    table = pd.DataFrame({"age": [17.0, 17.0, 18.0, np.nan], "part_time": ["y", "n", "n", "n"]})
+    assert list(rule.violations(table)) == [False, True, False, False]
+
+
+def test_contradictions_are_refused_without_a_file_too(edited):
+    content = edited().model_dump(mode="json", by_alias=True, exclude_none=True)
+    content["privacy"]["delta"] = "0"
+    with pytest.raises(ValidationError, match="privpgd adds Gaussian noise"):
+        ReleaseSpec.model_validate(content)

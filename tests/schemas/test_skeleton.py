@@ -1,0 +1,150 @@
+"""Skeletons: they hold what is public, no byte of the rows, and are refused until filled in."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from schemas.loading import SpecError, load_spec
+from schemas.skeleton import (
+    SkeletonError,
+    skeleton_from_columns,
+    skeleton_from_dictionary,
+    skeleton_from_header,
+)
+
+NIST = Path(__file__).parents[2] / "../shared/data/nist-acs/data_dictionary.json"
+CANARY = "canary-7319"
+
+
+def saved(folder: Path, text: str) -> Path:
+    file = folder / "skeleton.yaml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def table(folder: Path, header: str) -> Path:
+    file = folder / "table.csv"
+    file.write_text(f"{header}\n" + f"{CANARY},1\n" * 3, encoding="utf-8")
+    return file
+
+
+DICTIONARY = {
+    "age": {"description": "Age", "values": {"N": "N/A (vacant)", "min": 0, "max": 99}},
+    "rooms": {"description": "Rooms", "values": {"0": "none", "min": 1, "max": 19}},
+    "sex": {"description": "Sex", "values": {"01": "Male", "02": "Female"}},
+    "job": {"description": "Job"},
+}
+
+
+@pytest.fixture
+def dictionary(tmp_path):
+    file = tmp_path / "dictionary.json"
+    file.write_text(json.dumps(DICTIONARY), encoding="utf-8")
+    return file
+
+
+def test_a_header_gives_every_column_and_nothing_of_the_rows(tmp_path):
+    text = skeleton_from_header(table(tmp_path, 'name,"annual wage"'))
+    assert "  name:\n" in text
+    assert "  annual wage:\n" in text
+    assert CANARY not in text
+
+
+def test_every_marker_is_refused_with_its_line(tmp_path):
+    text = skeleton_from_header(table(tmp_path, "name,wage"))
+    file = saved(tmp_path, text)
+    with pytest.raises(SpecError) as caught:
+        load_spec(file)
+    marked = [i for i, line in enumerate(text.splitlines(), 1) if ": FILL_IN" in line]
+    assert [int(p.split(":")[1]) for p in caught.value.problems] == marked
+    assert len(marked) > 10
+    assert all("is still FILL_IN; write what is publicly known" in p for p in caught.value.problems)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_that_of_the_header(delimiter, tmp_path):
+    text = skeleton_from_header(table(tmp_path, delimiter.join(["name", "wage", "sex"])))
+    assert all(f"  {name}:\n" in text for name in ("name", "wage", "sex"))
+    assert ("delimiter:" in text) == (delimiter != ",")
+
+
+@pytest.mark.parametrize("header", ["", "12,name", "name,,wage", f"{CANARY},1"])
+def test_a_first_line_that_looks_like_a_record_is_refused_without_showing_it(header, tmp_path):
+    with pytest.raises(SkeletonError, match="does not look like a header") as caught:
+        skeleton_from_header(table(tmp_path, header))
+    assert CANARY not in str(caught.value)
+
+
+def test_repeated_names_are_refused_without_showing_them(tmp_path):
+    with pytest.raises(SkeletonError, match="repeats 1 of its column names") as caught:
+        skeleton_from_header(table(tmp_path, f"{CANARY},{CANARY}"))
+    assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"PAR1\xff\xfe", None])
+def test_a_file_that_is_no_csv_is_refused(content, tmp_path):
+    file = tmp_path / "table.csv"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(SkeletonError, match="cannot be read as a CSV file"):
+        skeleton_from_header(file)
+
+
+def test_names_alone_make_a_skeleton():
+    assert "  wage:\n" in skeleton_from_columns(["wage"], source="wages.parquet")
+
+
+def test_a_dictionary_gives_categories_bounds_and_null_markers(dictionary):
+    text = skeleton_from_dictionary(dictionary)
+    assert "    minimum: 0\n    maximum: 99\n" in text
+    assert "      '01': Male\n" in text
+    assert "  - N\n" in text
+    assert text.count("reference: data dictionary dictionary.json") == 3
+
+
+def test_codes_beside_the_bounds_widen_the_interval(dictionary):
+    assert "    minimum: 0\n    maximum: 19\n" in skeleton_from_dictionary(dictionary)
+
+
+def test_a_filled_in_skeleton_of_a_dictionary_is_a_sound_spec(dictionary, tmp_path):
+    lines = []
+    answers = {
+        "release": "people", "title": "People", "account": "people", "source": "people.csv",
+        "description": "all", "expected_rows": "10", "record": "one person",
+        "neighbours": "add_remove", "unit": "record", "epsilon": "1", "delta": "1e-5",
+        "integer": "true", "cells": "5", "outside": "refuse",
+        "type": 'boolean\n    outside: refuse\n    values: {"y": true, "n": false}',
+    }  # fmt: skip
+    for line in skeleton_from_dictionary(dictionary).splitlines():
+        key = line.strip().partition(":")[0]
+        marked = ": FILL_IN" in line
+        lines.append(line.partition("FILL_IN")[0] + answers[key] if marked else line)
+    spec = load_spec(saved(tmp_path, "\n".join(lines)))
+    assert spec.columns["sex"].codes == ("01", "02")
+    assert spec.columns["age"].nulls
+    assert spec.columns["rooms"].maximum == 19
+
+
+@pytest.mark.parametrize("content", ["", "[1]", '{"age": 3}', '{"age": {"values": [1]}}'])
+def test_what_is_no_dictionary_is_refused(content, tmp_path):
+    file = tmp_path / "dictionary.json"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(SkeletonError, match="data dictionary"):
+        skeleton_from_dictionary(file)
+
+
+@pytest.mark.parametrize("values", [{"min": 0}, {"min": "low", "max": 9}])
+def test_half_an_interval_is_refused(values, tmp_path):
+    file = tmp_path / "dictionary.json"
+    file.write_text(json.dumps({"age": {"values": values}}), encoding="utf-8")
+    with pytest.raises(SkeletonError, match='"min" or "max" that is no number'):
+        skeleton_from_dictionary(file)
+
+
+@pytest.mark.skipif(not NIST.exists(), reason="needs the NIST data dictionary in ../shared")
+def test_the_nist_dictionary_gives_all_its_columns():
+    text = skeleton_from_dictionary(NIST)
+    assert all(f"  {name}:\n" in text for name in json.loads(NIST.read_text()))
+    assert "    minimum: -9000\n    maximum: 1341000\n" in text
+    assert "    minimum: 0\n    maximum: 501\n" in text  # POVPIP: 0..500 and the code 501

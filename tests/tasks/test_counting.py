@@ -1,0 +1,81 @@
+"""The counter over Dask partitions agrees to the last unit with the one over arrays."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from mechanisms.privacy.cells import ArrayCounter, marginal
+from tasks.counting import DaskCounter
+
+SHAPE = (7, 3, 5, 2)
+
+
+def records(rows: int) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    return np.column_stack([rng.integers(0, k, rows) for k in SHAPE]).astype(np.int16)
+
+
+def written(codes: np.ndarray, folder: Path, parts: int) -> tuple[Path, ...]:
+    files = []
+    for index, piece in enumerate(np.array_split(codes, parts)):
+        files.append(folder / f"{index}.npy")
+        np.save(files[-1], np.asfortranarray(piece))
+    return tuple(files)
+
+
+PAIRS = [marginal((a, b), SHAPE) for a in range(4) for b in range(a)]
+
+
+@pytest.fixture(scope="module")
+def threads() -> Client:
+    with (
+        LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("parts", [1, 3, 8])
+def test_counts_of_partitions_add_up_to_those_of_the_table(
+    tmp_path: Path, threads: Client, parts: int
+) -> None:
+    codes = records(1000)
+    counter = DaskCounter(written(codes, tmp_path, parts), threads)
+    assert counter.rows() == 1000
+    for partitioned, whole in zip(
+        counter.count(PAIRS), ArrayCounter(codes).count(PAIRS), strict=True
+    ):
+        np.testing.assert_array_equal(partitioned, whole)
+
+
+def test_an_empty_partition_counts_nothing(tmp_path: Path, threads: Client) -> None:
+    counter = DaskCounter(written(records(2), tmp_path, 4), threads)
+    assert sum(table.sum() for table in counter.count(PAIRS)) == 2 * len(PAIRS)
+
+
+def test_counts_are_right_when_a_worker_is_killed_while_it_counts(tmp_path: Path) -> None:
+    codes = records(4_000_000)
+    files = written(codes, tmp_path, 16)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        victim = next(iter(client.run(os.getpid).values()))
+        tables: list[np.ndarray] = []
+        counting = threading.Thread(
+            target=lambda: tables.extend(DaskCounter(files, client).count(PAIRS))
+        )
+        counting.start()
+        while not any(client.processing().values()):
+            time.sleep(0.001)
+        os.kill(victim, signal.SIGKILL)
+        assert counting.is_alive(), "the counting was over before the worker was killed"
+        counting.join(timeout=120)
+    for partitioned, whole in zip(tables, ArrayCounter(codes).count(PAIRS), strict=True):
+        np.testing.assert_array_equal(partitioned, whole)
