@@ -3,8 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
+from distributed import Client
 from prefect import Flow
+from prefect.context import FlowRunContext
 from prefect_dask import DaskTaskRunner
+
+# Status pages of a throw-away cluster listen on this machine alone, on any free port.
+_LOOPBACK = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
+
+THREADS = {"n_workers": 1, "processes": False, **_LOOPBACK}
+"""A Dask cluster inside this process: it starts at once, and suits tables of some gigabytes."""
 
 
 def on_cluster(
@@ -20,6 +28,15 @@ def on_cluster(
     if scheduler is not None:
         return flow.with_options(task_runner=DaskTaskRunner(address=scheduler))
     if processes > 0:
-        cluster = {"n_workers": processes, "threads_per_worker": 1, "dashboard_address": None}
+        cluster = {"n_workers": processes, "threads_per_worker": 1, **_LOOPBACK}
         return flow.with_options(task_runner=DaskTaskRunner(cluster_kwargs=cluster))
     return flow
+
+
+def client_of_flow() -> Client:
+    """The Dask client of the flow that is under way; starts its cluster if need be."""
+    context = FlowRunContext.get()
+    assert context is not None, "called outside a flow"
+    runner = context.task_runner
+    assert isinstance(runner, DaskTaskRunner), "a release counts and generates on Dask"
+    return runner.client

@@ -6,8 +6,9 @@ operator has set already is kept, so that the same command runs against a Prefec
 
 import logging
 import os
+import tempfile
 
-from tasks.workspace import home
+from tasks.workspace import home, private_folder
 
 _OFFLINE = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -30,6 +31,7 @@ def configure(*, verbose: bool = False) -> None:
     settings = _OFFLINE | ({} if verbose else _QUIET) | {"PREFECT_HOME": str(home() / "prefect")}
     for name, value in settings.items():
         os.environ.setdefault(name, value)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(private_folder(home() / "tmp"))
     if not verbose:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         logging.getLogger("great_expectations").setLevel(logging.CRITICAL)

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from prefect import flow
-from prefect_dask import DaskTaskRunner, get_dask_client
+from prefect_dask import DaskTaskRunner
 
+from flows.cluster import THREADS, client_of_flow
 from tasks.certify import certify
 from tasks.discretize import discretize
 from tasks.finalise import finalise
@@ -18,9 +19,6 @@ from tasks.reserve import cancel_if_unused, reserve
 from tasks.review import review
 from tasks.validate import validate
 from tasks.workspace import Workspace, ledger_url
-
-THREADS = {"n_workers": 1, "processes": False, "dashboard_address": None}
-"""A Dask cluster inside this process: starts at once and suits tables up to some gigabytes."""
 
 
 @flow(name="release", task_runner=DaskTaskRunner(cluster_kwargs=THREADS))
@@ -37,25 +35,24 @@ def release(spec: str, out: str = "releases", resume: bool = False) -> Published
     try:
         announce("reserve")
         reserve(prepared, ledger, resume=resume)
-        with get_dask_client() as client:
-            relay(client)
-            announce("validate")
-            rules = validate.submit(prepared, workspace).result()
-            announce("discretize")
-            files = discretize.submit(prepared, workspace).result()
-            announce("select")
-            selection = select(prepared, files, ledger, workspace)
-            announce("privatize")
-            measurements = privatize(prepared, selection, files, ledger, workspace)
-            announce("generate")
-            synthetic = generate.submit(prepared, measurements, workspace).result()
-            announce("certify")
-            certificate = certify.submit(prepared, measurements, synthetic).result()
-            announce("finalise")
-            final = finalise.submit(prepared, synthetic, workspace).result()
-            announce("report")
-            report(prepared, measurements, synthetic, certificate, rules, final, ledger, workspace)
-            review(prepared, certificate, files, synthetic, workspace)
+        relay(client_of_flow())
+        announce("validate")
+        rules = validate.submit(prepared, workspace).result()
+        announce("discretize")
+        files = discretize.submit(prepared, workspace).result()
+        announce("select")
+        selection = select(prepared, files, ledger, workspace)
+        announce("privatize")
+        measurements = privatize(prepared, selection, files, ledger, workspace)
+        announce("generate")
+        synthetic = generate.submit(prepared, measurements, workspace).result()
+        announce("certify")
+        certificate = certify.submit(prepared, measurements, synthetic).result()
+        announce("finalise")
+        final = finalise.submit(prepared, synthetic, workspace).result()
+        announce("report")
+        report(prepared, measurements, synthetic, certificate, rules, final, ledger, workspace)
+        review(prepared, certificate, files, synthetic, workspace)
         announce("publish")
         return publish(prepared, certificate, ledger, workspace, Path(out))
     except BaseException as error:

@@ -42,7 +42,9 @@ class Guarantee(PublicSection):
     curve: Annotated[
         tuple[tuple[float, float], ...], Shown("Delta at other epsilons (epsilon, delta)")
     ] = ()
-    unprotected: Annotated[tuple[UnprotectedFact, ...], Shown("Unprotected facts")] = ()
+    unprotected: Annotated[
+        tuple[UnprotectedFact, ...], Shown("Unprotected facts", _UNPROTECTED)
+    ] = ()
     not_promised: Annotated[tuple[str, ...], Shown("Not promised")] = (
         "Conclusions about groups or about everybody: the release is meant to allow them, and they "
         "may apply to a person whether or not the person is in the data.",

@@ -84,11 +84,12 @@ class NumericCodec:
         return values, (text.notna() & values.isna()).to_numpy(dtype=bool)
 
     def outside(self, values: Values) -> Mask:
+        numbers = _numbers(values)
         low, high = float(self.column.minimum), float(self.column.maximum)
-        return ((values < low) | (values > high)).to_numpy(dtype=bool)
+        return (numbers < low) | (numbers > high)  # false for a null, which is NaN here
 
     def encode(self, values: Values) -> NDArray[np.int32]:
-        return _encode_interval(self.edges, values.to_numpy(dtype=np.float64), self.attribute)
+        return _encode_interval(self.edges, _numbers(values), self.attribute)
 
     def decode(self, codes: NDArray[np.int32], rng: np.random.Generator) -> Values:
         known = codes < self.attribute.levels
@@ -256,6 +257,10 @@ class TableCodec:
                 for index, codec in enumerate(self.codecs)
             }
         )
+
+
+def _numbers(values: Values) -> NDArray[np.float64]:
+    return values.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _interval_attribute(

@@ -67,7 +67,7 @@ def _faults(column: DictionaryColumn, values: pa.Array, *, text: bool) -> Counte
     if text and column.nullable:
         null = pc.equal(values, column.null_marker)
     elif pa.types.is_floating(values.type):
-        null = pc.or_(null, pc.is_nan(values))
+        null = pc.or_kleene(null, pc.is_nan(values))
     known = values.filter(pc.invert(null))
     faults: Counter[str] = Counter()
     if not column.nullable:

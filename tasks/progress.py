@@ -64,5 +64,6 @@ def relay(client: Client) -> None:
 
 
 def _pass_on(event: tuple[float, dict[str, Any]]) -> None:
+    _, said = event  # Dask adds the worker's name to what was said
     for listener in _listeners:
-        listener(**event[1])
+        listener(said["stage"], said["share"], said["doing"])

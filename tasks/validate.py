@@ -7,6 +7,7 @@ go to the workspace alone; what is public is which rules were checked, and that 
 """
 
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -231,6 +232,7 @@ def _failing_rows(frame: pd.DataFrame, suite: Sequence[tuple[Rule, Any]]) -> lis
     """Failing rows of every rule; nothing else of the result is looked at."""
     import great_expectations as gx
 
+    logging.getLogger("great_expectations").setLevel(logging.WARNING)
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}
     batch = (

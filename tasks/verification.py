@@ -23,7 +23,7 @@ from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import events_from_json
 from schemas.audit_report import AuditRecord
 from schemas.certificate import CertificateFile
-from schemas.data_dictionary import ColumnError, DataDictionary, DictionaryColumn
+from schemas.data_dictionary import DataDictionary, DictionaryColumn
 from schemas.loading import SpecError, load_spec
 from schemas.manifest import (
     CERTIFICATE_FILE,
@@ -236,7 +236,6 @@ def _claim_faults(told: _Documents) -> Iterator[str]:
             spec.release,
         ),
         "the title": (manifest.title, record.identity.title, spec.title),
-        "when it was made": (manifest.created, record.identity.created),
         "the privacy claim": (claim, record.guarantee.claim),
         "the neighbouring relation": (claim.neighbours, spec.privacy.neighbours),
         "epsilon": (claim.epsilon, spec.privacy.epsilon),
@@ -273,8 +272,9 @@ def _dictionary_faults(told: _Documents) -> Iterator[str]:
         if _domain(column) != _domain_of_spec(told.spec, column.name):
             yield f"the dictionary's domain of {column.name} is not that of the spec"
         bound = told.certificate.for_column(column.name)
-        confidence = told.certificate.confidence
-        if column.error != (bound and ColumnError.of(bound, confidence=confidence)):
+        promised = bound and (bound.in_unit, told.certificate.confidence, bound.vacuous)
+        error = column.error
+        if promised != (error and (error.bound, error.confidence, error.vacuous)):
             yield f"the dictionary's error of {column.name} is not the certificate's bound"
 
 

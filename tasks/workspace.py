@@ -15,7 +15,7 @@ PRIVATE_MODE = 0o700
 def home() -> Path:
     """The home folder, created with mode 0700 where it does not exist."""
     folder = Path(os.environ.get("HALLMARK_HOME") or Path.home() / ".hallmark").expanduser()
-    return _private(folder.resolve())
+    return private_folder(folder.resolve())
 
 
 def ledger_url() -> str:
@@ -32,22 +32,22 @@ class Workspace:
     @classmethod
     def of(cls, release: str) -> "Workspace":
         """The workspace of `release` under the home folder, created with mode 0700."""
-        return cls(_private(home() / "work" / release))
+        return cls(private_folder(home() / "work" / release))
 
     @property
     def codes(self) -> Path:
         """Folder of coded private records, one file a partition."""
-        return _private(self.path / "codes")
+        return private_folder(self.path / "codes")
 
     @property
     def staging(self) -> Path:
         """Folder in which a release is assembled before it is published."""
-        return _private(self.path / "staging")
+        return private_folder(self.path / "staging")
 
     @property
     def scratch(self) -> Path:
         """Where workers spill what does not fit in their memory."""
-        return _private(self.path / "scratch")
+        return private_folder(self.path / "scratch")
 
     @property
     def findings(self) -> Path:
@@ -60,7 +60,8 @@ class Workspace:
         return self.path / "internal-review.html"
 
 
-def _private(folder: Path) -> Path:
+def private_folder(folder: Path) -> Path:
+    """`folder`, created where it does not exist, readable by its owner alone."""
     folder.mkdir(mode=PRIVATE_MODE, parents=True, exist_ok=True)
     folder.chmod(PRIVATE_MODE)
     return folder

@@ -206,13 +206,11 @@ class Partition:
                 continue
             if column.kind is Kind.NOMINAL:
                 moved = 1.0 - 1.0 / (stop - start)
-            else:
-                positions = column.positions[start:stop]  # the distance to the null cell follows
-                ends = positions[[0, -1]]
-                total = np.abs(positions - ends[:, None]).sum(axis=1)
+            else:  # the farthest from the others is the null cell, or else an end of the interval
+                positions = column.positions[start:stop]
+                total = np.abs(positions - positions[[0, -1], None]).sum(axis=1).max()
                 if stop > column.levels:
-                    total = total + RADIUS + np.abs(ends - HUB)
-                    total = np.append(total, (RADIUS + np.abs(positions - HUB)).sum())
-                moved = float(total.max()) / (stop - start)
+                    total = (RADIUS + np.abs(positions - HUB)).sum()
+                moved = float(total) / (stop - start)
             worst = max(worst, float(moved))
         return worst

@@ -7,7 +7,7 @@ counts plays no part.
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from math import exp
+from math import exp, expm1
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +64,7 @@ class NoiseModel:
             batch = min(size, draws - start)
             noise = [np.zeros((batch, 1), dtype=np.int64)] * self._exact_levels
             for level, scale in enumerate(self._scales, self._exact_levels):
-                drawn = simulate_discrete_laplace(rng, scale, batch << level)
-                noise.append(drawn.reshape(batch, -1))
+                noise.append(simulate_discrete_laplace(rng, scale, (batch, 1 << level)))
             leaves = self.leaves(noise)
             total = np.zeros(batch) if self._exact_levels else leaves.sum(axis=-1)
             moved = transport_cost(leaves, self.costs) + np.abs(total)
@@ -75,5 +74,4 @@ class NoiseModel:
 
 def variance(scale: Fraction) -> float:
     """Variance 2p / (1 - p)^2 of discrete Laplace noise, p = exp(-1 / scale), records^2."""
-    p = exp(-1 / float(scale))
-    return 2 * p / (1 - p) ** 2
+    return 2 * exp(-1 / float(scale)) / expm1(-1 / float(scale)) ** 2

@@ -68,6 +68,14 @@ class PMMPlan:
         return "pmm"
 
     @property
+    def source(self) -> str:
+        return (
+            "He, Vershynin, Zhu (2023), Algorithmically effective differentially private synthetic "
+            "data, COLT, Algorithms 3 and 4, with the accounting corrected for the neighbouring "
+            "relation"
+        )
+
+    @property
     def levels(self) -> range:
         """Levels of the tree that are measured, the root first where it is."""
         return measured_levels(self.adjacency, self.partition.depth)

@@ -58,7 +58,7 @@ def merged(events: Iterable[Event]) -> tuple[Event, ...]:
 
 
 def events_to_json(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Plain JSON of `events`; rationals are written as strings such as "7/2", so nothing is lost."""
+    """Plain JSON of `events`; rationals are strings such as "7/2", so that nothing is lost."""
     names = {cls: name for name, cls in _KINDS.items()}
     return [
         {"event": names[type(event)]}
@@ -80,7 +80,8 @@ def events_from_json(rows: Iterable[dict[str, Any]]) -> tuple[Event, ...]:
         kind = fields.pop("event")
         if kind not in _KINDS:
             raise ValueError(f"unknown privacy event {kind!r}: use the version that recorded it")
-        events.append(
-            _KINDS[kind](**{k: Fraction(v) if k in _RATIONALS else v for k, v in fields.items()})
-        )
+        values: dict[str, Any] = {
+            k: Fraction(v) if k in _RATIONALS else v for k, v in fields.items()
+        }
+        events.append(_KINDS[kind](**values))
     return tuple(events)

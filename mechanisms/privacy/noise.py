@@ -92,7 +92,7 @@ def laplace_measurement(scale: Fraction) -> dp.Measurement:
     # T=int would mean 32 bits to OpenDP.
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     measurement = dp.m.make_laplace(*space, scale=rounded)
-    return _agreeing(measurement, measurement.map(1), 1 / scale)
+    return _agreeing(measurement, 1, 1 / Fraction(scale))
 
 
 def gaussian_measurement(sigma2: Fraction) -> dp.Measurement:
@@ -100,7 +100,7 @@ def gaussian_measurement(sigma2: Fraction) -> dp.Measurement:
     rounded = sqrt_above(_positive(sigma2, "sigma^2 of Gaussian noise", squared=True))
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
     measurement = dp.m.make_gaussian(*space, scale=rounded)
-    return _agreeing(measurement, measurement.map(1.0), 1 / (2 * Fraction(sigma2)))
+    return _agreeing(measurement, 1.0, 1 / (2 * Fraction(sigma2)))
 
 
 def selection_measurement(scale: Fraction) -> dp.Measurement:
@@ -108,7 +108,7 @@ def selection_measurement(scale: Fraction) -> dp.Measurement:
     rounded = float_above(_positive(scale, "the scale of a noisy choice"))
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
     measurement = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), rounded)
-    return _agreeing(measurement, measurement.map(1), (2 / Fraction(scale)) ** 2 / 8)
+    return _agreeing(measurement, 1, (2 / Fraction(scale)) ** 2 / 8)
 
 
 def _add(exact: Counts, build: Callable[[], dp.Measurement]) -> Counts:
@@ -138,8 +138,9 @@ def _positive(parameter: Fraction, name: str, *, squared: bool = False) -> Fract
     return Fraction(parameter)
 
 
-def _agreeing(measurement: dp.Measurement, claimed: float, event: Fraction) -> dp.Measurement:
-    """`measurement`, if OpenDP claims for it the cost that the event states."""
+def _agreeing(measurement: dp.Measurement, unit: float, event: Fraction) -> dp.Measurement:
+    """`measurement`, if OpenDP states for unit sensitivity the cost that the event states."""
+    claimed = float(measurement.map(unit))  # type: ignore[no-untyped-call]  # OpenDP
     if not abs(claimed / float(event) - 1) <= _MAP_TOLERANCE:
         raise RuntimeError(
             f"OpenDP states a cost of {claimed!r} where the event costs {float(event)!r}: this "

@@ -109,6 +109,8 @@ class L1Score:
 
     @property
     def digest(self) -> str:
-        sha = hashlib.sha256(f"{self.cells.digest} {self.unit} {self.weight} {self.penalty}".encode())
+        sha = hashlib.sha256(
+            f"{self.cells.digest} {self.unit} {self.weight} {self.penalty}".encode()
+        )
         sha.update(np.ascontiguousarray(self.reference, dtype="<i8").tobytes())
         return sha.hexdigest()

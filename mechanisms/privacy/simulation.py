@@ -13,7 +13,7 @@ from math import ceil, expm1, sqrt
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.stats import binom  # type: ignore[import-untyped]  # no stubs
 
 from mechanisms.privacy.cells import Counts
 
@@ -112,7 +112,7 @@ def _gaussian_table(sigma: float) -> tuple[Floats, NDArray[np.int32]]:
     return cumulative, guesses.astype(np.int32)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@njit(cache=True, nogil=True)
 def _invert(
     uniforms: Floats,
     cumulative: Floats,

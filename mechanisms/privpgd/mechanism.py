@@ -1,5 +1,8 @@
 """PrivPGD: measure all pairs of columns, denoise them, and fit records to what is left.
 
+Records start from the Chow-Liu tree of the denoised pairs, are moved by the particle descent where
+`epochs` asks for it, and are polished by local search.
+
 Claim.   A run is (epsilon, delta)-differentially private within `plan.budget`, and its one-way
          marginals obey the bounds of the certificate.
 Source.  Donhauser, Abad, Hulkund, Yang (2024), "Privacy-preserving data release leveraging
@@ -29,7 +32,7 @@ from mechanisms.privpgd.particles import descend
 from mechanisms.privpgd.plan import PrivPGDPlan, make_plan
 from mechanisms.privpgd.polish import polish
 
-# Shares of the time that the stages of `generate` take, for people who watch it.
+# Progress when the descent starts and ends: it is most of the time where it is asked for.
 _STARTED, _DESCENDED = 0.05, 0.75
 
 

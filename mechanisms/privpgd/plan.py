@@ -60,6 +60,14 @@ class PrivPGDPlan:
         return "privpgd"
 
     @property
+    def source(self) -> str:
+        return (
+            "Donhauser, Abad, Hulkund, Yang (2024), Privacy-preserving data release leveraging "
+            "optimal transport and particle gradient descent, ICML; with our denoising, tree start "
+            "and polish"
+        )
+
+    @property
     def cliques(self) -> tuple[Clique, ...]:
         """Attributes of every marginal, in the order in which they are measured."""
         return cliques(self.domain)

@@ -57,7 +57,9 @@ def render_audit_report(record: AuditRecord) -> str:
         TypeError: `record` is not an audit record; internal figures have no public page.
     """
     if not isinstance(record, AuditRecord):
-        raise TypeError(f"the public report shows an AuditRecord, not a {type(record).__name__}")
+        raise TypeError(
+            f"the public report shows an AuditRecord; it was given {type(record).__name__}"
+        )
     certificate = record.utility.certificate
     claim = record.guarantee.claim
     return (
@@ -85,7 +87,7 @@ def render_internal_review(review: InternalReview) -> str:
         TypeError: `review` is not an internal review.
     """
     if not isinstance(review, InternalReview):
-        raise TypeError(f"the review report shows an InternalReview, not a {type(review).__name__}")
+        raise TypeError(f"the review shows an InternalReview; it was given {type(review).__name__}")
     columns = sorted(review.columns, key=lambda column: -column.actual)
     return (
         _environment()
@@ -193,7 +195,7 @@ def _alerts(record: AuditRecord) -> list[str]:
     )
     failed = [check.rule for check in checks if not check.held]
     if failed:
-        alerts.append(f"{len(failed)} checks did not hold: {'; '.join(failed)}.")
+        alerts.append(f"Checks that did not hold: {'; '.join(failed)}.")
     if record.provenance.software.dirty is True:
         alerts.append("The code that ran had uncommitted changes; the commit does not identify it.")
     return alerts

@@ -6,6 +6,7 @@ each carries a title and a description for readers who do not see it. Equal inpu
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from markupsafe import Markup
@@ -17,8 +18,9 @@ from schemas.internal_review import ColumnReview
 from tasks.rendering.wording import exact, number, percent
 
 _MOST_BARS = 9  # categories drawn one by one; the rest is added up
+_BAR_STEP = 16.5  # height of a lying bar with its gap
 _MOST_POINTS = 300  # of a curve
-_LABEL = 20  # characters of a category label
+_LABEL = 17  # characters of a category label
 
 TERM_CLASSES = ("t0", "t1", "t2", "t3", "t4")
 
@@ -26,7 +28,7 @@ TERM_CLASSES = ("t0", "t1", "t2", "t3", "t4")
 def marginal_plot(marginal: Marginal) -> Markup:
     """The column's synthetic distribution as bars, the measured one as a line in its error band."""
     long = len(marginal.cells) > _MOST_BARS and marginal.kind != "nominal"
-    draw = _columns if marginal.kind in ("numeric", "date") or long else _rows
+    upright = long or marginal.kind in ("numeric", "date")
     top = max(range(len(marginal.cells)), key=lambda i: marginal.synthetic[i])
     description = (
         f"{len(marginal.cells)} cells; the largest synthetic share is "
@@ -40,12 +42,16 @@ def marginal_plot(marginal: Marginal) -> Markup:
             )
         ]
         description += f" {sum(gaps)} of {len(gaps)} synthetic shares lie within the error band."
-    return _svg(320, 168, f"Distribution of {marginal.column}", description, draw(marginal))
+    title = f"Distribution of {marginal.column}"
+    if upright:
+        return _svg(320, 164, title, description, _columns(marginal))
+    bars = _bars(marginal)
+    return _svg(320, 12 + _BAR_STEP * len(bars), title, description, _rows(bars))
 
 
 def _columns(marginal: Marginal) -> list[str]:
     """Upright bars over the public interval; a null cell stands apart on the right."""
-    left, right, top, base = 34.0, 312.0, 8.0, 142.0
+    left, right, top, base = 40.0, 312.0, 8.0, 142.0
     values = len(marginal.cells) - marginal.has_null
     null_room = 34.0 if marginal.has_null else 0.0
     step = (right - left - null_room) / values
@@ -83,41 +89,50 @@ def _columns(marginal: Marginal) -> list[str]:
     return parts
 
 
-def _rows(marginal: Marginal) -> list[str]:
-    """Lying bars, one a category, the largest kept where there are many."""
+@dataclass(frozen=True)
+class _Bar:
+    label: str
+    share: float
+    band: tuple[float, float] | None  # measured share and half-width
+    drawn: bool = True
+
+
+def _bars(marginal: Marginal) -> list[_Bar]:
+    """One bar a category; where there are many, the largest, and the sum of the rest."""
     order = list(range(len(marginal.cells)))
     rest: list[int] = []
     if len(order) > _MOST_BARS:
         largest = sorted(order, key=lambda i: (-marginal.synthetic[i], i))[: _MOST_BARS - 1]
         order, rest = largest, [i for i in order if i not in largest]
     bands = dict(enumerate(_bands(marginal)))
-    labels = [(marginal.cells[i], marginal.synthetic[i], bands.get(i)) for i in order]
-    if rest:
+    bars = [_Bar(marginal.cells[i], marginal.synthetic[i], bands.get(i)) for i in order]
+    if rest:  # the sum has another scale: it is told, not drawn
         share = sum(marginal.synthetic[i] for i in rest)
-        labels.append((f"{len(rest)} further", share, None))
-    left, right, top = 118.0, 270.0, 6.0
-    step = min(22.0, 156.0 / len(labels))
-    peak = max(1e-9, *(max(marginal.synthetic[i], sum(bands.get(i, (0, 0)))) for i in order))
+        bars.append(_Bar(f"{len(rest)} further", share, None, drawn=False))
+    return bars
+
+
+def _rows(bars: Sequence[_Bar]) -> list[str]:
+    left, right, top = 120.0, 262.0, 6.0
+    peak = max(1e-9, *(max(bar.share, sum(bar.band or ())) for bar in bars if bar.drawn))
 
     def x(share: float) -> float:
         return left + (right - left) * min(1.0, max(0.0, share) / peak)
 
-    parts = [
-        f'<line x1="{left:g}" y1="{top:g}" x2="{left:g}" y2="{top + step * len(labels):.1f}" '
-        'class="axis"/>'
-    ]
-    for index, (label, share, band) in enumerate(labels):
-        upper = top + index * step + 1.5
-        height = step - 4
-        middle = upper + height / 2
-        parts.append(_text(left - 6, middle + 3.5, _short(label, _LABEL), "end"))
-        if index < len(order):  # the sum of the rest has another scale: told, not drawn
-            parts.append(_rect(left, upper, max(x(share) - left, 0.5), height, "bar"))
-        if band:
-            low, high = x(band[0] - band[1]), x(band[0] + band[1])
+    parts = [_line(left, top, left, top + _BAR_STEP * len(bars), "axis")]
+    for index, bar in enumerate(bars):
+        upper = top + index * _BAR_STEP + 2
+        height = _BAR_STEP - 4
+        baseline = upper + height / 2 + 3.5
+        parts.append(_text(left - 6, baseline, _short(bar.label, _LABEL), "end"))
+        if bar.drawn:
+            parts.append(_rect(left, upper, max(x(bar.share) - left, 0.5), height, "bar"))
+        if bar.band:
+            middle, half = bar.band
+            low, high = x(middle - half), x(middle + half)
             parts.append(_rect(low, upper, max(high - low, 0.8), height, "band"))
-            parts.append(_line(x(band[0]), upper, x(band[0]), upper + height, "measured"))
-        parts.append(_text(right + 6, middle + 3.5, percent(share, 3), "start", "dim"))
+            parts.append(_line(x(middle), upper, x(middle), upper + height, "measured"))
+        parts.append(_text(right + 6, baseline, percent(bar.share), "start", "dim"))
     return parts
 
 
@@ -236,7 +251,7 @@ def curve_plot(curve: Curve) -> Markup:
 
 def review_plot(review: ColumnReview) -> Markup:
     """Private and synthetic shares of a column side by side. Internal."""
-    left, right, top, base = 34.0, 312.0, 8.0, 142.0
+    left, right, top, base = 40.0, 312.0, 8.0, 142.0
     step = (right - left) / len(review.cells)
     peak = _nice(max(*review.private, *review.synthetic))
 

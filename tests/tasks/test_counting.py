@@ -35,7 +35,7 @@ PAIRS = [marginal((a, b), SHAPE) for a in range(4) for b in range(a)]
 @pytest.fixture(scope="module")
 def threads() -> Client:
     with (
-        LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=1, processes=False, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster) as client,
     ):
         yield client
@@ -63,7 +63,7 @@ def test_counts_are_right_when_a_worker_is_killed_while_it_counts(tmp_path: Path
     codes = records(4_000_000)
     files = written(codes, tmp_path, 16)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster) as client,
     ):
         victim = next(iter(client.run(os.getpid).values()))

@@ -96,6 +96,22 @@ def test_a_twin_that_understates_the_noise_by_half_is_found_out() -> None:
 
 
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+def test_the_simulated_cost_of_the_joint_error_includes_a_wrong_total(adjacency) -> None:
+    plan = make(MIXED, adjacency, depth=4)
+    model = plan.noise_model()
+    ((errors, statistics),) = model.simulate(50, np.random.default_rng(20))
+    assert (errors.total == statistics[:, 1]).all()
+    assert (errors.total == 0).all() == adjacency.total_is_public
+    for counts in errors.counts:
+        assert np.allclose(counts.sum(axis=1), errors.total)
+    # Settling a column's errors, the surplus in its first cell, costs no more than stated jointly.
+    for a, counts in enumerate(errors.counts):
+        alone = w1(MIXED.attributes[a], counts - errors.total[:, None] * np.eye(counts.shape[1])[0])
+        if plan.partition.coarsening(a) == 0:
+            assert (alone <= statistics[:, 0] + 1e-9).all()
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 @pytest.mark.parametrize("depth", [3, 5])
 def test_bounds_hold_for_the_released_records_of_a_mixed_table(adjacency, depth) -> None:
     """With coarse and with full partitions, fewer rows than records, values and nulls."""
@@ -143,6 +159,19 @@ def test_without_noise_the_joint_bound_is_transport_along_the_tree_plus_the_leav
             "projection": float(transport_cost(drift, costs)),
         }
     )
+
+
+def test_a_total_that_may_be_nothing_but_noise_leaves_the_bounds_vacuous() -> None:
+    """Noise of scale 1 exceeds 1 record more often than the certificate may fail."""
+    plan = make(BINARY, RELATIONS[1], depth=0)
+    measurements = Measurements(tables=(np.array([1]),), total=None)
+    synthetic = SyntheticMeasure(codes=np.zeros((4, 1), dtype=np.int32))
+    certificate = PMM().certify(
+        plan, measurements, synthetic, confidence=0.9, rng=np.random.default_rng(27)
+    )
+    for bound in certificate.bounds:
+        assert bound.vacuous
+        assert set(bound.terms) == {"discretisation"}
 
 
 def test_the_certificate_names_all_columns_its_confidence_and_its_method() -> None:

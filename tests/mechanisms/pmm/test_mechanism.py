@@ -8,12 +8,15 @@ import pytest
 
 from mechanisms.contract import Measurements, SyntheticMeasure
 from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.wasserstein import w1
 from mechanisms.pmm import PMM, PMMPlan
 from mechanisms.pmm.mechanism import apportion
 from mechanisms.pmm.tree import transport_cost
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import count_codes
+from mechanisms.privacy.cells import ArrayCounter, count_codes
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.ledger import Ledger
 from mechanisms.privacy.simulation import simulate_discrete_laplace
 
 RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
@@ -165,6 +168,42 @@ def test_the_same_measurements_and_seed_give_the_same_records() -> None:
         generated(plan, measurements, None, np.random.default_rng(10)).codes for _ in range(2)
     )
     assert (first == again).all()
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+def test_a_release_through_the_curator_spends_its_budget_once(adjacency, tmp_path) -> None:
+    rng = np.random.default_rng(12)
+    codes = table(DOMAIN, 2000, rng)
+    plan = make(DOMAIN, adjacency, 2000)
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.sqlite'}")
+    ledger.open_account(
+        "people", cap=plan.budget, adjacency=adjacency, by="steward", reason="a test"
+    )
+    ledger.reserve("people", "r1", plan.budget, adjacency=adjacency, binding="plan")
+    curator = Curator(
+        counter=ArrayCounter(codes),
+        ledger=ledger,
+        release="r1",
+        adjacency=adjacency,
+        budget=plan.budget,
+    )
+    measurements = PMM().measure(curator, plan, PMM().select(curator, plan))
+    again = PMM().measure(curator, plan, None)
+    for first, second in zip(measurements.tables, again.tables, strict=True):
+        assert (first == second).all()
+    assert set(ledger.events("r1")) == set(plan.events)
+    assert len(ledger.events("r1")) == len(plan.events)
+
+    synthetic = generated(plan, measurements, None, rng)
+    certificate = PMM().certify(plan, measurements, synthetic, confidence=0.95, rng=rng)
+    assert not any(bound.vacuous for bound in certificate.bounds)
+    for a, bound in enumerate(certificate.bounds[1:]):
+        private, released = (
+            np.bincount(records[:, a], minlength=DOMAIN.shape[a]) / len(records)
+            for records in (codes, synthetic.codes)
+        )
+        # Unseeded noise: exceeding the bound by half its value is far beyond its 5 percent.
+        assert w1(DOMAIN.attributes[a], private - released) <= 1.5 * bound.value
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import NullPool, create_engine, make_url, text
+from sqlalchemy import URL, NullPool, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
 from mechanisms.privacy.ledger import Ledger
@@ -21,9 +21,9 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'ledger.db'}"
 
 
-@pytest.fixture
-def postgres_url() -> Iterator[str]:
-    """A database of its own, dropped afterwards."""
+@pytest.fixture(scope="module")
+def postgres_database() -> Iterator[URL]:
+    """A database of the test module's own, dropped afterwards."""
     server = create_engine(
         POSTGRES,
         poolclass=NullPool,
@@ -36,9 +36,19 @@ def postgres_url() -> Iterator[str]:
             connection.execute(text(f"CREATE DATABASE {name}"))
     except OperationalError:
         pytest.skip("no PostgreSQL server answers; set HALLMARK_TEST_POSTGRES to the URL of one")
-    yield make_url(POSTGRES).set(database=name).render_as_string(hide_password=False)
+    yield make_url(POSTGRES).set(database=name)
     with server.connect() as connection:
         connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture
+def postgres_url(postgres_database: URL) -> str:
+    """An empty schema in it."""
+    schema = f"ledger_{uuid.uuid4().hex}"
+    with create_engine(postgres_database, poolclass=NullPool).begin() as connection:
+        connection.execute(text(f"CREATE SCHEMA {schema}"))
+    url = postgres_database.update_query_dict({"options": f"-csearch_path={schema}"})
+    return url.render_as_string(hide_password=False)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

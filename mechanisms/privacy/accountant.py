@@ -1,0 +1,277 @@
+"""The accountant: what a composition of events costs, in every currency of the house.
+
+Claim.   For draws as `events` state them, adaptively composed: the whole is `pure_epsilon`-DP,
+         `rho`-zCDP, and (`epsilon(events, delta)`, delta)-DP for every delta. Fractions are exact;
+         floats are rounded towards more cost.
+Source.  Pure: epsilons add up; integer Laplace noise of scale b on a vector of L1 sensitivity
+         Delta is Delta/b-DP. zCDP: Bun, Steinke (2016), arXiv:1605.02065 (pure epsilon is
+         epsilon^2/2); Canonne, Kamath, Steinke (2020), arXiv:2004.00010, Theorem 14 (the discrete
+         Gaussian is L2^2 / (2 sigma2), like the continuous one); Cesar, Rogers (2021),
+         arXiv:2004.07223 (the exponential mechanism is epsilon^2/8).
+         zCDP to (epsilon, delta): Canonne et al., Corollary 13.
+         Privacy loss distributions: `privacy_loss`.
+Oracle.  tests/mechanisms/privacy/test_accountant.py: closed forms, and the exact law of a sum.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import exp, inf, log, log1p, sqrt
+
+import opendp.prelude as dp
+from dp_accounting import dp_event  # type: ignore[import-untyped]  # no types
+from scipy.optimize import minimize_scalar  # type: ignore[import-untyped]  # no stubs
+
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.events import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Event,
+    ExponentialMechanism,
+    merged,
+)
+from mechanisms.privacy.noise import (
+    gaussian_measurement,
+    laplace_measurement,
+    selection_measurement,
+)
+from mechanisms.privacy.privacy_loss import epsilon_at_least, epsilon_at_most
+from mechanisms.privacy.rounding import float_above, float_below, sqrt_above
+
+PURE = "pure composition, where epsilons add up"
+ZCDP = "zero-concentrated DP with the optimal conversion"
+PLD = "the privacy loss distribution (dp-accounting)"
+
+_SLACK = 1e-12  # relative, and absolute: far above the rounding of the few operations it covers
+
+
+class BudgetExceeded(Exception):
+    """The next draw would cost more than the budget allows; nothing was drawn."""
+
+
+class AccountantDisagreement(Exception):
+    """Two accountants contradict each other, so at least one is wrong; nothing may be claimed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bracket:
+    """Where the smallest true epsilon of a composition lies, and who says so. Public.
+
+    Attributes:
+        lower: no accountant that knows only the events can prove less.
+        upper: what the house claims.
+        second: what an independent library proves, OpenDP's own maps of the drawn measurements.
+        method: which of the house's bounds `upper` is.
+        second_method: how `second` was found.
+    """
+
+    lower: float
+    upper: float
+    second: float
+    method: str
+    second_method: str
+
+
+def pure_epsilon(events: Iterable[Event]) -> Fraction | None:
+    """Epsilon of pure differential privacy, exact; None where an event is not pure."""
+    costs = [(event.times, _pure(event)) for event in _checked(events)]
+    total = Fraction(0)
+    for times, cost in costs:
+        if cost is None:
+            return None
+        total += times * cost
+    return total
+
+
+def rho(events: Iterable[Event]) -> Fraction:
+    """Cost in zero-concentrated differential privacy, exact."""
+    return sum((event.times * _rho(event) for event in _checked(events)), Fraction(0))
+
+
+def zcdp_epsilon(rho: Fraction, delta: Fraction) -> float:
+    """Epsilon at which rho-zCDP implies (epsilon, delta)-DP; infinite for delta = 0.
+
+    Every order alpha > 1 gives a valid bound, so the search for the best needs no proof.
+    """
+    if rho == 0:
+        return 0.0
+    if delta == 0:
+        return inf
+    cost, log_delta = float_above(rho), log(float_below(delta))
+
+    def bound(log_order: float) -> float:
+        above = exp(log_order)  # alpha - 1
+        order = 1 + above
+        return cost * order - (log_delta + log(order)) / above - log1p(1 / above)
+
+    centre = log(max(-log_delta, 1e-3) / cost) / 2
+    best = minimize_scalar(bound, bounds=(centre - 8, centre + 8), method="bounded").fun
+    return max(0.0, float(best)) * (1 + _SLACK) + _SLACK
+
+
+def epsilon(events: Iterable[Event], delta: Fraction) -> float:
+    """Upper bound on epsilon at this delta: the best of all that the house can prove.
+
+    Infinite where nothing can be proved, such as Gaussian noise at delta = 0.
+    """
+    return min(_upper_bounds(_composition(events), delta).values())
+
+
+def fits(events: Iterable[Event], budget: Budget) -> bool:
+    """Whether the composition provably costs at most `budget`; cheap exact proofs come first."""
+    return _fits(_composition(events), budget)
+
+
+def bracket(events: Iterable[Event], delta: Fraction) -> Bracket:
+    """The claim with a lower bound and a second opinion, for reports.
+
+    Raises:
+        ValueError: delta is 0 and an event is not pure.
+        AccountantDisagreement: an upper bound lies below the lower one.
+    """
+    composition = _composition(events)
+    pure = pure_epsilon(composition)
+    if delta == 0 and pure is None:
+        raise ValueError("delta: 0, but Gaussian noise is never purely private; state delta > 0")
+    bounds = _upper_bounds(composition, delta)
+    method = min(bounds, key=bounds.__getitem__)
+    lower = float_below(pure or Fraction(0)) if delta == 0 else epsilon_at_least(composition, delta)
+    second, second_method = _second_opinion(composition, delta)
+    found = Bracket(
+        lower=lower,
+        upper=bounds[method],
+        second=second,
+        method=method,
+        second_method=second_method,
+    )
+    if lower > min(found.upper, second):
+        raise AccountantDisagreement(
+            f"an epsilon below {lower} is impossible, but {method} claims {found.upper} and "
+            f"{second_method} claims {second}; do not release, and report this"
+        )
+    return found
+
+
+def to_dp_event(events: Iterable[Event]) -> dp_event.ComposedDpEvent:
+    """The composition in dp-accounting's vocabulary, every draw by its cost in zCDP.
+
+    It has no event for a discrete Gaussian or an exponential mechanism, and its own Laplace event
+    is about one coordinate. Give it to an `RdpAccountant` with ADD_OR_REMOVE_ONE only, which is the
+    one relation that leaves sensitivities as stated.
+    """
+    return dp_event.ComposedDpEvent(
+        [
+            dp_event.SelfComposedDpEvent(dp_event.ZCDpEvent(float_above(_rho(event))), event.times)
+            for event in _checked(events)
+        ]
+    )
+
+
+def _pure(event: Event) -> Fraction | None:
+    match event:
+        case DiscreteLaplace():
+            return event.l1 / Fraction(event.scale)
+        case ExponentialMechanism():
+            return Fraction(event.epsilon)
+        case DiscreteGaussian():
+            return Fraction(0) if event.l2_squared == 0 else None
+
+
+def _rho(event: Event) -> Fraction:
+    match event:
+        case DiscreteLaplace():
+            return (event.l1 / Fraction(event.scale)) ** 2 / 2
+        case ExponentialMechanism():
+            return Fraction(event.epsilon) ** 2 / 8
+        case DiscreteGaussian():
+            return event.l2_squared / (2 * Fraction(event.sigma2))
+
+
+def _composition(events: Iterable[Event]) -> tuple[Event, ...]:
+    return merged(_checked(events))
+
+
+def _checked(events: Iterable[Event]) -> list[Event]:
+    """The events, each of a known kind and with parameters that mean something."""
+    checked = list(events)
+    for event in checked:
+        match event:
+            case DiscreteLaplace():
+                noise, sensitivity = event.scale, event.l1
+            case DiscreteGaussian():
+                noise, sensitivity = event.sigma2, event.l2_squared
+                if event.unit_moves not in (None, event.l2_squared):
+                    raise ValueError(
+                        f"{event}: {event.unit_moves} coordinates that move by one make a squared "
+                        f"L2 sensitivity of {event.unit_moves}, not {event.l2_squared}"
+                    )
+            case ExponentialMechanism():
+                noise, sensitivity = event.epsilon, 0
+            case _:
+                raise TypeError(
+                    f"the accountant has no proof for {event!r}; an unknown event is not free"
+                )
+        if not isinstance(noise, int | Fraction):
+            raise TypeError(f"{event}: its parameter must be an exact rational")
+        if not (noise > 0 and sensitivity >= 0 and event.times >= 1):
+            raise ValueError(
+                f"{event}: needs a positive parameter, a sensitivity of at least 0 and at least "
+                "one draw"
+            )
+    return checked
+
+
+@lru_cache(maxsize=4096)
+def _fits(composition: tuple[Event, ...], budget: Budget) -> bool:
+    pure = pure_epsilon(composition)
+    if pure is not None and pure <= budget.epsilon:
+        return True
+    if budget.is_pure:
+        return False
+    if _within(zcdp_epsilon(rho(composition), budget.delta), budget):
+        return True
+    return _within(epsilon_at_most(composition, budget.delta), budget)
+
+
+def _within(cost: float, budget: Budget) -> bool:
+    return cost < inf and Fraction(cost) <= budget.epsilon
+
+
+def _upper_bounds(composition: tuple[Event, ...], delta: Fraction) -> dict[str, float]:
+    pure = pure_epsilon(composition)
+    return {
+        PURE: inf if pure is None else float_above(pure),
+        ZCDP: zcdp_epsilon(rho(composition), delta),
+        PLD: epsilon_at_most(composition, delta),
+    }
+
+
+def _second_opinion(composition: tuple[Event, ...], delta: Fraction) -> tuple[float, str]:
+    """Upper bound by OpenDP: maps of the very measurements that are drawn, and its conversion."""
+    pure, concentrated = 0.0, 0.0
+    for event in composition:
+        match event:
+            case DiscreteLaplace():
+                cost = laplace_measurement(event.scale).map(event.l1)  # type: ignore[no-untyped-call]  # OpenDP
+                squared = cost**2 / 2
+            case ExponentialMechanism():
+                squared = selection_measurement(2 / event.epsilon).map(1)  # type: ignore[no-untyped-call]  # OpenDP
+                cost = sqrt(8 * squared)  # of a choice, rho is epsilon^2 / 8
+            case DiscreteGaussian():
+                l2 = sqrt_above(Fraction(event.l2_squared))
+                squared = gaussian_measurement(event.sigma2).map(l2)  # type: ignore[no-untyped-call]  # OpenDP
+                cost = inf if l2 else 0.0
+        pure += event.times * cost
+        concentrated += event.times * squared
+    pure, concentrated = pure * (1 + _SLACK), concentrated * (1 + _SLACK)
+    if concentrated == 0:
+        return 0.0, "OpenDP's privacy maps"
+    converted = inf
+    if delta > 0:
+        unit = dp.c.make_zCDP_to_approxDP(gaussian_measurement(Fraction(1)))
+        curve = unit.map(sqrt(2 * concentrated) * (1 + _SLACK))  # type: ignore[no-untyped-call]  # OpenDP
+        converted = float(curve.epsilon(float_below(delta)))
+    if pure <= converted:
+        return pure, "OpenDP's privacy maps, epsilons added up"
+    return converted, "OpenDP's privacy maps and its conversion from zCDP"

@@ -1,0 +1,158 @@
+"""Processes that use one ledger at once, and are killed: run as a script by test_ledger_chaos.py.
+
+`crowd` starts many workers at the same moment on a database that none of them has opened yet. Each
+opens the ledger and the account, reserves its release and makes some calls; two workers share a
+release, as when a task is executed again while its first execution still runs. What a worker was
+answered it writes to a file before it goes on: that is what the world has seen. Workers are killed
+at random; afterwards each release runs once more, unharmed, as an operator would resume it.
+
+`die` makes one call and kills itself at a stated point of it.
+
+Workers are forked from this process, which has no threads and no open connection.
+"""
+
+import argparse
+import json
+import os
+import random
+import secrets
+import signal
+import time
+from fractions import Fraction
+from pathlib import Path
+
+from sqlalchemy.engine.interfaces import DBAPIConnection
+
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.events import ExponentialMechanism
+from mechanisms.privacy.ledger import BudgetRefused, Ledger
+
+ACCOUNT = "people"
+CAP = Budget(epsilon=Fraction(1), delta=Fraction(1, 1000))
+SHARE = Budget(epsilon=Fraction(1, 15), delta=Fraction(1, 15000))  # 15 releases exhaust the cap
+RECORD = Adjacency(neighbours=Neighbours.ADD_REMOVE)
+EVENT = ExponentialMechanism(epsilon=Fraction(1, 100))
+PAUSE = 0.02  # seconds between two looks at the workers, on average
+
+
+def request_of(release: str, call: str) -> str:
+    return f"what is {call} of {release}?"
+
+
+def work(url: str, release: str, calls: int, answers: int, *, naive: bool) -> None:
+    """Reserve and draw like a curator; a naive one answers with its own draw, not the logged."""
+    ledger = Ledger(url)
+    ledger.open_account(ACCOUNT, cap=CAP, adjacency=RECORD, by="steward", reason="chaos")
+    try:
+        ledger.reserve(ACCOUNT, release, SHARE, adjacency=RECORD, binding="plan")
+    except BudgetRefused:
+        return
+    for number in range(calls):
+        call = f"call-{number}"
+        request = request_of(release, call)
+        outcome = ledger.lookup(release, call, request)
+        if outcome is None:
+            drawn = secrets.token_bytes(8)
+            logged = ledger.record(release, call, request, [EVENT], drawn, lambda _events: None)
+            outcome = drawn if naive else logged
+        line = json.dumps([release, call, outcome.hex()]) + "\n"
+        os.write(answers, line.encode())  # one short write to a file opened for appending is whole
+
+
+def wave(arguments: argparse.Namespace, processes: int, kills: int) -> tuple[list[int], int]:
+    """Exit statuses of all workers (minus the signal, for those that were killed), and how many
+    of them were killed after the first answer had been given.
+
+    Each kill waits for a random number of answers, so that on a fast and on a slow machine alike
+    some workers are killed early and most in the middle of their draws.
+    """
+    answers = os.open(arguments.answers, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    gate, opener = os.pipe()
+    living = []
+    for number in range(processes):
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                os.close(opener)
+                os.read(gate, 1)  # ends when the parent closes the other side: all start at once
+                release = f"release-{number % arguments.releases}"
+                work(arguments.url, release, arguments.calls, answers, naive=arguments.naive)
+                status = 0
+            finally:
+                os._exit(status)
+        living.append(pid)
+    os.close(opener)
+    os.close(gate)
+    statuses, midway = [], 0
+    chance = random.Random(arguments.seed)
+    due = sorted(chance.randrange(arguments.calls * 10) for _ in range(kills))
+    while living:
+        for pid in list(living):
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                living.remove(pid)
+                statuses.append(os.waitstatus_to_exitcode(status))
+        answered = Path(arguments.answers).read_bytes().count(b"\n")
+        if living and due and answered >= due[0]:
+            os.kill(chance.choice(living), signal.SIGKILL)
+            del due[0]
+            midway += answered > 0
+        time.sleep(chance.expovariate(1 / PAUSE))
+    os.close(answers)
+    return statuses, midway
+
+
+def crowd(arguments: argparse.Namespace) -> None:
+    first, midway = wave(arguments, arguments.processes, arguments.kills)
+    again, _ = wave(arguments, arguments.releases if arguments.kills else 0, kills=0)
+    print(json.dumps({"first": first, "midway": midway, "again": again}))
+
+
+def die(arguments: argparse.Namespace) -> None:
+    """Make call "a" of release "r", and be killed under the lock, before or after the commit."""
+    ledger = Ledger(arguments.url)
+    dialect = ledger._database._writer.dialect
+    commit = dialect.do_commit
+
+    def kill() -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def deadly(connection: DBAPIConnection) -> None:
+        if arguments.point == "after":
+            commit(connection)
+        kill()
+
+    def check(_events: object) -> None:
+        if arguments.point == "check":
+            kill()
+
+    if arguments.point != "check":
+        dialect.do_commit = deadly  # type: ignore[method-assign]  # the points around the commit
+    ledger.record("r", "a", "q", [EVENT], b"drawn before the kill", check)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers(required=True)
+    crowded = commands.add_parser("crowd")
+    crowded.add_argument("url")
+    crowded.add_argument("answers")
+    crowded.add_argument("--processes", type=int, required=True)
+    crowded.add_argument("--releases", type=int, required=True)
+    crowded.add_argument("--calls", type=int, required=True)
+    crowded.add_argument("--kills", type=int, default=0)
+    crowded.add_argument("--seed", type=int, default=1)
+    crowded.add_argument("--naive", action="store_true")
+    crowded.set_defaults(run=crowd)
+    dying = commands.add_parser("die")
+    dying.add_argument("url")
+    dying.add_argument("point", choices=["check", "before", "after"])
+    dying.set_defaults(run=die)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Many processes on one account, killed at random: no charge is lost, none doubled, none too many.
+
+What the kernel has written survives a kill, so these tests say nothing of a loss of power; what a
+commit forces to disk is checked in test_ledger_database.py.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.events import ExponentialMechanism
+from mechanisms.privacy.ledger import Ledger, LedgerError
+
+SCRIPT = Path(__file__).with_name("ledger_chaos.py")
+ACCOUNT = "people"
+SHARE = Fraction(1, 15)
+Answer = tuple[str, str, str]
+
+
+def crowd(url: str, folder: Path, **options: Any) -> tuple[dict[str, Any], list[Answer]]:
+    """Exit statuses of the workers in both waves, and every answer that one of them was given."""
+    answers = folder / "answers.jsonl"
+    flags = [
+        f"--{name}" if value is True else f"--{name}={value}" for name, value in options.items()
+    ]
+    run = subprocess.run(
+        [sys.executable, SCRIPT, "crowd", url, answers, *flags],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    assert run.stderr == ""
+    lines = answers.read_text().splitlines()
+    return json.loads(run.stdout), [tuple(json.loads(line)) for line in lines]
+
+
+def violations(ledger: Ledger, answers: list[Answer]) -> list[str]:
+    """Every way in which the ledger and what the world has seen do not agree."""
+    found = []
+    try:
+        ledger.verify(ACCOUNT)
+    except LedgerError as error:
+        found.append(str(error))
+    entries = ledger.entries(ACCOUNT)
+    charges = Counter((e.release, e.payload["call"]) for e in entries if e.kind == "charge")
+    found += [f"{key} was charged {n} times" for key, n in charges.items() if n != 1]
+    for release, call, outcome in sorted(set(answers)):
+        if charges[release, call] == 0:
+            found.append(f"an answer to {release} {call} was never charged")
+        logged = ledger.lookup(release, call, f"what is {call} of {release}?")
+        if logged is None or logged.hex() != outcome:
+            found.append(f"an answer to {release} {call} is not the logged one")
+    state = ledger.account(ACCOUNT)
+    for kind in (0, 1):
+        if state.spent[kind] + state.reserved[kind] > (state.cap.epsilon, state.cap.delta)[kind]:
+            found.append("the cap was passed")
+    drawn = {release for release, _ in charges}
+    if state.spent[0] != len(drawn) * SHARE:
+        found.append("what is spent is not what was reserved by the releases that drew")
+    return found
+
+
+def test_fifty_killed_processes_neither_lose_nor_double_a_charge(ledger_url: str, tmp_path: Path):
+    statuses, answers = crowd(ledger_url, tmp_path, processes=50, releases=25, calls=4, kills=30)
+    killed = Counter(statuses["first"])
+    assert set(killed) <= {0, -signal.SIGKILL}
+    assert killed[-signal.SIGKILL] >= 20  # or little was tried
+    assert statuses["midway"] >= 10
+    assert set(statuses["again"]) == {0}
+
+    ledger = Ledger(ledger_url)
+    assert violations(ledger, answers) == []
+    state = ledger.account(ACCOUNT)
+    assert state.remaining == (0, 0)  # 15 releases of 25 were let in, and no more
+    charged = Counter(e.release for e in ledger.entries(ACCOUNT) if e.kind == "charge")
+    assert sorted(charged.values()) == [4] * 15
+    assert len(set(answers)) == 4 * 15
+
+
+def test_processes_that_race_for_one_call_are_given_one_outcome(ledger_url: str, tmp_path: Path):
+    statuses, answers = crowd(ledger_url, tmp_path, processes=20, releases=1, calls=1)
+    ledger = Ledger(ledger_url)
+    assert statuses["first"] == [0] * 20
+    assert (len(answers), len(set(answers))) == (20, 1)
+    assert violations(ledger, answers) == []
+    assert len(ledger.calls("release-0")) == 1
+
+
+def test_a_curator_that_answers_with_its_own_draw_is_caught(ledger_url: str, tmp_path: Path):
+    _, answers = crowd(ledger_url, tmp_path, processes=20, releases=1, calls=2, naive=True)
+    found = violations(Ledger(ledger_url), answers)
+    assert any("is not the logged one" in line for line in found)
+
+
+def test_answers_without_a_charge_are_caught(ledger_url: str, tmp_path: Path):
+    _, answers = crowd(ledger_url, tmp_path, processes=2, releases=1, calls=1)
+    invented = ("release-0", "call-9", "00")
+    assert violations(Ledger(ledger_url), [*answers, invented]) == [
+        "an answer to release-0 call-9 was never charged",
+        "an answer to release-0 call-9 is not the logged one",
+    ]
+
+
+@pytest.mark.parametrize("point", ["check", "before", "after"])
+def test_a_call_killed_at_any_point_is_charged_once_after_a_retry(ledger_url: str, point: str):
+    record = Adjacency(neighbours=Neighbours.ADD_REMOVE)
+    budget, event = Budget(epsilon=Fraction(1)), ExponentialMechanism(epsilon=Fraction(1))
+    ledger = Ledger(ledger_url)
+    ledger.open_account(ACCOUNT, cap=budget, adjacency=record, by="steward", reason="chaos")
+    ledger.reserve(ACCOUNT, "r", budget, adjacency=record, binding="plan")
+
+    run = subprocess.run([sys.executable, SCRIPT, "die", ledger_url, point], capture_output=True)
+    assert (run.returncode, run.stderr) == (-signal.SIGKILL, b"")
+
+    logged = b"drawn before the kill" if point == "after" else None
+    assert ledger.lookup("r", "a", "q") == logged
+    assert len(ledger.calls("r")) == (1 if logged else 0)
+    ledger.verify(ACCOUNT)
+    retried = ledger.record("r", "a", "q", [event], b"drawn again", lambda _events: None)
+    assert retried == (logged or b"drawn again")
+    assert len(ledger.calls("r")) == 1
+    ledger.verify(ACCOUNT)

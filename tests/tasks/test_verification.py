@@ -1,0 +1,435 @@
+"""Verification: a sound release passes, and every way of tampering with one is told."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from schemas.audit_report import AuditRecord
+from schemas.data_dictionary import DataDictionary
+from schemas.manifest import Claims
+from tasks.conformity import nonconformities
+from tasks.rendering import render_audit_report
+from tasks.signing import SigningKey, sign_manifest
+from tasks.verification import verify_release
+
+
+@pytest.fixture
+def release(unsigned: Path, claims: Claims, key: SigningKey) -> Path:
+    sign_manifest(unsigned, claims, key)
+    return unsigned
+
+
+def _failed(folder: Path, public_key: Path | None = None) -> dict[str, str]:
+    checks = verify_release(folder, public_key).checks
+    return {check.name: check.detail for check in checks if not check.ok}
+
+
+def _edit_json(file: Path, edit: Callable[[Any], object]) -> None:
+    content = json.loads(file.read_bytes())
+    edit(content)
+    file.write_text(json.dumps(content))
+
+
+def test_a_sound_release_passes_every_check(release: Path) -> None:
+    verification = verify_release(release)
+    assert verification.ok, _failed(release)
+    assert [check.name for check in verification.checks] == [
+        "manifest",
+        "signature",
+        "files",
+        "documents",
+        "claims",
+        "privacy events",
+        "data.csv",
+        "data.parquet",
+        "report",
+    ]
+    assert verification.to_json()["ok"] is True
+
+
+@pytest.mark.parametrize("form", ["data.csv", "data.parquet"])
+def test_one_data_format_is_enough(
+    form: str, unsigned: Path, claims: Claims, key: SigningKey
+) -> None:
+    (unsigned / form).unlink()
+    sign_manifest(unsigned, claims, key)
+    assert verify_release(unsigned).ok
+
+
+def test_without_a_key_the_signer_is_not_vouched_for(release: Path) -> None:
+    (signature,) = (c for c in verify_release(release).checks if c.name == "signature")
+    assert "to be sure who signed" in signature.detail
+
+
+def test_the_agencys_key_vouches_for_the_signer(release: Path, tmp_path: Path) -> None:
+    shutil.copy(release / "signer.pub", tmp_path / "agency.pub")
+    (signature,) = (
+        c for c in verify_release(release, tmp_path / "agency.pub").checks if c.name == "signature"
+    )
+    assert signature.ok
+    assert signature.detail.startswith("by the given key")
+
+
+def test_a_release_signed_by_somebody_else_fails(
+    release: Path, claims: Claims, tmp_path: Path
+) -> None:
+    shutil.copy(release / "signer.pub", tmp_path / "agency.pub")
+    sign_manifest(release, claims, SigningKey(Ed25519PrivateKey.generate(), "file"))
+    assert "signature" in _failed(release, tmp_path / "agency.pub")
+
+
+def test_another_key_put_into_the_folder_fails(release: Path) -> None:
+    other = Ed25519PrivateKey.generate().public_key()
+    pem = other.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    (release / "signer.pub").write_bytes(pem)
+    assert "not of this manifest" in _failed(release)["signature"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [("bm90IGEgc2lnbmF0dXJl", "not of this manifest"), ("a", "is not base64"), ("", "not of this")],
+)
+def test_a_broken_signature_fails(content: str, told: str, release: Path) -> None:
+    (release / "manifest.sig").write_text(content)
+    assert told in _failed(release)["signature"]
+
+
+def test_a_key_that_is_none_fails(release: Path, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("no key")
+    assert "not a public key" in _failed(release, tmp_path / "key")["signature"]
+    assert "missing" in _failed(release, tmp_path / "absent")["signature"]
+
+
+def test_a_changed_manifest_fails(release: Path) -> None:
+    file = release / "manifest.json"
+    file.write_bytes(file.read_bytes().replace(b'"epsilon": "1"', b'"epsilon": "1/2"'))
+    assert {"signature", "claims"} <= set(_failed(release))
+
+
+def test_a_manifest_with_a_repeated_key_fails(release: Path) -> None:
+    file = release / "manifest.json"
+    file.write_bytes(file.read_bytes().replace(b"{", b'{"title": "first",', 1))
+    assert "not in canonical form" in _failed(release)["manifest"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff\xfe", b"[1, 2"])
+def test_a_manifest_that_is_none_fails_without_an_exception(content: bytes, release: Path) -> None:
+    (release / "manifest.json").write_bytes(content)
+    assert list(_failed(release)) == ["manifest"]
+
+
+FILES = (
+    "data.csv",
+    "data.parquet",
+    "release-spec.yaml",
+    "certificate.json",
+    "audit-report.html",
+    "audit-report.json",
+    "data-dictionary.json",
+)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_changed_by_one_byte_fails(name: str, release: Path) -> None:
+    file = release / name
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    assert f"{name} was changed after signing" in _failed(release)["files"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_fails(name: str, release: Path) -> None:
+    (release / name).unlink()
+    assert f"{name} is missing" in _failed(release)["files"]
+
+
+@pytest.mark.parametrize("name", [n for n in FILES if not n.startswith("data.")])
+def test_a_release_signed_without_a_required_file_fails(
+    name: str, unsigned: Path, claims: Claims, key: SigningKey
+) -> None:
+    (unsigned / name).unlink()
+    sign_manifest(unsigned, claims, key)
+    assert f"the manifest lists no {name}" in _failed(unsigned)["files"]
+
+
+def test_a_release_signed_without_data_fails(
+    unsigned: Path, claims: Claims, key: SigningKey
+) -> None:
+    (unsigned / "data.csv").unlink()
+    (unsigned / "data.parquet").unlink()
+    sign_manifest(unsigned, claims, key)
+    assert "no data file" in _failed(unsigned)["files"]
+
+
+def test_an_unexpected_file_fails(release: Path) -> None:
+    (release / "notes.txt").write_text("hello")
+    (release / "more").mkdir()
+    told = _failed(release)["files"]
+    assert "notes.txt is not in the manifest" in told
+    assert "more is not in the manifest" in told
+
+
+def test_a_file_replaced_by_a_link_fails(release: Path, tmp_path: Path) -> None:
+    shutil.move(release / "data.csv", tmp_path / "data.csv")
+    (release / "data.csv").symlink_to(tmp_path / "data.csv")
+    assert "data.csv is not a plain file" in _failed(release)["files"]
+
+
+# From here on the tampering is done before signing: all hashes are right, the content is not.
+
+
+def test_a_certificate_that_is_not_the_reports_fails(
+    unsigned: Path, claims: Claims, key: SigningKey
+) -> None:
+    def halve(content: Any) -> None:
+        content["confidence"] = 0.99
+
+    _edit_json(unsigned / "certificate.json", halve)
+    sign_manifest(unsigned, claims, key)
+    told = _failed(unsigned)["claims"]
+    assert "disagree on the certificate;" in told
+    assert "the certificate's summary" in told
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"epsilon": "1/2"}, "epsilon"),
+        ({"delta": "0"}, "delta"),
+        ({"neighbours": "add_remove"}, "the neighbouring relation"),
+        ({"unit": "person", "records_per_unit": 3}, "records of a unit"),
+    ],
+)
+def test_a_manifest_that_promises_what_the_spec_does_not_fails(
+    change: dict[str, Any], told: str, unsigned: Path, claims: Claims, key: SigningKey
+) -> None:
+    privacy = type(claims.privacy).model_validate({**claims.privacy.model_dump(), **change})
+    sign_manifest(unsigned, claims.model_copy(update={"privacy": privacy}), key)
+    assert f"disagree on {told}" in _failed(unsigned)["claims"]
+    assert "disagree on the privacy claim" in _failed(unsigned)["claims"]
+
+
+def test_a_spec_other_than_the_one_that_ran_fails(
+    unsigned: Path, claims: Claims, key: SigningKey
+) -> None:
+    _edit_json(
+        unsigned / "release-spec.yaml", lambda spec: spec["columns"]["AGEP"].update(maximum=98)
+    )
+    _edit_json(
+        unsigned / "release-spec.yaml", lambda spec: spec["columns"]["AGEP"]["edges"].append(98)
+    )
+    _edit_json(
+        unsigned / "release-spec.yaml", lambda spec: spec["columns"]["AGEP"]["edges"].pop(-2)
+    )
+    sign_manifest(unsigned, claims, key)
+    told = _failed(unsigned)["claims"]
+    assert "the digest of the spec" in told
+    assert "domain of AGEP is not that of the spec" in told
+
+
+def test_a_spec_that_is_refused_fails(unsigned: Path, claims: Claims, key: SigningKey) -> None:
+    _edit_json(unsigned / "release-spec.yaml", lambda spec: spec["privacy"].pop("epsilon"))
+    sign_manifest(unsigned, claims, key)
+    assert "release-spec.yaml is refused" in _failed(unsigned)["documents"]
+
+
+def _with_record(folder: Path, record: AuditRecord) -> None:
+    (folder / "audit-report.json").write_bytes(record.to_json())
+    (folder / "audit-report.html").write_bytes(render_audit_report(record).encode())
+
+
+def test_events_that_cost_more_than_is_claimed_fail(
+    unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
+) -> None:
+    events = ({**record.mechanism.events[0], "sigma2": "3500"},)  # half the noise
+    mechanism = record.mechanism.model_copy(update={"events": events})
+    _with_record(unsigned, record.model_copy(update={"mechanism": mechanism}))
+    sign_manifest(unsigned, claims, key)
+    assert "cost more than epsilon 1" in _failed(unsigned)["privacy events"]
+
+
+def test_an_event_that_is_not_known_fails(
+    unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
+) -> None:
+    mechanism = record.mechanism.model_copy(update={"events": ({"event": "magic"},)})
+    _with_record(unsigned, record.model_copy(update={"mechanism": mechanism}))
+    sign_manifest(unsigned, claims, key)
+    assert "unknown privacy event" in _failed(unsigned)["privacy events"]
+
+
+def test_an_account_charged_too_little_fails(
+    unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
+) -> None:
+    account = record.account
+    small = account.this_release.model_copy(update={"epsilon": account.this_release.epsilon / 2})
+    cheap = account.model_copy(update={"this_release": small})
+    _with_record(unsigned, record.model_copy(update={"account": cheap}))
+    sign_manifest(unsigned, claims, key)
+    assert "charged less than is claimed" in _failed(unsigned)["claims"]
+
+
+def test_a_page_that_is_not_rendered_from_its_record_fails(
+    unsigned: Path, claims: Claims, key: SigningKey
+) -> None:
+    page = unsigned / "audit-report.html"
+    page.write_bytes(page.read_bytes().replace(b"acs-2019-r1", b"acs-2019-r9"))
+    sign_manifest(unsigned, claims, key)
+    assert "not what this version renders" in _failed(unsigned)["report"]
+
+
+def test_an_error_bound_that_is_not_the_certificates_fails(
+    unsigned: Path, claims: Claims, key: SigningKey
+) -> None:
+    _edit_json(
+        unsigned / "data-dictionary.json", lambda d: d["columns"][0]["error"].update(bound=0.001)
+    )
+    sign_manifest(unsigned, claims, key)
+    assert "error of AGEP is not the certificate's bound" in _failed(unsigned)["claims"]
+
+
+def test_a_value_outside_its_domain_fails(unsigned: Path, claims: Claims, key: SigningKey) -> None:
+    file = unsigned / "data.parquet"
+    table = pq.read_table(file)
+    ages = pa.array([140, *table["AGEP"].to_pylist()[1:]], pa.int64())
+    pq.write_table(table.set_column(0, "AGEP", ages), file)
+    sign_manifest(unsigned, claims, key)
+    assert _failed(unsigned) == {"data.parquet": "AGEP: outside 0 to 99: 1 values"}
+
+
+def test_data_that_are_not_what_their_suffix_says_fail(
+    unsigned: Path, claims: Claims, key: SigningKey
+) -> None:
+    (unsigned / "data.parquet").write_bytes(b"PAR2")
+    sign_manifest(unsigned, claims, key)
+    assert "cannot be read as parquet" in _failed(unsigned)["data.parquet"]
+
+
+# The data files against a small dictionary with a column of every type.
+
+DICTIONARY = DataDictionary.model_validate(
+    {
+        "release_id": "r",
+        "rows": 2,
+        "csv_delimiter": ";",
+        "columns": [
+            {
+                "name": "age",
+                "description": "age",
+                "type": "integer",
+                "interval": {"low": 0, "high": 99},
+                "nullable": True,
+                "null_marker": "N",
+                "grid": {"cells": 100},
+            },
+            {
+                "name": "height",
+                "description": "height",
+                "type": "real",
+                "interval": {"low": 0.5, "high": 2.5},
+                "grid": {"cells": 20},
+            },
+            {
+                "name": "born",
+                "description": "date of birth",
+                "type": "date",
+                "interval": {"low": "1900-01-01", "high": "2020-12-31"},
+                "date_format": "%d.%m.%Y",
+                "nullable": True,
+                "null_marker": "N",
+                "grid": {"cells": 100},
+            },
+            {
+                "name": "sex",
+                "description": "sex",
+                "type": "nominal",
+                "categories": [{"value": "01"}, {"value": "02"}],
+                "grid": {"cells": 2},
+            },
+        ],
+    }
+)
+HEAD = "age;height;born;sex\n"
+SOUND = "31;1.75;29.02.2000;01\n"
+
+
+def _csv(tmp_path: Path, text: str) -> list[str]:
+    file = tmp_path / "data.csv"
+    file.write_text(text)
+    return nonconformities(file, DICTIONARY)
+
+
+def test_a_csv_file_that_conforms_has_no_faults(tmp_path: Path) -> None:
+    assert _csv(tmp_path, HEAD + SOUND + "N;2.5;N;02\n") == []
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ("100;1.75;29.02.2000;01", "age: outside 0 to 99: 1 values"),
+        ("1.5;1.75;29.02.2000;01", "age: not a whole number: 1 values"),
+        ("x;1.75;29.02.2000;01", "age: not a number: 1 values"),
+        (";1.75;29.02.2000;01", "age: not a number: 1 values"),
+        ("nan;1.75;29.02.2000;01", "age: not a number: 1 values"),
+        ("31;N;29.02.2000;01", "height: not a number: 1 values"),
+        ("31;2.51;29.02.2000;01", "height: outside 0.5 to 2.5: 1 values"),
+        ("31;1.75;2000-02-29;01", "born: not a date: 1 values"),
+        ("31;1.75;01.01.2021;01", "born: outside 1900-01-01 to 2020-12-31: 1 values"),
+        ("31;1.75;29.02.2000;1", "sex: not a listed category: 1 values"),
+        ("31;1.75;29.02.2000;N", "sex: not a listed category: 1 values"),
+    ],
+)
+def test_a_fault_in_a_csv_file_is_told(row: str, fault: str, tmp_path: Path) -> None:
+    assert _csv(tmp_path, HEAD + SOUND + row + "\n") == [fault]
+
+
+def test_missing_rows_are_told(tmp_path: Path) -> None:
+    assert _csv(tmp_path, HEAD + SOUND) == ["it has 1 rows, but the dictionary says 2"]
+
+
+def test_columns_in_another_order_are_told(tmp_path: Path) -> None:
+    assert "not those of the dictionary" in _csv(tmp_path, "height;age;born;sex\n" + SOUND * 2)[0]
+
+
+def _parquet(tmp_path: Path, **changes: pa.Array) -> list[str]:
+    columns = {
+        "age": pa.array([31, None], pa.int64()),
+        "height": pa.array([1.75, 2.5]),
+        "born": pa.array(["2000-02-29", None]).cast(pa.date32()),
+        "sex": pa.array(["01", "02"]),
+    }
+    pq.write_table(pa.table({**columns, **changes}), tmp_path / "data.parquet")
+    return nonconformities(tmp_path / "data.parquet", DICTIONARY)
+
+
+def test_a_parquet_file_that_conforms_has_no_faults(tmp_path: Path) -> None:
+    assert _parquet(tmp_path) == []
+    assert _parquet(tmp_path, sex=pa.array(["01", "02"]).dictionary_encode()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"height": pa.array([1.75, None])}, "height: null, though no nulls are allowed: 1 values"),
+        (
+            {"height": pa.array([1.75, float("nan")])},
+            "height: null, though no nulls are allowed: 1 values",
+        ),
+        ({"height": pa.array([1.75, float("inf")])}, "height: outside 0.5 to 2.5: 1 values"),
+        ({"age": pa.array([True, False])}, "age: not a number: 2 values"),
+        ({"born": pa.array([1, 2])}, "born: not a date: 2 values"),
+        ({"sex": pa.array([1, 2])}, "sex: not a listed category: 2 values"),
+    ],
+)
+def test_a_fault_in_a_parquet_file_is_told(
+    changes: dict[str, pa.Array], fault: str, tmp_path: Path
+) -> None:
+    assert _parquet(tmp_path, **changes) == [fault]
