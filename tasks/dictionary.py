@@ -6,6 +6,7 @@ from schemas.data_dictionary import (
     Category,
     CellGrid,
     ColumnError,
+    ColumnType,
     DataDictionary,
     DictionaryColumn,
     Interval,
@@ -29,6 +30,7 @@ def data_dictionary(
     return DataDictionary(
         release_id=prepared.spec.release,
         rows=rows,
+        csv_delimiter=prepared.spec.data.delimiter,
         columns=tuple(
             _column(codecs[name], certificate, null_marker(prepared))
             for name in prepared.spec.released_columns
@@ -41,15 +43,12 @@ def _column(codec: Codec, certificate: CertificateFile, marker: str) -> Dictiona
     source: BoundSource | None = getattr(column, "bound_source", None)
     interval, width = None, None
     categories: tuple[Category, ...] = ()
-    kind = column.type
+    kind: ColumnType = "real" if isinstance(column, NumericColumn) else column.type
     if isinstance(column, NumericColumn):
-        kind = "integer" if column.integer else "real"
-        low, high = float(column.minimum), float(column.maximum)
-        interval = (
-            Interval(low=int(low), high=int(high))
-            if column.integer
-            else Interval(low=low, high=high)
-        )
+        if column.integer:
+            kind, interval = "integer", Interval(low=int(column.minimum), high=int(column.maximum))
+        else:
+            interval = Interval(low=float(column.minimum), high=float(column.maximum))
     elif isinstance(column, DateColumn):
         interval = Interval(low=column.minimum, high=column.maximum)
     else:
@@ -76,13 +75,6 @@ def _column(codec: Codec, certificate: CertificateFile, marker: str) -> Dictiona
             width=width,
             description="width of the widest cell" if width is not None else "one cell a category",
         ),
-        error=None
-        if bound is None
-        else ColumnError(
-            bound=bound.in_unit,
-            unit=bound.unit,
-            metric=bound.metric,
-            confidence=certificate.confidence,
-            vacuous=bound.vacuous,
-        ),
+        date_format=column.format if isinstance(column, DateColumn) else "%Y-%m-%d",
+        error=ColumnError.of(bound, confidence=certificate.confidence) if bound else None,
     )

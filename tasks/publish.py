@@ -3,7 +3,6 @@
 import os
 import shutil
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,11 @@ from prefect import task
 
 from mechanisms.contract import Certificate
 from mechanisms.privacy.ledger import Ledger
+from schemas.audit_report import AuditRecord
 from schemas.certificate import CertificateFile
-from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE, Claims, Manifest
+from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE, Claims, Manifest
 from tasks.guard import SafeError
 from tasks.prepare import Prepared
-from tasks.record import privacy_claim
-from tasks.report import software
 from tasks.signing import sign_manifest, signing_key
 from tasks.workspace import Workspace, home
 
@@ -75,17 +73,18 @@ def publish(
     """Sign the staged files and move them to `out/<release>` by one rename."""
     staging, folder = workspace.staging, out / prepared.spec.release
     certified = CertificateFile.model_validate(certificate)
+    record = AuditRecord.model_validate_json((staging / RECORD_FILE).read_bytes())
     key = signing_key(home())
     sign_manifest(
         staging,
         Claims(
             release_id=prepared.spec.release,
             title=prepared.spec.title,
-            created=datetime.now(UTC).replace(microsecond=0),
-            privacy=privacy_claim(prepared),
+            created=record.identity.created,
+            privacy=record.guarantee.claim,
             certificate=certified.summary(),
             spec_digest=prepared.spec.digest(),
-            software=software(),
+            software=record.provenance.software,
         ),
         key,
     )

@@ -232,7 +232,8 @@ def _failing_rows(frame: pd.DataFrame, suite: Sequence[tuple[Rule, Any]]) -> lis
     """Failing rows of every rule; nothing else of the result is looked at."""
     import great_expectations as gx
 
-    logging.getLogger("great_expectations").setLevel(logging.WARNING)
+    # This logger sets its own level when it is imported, and tells of every temporary folder.
+    logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}
     batch = (

@@ -42,12 +42,15 @@ class SimultaneousQuantiles:
     rank: int
 
 
-def draws_needed(confidence: float) -> int:
-    """Fresh draws, the pilot included, for a quantile of good precision at this confidence.
+def draws_needed(confidence: float, *, affordable: int = 1_000_000) -> int:
+    """Fresh draws, the pilot included, for a good quantile at this confidence.
 
-    999 draws to rank, and ten beyond the quantile where the confidence is very high.
+    To rank: 999 draws, or ten beyond the quantile where the confidence is very high. Where only
+    `affordable` draws can be ranked it is those, but at least two beyond the quantile; fewer draws
+    make the bound wider on average, never invalid.
     """
-    return PILOT + max(999, ceil(10 / (1 - confidence)))
+    good, least = max(999, ceil(10 / (1 - confidence))), ceil(2 / (1 - confidence))
+    return PILOT + max(least, min(good, affordable))
 
 
 def simultaneous_quantiles(

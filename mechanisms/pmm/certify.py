@@ -23,6 +23,7 @@ from mechanisms.contract import Bound, Certificate, Measurements, SyntheticMeasu
 from mechanisms.pmm.plan import PMMPlan
 from mechanisms.pmm.tree import transport_cost
 
+SIMULATED = 1 << 28  # noisy counts that a certificate may simulate: under a minute
 JOINT = (
     "1-Wasserstein distance of the joint distribution, records compared by their largest "
     "difference over the columns, as a share of the diameter"
@@ -53,7 +54,8 @@ def certify(
 
     def errors() -> Iterator[OneWayErrors]:
         """One simulation serves both groups of bounds."""
-        for one_way, statistics in model.simulate(draws_needed(each), rng):
+        draws = draws_needed(each, affordable=SIMULATED >> (plan.partition.depth + 1))
+        for one_way, statistics in model.simulate(draws, rng):
             joint.append(statistics)
             yield one_way
 

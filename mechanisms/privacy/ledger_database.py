@@ -167,7 +167,7 @@ def _begin_sqlite(connection: Connection) -> None:
 def _postgresql(url: URL) -> tuple[Engine, Engine]:
     engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
     # Each statement of a writer must see what was committed before it got the account's lock.
-    writer = engine.execution_options(isolation_level="READ COMMITTED", **{_WRITES: True})
+    writer = engine.execution_options(isolation_level="READ COMMITTED")
     reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     event.listen(writer, "begin", _begin_postgresql)
     return reader, writer

@@ -21,7 +21,8 @@ Floats = NDArray[np.float64]
 Sampler = Callable[[np.random.Generator, Fraction, tuple[int, ...]], NDArray[np.int64]]
 
 _BATCH = 1 << 21  # noisy entries held at once by one thread
-_THREADS = 2  # numpy draws outside the interpreter's lock
+_THREADS = 2  # the draws are made outside the interpreter's lock
+SIMULATION_BYTES = 3 * 8 * _THREADS * _BATCH  # uniforms, draws and their margins
 
 
 @dataclass(frozen=True, eq=False)

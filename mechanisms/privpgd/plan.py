@@ -30,7 +30,7 @@ from mechanisms.privacy.calibration import gaussian_sigma2
 from mechanisms.privacy.cells import marginal
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery
-from mechanisms.privpgd.one_ways import Clique, combine, gaussian_margins
+from mechanisms.privpgd.one_ways import SIMULATION_BYTES, Clique, combine, gaussian_margins
 from mechanisms.privpgd.parameters import Parameters, parse
 
 FORECAST_CONFIDENCE = 0.95
@@ -123,7 +123,8 @@ class PrivPGDPlan:
             expected_error=min(1.0, float(np.mean(means))),
             statement="estimate: mean error of the measured one-way marginals, simulated with "
             "continuous Gaussian noise; fitting records to all pairs adds to it or takes from it",
-            memory_bytes=size * _BYTES_PER_CELL + records * len(self.domain) * _BYTES_PER_ENTRY,
+            memory_bytes=size * _BYTES_PER_CELL
+            + max(records * len(self.domain) * _BYTES_PER_ENTRY, SIMULATION_BYTES),
             per_attribute=forecast_one_way(
                 self.domain,
                 errors,

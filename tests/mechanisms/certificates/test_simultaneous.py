@@ -68,7 +68,10 @@ def test_too_few_draws_for_the_confidence_are_refused() -> None:
         simultaneous_quantiles([np.zeros((PILOT + 9, 1))], confidence=0.95)
 
 
-def test_the_recommended_number_of_draws_suffices_at_every_confidence() -> None:
-    for confidence in (0.5, 0.9, 0.99, 0.9999):
-        noise = np.random.default_rng(10).normal(size=(draws_needed(confidence), 1))
-        assert simultaneous_quantiles([noise], confidence=confidence).rank >= 1
+@pytest.mark.parametrize("affordable", [0, 500, 1_000_000])
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99, 0.9999])
+def test_the_recommended_number_of_draws_suffices(confidence, affordable) -> None:
+    draws = draws_needed(confidence, affordable=affordable)
+    noise = np.random.default_rng(10).normal(size=(draws, 1))
+    assert simultaneous_quantiles([noise], confidence=confidence).rank < draws - PILOT
+    assert draws - PILOT <= max(affordable, 2 / (1 - confidence) + 1)

@@ -14,7 +14,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, inspect, make_url, text
 
-from mechanisms.privacy import ledger_database
+from mechanisms.privacy import ledger_database, ledger_rows
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import ExponentialMechanism
@@ -170,6 +170,48 @@ def test_a_writer_waits_for_the_one_before_it_and_then_says_so(
     with pytest.raises(LedgerError, match=r"does not answer: .*(locked|lock timeout)"):
         ledger.record("r", "a", "question", [EVENT], b"noisy", busy)
     assert ledger.calls("r") == []
+
+
+# Another writer comes first
+
+
+def first_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, name: str, meanwhile: Callable[[], object]
+) -> None:
+    """Let another process do something right after a writer first called `name`."""
+    read = getattr(ledger_rows, name)
+    seen: list[object] = []
+
+    def and_then(*arguments: Any) -> Any:
+        answer = read(*arguments)
+        seen.append(answer)
+        if len(seen) == 1:
+            meanwhile()
+        return answer
+
+    monkeypatch.setattr(ledger_rows, name, and_then)
+
+
+def test_two_processes_that_open_an_account_at_once_both_have_it(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    ledger, other = Ledger(postgres_url), Ledger(postgres_url)
+    first_meanwhile(monkeypatch, "account_names", lambda: prepare(other))
+    ledger.open_account("people", cap=ONE, adjacency=RECORD, by="steward", reason="law")
+    assert ledger.account("people").entries == 2
+    ledger.verify("people")
+
+
+def test_a_release_name_is_given_once_even_where_two_accounts_ask_at_once(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    ledger, other = Ledger(postgres_url), Ledger(postgres_url)
+    for name in ("people", "others"):
+        ledger.open_account(name, cap=ONE, adjacency=RECORD, by="steward", reason="law")
+    first_meanwhile(monkeypatch, "account_of", lambda: prepare(other))
+    with pytest.raises(LedgerError, match="'r' belongs to account 'people', not 'others'"):
+        ledger.reserve("others", "r", ONE, adjacency=RECORD, binding="plan")
+    assert ledger.account("others").reserved == (0, 0)
 
 
 # Losing the connection
