@@ -6,14 +6,14 @@ Proof.   one_way.md, beside this file. It holds for every synthetic table, howev
 Oracle.  tests/mechanisms/certificates/test_one_way.py simulates releases and counts misses.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.certificates.simultaneous import SimultaneousQuantiles, simultaneous_quantiles
-from mechanisms.contract import Bound
+from mechanisms.contract import Bound, MarginalEstimate
 from mechanisms.geometry.domain import Attribute, Domain
 from mechanisms.geometry.wasserstein import RADIUS, w1
 
@@ -49,6 +49,15 @@ class OneWayErrors:
     total: NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OneWayCertificate:
+    """One bound per attribute, jointly valid; the method in words; and the estimates themselves."""
+
+    bounds: tuple[Bound, ...]
+    method: str
+    measured: Mapping[str, MarginalEstimate]
+
+
 def certify_one_way(
     domain: Domain,
     estimate: OneWayEstimate,
@@ -57,8 +66,8 @@ def certify_one_way(
     *,
     total_is_public: bool,
     confidence: float,
-) -> tuple[tuple[Bound, ...], str]:
-    """One bound per attribute, jointly valid, and the method in words.
+) -> OneWayCertificate:
+    """Bounds on the distance of every released one-way marginal from the private one.
 
     Args:
         errors: simulated errors, in one piece or in batches that are drawn as they are used;
@@ -70,7 +79,10 @@ def certify_one_way(
             few draws for the confidence.
     """
     _check(domain, estimate, synthetic_codes)
-    quantiles = _quantiles(domain, errors, total_is_public=total_is_public, confidence=confidence)
+    spread = _Spread(estimate)
+    quantiles = _quantiles(
+        domain, spread.watch(errors), total_is_public=total_is_public, confidence=confidence
+    )
     # The private number of records, or a lower bound that holds with the same event.
     records = estimate.total - (0.0 if total_is_public else float(quantiles.values[-1]))
     bounds = []
@@ -78,12 +90,16 @@ def certify_one_way(
         rows = np.bincount(synthetic_codes[:, position], minlength=attribute.cells)
         released = rows / len(synthetic_codes)
         misfit = estimate.counts[position] - estimate.total * released
-        terms = {"discretisation": _discretisation(attribute, estimate, position)}
+        terms = {"discretisation": _discretisation(attribute, estimate, position, released)}
         if records > 0:
             terms["privatisation"] = float(quantiles.values[position]) / records
-            terms["projection"] = float(w1(attribute, misfit)) / records
+            terms["projection"] = float(_deviation(attribute, misfit)) / records
         bounds.append(_bound(attribute, terms, known=records > 0))
-    return tuple(bounds), _method(quantiles, confidence, total_is_public)
+    return OneWayCertificate(
+        bounds=tuple(bounds),
+        method=_method(quantiles, confidence, total_is_public),
+        measured=spread.measured(domain),
+    )
 
 
 def forecast_one_way(
@@ -97,8 +113,9 @@ def forecast_one_way(
 ) -> Mapping[str, float]:
     """Discretisation plus privatisation that `certify_one_way` will state, by attribute.
 
-    Computed from public quantities; the projection term, known only after the release, comes on
-    top. Arguments as there; `coarsening` as in `OneWayEstimate`.
+    Computed from public quantities, as if records were spread evenly over the cells; the projection
+    term, known only after the release, comes on top. Arguments as there; `coarsening` as in
+    `OneWayEstimate`.
     """
     quantiles = _quantiles(domain, errors, total_is_public=total_is_public, confidence=confidence)
     records = expected_records - (0.0 if total_is_public else float(quantiles.values[-1]))
@@ -106,7 +123,9 @@ def forecast_one_way(
     forecast = {}
     for position, attribute in enumerate(domain.attributes):
         noise = float(quantiles.values[position]) / records if records > 0 else 1.0
-        forecast[attribute.name] = min(1.0, _discretisation(attribute, estimate, position) + noise)
+        evenly = np.full(attribute.cells, 1 / attribute.cells)
+        cells = _discretisation(attribute, estimate, position, evenly)
+        forecast[attribute.name] = min(1.0, cells + noise)
     return forecast
 
 
@@ -126,19 +145,82 @@ def _quantiles(
 def _statistics(domain: Domain, errors: OneWayErrors, total_is_public: bool) -> NDArray[np.float64]:
     """Per draw: the noise in every marginal and, where private, in the number of records."""
     columns = [
-        w1(attribute, noise)
+        _deviation(attribute, noise)
         for attribute, noise in zip(domain.attributes, errors.counts, strict=True)
     ]
     if not total_is_public:
-        columns = [column + RADIUS * np.abs(errors.total) for column in columns]
+        columns = [
+            column + _largest_deviation(attribute) * np.abs(errors.total)
+            for attribute, column in zip(domain.attributes, columns, strict=True)
+        ]
         columns.append(errors.total)
     return np.stack(columns, axis=1)
 
 
-def _discretisation(attribute: Attribute, estimate: OneWayEstimate, position: int) -> float:
-    """Record to its cell's centre, centre to drawn value, and cell to interval where coarser."""
-    coarsening = estimate.coarsening[position] if estimate.coarsening else 0.0
-    return float(attribute.widths.max(initial=0.0)) + coarsening
+def _widths(attribute: Attribute) -> NDArray[np.float64]:
+    """Widths of all cells; the null cell has none."""
+    return np.append(attribute.widths, 0.0) if attribute.has_null else attribute.widths
+
+
+def _excess_widths(attribute: Attribute) -> NDArray[np.float64]:
+    """Widths beyond the narrowest cell's: all zero where the cells are equally wide."""
+    widths = _widths(attribute)
+    return widths - widths.min(initial=np.inf)
+
+
+def _deviation(attribute: Attribute, difference: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The seminorm of one_way.md: W1 between cells, and half the change in mean width."""
+    change = np.abs(difference @ _excess_widths(attribute))
+    return np.asarray(w1(attribute, difference) + change / 2, dtype=np.float64)
+
+
+def _largest_deviation(attribute: Attribute) -> float:
+    """A bound on the seminorm of every probability vector."""
+    return RADIUS + float(_excess_widths(attribute).max(initial=0.0)) / 2
+
+
+def _discretisation(
+    attribute: Attribute,
+    estimate: OneWayEstimate,
+    position: int,
+    released: NDArray[np.float64],
+) -> float:
+    """Mean width of the cells that released values lie in, and cell to interval where coarser."""
+    width = float(released @ _widths(attribute))
+    if not estimate.coarsening or not estimate.coarsening[position]:
+        return width
+    # Within a coarser interval the mean width may differ as much as widths do.
+    return width + estimate.coarsening[position] + _largest_deviation(attribute) - RADIUS
+
+
+class _Spread:
+    """Watches simulated errors go by, for the error bands of the estimated shares."""
+
+    def __init__(self, estimate: OneWayEstimate) -> None:
+        self._total = max(estimate.total, 1.0)
+        self._shares = [counts / self._total for counts in estimate.counts]
+        self._squares = [np.zeros_like(shares) for shares in self._shares]
+        self._draws = 0
+
+    def watch(self, errors: OneWayErrors | Iterable[OneWayErrors]) -> Iterator[OneWayErrors]:
+        for batch in (errors,) if isinstance(errors, OneWayErrors) else errors:
+            self._draws += len(batch.total)
+            for squares, shares, noise in zip(
+                self._squares, self._shares, batch.counts, strict=True
+            ):
+                # To first order, a share errs by its count's noise less its part in the total's.
+                squares += ((noise - batch.total[:, None] * shares) ** 2).sum(axis=0)
+            yield batch
+
+    def measured(self, domain: Domain) -> Mapping[str, MarginalEstimate]:
+        return {
+            attribute.name: MarginalEstimate(
+                shares=shares, half_width=1.96 * np.sqrt(squares / self._draws) / self._total
+            )
+            for attribute, shares, squares in zip(
+                domain.attributes, self._shares, self._squares, strict=True
+            )
+        }
 
 
 def _bound(attribute: Attribute, terms: Mapping[str, float], *, known: bool) -> Bound:

@@ -59,7 +59,7 @@ def certify(
             joint.append(statistics)
             yield one_way
 
-    columns, method = certify_one_way(
+    columns = certify_one_way(
         plan.domain,
         OneWayEstimate(counts=model.one_way(leaves), total=total, coarsening=plan.coarsening),
         errors(),
@@ -81,12 +81,12 @@ def certify(
     )
     return Certificate(
         confidence=confidence,
-        bounds=(joint_bound, *columns),
+        bounds=(joint_bound, *columns.bounds),
         method=(
             f"Two groups of bounds, each at confidence {each:g}, so that all hold jointly at "
             f"{confidence:g}. All columns jointly: transport along the tree of the partition; the "
             f"noise term is the {quantiles.rank}th smallest of {quantiles.draws} fresh "
-            f"simulations, simulation error included. Column by column: {method}"
+            f"simulations, simulation error included. Column by column: {columns.method}"
         ),
         assumptions=(
             "The private table is what is counted: after values outside the public domain were "
@@ -94,6 +94,7 @@ def certify(
             "truncation.",
             "It has at least one record.",
         ),
+        measured=columns.measured,
     )
 
 

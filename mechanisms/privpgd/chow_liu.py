@@ -9,8 +9,8 @@ Oracle.  tests/mechanisms/privpgd/test_chow_liu.py tries all trees and samples k
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree  # type: ignore[import-untyped]  # no stubs
-from scipy.special import xlogy  # type: ignore[import-untyped]  # no stubs
+from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
+from scipy.special import xlogy
 
 from mechanisms.privpgd.denoise import Table, Targets
 

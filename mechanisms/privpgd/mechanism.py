@@ -152,7 +152,7 @@ class PrivPGD:
             draws=draws_needed(confidence),
             rng=rng,
         )
-        bounds, method = certify_one_way(
+        columns = certify_one_way(
             plan.domain,
             OneWayEstimate(counts=counts, total=total),
             OneWayErrors(counts=error_counts, total=error_totals),
@@ -162,10 +162,10 @@ class PrivPGD:
         )
         return Certificate(
             confidence=confidence,
-            bounds=bounds,
+            bounds=columns.bounds,
             method=(
                 "Estimates: for each column, the inverse-variance mean over all its two-way "
-                f"marginals, adjusted to the number of records. {method}"
+                f"marginals, adjusted to the number of records. {columns.method}"
             ),
             assumptions=(
                 "The private table is what is counted: after values outside the public domain were "
@@ -173,6 +173,7 @@ class PrivPGD:
                 "truncation.",
                 "It has at least one record.",
             ),
+            measured=columns.measured,
         )
 
 

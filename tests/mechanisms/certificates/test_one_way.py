@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, wasserstein_distance
 
 from mechanisms.certificates.one_way import (
+    OneWayCertificate,
     OneWayErrors,
     OneWayEstimate,
     certify_one_way,
@@ -65,14 +66,14 @@ def misses(*, private: bool, understated: float = 1.0) -> int:
         fresh = draw_errors(rng, PILOT + 199, private, 2.0 * understated)
         exceeded = False
         for end in (0, 1):
-            bounds, _ = certify_one_way(
+            bounds = certify_one_way(
                 BINARY,
                 estimate,
                 fresh,
                 np.full((5, 2), end),
                 total_is_public=not private,
                 confidence=CONFIDENCE,
-            )
+            ).bounds
             exceeded |= any(true[1 - end] / 100 > bound.value + 1e-12 for bound in bounds)
         missed += exceeded
     return missed
@@ -105,14 +106,14 @@ def test_without_noise_the_bound_is_the_distance_itself() -> None:
         for rows in (30, 70)
     )
     counts = [np.bincount(private[:, a], minlength=domain.shape[a]) for a in range(2)]
-    bounds, _ = certify_one_way(
+    bounds = certify_one_way(
         domain,
         OneWayEstimate(counts=tuple(c.astype(float) for c in counts), total=30.0),
         noiseless(domain),
         synthetic,
         total_is_public=True,
         confidence=0.9,
-    )
+    ).bounds
     for a, bound in enumerate(bounds):
         released = np.bincount(synthetic[:, a], minlength=domain.shape[a]) / 70
         assert bound.value == pytest.approx(
@@ -122,7 +123,7 @@ def test_without_noise_the_bound_is_the_distance_itself() -> None:
 
 def certify_simple(
     attribute: Attribute, estimate: OneWayEstimate, total_noise: float = 0.0
-) -> tuple:
+) -> OneWayCertificate:
     """Certificate of one column, noise +-3 in its first two cells, all records in cell 0."""
     draws = PILOT + 99
     noise = np.zeros((draws, attribute.cells))
@@ -140,7 +141,8 @@ def certify_simple(
 
 def test_the_terms_are_named_and_sum_to_the_value_in_the_columns_unit() -> None:
     estimate = OneWayEstimate(counts=(np.array([70.0, 30.0]),), total=100.0, coarsening=(0.01,))
-    (bound,), method = certify_simple(numeric(2, width=0.02), estimate)
+    certificate = certify_simple(numeric(2, width=0.02), estimate)
+    (bound,), method = certificate.bounds, certificate.method
     assert bound.terms == pytest.approx(
         {"discretisation": 0.03, "privatisation": 0.03, "projection": 0.3}
     )
@@ -150,9 +152,60 @@ def test_the_terms_are_named_and_sum_to_the_value_in_the_columns_unit() -> None:
     assert "90th smallest of 99" in method
 
 
+def uneven() -> Attribute:
+    """Two cells, [0, 0.2] and [0.2, 1]."""
+    return Attribute(
+        name="age",
+        kind=Kind.NUMERIC,
+        positions=np.array([0.1, 0.6]),
+        widths=np.array([0.2, 0.8]),
+    )
+
+
+def test_discretisation_is_the_mean_width_of_the_cells_that_were_released() -> None:
+    estimate = OneWayEstimate(counts=(np.array([70.0, 30.0]),), total=100.0)
+    (bound,) = certify_simple(uneven(), estimate).bounds
+    assert bound.terms["discretisation"] == pytest.approx(0.2)  # all records lie in the first cell
+    # 30 of 100 records move by 0.5, and half their excess width of 0.6 comes on top.
+    assert bound.terms["projection"] == pytest.approx(0.3 * (0.5 + 0.6 / 2))
+    assert bound.terms["privatisation"] == pytest.approx(0.03 * (0.5 + 0.6 / 2))
+
+
+def test_the_bound_covers_the_worst_values_within_their_cells() -> None:
+    """Without noise: private values at the far ends of their cells, released ones at the near."""
+    rng = np.random.default_rng(13)
+    domain = Domain((uneven(),))
+    for _ in range(200):
+        ones, released_ones = rng.integers(0, 11, size=2)
+        counts = np.array([10.0 - ones, float(ones)])
+        codes = np.repeat([0, 1], [10 - released_ones, released_ones])[:, None]
+        (bound,) = certify_one_way(
+            domain,
+            OneWayEstimate(counts=(counts,), total=10.0),
+            noiseless(domain),
+            codes,
+            total_is_public=True,
+            confidence=0.9,
+        ).bounds
+        ends = np.array([0.2, 1.0]), np.array([0.0, 0.2])
+        for private, drawn in (ends, ends[::-1]):
+            actual = wasserstein_distance(
+                private, drawn, counts, np.bincount(codes[:, 0], minlength=2)
+            )
+            assert actual <= bound.value + 1e-12
+
+
+def test_the_estimates_carry_the_standard_deviation_of_their_noise() -> None:
+    estimate = OneWayEstimate(counts=(np.array([70.0, 30.0]),), total=100.0)
+    measured = certify_simple(numeric(2), estimate).measured["age"]
+    assert measured.shares == pytest.approx([0.7, 0.3])
+    assert measured.half_width == pytest.approx([1.96 * 0.03] * 2)
+
+
 def test_a_private_number_of_records_enters_numerator_and_denominator() -> None:
     estimate = OneWayEstimate(counts=(np.array([50.0, 30.0]),), total=100.0)
-    (bound,), method = certify_simple(numeric(2), estimate, total_noise=4.0)
+    certificate = certify_simple(numeric(2), estimate, total_noise=4.0)
+    (bound,), method = certificate.bounds, certificate.method
     # 3 records moved by 1, half of 4 for the wrong total, and at least 96 records.
     assert bound.terms["privatisation"] == pytest.approx((3 + 2) / 96)
     # From 80 counted to 100 synthetic records, surplus at the hub: 50 and 30 each move by 1/2.
@@ -163,14 +216,14 @@ def test_a_private_number_of_records_enters_numerator_and_denominator() -> None:
 @pytest.mark.parametrize("total", [0.0, 3.0, -8.0])
 def test_too_few_records_make_the_bound_vacuous(total) -> None:
     estimate = OneWayEstimate(counts=(np.array([total, 0.0]),), total=total)
-    (bound,), _ = certify_simple(numeric(2), estimate, total_noise=4.0)
+    (bound,) = certify_simple(numeric(2), estimate, total_noise=4.0).bounds
     assert bound.vacuous
     assert bound.value == 1.0
 
 
 def test_a_bound_beyond_the_diameter_is_capped_and_marked() -> None:
     estimate = OneWayEstimate(counts=(np.array([0.0, 2.0]),), total=2.0)
-    (bound,), _ = certify_simple(numeric(2), estimate)
+    (bound,) = certify_simple(numeric(2), estimate).bounds
     assert bound.value == 1.0
     assert bound.vacuous
 

@@ -1,0 +1,75 @@
+"""Queries state the event of the noise that they carry, and scores their true sensitivity."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.cells import marginal
+from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
+from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score, LaplaceNoise
+from mechanisms.privacy.transforms import LevelSums
+
+CELLS = marginal((0,), (4,))
+REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
+PERSONS = Adjacency(neighbours=Neighbours.ADD_REMOVE, records=3)
+
+
+@pytest.mark.parametrize(
+    ("noise", "adjacency", "event"),
+    [
+        (LaplaceNoise(Fraction(5)), REPLACE, DiscreteLaplace(l1=2, scale=Fraction(5))),
+        (LaplaceNoise(Fraction(5)), PERSONS, DiscreteLaplace(l1=3, scale=Fraction(5))),
+        (
+            GaussianNoise(Fraction(7)),
+            REPLACE,
+            DiscreteGaussian(l2_squared=2, sigma2=Fraction(7), unit_moves=2),
+        ),
+        (GaussianNoise(Fraction(7)), PERSONS, DiscreteGaussian(l2_squared=9, sigma2=Fraction(7))),
+    ],
+)
+def test_a_query_is_charged_as_the_noise_it_carries(noise, adjacency, event):
+    assert HistogramQuery(CELLS, noise).event(adjacency) == event
+
+
+def test_digests_tell_cells_noise_and_transform_apart():
+    queries = [
+        HistogramQuery(CELLS, LaplaceNoise(Fraction(5))),
+        HistogramQuery(CELLS, LaplaceNoise(Fraction(6))),
+        HistogramQuery(CELLS, GaussianNoise(Fraction(5))),
+        HistogramQuery(CELLS, LaplaceNoise(Fraction(5)), LevelSums(1)),
+        HistogramQuery(marginal((1,), (4, 4)), LaplaceNoise(Fraction(5))),
+    ]
+    assert len({query.digest for query in queries}) == len(queries)
+
+
+def test_level_sums_add_neighbouring_cells():
+    assert LevelSums(1)(np.array([1, 2, 3, 4])).tolist() == [3, 7]
+    assert LevelSums(2)(np.array([1, 2, 3, 4])).tolist() == [10]
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, Adjacency(neighbours=Neighbours.ADD_REMOVE)])
+def test_a_score_moves_by_at_most_its_sensitivity_and_reaches_it(adjacency):
+    score = L1Score(CELLS, np.array([3, -8, 0, 6]), unit=4, weight=3, penalty=5)
+    tables = [np.array(t, dtype=np.int64) for t in product(range(3), repeat=4)]
+    moves = []
+    for before in tables:
+        for change in changes(adjacency):
+            after = before + change
+            if after.min() >= 0:
+                moves.append(abs(score(after) - score(before)))
+    assert max(moves) == score.sensitivity(adjacency)
+
+
+def changes(adjacency):
+    unit = np.eye(4, dtype=np.int64)
+    if adjacency.neighbours is Neighbours.ADD_REMOVE:
+        return [sign * cell for cell in unit for sign in (1, -1)]
+    return [to - source for to in unit for source in unit]
+
+
+def test_a_score_is_the_weighted_distance():
+    score = L1Score(CELLS, np.array([2, 4, 0, 0]), unit=2, weight=3, penalty=1)
+    assert score(np.array([1, 0, 0, 2])) == 3 * (4 + 4 - 1)
