@@ -3,13 +3,16 @@
 import getpass
 import json
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from tasks.workspace import ledger_url
+
+if TYPE_CHECKING:  # the database is imported where it is used, to keep --help quick
+    from mechanisms.privacy.ledger import AccountState, Ledger
 
 ledger_app = typer.Typer(
     help="Privacy budget: accounts, caps, charges and balances.", no_args_is_help=True
@@ -101,7 +104,7 @@ def verify(account: AccountArgument) -> None:
     typer.echo(f"{account}: the chain is whole, and the balance follows from its entries.")
 
 
-def _ledger():  # type: ignore[no-untyped-def]  # the import is deferred, to keep --help quick
+def _ledger() -> "Ledger":
     from mechanisms.privacy.ledger import Ledger
 
     return Ledger(ledger_url())
@@ -114,5 +117,6 @@ def _budget(epsilon: str, delta: str) -> Budget:
         raise typer.BadParameter(str(error)) from error
 
 
-def _plain(state) -> dict[str, object]:  # type: ignore[no-untyped-def]  # an AccountState
-    return {key: json.loads(json.dumps(value, default=str)) for key, value in vars(state).items()}
+def _plain(state: "AccountState") -> dict[str, object]:
+    plain: dict[str, object] = json.loads(json.dumps(vars(state), default=str))
+    return plain

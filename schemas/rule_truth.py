@@ -13,7 +13,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]  # pandas ships no type hints
+import pandas as pd
 from numpy.typing import NDArray
 
 from schemas.exact import read_date, read_exact

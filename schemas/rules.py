@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-import pandas as pd  # type: ignore[import-untyped]  # pandas ships no type hints
+import pandas as pd
 
 from schemas import rule_truth
 from schemas.columns import (

@@ -8,7 +8,7 @@ serves private data, final files and validation, so they cannot disagree on wher
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -25,15 +25,18 @@ from schemas.columns import (
 )
 
 Mask = NDArray[np.bool_]
-Text = pd.Series
-Values = pd.Series
+Text: TypeAlias = pd.Series
+Values: TypeAlias = pd.Series
 
 
 class Codec(Protocol):
     """How one column is read, coded and written."""
 
-    name: str
-    column: Column
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def column(self) -> Column: ...
 
     @property
     def attribute(self) -> Attribute: ...
@@ -98,11 +101,11 @@ class NumericCodec:
         if self.column.integer:
             drawn = rng.integers(low[cell].astype(np.int64), high[cell].astype(np.int64))
             return pd.Series(drawn, dtype="Int64").mask(~known)
-        drawn = low[cell] + rng.random(len(codes)) * (high - low)[cell]
+        value = low[cell] + rng.random(len(codes)) * (high - low)[cell]
         # A thousandth of the narrowest cell: enough to look like a measurement, no false precision.
         # Rounding down keeps a value in its cell, which does not hold its upper edge.
         unit = 10.0 ** max(0, 3 - int(np.floor(np.log10((high - low).min()))))
-        return pd.Series(np.maximum(np.floor(drawn * unit) / unit, low[cell])).mask(~known)
+        return pd.Series(np.maximum(np.floor(value * unit) / unit, low[cell])).mask(~known)
 
 
 @dataclass(frozen=True, eq=False)

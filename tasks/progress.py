@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import UUID
 
 from distributed import Client, get_client, get_worker
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
@@ -20,6 +21,7 @@ Listener = Callable[[str, float, str], None]
 def reporter(stage: str) -> Progress:
     """A progress callback for the Prefect task run that is under way, on a Dask worker or not."""
     artifact = create_progress_artifact(0.0, key=f"{stage}-progress", description=stage)
+    assert isinstance(artifact, UUID), "only asynchronous callers get a coroutine"
     last = 0.0
 
     def report(share: float, doing: str) -> None:

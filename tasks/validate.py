@@ -9,7 +9,7 @@ go to the workspace alone; what is public is which rules were checked, and that 
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -196,13 +196,9 @@ def _domain_rule(gxe: Any, codec: Codec) -> tuple[Rule, Any]:
         rule=f"lie between {low} and {high}",
         mend="widen the public interval if a public source allows it, or set outside: clamp",
     )
-    bounds = (
-        (float(low), float(high))
-        if isinstance(column, NumericColumn)
-        else (pd.Timestamp(low), pd.Timestamp(high))
-    )
+    typed: Callable[[Any], Any] = float if isinstance(column, NumericColumn) else pd.Timestamp
     return rule, gxe.ExpectColumnValuesToBeBetween(
-        column=codec.name, min_value=bounds[0], max_value=bounds[1]
+        column=codec.name, min_value=typed(low), max_value=typed(high)
     )
 
 

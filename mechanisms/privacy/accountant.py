@@ -20,8 +20,8 @@ from functools import lru_cache
 from math import exp, inf, log, log1p, sqrt
 
 import opendp.prelude as dp
-from dp_accounting import dp_event  # type: ignore[import-untyped]  # no types
-from scipy.optimize import minimize_scalar  # type: ignore[import-untyped]  # no stubs
+from dp_accounting import dp_event
+from scipy.optimize import minimize_scalar
 
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import (

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, inf, log10
 
-from dp_accounting import gaussian_mechanism  # type: ignore[import-untyped]  # no types
+from dp_accounting import gaussian_mechanism
 
 from mechanisms.privacy.accountant import epsilon, fits
 from mechanisms.privacy.budget import Budget

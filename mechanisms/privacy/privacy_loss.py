@@ -32,7 +32,7 @@ from functools import lru_cache
 from math import ceil, exp, floor, inf, sqrt
 from typing import Any
 
-from dp_accounting.pld import privacy_loss_distribution as pld  # type: ignore[import-untyped]  # no types
+from dp_accounting.pld import privacy_loss_distribution as pld
 
 from mechanisms.privacy.events import (
     DiscreteGaussian,

@@ -13,7 +13,7 @@ from math import ceil, expm1, sqrt
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.stats import binom  # type: ignore[import-untyped]  # no stubs
+from scipy.stats import binom
 
 from mechanisms.privacy.cells import Counts
 

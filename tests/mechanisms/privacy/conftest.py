@@ -1,31 +1,63 @@
-"""How well integer draws fit a law, for the tests of noise."""
+"""Fresh ledger databases, on SQLite and on PostgreSQL."""
 
-from collections.abc import Callable
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
-from scipy.stats import chisquare
+from sqlalchemy import URL, NullPool, create_engine, make_url, text
+from sqlalchemy.exc import OperationalError
 
-LogWeight = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+from mechanisms.privacy.ledger import Ledger
+
+POSTGRES = os.environ.get(
+    "HALLMARK_TEST_POSTGRES", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
+)
 
 
 @pytest.fixture
-def goodness_of_fit() -> Callable[[NDArray[np.int64], LogWeight], float]:
-    """p-value of Pearson's test of integer draws against weights proportional to exp(log_weight).
+def sqlite_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'ledger.db'}"
 
-    Bins with fewer than 20 expected draws are pooled with their neighbours towards the tails, so
-    that the chi-square law is accurate far into its own tail.
-    """
 
-    def p_value(draws: NDArray[np.int64], log_weight: LogWeight) -> float:
-        support = np.arange(-3000, 3001)
-        weights = np.exp(log_weight(support))
-        expected = draws.size * weights / weights.sum()
-        core = np.flatnonzero(expected >= 20)
-        edges = np.concatenate([[-np.inf], support[core][1:] - 0.5, [np.inf]])
-        observed = np.histogram(draws, edges)[0]
-        pooled = np.histogram(support, edges, weights=expected)[0]
-        return float(chisquare(observed, pooled * observed.sum() / pooled.sum()).pvalue)
+@pytest.fixture(scope="module")
+def postgres_database() -> Iterator[URL]:
+    """A database of the test module's own, dropped afterwards."""
+    server = create_engine(
+        POSTGRES,
+        poolclass=NullPool,
+        isolation_level="AUTOCOMMIT",
+        connect_args={"connect_timeout": 3},
+    )
+    name = f"hallmark_test_{uuid.uuid4().hex}"
+    try:
+        with server.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+    except OperationalError:
+        pytest.skip("no PostgreSQL server answers; set HALLMARK_TEST_POSTGRES to the URL of one")
+    yield make_url(POSTGRES).set(database=name)
+    with server.connect() as connection:
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
 
-    return p_value
+
+@pytest.fixture
+def postgres_url(postgres_database: URL) -> str:
+    """An empty schema in it."""
+    schema = f"ledger_{uuid.uuid4().hex}"
+    with create_engine(postgres_database, poolclass=NullPool).begin() as connection:
+        connection.execute(text(f"CREATE SCHEMA {schema}"))
+    url = postgres_database.update_query_dict({"options": f"-csearch_path={schema}"})
+    return url.render_as_string(hide_password=False)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def ledger_url(request: pytest.FixtureRequest) -> str:
+    """Each test runs on both databases."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
+@pytest.fixture
+def ledger(ledger_url: str) -> Ledger:
+    return Ledger(ledger_url)
