@@ -22,9 +22,10 @@ def exit_code_of(error: BaseException) -> int | None:
     from tasks.guard import SafeError, StageFailed
     from tasks.prepare import PlanRefused
     from tasks.reserve import AlreadyStarted
+    from tasks.workspace import AlreadyRunning
 
     match error:
-        case SpecError() | PlanRefused() | AlreadyStarted():
+        case SpecError() | PlanRefused() | AlreadyStarted() | AlreadyRunning():
             return ExitCode.USAGE
         case LedgerError() | BudgetExceeded():
             return ExitCode.BUDGET

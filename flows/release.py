@@ -17,8 +17,9 @@ from tasks.publish import Published, already_published, publish
 from tasks.report import report
 from tasks.reserve import cancel_if_unused, reserve
 from tasks.review import review
+from tasks.signing import signing_key
 from tasks.validate import validate
-from tasks.workspace import Workspace, ledger_url
+from tasks.workspace import Workspace, home, ledger_url
 
 
 @flow(name="release", task_runner=DaskTaskRunner(cluster_kwargs=THREADS))
@@ -30,31 +31,32 @@ def release(spec: str, out: str = "releases", resume: bool = False) -> Published
     """
     prepared = prepare(Path(spec))
     workspace, ledger = Workspace.of(prepared.spec.release), ledger_url()
-    if (done := already_published(prepared, Path(out), ledger)) is not None:
-        return done
-    try:
+    with workspace.held():
+        if (done := already_published(prepared, Path(out), ledger)) is not None:
+            return done
         announce("reserve")
         reserve(prepared, ledger, resume=resume)
-        relay(client_of_flow())
-        announce("validate")
-        rules = validate.submit(prepared, workspace).result()
-        announce("discretize")
-        files = discretize.submit(prepared, workspace).result()
-        announce("select")
-        selection = select(prepared, files, ledger, workspace)
-        announce("privatize")
-        measurements = privatize(prepared, selection, files, ledger, workspace)
-        announce("generate")
-        synthetic = generate.submit(prepared, measurements, workspace).result()
-        announce("certify")
-        certificate = certify.submit(prepared, measurements, synthetic).result()
-        announce("finalise")
-        final = finalise.submit(prepared, synthetic, workspace).result()
-        announce("report")
-        report(prepared, measurements, synthetic, certificate, rules, final, ledger, workspace)
-        review(prepared, certificate, files, synthetic, workspace)
-        announce("publish")
-        return publish(prepared, certificate, ledger, workspace, Path(out))
-    except BaseException as error:
-        cancel_if_unused(prepared, ledger, reason=f"the run ended with {type(error).__name__}")
-        raise
+        try:
+            relay(client_of_flow())
+            announce("validate")
+            rules = validate.submit(prepared, workspace).result()
+            announce("discretize")
+            files = discretize.submit(prepared, workspace).result()
+            announce("select")
+            selection = select(prepared, files, ledger, workspace)
+            announce("privatize")
+            measurements = privatize(prepared, selection, files, ledger, workspace)
+            announce("generate")
+            synthetic = generate.submit(prepared, measurements, workspace).result()
+            announce("certify")
+            certificate = certify.submit(prepared, measurements, synthetic).result()
+            announce("finalise")
+            final = finalise.submit(prepared, synthetic, workspace).result()
+            announce("report")
+            report(prepared, measurements, synthetic, certificate, rules, final, ledger, workspace)
+            review(prepared, certificate, files, synthetic, workspace)
+            announce("publish")
+            return publish(prepared, certificate, ledger, workspace, Path(out))
+        except BaseException as error:
+            cancel_if_unused(prepared, ledger, reason=f"the run ended with {type(error).__name__}")
+            raise

@@ -10,7 +10,7 @@ from prefect import task
 from mechanisms.contract import Measurements, SyntheticMeasure
 from tasks.prepare import Prepared
 from tasks.progress import reporter
-from tasks.workspace import Workspace
+from tasks.workspace import Workspace, whole
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,9 @@ def generate(prepared: Prepared, measurements: Measurements, workspace: Workspac
         progress=reporter("generate"),
     )
     file = SyntheticFile(workspace.path / "synthetic.npy")
-    np.save(file.path, synthetic.codes)
-    file.path.with_suffix(".json").write_text(json.dumps(dict(synthetic.history)))
+    # Dask may run this again, to the same end, while a later stage reads the files.
+    with whole(file.path.with_suffix(".json")) as draft:
+        draft.write_text(json.dumps(dict(synthetic.history)))
+    with whole(file.path) as draft:
+        np.save(draft, synthetic.codes)
     return file

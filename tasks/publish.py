@@ -2,11 +2,13 @@
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from prefect import task
+from pydantic import ValidationError
 
 from mechanisms.contract import Certificate
 from mechanisms.privacy.ledger import Ledger
@@ -52,18 +54,21 @@ def already_published(prepared: Prepared, out: Path, ledger: str) -> Published |
     folder = out / prepared.spec.release
     if not folder.exists():
         return None
-    manifest = folder / MANIFEST_FILE
-    if manifest.is_file():
-        found = Manifest.model_validate_json(manifest.read_bytes())
-        if found.spec_digest == prepared.spec.digest():
-            certificate = CertificateFile.model_validate_json(
-                (folder / CERTIFICATE_FILE).read_bytes()
-            )
-            return _published(prepared, certificate, folder, ledger, earlier=True)
-    raise PublishRefused(
-        f"{folder} exists, and is not what this spec publishes; move it away, choose another "
-        "--out, or give the spec a new release id. Nothing was drawn or overwritten"
-    )
+    certificate = _certificate_of(folder, prepared.spec.digest())
+    if certificate is None:
+        raise PublishRefused(
+            f"{folder} exists, and is not what this spec publishes; move it away, choose another "
+            "--out, or give the spec a new release id. Nothing was drawn or overwritten"
+        )
+    return _published(prepared, certificate, folder, ledger, earlier=True)
+
+
+def _certificate_of(folder: Path, spec_digest: str) -> CertificateFile | None:
+    with suppress(OSError, ValidationError):  # missing or broken: no release of ours
+        manifest = Manifest.model_validate_json((folder / MANIFEST_FILE).read_bytes())
+        if manifest.spec_digest == spec_digest:
+            return CertificateFile.model_validate_json((folder / CERTIFICATE_FILE).read_bytes())
+    return None
 
 
 @task(name="publish")
@@ -95,8 +100,6 @@ def publish(
     for path in (arriving, *arriving.iterdir()):
         path.chmod(0o755 if path.is_dir() else 0o644)
     arriving.rename(folder)
-    # Coded private records have served; what an auditor needs is in the log and the review.
-    shutil.rmtree(workspace.codes)
     shutil.rmtree(workspace.staging)
     return _published(prepared, certified, folder, ledger, warning=key.warning)
 

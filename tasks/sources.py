@@ -8,9 +8,10 @@ without a header line those names would be a person's values.
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import fsspec
 import pandas as pd
@@ -23,6 +24,10 @@ from tasks.guard import SafeError
 
 BATCH_ROWS = 250_000
 _CSV_BLOCK_BYTES = 1 << 24
+_EXACT_FLOATS = 2.0**53  # above, floats skip whole numbers
+_BROKEN = (pa.ArrowException, csv.Error, UnicodeDecodeError, OSError, EOFError, zlib.error)
+
+R = TypeVar("R")
 
 
 class SourceError(SafeError):
@@ -57,7 +62,7 @@ def parts(source: Source) -> list[Part]:
     Raises:
         SourceError: nothing is there, the format is unknown or mixed, or a header is wrong.
     """
-    filesystem, root = fsspec.core.url_to_fs(source.location)
+    filesystem, root = _filesystem(source)
     if not filesystem.exists(root):
         raise SourceError(f"data.source: nothing is at {source.location}; mend the path or URL")
     paths = [root]
@@ -73,7 +78,8 @@ def parts(source: Source) -> list[Part]:
                 f"data.source: cannot tell the format of {source.location}; "
                 "set data.format to csv or parquet"
             )
-        found += _parquet_parts(source, path) if kind == "parquet" else [_csv_part(source, path)]
+        split = _parquet_parts if kind == "parquet" else _csv_parts
+        found += _attempt(split, source, path, kind)
     if len({part.format for part in found}) > 1:
         raise SourceError(
             "data.source: the folder mixes CSV and Parquet; set data.format, or split"
@@ -87,28 +93,57 @@ def batches(part: Part) -> Iterator[pd.DataFrame]:
     Raises:
         SourceError: the file is malformed; the message names the file, never its content.
     """
-    filesystem, _ = fsspec.core.url_to_fs(part.source.location)
     try:
-        with filesystem.open(part.path, "rb") as handle:
+        with _opened(part.source, part.path) as handle:
             reader = _parquet_batches if part.format == "parquet" else _csv_batches
             for batch in reader(part, handle):
                 table = pa.Table.from_batches([batch]).select(list(part.source.columns))
                 yield _as_text(table, part.source.null_markers)
             return
-    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+    except _BROKEN as error:
         reason = _public_reason(error)
     # Raised outside the handler: the reader's own exception quotes the row that it stopped at.
-    raise SourceError(
-        f"data.source: {_name(part.path)} cannot be read as {part.format} ({reason}); check the "
-        "delimiter, quotes and encoding (UTF-8), and that lines have as many fields as the header"
-    )
+    raise _unreadable(part.path, part.format, reason)
 
 
 _FORMATS = {"csv": "csv", "parquet": "parquet", "pq": "parquet"}
+_MEND = {
+    "csv": "check the delimiter, quotes and encoding (UTF-8), and that lines have as many fields "
+    "as the header",
+    "parquet": "it may be truncated or damaged; copy or write it again",
+}
+
+
+def _filesystem(source: Source) -> tuple[Any, str]:
+    try:
+        filesystem, root = fsspec.core.url_to_fs(source.location)
+    except (ImportError, ValueError) as error:  # a protocol that is unknown, or lacks its package
+        raise SourceError(f"data.source: {source.location} cannot be opened: {error}") from error
+    return filesystem, root
+
+
+def _opened(source: Source, path: str) -> Any:
+    # A file whose name ends in .gz, .bz2, .xz or .zst is decompressed on the way.
+    return _filesystem(source)[0].open(path, "rb", compression="infer")
+
+
+def _attempt(read: Callable[[Source, str], R], source: Source, path: str, form: str) -> R:
+    try:
+        return read(source, path)
+    except _BROKEN as error:
+        reason = _public_reason(error)
+    # Raised outside the handler, as in `batches`.
+    raise _unreadable(path, form, reason)
+
+
+def _unreadable(path: str, form: str, reason: str) -> SourceError:
+    return SourceError(
+        f"data.source: {_name(path)} cannot be read as {form} ({reason}); {_MEND[form]}"
+    )
 
 
 def _suffix(path: str) -> str:
-    return path.rsplit(".", 1)[-1].lower()
+    return path.lower().removesuffix(".gz").rsplit(".", 1)[-1]
 
 
 def _name(path: str) -> str:
@@ -118,26 +153,32 @@ def _name(path: str) -> str:
 def _public_reason(error: Exception) -> str:
     """Why the reader stopped, in those words of its message that cannot hold a cell."""
     known = re.search(r"Expected \d+ columns, got \d+|invalid UTF8", str(error))
-    return known.group() if known else type(error).__name__
+    if known:
+        return known.group()
+    if isinstance(error, OSError) and error.errno and error.strerror:
+        return error.strerror  # the system's words, such as Permission denied
+    return type(error).__name__
 
 
-def _csv_part(source: Source, path: str) -> Part:
-    part = Part(source=source, path=path, format="csv")
-    filesystem, _ = fsspec.core.url_to_fs(source.location)
-    with filesystem.open(path, "rb") as handle:
+def _csv_parts(source: Source, path: str) -> list[Part]:
+    with _opened(source, path) as handle:
         if handle.read(1) == b"":
             raise SourceError(f"data.source: {_name(path)} is empty; a header line is needed")
         handle.seek(0)
         # The header alone: opening a CSV reader would parse, and perhaps refuse, records too.
         header = handle.readline().decode("utf-8-sig", errors="replace")
     names = next(csv.reader([header], delimiter=source.delimiter), [])
+    if len(names) == 1 < len(source.columns):
+        raise SourceError(
+            f"data.source: the header of {_name(path)} is a single field when split at "
+            f"{source.delimiter!r}; mend data.delimiter"
+        )
     _check_header(source, names, path)
-    return part
+    return [Part(source=source, path=path, format="csv")]
 
 
 def _parquet_parts(source: Source, path: str) -> list[Part]:
-    filesystem, _ = fsspec.core.url_to_fs(source.location)
-    with filesystem.open(path, "rb") as handle:
+    with _opened(source, path) as handle:
         magic = handle.read(4)
         if magic != b"PAR1":
             raise SourceError(
@@ -181,7 +222,10 @@ def _csv_batches(part: Part, handle: Any) -> Iterator[pa.RecordBatch]:
             handle,
             read_options=pa.csv.ReadOptions(block_size=_CSV_BLOCK_BYTES),
             parse_options=pa.csv.ParseOptions(
-                delimiter=part.source.delimiter, newlines_in_values=True
+                delimiter=part.source.delimiter,
+                newlines_in_values=True,
+                # An empty line of a file of one column is a record with an empty value.
+                ignore_empty_lines=len(columns) + len(part.source.ignored) > 1,
             ),
             convert_options=pa.csv.ConvertOptions(
                 include_columns=columns,
@@ -216,9 +260,15 @@ def _text_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
         column = column.cast(column.type.value_type)
     if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
         return column.cast(pa.string())
+    if pa.types.is_timestamp(column.type):
+        # Its day as its own clock shows it: columns of a spec know days, not hours.
+        column = column if column.type.tz is None else pc.local_timestamp(column)
+        return pc.floor_temporal(column, unit="day").cast(pa.date32()).cast(pa.string())
     if pa.types.is_floating(column.type):
         # 3.0 is written 3, so that whole numbers that became floats through nulls keep their code
-        whole = pc.equal(column, pc.floor(column))
+        whole = pc.and_(
+            pc.equal(column, pc.floor(column)), pc.less(pc.abs(column), _EXACT_FLOATS)
+        )
         as_integer = pc.if_else(whole, column, None).cast(pa.int64(), safe=False)
         return pc.if_else(whole, as_integer.cast(pa.string()), column.cast(pa.string()))
     return column.cast(pa.string())

@@ -5,11 +5,22 @@ owner alone. It holds the default ledger, the orchestrator's own database (which
 value) and, for each release, a workspace with coded records and internal reviews.
 """
 
+import fcntl
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
+
+from tasks.guard import SafeError
 
 PRIVATE_MODE = 0o700
+
+
+class AlreadyRunning(SafeError):
+    """Another run of the same release is under way in the same workspace."""
 
 
 def home() -> Path:
@@ -34,9 +45,36 @@ class Workspace:
         """The workspace of `release` under the home folder, created with mode 0700."""
         return cls(private_folder(home() / "work" / release))
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the workspace for one run; the system lets go when the process ends, even killed.
+
+        Coded records are there only meanwhile: a resumed run codes them anew.
+
+        Raises:
+            AlreadyRunning: another run holds it.
+        """
+        with (self.path / "lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise AlreadyRunning(
+                    f"another run of release {self.path.name!r} is under way; wait until it ends. "
+                    "If it failed by then, run again with --resume"
+                ) from None
+            self._drop_codes()
+            try:
+                yield
+            finally:
+                self._drop_codes()
+
+    def _drop_codes(self) -> None:
+        # Workers of a killed run may be writing there still; what they leave goes next time.
+        shutil.rmtree(self.path / "codes", ignore_errors=True)
+
     @property
     def codes(self) -> Path:
-        """Folder of coded private records, one file a partition."""
+        """Folder of coded private records, a folder in it for each attempt to code them."""
         return private_folder(self.path / "codes")
 
     @property
@@ -58,6 +96,14 @@ class Workspace:
     def review(self) -> Path:
         """The internal review report, which compares with the private data."""
         return self.path / "internal-review.html"
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A draft that takes the place of `path` in one step, so that no reader ever sees half of it."""
+    draft = path.with_name(f".{uuid4().hex}.{path.name}")
+    yield draft
+    draft.replace(path)
 
 
 def private_folder(folder: Path) -> Path:

@@ -86,16 +86,17 @@ def _too_wide(event: DiscreteGaussian) -> bool:
 
 def _mesh(composition: tuple[Event, ...], points: int) -> float:
     """Mesh of the grid, fitted to the spread of the total loss and dividing the pure epsilons."""
-    variance = 0.0
-    pure = [float_above(epsilon) for epsilon in _responses(composition)]
-    for event in composition:
-        if isinstance(event, DiscreteGaussian):
-            variance += event.times * float(event.l2_squared / Fraction(event.sigma2))
-    variance += sum(times * float(e) ** 2 for e, times in _responses(composition).items())
+    responses, moves = _responses(composition), _moves(composition)
+    variance = sum(
+        [times * epsilon**2 for epsilon, times in responses.items()]
+        + [count / sigma2 for sigma2, count in moves.items()],
+        Fraction(0),
+    )
     mesh = sqrt(variance) / points
-    if pure and mesh:
+    if responses and mesh:
         # Losses of randomised response are all +-epsilon: on the grid they need no rounding.
-        mesh = min(pure) / ceil(min(pure) / mesh) * (1 + _SLACK)
+        least = float_above(min(responses))
+        mesh = least / ceil(least / mesh) * (1 + _SLACK)
     return mesh
 
 

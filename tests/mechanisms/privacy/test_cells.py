@@ -15,14 +15,12 @@ def records(seed, rows=50):
     return np.stack([rng.integers(0, k, rows) for k in SHAPE], axis=1)
 
 
-@pytest.mark.parametrize("columns", [(), (1,), (0, 2), (2, 0), (0, 1, 2)])
+@pytest.mark.parametrize("columns", [(1,), (0, 2), (2, 0), (0, 1, 2)])
 def test_a_marginal_is_the_contingency_table(columns):
     codes = records(seed=1)
     shape = tuple(SHAPE[c] for c in columns)
     expected = np.zeros(shape, dtype=np.int64)
     np.add.at(expected, tuple(codes[:, c] for c in columns), 1)
-    if not columns:
-        expected = np.array(len(codes))
     (counts,) = ArrayCounter(codes).count([marginal(columns, SHAPE)])
     assert np.array_equal(counts, expected.reshape(-1))
 

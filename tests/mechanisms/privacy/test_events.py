@@ -20,7 +20,9 @@ from mechanisms.privacy.events import (
 positive = st.fractions(min_value=Fraction(1, 10**9), max_value=10**9)
 count = st.integers(1, 10**6)
 laplace = st.builds(DiscreteLaplace, l1=count, scale=positive, times=count)
-gaussian = st.builds(DiscreteGaussian, l2_squared=count, sigma2=positive, times=count) | count.flatmap(
+gaussian = st.builds(
+    DiscreteGaussian, l2_squared=count, sigma2=positive, times=count
+) | count.flatmap(
     lambda m: st.builds(
         DiscreteGaussian, l2_squared=st.just(m), sigma2=positive, unit_moves=st.just(m), times=count
     )

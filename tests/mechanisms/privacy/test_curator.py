@@ -1,0 +1,196 @@
+"""The curator: every answer is logged before it is given, charged once, and then read back."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from mechanisms.privacy.accountant import BudgetExceeded, fits
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import ArrayCounter, CellMap, Counts, marginal
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.events import ExponentialMechanism
+from mechanisms.privacy.ledger import Ledger, LedgerError
+from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score, LaplaceNoise
+from mechanisms.privacy.transforms import LevelSums
+
+FALSE_POSITIVE_RATE = 1e-6
+SHAPE = (4, 3)
+REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
+BUDGET = Budget(epsilon=Fraction(1), delta=Fraction(1, 10**6))
+CODES = np.array([[0, 0], [1, 2], [3, 1], [3, 1], [2, 0]])
+
+
+class Watched(ArrayCounter):
+    """A counter that remembers how often it was asked."""
+
+    asked = 0
+
+    def count(self, maps: list[CellMap]) -> list[Counts]:  # type: ignore[override]
+        self.asked += 1
+        return super().count(maps)
+
+
+@pytest.fixture
+def make(ledger_url: str) -> Callable[..., Curator]:
+    """Makes a curator whose release has a reservation, on SQLite and on PostgreSQL."""
+
+    def curator(
+        budget: Budget = BUDGET, adjacency: Adjacency = REPLACE, codes: np.ndarray = CODES
+    ) -> Curator:
+        ledger = Ledger(ledger_url)
+        ledger.open_account("people", cap=budget, adjacency=adjacency, by="test", reason="test")
+        ledger.reserve("people", "r", budget, adjacency=adjacency, binding="plan")
+        return Curator(
+            counter=Watched(codes), ledger=ledger, release="r", adjacency=adjacency, budget=budget
+        )
+
+    return curator
+
+
+def laplace(scale: int, column: int = 0) -> HistogramQuery:
+    return HistogramQuery(marginal((column,), SHAPE), LaplaceNoise(Fraction(scale)))
+
+
+def test_an_answer_is_the_exact_histogram_plus_integer_noise(make: Callable[..., Curator]) -> None:
+    generous = Budget(epsilon=Fraction(10**6))
+    tiny = LaplaceNoise(Fraction(1, 1000))  # so little that it is 0 but once in e^1000
+    queries = [
+        HistogramQuery(marginal((0, 1), SHAPE), tiny),
+        HistogramQuery(marginal((0,), SHAPE), tiny, LevelSums(1)),
+    ]
+    table, halves = make(generous).histograms("all", queries)
+    assert table.dtype == np.int64
+    assert table.reshape(SHAPE)[3, 1] == 2
+    assert table.sum() == 5
+    assert halves.tolist() == [2, 3]
+
+
+def test_asked_again_the_curator_reads_the_log_and_counts_nothing(
+    make: Callable[..., Curator],
+) -> None:
+    curator = make()
+    first = curator.histograms("call", [laplace(2)])
+    again = [make().histograms("call", [laplace(2)]) for _ in range(3)]
+    assert all(np.array_equal(first[0], other[0]) for other in again)
+    assert len(curator.ledger.calls("r")) == 1
+    replay = make()
+    replay.histograms("call", [laplace(2)])
+    assert replay.counter.asked == 0  # type: ignore[attr-defined]
+
+
+def test_a_call_name_cannot_be_used_for_another_question(make: Callable[..., Curator]) -> None:
+    make().histograms("call", [laplace(2)])
+    for other in ([laplace(3)], [laplace(2, column=1)], [laplace(2), laplace(2)]):
+        with pytest.raises(LedgerError, match="call"):
+            make().histograms("call", other)
+    assert len(make().ledger.calls("r")) == 1
+
+
+def test_what_would_overspend_is_refused_before_anything_is_counted(
+    make: Callable[..., Curator],
+) -> None:
+    curator = make()
+    curator.histograms("first", [laplace(4)])  # epsilon 1/2
+    with pytest.raises(BudgetExceeded, match="would cost more than the reserved"):
+        curator.histograms("second", [laplace(3)])  # 2/3 more
+    assert curator.counter.asked == 1  # type: ignore[attr-defined]
+    assert len(curator.ledger.calls("r")) == 1
+    curator.histograms("second", [laplace(4)])
+    assert fits(curator.ledger.events("r"), Budget(epsilon=Fraction(1)))
+
+
+def test_a_release_without_a_reservation_gets_nothing(make: Callable[..., Curator]) -> None:
+    curator = make()
+    curator.ledger.cancel("r", by="test", reason="test")
+    with pytest.raises(LedgerError):
+        curator.histograms("call", [laplace(4)])
+    assert curator.ledger.calls("r") == []
+
+
+def test_the_charge_is_the_event_of_the_noise_that_was_drawn(make: Callable[..., Curator]) -> None:
+    noise = GaussianNoise(Fraction(500))
+    queries = [HistogramQuery(marginal((a,), SHAPE), noise) for a in (0, 1)]
+    curator = make()
+    curator.histograms("gaussian", queries)
+    (event,) = curator.ledger.events("r")
+    assert (event.l2_squared, event.unit_moves, event.sigma2, event.times) == (2, 2, 500, 2)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_the_total_is_told_only_where_all_neighbours_share_it(
+    make: Callable[..., Curator], relation: Neighbours
+) -> None:
+    curator = make(adjacency=Adjacency(neighbours=relation))
+    assert curator.total() == (5 if relation is Neighbours.REPLACE_ONE else None)
+
+
+def test_a_person_of_several_records_hides_the_total(make: Callable[..., Curator]) -> None:
+    persons = Adjacency(neighbours=Neighbours.REPLACE_ONE, records=3)
+    assert make(adjacency=persons).total() is None
+
+
+def test_a_choice_follows_the_exponential_mechanism_and_is_drawn_once(sqlite_url: str) -> None:
+    """Scores 0 and -4 at sensitivity 2, epsilon 1: odds e^(1 * 4 / (2 * 2)) = e for the first."""
+    adjacency, cost = REPLACE, ExponentialMechanism(epsilon=Fraction(1))
+    ledger = Ledger(sqlite_url)
+    budget = Budget(epsilon=Fraction(10**4))
+    ledger.open_account("people", cap=budget, adjacency=adjacency, by="test", reason="test")
+    ledger.reserve("people", "r", budget, adjacency=adjacency, binding="plan")
+    curator = Curator(
+        counter=ArrayCounter(CODES), ledger=ledger, release="r", adjacency=adjacency, budget=budget
+    )
+    exact = np.array([1, 1, 1, 2])
+    candidates = [
+        L1Score(marginal((0,), SHAPE), exact, penalty=0),
+        L1Score(marginal((0,), SHAPE), exact, penalty=4),
+    ]
+    draws = 300
+    wins = sum(curator.choose(f"call {i}", candidates, cost) == 0 for i in range(draws))
+    share = np.e / (1 + np.e)
+    for wrong, plausible in ((share, True), (0.5, False), (np.e**2 / (1 + np.e**2), False)):
+        tails = 2 * min(binom.cdf(wins, draws, wrong), binom.sf(wins - 1, draws, wrong))
+        assert (tails > FALSE_POSITIVE_RATE) == plausible
+    assert curator.choose("call 0", candidates, cost) == curator.choose("call 0", candidates, cost)
+    assert len(ledger.calls("r")) == draws
+
+
+def _ask(url: str, started: object) -> None:
+    curator = Curator(
+        counter=ArrayCounter(np.tile(CODES, (100_000, 1))),
+        ledger=Ledger(url),
+        release="r",
+        adjacency=REPLACE,
+        budget=BUDGET,
+    )
+    started.set()  # type: ignore[attr-defined]
+    curator.histograms("call", [laplace(2)])
+
+
+def test_killed_anywhere_a_call_leaves_one_charge_with_one_outcome(
+    make: Callable[..., Curator], ledger_url: str
+) -> None:
+    """The kills fall from before the count to after the answer; the call is then asked again."""
+    curator = make()
+    context = get_context("fork")
+    for delay in np.linspace(0, 0.12, 12):
+        started = context.Event()
+        process = context.Process(target=_ask, args=(ledger_url, started))
+        process.start()
+        started.wait(10)
+        time.sleep(delay)
+        if process.pid is not None and process.is_alive():
+            os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        assert len(curator.ledger.calls("r")) <= 1
+    answers = {tuple(make().histograms("call", [laplace(2)])[0].tolist()) for _ in range(3)}
+    assert len(answers) == 1
+    assert len(curator.ledger.calls("r")) == 1
+    curator.ledger.verify("people")
