@@ -1,6 +1,7 @@
 """The command line, `hallmark`: from a spec skeleton to a published, verified release."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -35,7 +36,7 @@ def init(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A data file (only its header is read), or a data dictionary in JSON.",
+            help="A CSV or Parquet file (only its header is read), or a data dictionary in JSON.",
             metavar="HEADER|DICTIONARY",
         ),
     ],
@@ -44,16 +45,13 @@ def init(
     ] = None,
 ) -> None:
     """Write the skeleton of a spec; every bound is left for you to fill in."""
-    from schemas.skeleton import skeleton_from_dictionary, skeleton_from_header
-
-    make = skeleton_from_dictionary if source.suffix == ".json" else skeleton_from_header
-    text = make(source)
+    if out is not None and out.exists():
+        raise typer.BadParameter(f"{out} exists; name another file, nothing was written")
+    text = _skeleton(source, spec_folder=Path() if out is None else out.parent)
     if out is None:
         typer.echo(text)
-    elif out.exists():
-        raise typer.BadParameter(f"{out} exists; name another file, nothing was written")
     else:
-        out.write_text(text)
+        out.write_text(text, encoding="utf-8")
         typer.echo(f"Wrote {out}. Fill in every FILL_IN, then: hallmark validate {out}")
 
 
@@ -179,5 +177,38 @@ def main() -> None:
         code = exit_code_of(error)
         if code is None:
             raise
-        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
+        typer.secho(f"error: {_in_words(error)}", err=True, fg=typer.colors.RED)
         sys.exit(code)
+
+
+def _skeleton(source: Path, *, spec_folder: Path) -> str:
+    from schemas.skeleton import (
+        SkeletonError,
+        skeleton_from_columns,
+        skeleton_from_dictionary,
+        skeleton_from_header,
+    )
+
+    located = os.path.relpath(source, spec_folder)  # a spec names its data relative to itself
+    match source.suffix.lower():
+        case ".json":
+            return skeleton_from_dictionary(source)
+        case ".parquet" | ".pq":
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            try:
+                names = pq.read_schema(source).names
+            except (OSError, pa.ArrowException):
+                raise SkeletonError(
+                    f"{source}: cannot be read as a Parquet file; name one, or a data dictionary"
+                ) from None
+            return skeleton_from_columns(names, source=located)
+        case _:
+            return skeleton_from_header(source, source=located)
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'the system'}: {error.strerror}"
+    return str(error)

@@ -15,23 +15,29 @@ class ExitCode(IntEnum):
 
 def exit_code_of(error: BaseException) -> int | None:
     """The exit code of an error that is written for users; None for any other."""
+    from flows.reports import ReportMissing
     from mechanisms.privacy.accountant import BudgetExceeded
     from mechanisms.privacy.ledger import LedgerError
     from schemas.loading import SpecError
+    from schemas.skeleton import SkeletonError
     from tasks.finalise import FinalCheckFailed
     from tasks.guard import SafeError, StageFailed
     from tasks.prepare import PlanRefused
+    from tasks.publish import PublishRefused
     from tasks.reserve import AlreadyStarted
+    from tasks.signing import SigningError
     from tasks.workspace import AlreadyRunning
 
     match error:
-        case SpecError() | PlanRefused() | AlreadyStarted() | AlreadyRunning():
+        case SpecError() | PlanRefused() | SkeletonError() | SigningError():
+            return ExitCode.USAGE
+        case AlreadyStarted() | AlreadyRunning() | PublishRefused() | ReportMissing():
             return ExitCode.USAGE
         case LedgerError() | BudgetExceeded():
             return ExitCode.BUDGET
         case FinalCheckFailed():
             return ExitCode.CHECK
-        case StageFailed():
+        case StageFailed() | OSError():
             return 1
         case SafeError():
             return ExitCode.DATA

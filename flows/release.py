@@ -34,6 +34,7 @@ def release(spec: str, out: str = "releases", resume: bool = False) -> Published
     with workspace.held():
         if (done := already_published(prepared, Path(out), ledger)) is not None:
             return done
+        signing_key(home())  # a key that cannot sign is refused before anything is spent
         announce("reserve")
         reserve(prepared, ledger, resume=resume)
         try:

@@ -3,6 +3,8 @@
 import webbrowser
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from schemas.audit_report import AuditRecord
 from schemas.manifest import RECORD_FILE, REPORT_FILE
 from tasks.guard import SafeError
@@ -10,7 +12,7 @@ from tasks.rendering.html import render_audit_report
 
 
 class ReportMissing(SafeError):
-    """The folder holds no audit report."""
+    """The folder holds no audit report, or not one that can be read."""
 
 
 def open_report(folder: Path) -> Path:
@@ -22,7 +24,13 @@ def open_report(folder: Path) -> Path:
 
 def render_again(folder: Path, out: Path) -> None:
     """Render the report of a release folder into `out`, from its JSON twin alone."""
-    record = AuditRecord.model_validate_json(_existing(folder / RECORD_FILE).read_bytes())
+    path = _existing(folder / RECORD_FILE)
+    try:
+        record = AuditRecord.model_validate_json(path.read_bytes())
+    except ValidationError:
+        raise ReportMissing(
+            f"{path} is no audit record of this version; run: hallmark verify {folder}"
+        ) from None
     out.write_text(render_audit_report(record), encoding="utf-8")
 
 

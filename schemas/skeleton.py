@@ -38,9 +38,11 @@ class SkeletonError(ValueError):
     """No skeleton can be made of the file; the message holds no value of it."""
 
 
-def skeleton_from_header(path: Path | str) -> str:
+def skeleton_from_header(path: Path | str, *, source: str | None = None) -> str:
     """YAML text of a spec for a CSV file, of which only the column names are read.
 
+    Args:
+        source: how the spec is to name the file, which is relative to the spec; else as `path`.
     Raises:
         SkeletonError: the file cannot be read, or its first line is no header. A file without one
             would turn its first record into names, so fields that are numbers, empty or repeated
@@ -61,7 +63,7 @@ def skeleton_from_header(path: Path | str) -> str:
             f"{path}:1: does not look like a header, as a field is empty or a number; "
             "put the column names on the first line"
         )
-    return skeleton_from_columns(names, source=str(path), delimiter=delimiter)
+    return skeleton_from_columns(names, source=source or str(path), delimiter=delimiter)
 
 
 def skeleton_from_columns(names: Sequence[str], *, source: str, delimiter: str = ",") -> str:

@@ -86,10 +86,11 @@ def validate_part(part: Part, columns: Mapping[str, Column], person: str | None)
     """Findings for one part of the source, one a rule; reads it batch by batch."""
     codec = TableCodec.of(columns)
     suite = _suite(codec, person)
+    count_failing = _validator([expectation for _, expectation in suite])
     tallies = [[0, 0] for _ in suite]
     for text in batches(part):
         frame = _checked_frame(codec.codecs, text, person)
-        for tally, failing in zip(tallies, _failing_rows(frame, suite), strict=True):
+        for tally, failing in zip(tallies, count_failing(frame), strict=True):
             tally[0] += len(frame)
             tally[1] += failing
     return [
@@ -224,8 +225,8 @@ def _checked_frame(codecs: Sequence[Codec], text: pd.DataFrame, person: str | No
     return pd.DataFrame(columns)
 
 
-def _failing_rows(frame: pd.DataFrame, suite: Sequence[tuple[Rule, Any]]) -> list[int]:
-    """Failing rows of every rule; nothing else of the result is looked at."""
+def _validator(expectations: Sequence[Any]) -> Callable[[pd.DataFrame], list[int]]:
+    """Counts the rows of a frame that fail each expectation."""
     import great_expectations as gx
 
     # This logger sets its own level when it is imported, and tells of every temporary folder.
@@ -239,14 +240,24 @@ def _failing_rows(frame: pd.DataFrame, suite: Sequence[tuple[Rule, Any]]) -> lis
         .add_dataframe_asset("part")
         .add_batch_definition_whole_dataframe("rows")
     )
-    expectations = gx.ExpectationSuite(name="spec", expectations=[e for _, e in suite])
+    suite = context.suites.add(gx.ExpectationSuite(name="spec", expectations=list(expectations)))
     definition = context.validation_definitions.add(
-        gx.ValidationDefinition(name="spec", data=batch, suite=context.suites.add(expectations))
+        gx.ValidationDefinition(name="spec", data=batch, suite=suite)
     )
-    outcome = definition.run(
-        batch_parameters={"dataframe": frame},
-        result_format={"result_format": "BASIC", "partial_unexpected_count": 0},
-    )
+
+    def count_failing(frame: pd.DataFrame) -> list[int]:
+        outcome = definition.run(
+            batch_parameters={"dataframe": frame},
+            result_format={"result_format": "BASIC", "partial_unexpected_count": 0},
+        )
+        failing = _unexpected(outcome)
+        return [failing[(e.expectation_type, e.column)] for e in expectations]
+
+    return count_failing
+
+
+def _unexpected(outcome: Any) -> dict[tuple[str, str], int]:
+    """Failing rows by expectation and column; nothing else of the result is looked at."""
     failing = {}
     for result in outcome.results:
         config = result.expectation_config
@@ -258,4 +269,4 @@ def _failing_rows(frame: pd.DataFrame, suite: Sequence[tuple[Rule, Any]]) -> lis
                 "evaluated, so nothing is released; this is a mistake of Hallmark, please report it"
             )
         failing[key] = int(result.result["unexpected_count"])
-    return [failing[(e.expectation_type, e.column)] for _, e in suite]
+    return failing

@@ -100,7 +100,7 @@ class Workspace:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A draft that takes the place of `path` in one step, so that no reader ever sees half of it."""
+    """A draft that takes the place of `path` in one step: no reader ever sees half of it."""
     draft = path.with_name(f".{uuid4().hex}.{path.name}")
     yield draft
     draft.replace(path)

@@ -58,7 +58,13 @@ class CellMap:
 
 
 def marginal(columns: Sequence[int], shape: Sequence[int]) -> CellMap:
-    """The contingency table over `columns`, in C order, of a domain with `shape` cells a column."""
+    """The contingency table over `columns`, in C order, of a domain with `shape` cells a column.
+
+    Raises:
+        ValueError: there is no column, which would be the number of records (`Curator.total`).
+    """
+    if not columns:
+        raise ValueError("a marginal is over one column at least")
     sizes = [shape[column] for column in columns]
     strides = np.cumprod([1, *sizes[:0:-1]], dtype=np.int64)[::-1]
     tables = tuple(np.arange(k, dtype=np.int64) * s for k, s in zip(sizes, strides, strict=True))

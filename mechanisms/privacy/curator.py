@@ -13,7 +13,7 @@ Order.   Look the call up in the log; if it is there, return what was logged. Ot
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from mechanisms.privacy.cells import Counter, Counts
 from mechanisms.privacy.events import Event, ExponentialMechanism, merged
 from mechanisms.privacy.ledger import Ledger
 from mechanisms.privacy.noise import add_discrete_gaussian, add_discrete_laplace, choose
-from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise, Score
+from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise, Noise, Score
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,15 +92,19 @@ class Curator:
     def _draw(self, queries: Sequence[HistogramQuery]) -> list[Counts]:
         maps = {query.cells.digest: query.cells for query in queries}
         tables = dict(zip(maps, self.counter.count(list(maps.values())), strict=True))
-        noisy = []
-        for query in queries:
-            exact = query.transform(tables[query.cells.digest])
-            match query.noise:
+        exact = [query.transform(tables[query.cells.digest]) for query in queries]
+        noisy: dict[int, Counts] = {}
+        # Tables with the same noise are drawn in one go: many small draws would cost more.
+        for noise, same in _positions(query.noise for query in queries).items():
+            stacked = np.concatenate([exact[position] for position in same])
+            match noise:
                 case LaplaceNoise(scale):
-                    noisy.append(add_discrete_laplace(exact, scale))
+                    drawn = add_discrete_laplace(stacked, scale)
                 case GaussianNoise(sigma2):
-                    noisy.append(add_discrete_gaussian(exact, sigma2))
-        return noisy
+                    drawn = add_discrete_gaussian(stacked, sigma2)
+            ends = np.cumsum([len(exact[position]) for position in same])
+            noisy |= zip(same, np.split(drawn, ends[:-1]), strict=True)
+        return [noisy[position] for position in range(len(queries))]
 
     def _check(self, events: Sequence[Event]) -> None:
         if not fits(merged(events), self.budget):
@@ -108,6 +112,13 @@ class Curator:
                 f"release {self.release!r}: the next call would cost more than the reserved "
                 f"{self.budget}; plan with more budget, or more noise"
             )
+
+
+def _positions(noises: Iterable[Noise]) -> dict[Noise, list[int]]:
+    positions: dict[Noise, list[int]] = {}
+    for position, noise in enumerate(noises):
+        positions.setdefault(noise, []).append(position)
+    return positions
 
 
 def _digest(kind: str, parts: Sequence[str]) -> str:

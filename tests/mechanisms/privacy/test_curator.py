@@ -73,6 +73,16 @@ def test_an_answer_is_the_exact_histogram_plus_integer_noise(make: Callable[...,
     assert halves.tolist() == [2, 3]
 
 
+def test_tables_of_different_noise_come_back_in_the_order_they_were_asked(
+    make: Callable[..., Curator],
+) -> None:
+    tiny = [LaplaceNoise(Fraction(1, 1000)), LaplaceNoise(Fraction(1, 1001))]
+    queries = [HistogramQuery(marginal((i % 2,), SHAPE), tiny[i // 2 % 2]) for i in range(5)]
+    answers = make(Budget(epsilon=Fraction(10**6))).histograms("mixed", queries)
+    rows, columns = [1, 1, 1, 2], [2, 2, 1]
+    assert [answer.tolist() for answer in answers] == [rows, columns, rows, columns, rows]
+
+
 def test_asked_again_the_curator_reads_the_log_and_counts_nothing(
     make: Callable[..., Curator],
 ) -> None:
