@@ -38,6 +38,8 @@ def init(
         typer.Argument(
             help="A CSV or Parquet file (only its header is read), or a data dictionary in JSON.",
             metavar="HEADER|DICTIONARY",
+            exists=True,
+            dir_okay=False,
         ),
     ],
     out: Annotated[

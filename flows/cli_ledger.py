@@ -112,9 +112,16 @@ def _ledger() -> "Ledger":
 
 def _budget(epsilon: str, delta: str) -> Budget:
     try:
-        return Budget(epsilon=Fraction(epsilon), delta=Fraction(delta))
-    except (ValueError, ZeroDivisionError) as error:
+        return Budget(epsilon=_exact(epsilon), delta=_exact(delta))
+    except ValueError as error:
         raise typer.BadParameter(str(error)) from error
+
+
+def _exact(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{text!r} is no number; write it like 2, 0.5, 1/3 or 1e-5") from None
 
 
 def _plain(state: "AccountState") -> dict[str, object]:

@@ -21,6 +21,14 @@ def reserve(prepared: Prepared, ledger: str, *, resume: bool) -> None:
             something else of the data.
     """
     book, spec = Ledger(ledger), prepared.spec
+    account = spec.population.account
+    if all(state.name != account for state in book.accounts()):
+        raise LedgerError(
+            f"population.account: the ledger has no account {account!r}; mend the name, or have "
+            "whoever answers for the budget of these people open it: hallmark ledger open "
+            f"{account} --epsilon CAP --delta CAP --neighbours {spec.privacy.neighbours} "
+            f"--max-records {spec.privacy.max_records} --reason WHY"
+        )
     existing = book.reservation(spec.release)
     if existing is not None and existing.state != "cancelled" and not resume:
         raise AlreadyStarted(
@@ -29,7 +37,7 @@ def reserve(prepared: Prepared, ledger: str, *, resume: bool) -> None:
             "or give the spec a new release id for a new release with new budget"
         )
     book.reserve(
-        spec.population.account,
+        account,
         spec.release,
         prepared.plan.budget,
         adjacency=prepared.plan.adjacency,

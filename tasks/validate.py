@@ -144,7 +144,7 @@ def _suite(codec: TableCodec, person: str | None) -> list[tuple[Rule, Any]]:
     for one in codec.codecs:
         name, column = one.name, one.column
         if isinstance(column, NumericColumn | DateColumn):
-            form = "are whole numbers" if _is_integer(column) else f"are a {column.type}"
+            form = _form(column)
             suite.append(
                 (
                     Rule(
@@ -203,8 +203,10 @@ def _domain_rule(gxe: Any, codec: Codec) -> tuple[Rule, Any]:
     )
 
 
-def _is_integer(column: Column) -> bool:
-    return isinstance(column, NumericColumn) and column.integer
+def _form(column: NumericColumn | DateColumn) -> str:
+    if isinstance(column, DateColumn):
+        return f"are dates written as {column.format}"
+    return "are whole numbers" if column.integer else "are numbers"
 
 
 def _checked_frame(codecs: Sequence[Codec], text: pd.DataFrame, person: str | None) -> pd.DataFrame:
