@@ -64,6 +64,11 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
             f"nulls: false in {', '.join(full)}: that the run succeeds tells, unprotected, that "
             "no value was missing; nulls: true tells nothing"
         )
+    if data is not None and privacy is not None and privacy.neighbours == "add_remove":
+        yield (
+            f"data.expected_rows: {data.expected_rows} is published with the spec, while add_remove "
+            "protects the number of records; state a public estimate, never the exact count"
+        )
     if data is not None and privacy is not None and privacy.delta * data.expected_rows >= 1:
         yield (
             f"privacy.delta is {float(privacy.delta):g}, but should lie well below one in "

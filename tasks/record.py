@@ -5,7 +5,7 @@ Only public and paid-for quantities are at hand here: no task that calls this ha
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -155,14 +155,21 @@ def _protected_column(run: Executed, codec: Codec) -> ProtectedColumn:
         domain=domain_in_words(column),
         cells=codec.attribute.cells,
         nulls=f"allowed, written {marker}" if column.nulls else "not allowed",
-        outside={
-            "refuse": "refuses the release",
-            "clamp": "moved to the nearer bound",
-            "catch_all": f"counted as {getattr(column, 'other', '')}",
-        }[column.outside],
+        outside=_outside(column),
         bound_kind=source.kind if source else "public",
         bound_source=source.reference if source else "two values, stated in the spec",
     )
+
+
+def _outside(column: Column) -> str:
+    match column.outside:
+        case "refuse":
+            return "refuses the release"
+        case "clamp":
+            return "moved to the nearer bound"
+        case "catch_all":
+            other = getattr(column, "other", None)
+            return f"counted as {str(other).lower() if isinstance(other, bool) else other}"
 
 
 def domain_in_words(column: Column) -> str:
@@ -191,6 +198,13 @@ def _guarantee(run: Executed) -> Guarantee:
                 why="it is the same for all neighbouring tables under replace_one",
             )
         )
+    facts += [
+        UnprotectedFact(
+            fact=f"the bounds of {name} were estimated from the private data",
+            why=f"without a charge, so the guarantee does not cover them; accepted by {accepted}",
+        )
+        for name, accepted in _estimated_bounds(run)
+    ]
     return Guarantee(
         claim=privacy_claim(run.prepared),
         variant="pure differential privacy" if pure else "approximate differential privacy",
@@ -200,6 +214,14 @@ def _guarantee(run: Executed) -> Guarantee:
         cross_check=f"epsilon at most {proven.second:.6g} by {proven.second_method}",
         unprotected=tuple(facts),
     )
+
+
+def _estimated_bounds(run: Executed) -> Iterator[tuple[str, str]]:
+    """Columns whose public domain is not public, and who accepted that."""
+    for name, column in run.prepared.spec.columns.items():
+        source = getattr(column, "bound_source", None)
+        if source is not None and source.kind == "private_estimate":
+            yield name, source.accepted_by
 
 
 def _account(run: Executed) -> Account:

@@ -7,6 +7,17 @@ from mechanisms.privacy.accountant import bracket
 from tasks.prepare import Prepared
 
 
+def _unenforced(prepared: Prepared) -> list[str]:
+    """Rules that may stop the publishing, since they are checked but not enforced."""
+    return [
+        f"constraints: {prepared.plan.mechanism} does not enforce {constraint.rule!r}; if a "
+        "synthetic record breaks it, publishing stops after the budget is spent, until the spec "
+        "says if_broken: report and the run is resumed"
+        for constraint in prepared.spec.constraints
+        if constraint.if_broken == "block"
+    ]
+
+
 def plan_summary(prepared: Prepared) -> dict[str, Any]:
     """Cost, noise, forecasts and warnings of a plan. Reads no private byte."""
     plan, spec = prepared.plan, prepared.spec
@@ -46,5 +57,5 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
                 if codec.name in forecast.per_attribute
             ],
         },
-        "warnings": list(spec.warnings()),
+        "warnings": [*spec.warnings(), *_unenforced(prepared)],
     }

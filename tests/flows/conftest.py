@@ -1,9 +1,11 @@
 """The command line as a user meets it, in this process: arguments in, exit code and texts out."""
 
+import io
 import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,9 +31,7 @@ Hallmark = Callable[..., Done]
 
 
 @pytest.fixture
-def hallmark(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Hallmark]:
+def hallmark(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hallmark]:
     """Run `hallmark` with these arguments, in a fresh home."""
     from flows.cli import main
 
@@ -42,11 +42,10 @@ def hallmark(
 
     def run(*arguments: str | Path) -> Done:
         monkeypatch.setattr(sys, "argv", ["hallmark", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
             main()
-        out, err = capsys.readouterr()
-        return Done(int(ended.value.code or 0), out, err)
+        return Done(int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
     yield run
     os.umask(mask)

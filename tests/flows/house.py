@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from sqlalchemy import NullPool, create_engine, text
+from sqlalchemy import NullPool, create_engine, make_url, text
 
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
@@ -24,7 +24,9 @@ HALLMARK = Path(sys.executable).with_name("hallmark")
 RELEASE, ACCOUNT = "test-release", "test-people"
 RECORD = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 CAP = Budget(epsilon=Fraction(3, 2), delta=Fraction(3, 200_000))
-SECONDS = 240  # the longest that anything here is waited for; most of it is reserve for a busy machine
+SECONDS = (
+    240  # the longest that anything here is waited for; most of it is reserve for a busy machine
+)
 
 
 @dataclass
@@ -80,7 +82,9 @@ class House:
         example.write(folder, **spec)
         (folder / "home").mkdir(mode=0o700)
         url = ledger or f"sqlite:///{folder / 'home' / 'ledger.db'}"
-        house = cls(folder, url, {**(settings or {}), **({"HALLMARK_LEDGER": url} if ledger else {})})
+        house = cls(
+            folder, url, {**(settings or {}), **({"HALLMARK_LEDGER": url} if ledger else {})}
+        )
         house.ledger.open_account(ACCOUNT, cap=CAP, adjacency=adjacency, by="tests", reason="tests")
         return house
 
@@ -182,3 +186,14 @@ class House:
         """Have the PostgreSQL server drop a connection."""
         with create_engine(self.ledger_url, poolclass=NullPool).connect() as own:
             own.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": connection})
+
+    def close_database(self, *, closed: bool) -> None:
+        """Drop the PostgreSQL connections that wait for a lock and let none in; or let them in."""
+        name = make_url(self.ledger_url).database
+        server = make_url(self.ledger_url).set(database="postgres")
+        waiting = self.lock_waiters() if closed else []
+        engine = create_engine(server, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {not closed}"))
+            for pid in waiting:
+                connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})

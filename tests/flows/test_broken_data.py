@@ -313,9 +313,10 @@ def test_broken_data_get_exactly_their_message(
 ) -> None:
     spec = written(tmp_path, broken.files, broken.source)
     done = hallmark("release", spec, "--out", tmp_path / "out")
-    assert done.error.replace(f"{tmp_path / 'home'}", "HOME").replace(
-        f"{tmp_path}", "HERE"
-    ) == broken.says
+    assert (
+        done.error.replace(f"{tmp_path / 'home'}", "HOME").replace(f"{tmp_path}", "HERE")
+        == broken.says
+    )
     assert done.code == broken.code
     assert CANARY not in done.out + done.err
     assert not (tmp_path / "out").exists()

@@ -7,20 +7,17 @@ that the kill falls into that moment on a slow machine and on a fast one.
 
 import errno
 import os
-import subprocess
-import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from fractions import Fraction
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from mechanisms.privacy.events import ExponentialMechanism
-from mechanisms.privacy.ledger import Ledger
-from tests import example
+from tasks.prepare import prepare
 from tests.flows.house import ACCOUNT, RELEASE, House, Run
 from tests.flows.story import disagreements, violations
 
@@ -34,7 +31,7 @@ def settings(prefect_server: str) -> dict[str, str]:
     return {"PREFECT_API_URL": prefect_server}
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def house(request: pytest.FixtureRequest, tmp_path: Path, settings: dict[str, str]) -> House:
     """A house with each kind of ledger."""
     ledger = request.getfixturevalue("postgres") if request.param == "postgres" else None
@@ -42,8 +39,9 @@ def house(request: pytest.FixtureRequest, tmp_path: Path, settings: dict[str, st
 
 
 @pytest.fixture
-def sqlite_house(tmp_path: Path, settings: dict[str, str]) -> House:
-    return House.build(tmp_path, settings=settings, mechanism=LENGTHY)
+def quick_house(tmp_path: Path, settings: dict[str, str]) -> House:
+    """A house whose releases take no longer than they must."""
+    return House.build(tmp_path, settings=settings)
 
 
 def progress_artifacts(api: str) -> int:
@@ -63,14 +61,24 @@ class Key:
             Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
         )
 
-    def awaited(self) -> bool:
-        """Whether a process waits for the key right now."""
+    def hand_over(self, run: Run) -> None:
+        """Let `run` read the key, if it waits for it."""
+        if (pipe := self.opened()) is not None:
+            os.write(pipe, self._pem)
+            os.close(pipe)
+            run.wait_until(lambda: not self._read_by(run))
+
+    def opened(self) -> int | None:
+        """The pipe's end to write to, which keeps a reader waiting; None where nobody reads."""
         try:
-            os.close(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK))
+            return os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:
             assert error.errno == errno.ENXIO
-            return False
-        return True
+            return None
+
+    def _read_by(self, run: Run) -> bool:
+        files = Path(f"/proc/{run.process.pid}/fd").iterdir()
+        return any(file.exists() and file.samefile(self.path) for file in files)
 
 
 def test_a_release_killed_at_every_stage_in_turn_is_drawn_and_charged_once(
@@ -115,3 +123,113 @@ def test_a_release_killed_at_every_stage_in_turn_is_drawn_and_charged_once(
     assert (status, "published before" in said) == (0, True)
     assert house.outcomes() == drawn
     assert violations(house) == []
+
+
+def test_a_release_killed_while_it_is_published_appears_whole_or_not_at_all(
+    quick_house: House,
+) -> None:
+    house, key = quick_house, Key(quick_house.folder / "key.pem")
+    report = house.workspace / "staging" / "audit-report.html"
+
+    def reported() -> bool:
+        key.hand_over(run)
+        return report.exists()
+
+    run = house.start(HALLMARK_SIGNING_KEY_FILE=str(key.path))
+    run.wait_until(reported)
+    run.wait_until(lambda: key.opened() is not None)  # to sign with, in the last stage
+    run.kill()
+    drawn = house.outcomes()
+    assert not house.published.exists()
+
+    assert house.release("--resume")[0] == 0
+    assert [path.name for path in house.published.parent.iterdir()] == [RELEASE]
+    assert house.outcomes() == drawn
+    assert violations(house) == disagreements(house) == []
+
+    synthetic = np.load(house.workspace / "synthetic.npy")
+    np.save(house.workspace / "synthetic.npy", np.roll(synthetic, 1, axis=0))
+    assert disagreements(house) == [
+        "the synthetic records do not follow from the logged outcome"
+    ], "the check must be able to fail"
+
+
+def test_a_charge_too_many_and_a_missing_one_are_both_noticed(quick_house: House) -> None:
+    house, plan = quick_house, prepare(quick_house.folder / "spec.yaml").plan
+    reserve = {"adjacency": plan.adjacency, "binding": "plan"}
+    house.ledger.reserve(ACCOUNT, RELEASE, plan.budget, **reserve)
+    assert "0 calls were charged, not 1" in violations(house)
+    for call in ("marginals", "marginals, drawn again"):
+        event = ExponentialMechanism(epsilon=Fraction(1, 9))
+        house.ledger.record(RELEASE, call, "request", [event], b"outcome", lambda _events: None)
+    assert violations(house) == ["2 calls were charged, not 1", "2 outcomes are in the log, not 1"]
+
+
+def test_a_run_that_fails_validation_reserves_nothing_and_may_start_again(
+    quick_house: House,
+) -> None:
+    house, source = quick_house, quick_house.folder / "table.csv"
+    sound = source.read_text()
+    source.write_text(sound.replace(",01,", ",99,", 1))
+    status, said = house.release()
+    assert (status, house.state()) == (DATA, "cancelled")
+    assert "columns.region" in said
+    assert house.ledger.account(ACCOUNT).reserved == (0, 0)
+
+    source.write_text(sound)
+    assert house.release()[0] == 0
+    assert violations(house) == []
+
+
+def test_two_runs_of_a_release_at_once_draw_once_and_publish_once(
+    tmp_path: Path, settings: dict[str, str]
+) -> None:
+    house = House.build(tmp_path, settings=settings, mechanism=LENGTHY)
+    runs = [house.start(), house.start()]
+    statuses = sorted(run.finish() for run in runs)
+    assert statuses == [0, USAGE]
+    assert any("another run of release" in run.said for run in runs)
+    assert [path.name for path in house.published.parent.iterdir()] == [RELEASE]
+    assert violations(house) == disagreements(house) == []
+
+
+def test_of_two_releases_that_together_overspend_exactly_one_starts(quick_house: House) -> None:
+    house, other = quick_house, quick_house.folder / "other.yaml"
+    text = (house.folder / "spec.yaml").read_text()
+    other.write_text(text.replace(f"release: {RELEASE}", "release: other-release"))
+    runs = [house.start(), house.start(spec=other.name)]
+    assert sorted(run.finish() for run in runs) == [0, BUDGET]
+    refused = next(run for run in runs if run.process.returncode == BUDGET)
+    assert "is left of the cap" in refused.said
+    assert len(list(house.published.parent.iterdir())) == 1
+    assert sorted([house.state(RELEASE), house.state("other-release")], key=str) == [None, "spent"]
+    assert violations(house) == []
+
+
+def test_a_release_survives_the_loss_of_its_database_connection(
+    tmp_path: Path, settings: dict[str, str], postgres: str
+) -> None:
+    house = House.build(tmp_path, ledger=postgres, settings=settings)
+
+    run = house.start()
+    run.wait_until(house.coded)
+    with house.ledger_held():  # noise is drawn, and cannot become durable
+        run.wait_until(house.lock_waiters)
+        house.close_database(closed=True)
+        status = run.finish()
+    house.close_database(closed=False)
+    assert status == BUDGET
+    assert "does not answer" in run.said
+    assert (house.state(), house.outcomes()) == ("reserved", [])
+
+    run = house.start("--resume")
+    run.wait_until(house.coded)
+    with house.ledger_held():
+        cut: set[int] = set()
+        while len(cut) < 3:
+            run.wait_until(lambda: set(house.lock_waiters()) - cut)
+            for connection in house.lock_waiters():
+                house.terminate(connection)
+                cut.add(connection)
+    assert run.finish() == 0, run.said
+    assert violations(house) == disagreements(house) == []

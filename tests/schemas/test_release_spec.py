@@ -143,6 +143,12 @@ def test_a_large_delta_is_warned_of(edited):
     )
 
 
+def test_add_remove_warns_that_the_expected_rows_are_published() -> None:
+    published = "is published with the spec, while add_remove protects the number of records"
+    assert any(published in w for w in edited(("replace_one", "add_remove")).warnings())
+    assert not any(published in w for w in edited().warnings())
+
+
 def test_a_bound_estimated_from_the_data_is_warned_of_with_who_accepted_it(edited):
     source = "{kind: private_estimate, reference: the file, accepted_by: Ada}"
     warnings = edited(("{kind: law, reference: Wages Act}", source)).warnings()
