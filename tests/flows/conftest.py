@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.flows.services import postgres, prefect_server
+
+__all__ = ["hallmark", "postgres", "prefect_server"]
+
 
 @dataclass(frozen=True)
 class Done:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]  # it ships no types
 from sqlalchemy import NullPool, create_engine, make_url, text
 
 from mechanisms.privacy.adjacency import Adjacency, Neighbours

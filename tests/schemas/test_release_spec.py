@@ -143,7 +143,7 @@ def test_a_large_delta_is_warned_of(edited):
     )
 
 
-def test_add_remove_warns_that_the_expected_rows_are_published() -> None:
+def test_add_remove_warns_that_the_expected_rows_are_published(edited):
     published = "is published with the spec, while add_remove protects the number of records"
     assert any(published in w for w in edited(("replace_one", "add_remove")).warnings())
     assert not any(published in w for w in edited().warnings())

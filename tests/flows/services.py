@@ -1,0 +1,113 @@
+"""Standing services that whole releases run against: Prefect server, PostgreSQL, Dask cluster."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import NullPool, create_engine, make_url, text
+from sqlalchemy.exc import OperationalError
+
+POSTGRES = os.environ.get(
+    "HALLMARK_TEST_POSTGRES", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
+)
+SECONDS = 180  # the longest that a service is waited for
+
+
+@pytest.fixture(scope="session")
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """URL of the API of a Prefect server, started as an operator would, on loopback."""
+    folder, port = tmp_path_factory.mktemp("prefect-server"), free_port()
+    settings = {
+        "PREFECT_HOME": str(folder),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+    }
+    command = ["prefect", "server", "start", "--port", str(port), "--no-ui"]
+    with service(command, folder, settings):
+        url = f"http://127.0.0.1:{port}/api"
+        wait_until(lambda: _healthy(url), "the Prefect server answers")
+        yield url
+
+
+def _healthy(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/health").status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+@pytest.fixture
+def postgres() -> Iterator[str]:
+    """URL of an empty PostgreSQL database of the test's own, dropped afterwards."""
+    server = create_engine(
+        POSTGRES,
+        poolclass=NullPool,
+        isolation_level="AUTOCOMMIT",
+        connect_args={"connect_timeout": 3},
+    )
+    name = f"hallmark_test_{uuid.uuid4().hex}"
+    try:
+        with server.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+    except OperationalError:
+        pytest.skip("no PostgreSQL server answers; set HALLMARK_TEST_POSTGRES to the URL of one")
+    yield make_url(POSTGRES).set(database=name).render_as_string(hide_password=False)
+    with server.connect() as connection:
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@contextmanager
+def dask_cluster(folder: Path, settings: dict[str, str], workers: int = 2) -> Iterator[str]:
+    """Address of a standing scheduler with worker processes, each of one thread with a nanny."""
+    address = f"tcp://127.0.0.1:{free_port()}"
+    scheduler = ["distributed.cli.dask_scheduler", "--host", address, "--no-dashboard"]
+    worker = ["distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
+    with ExitStack() as running:
+        running.enter_context(service(scheduler, folder / "scheduler", settings))
+        for number in range(workers):
+            running.enter_context(service(worker, folder / f"worker-{number}", settings))
+        yield address
+
+
+@contextmanager
+def service(command: list[str], folder: Path, settings: dict[str, str]) -> Iterator[None]:
+    """A Python module that runs as a process meanwhile, with `folder` for all that it writes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ours = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "HALLMARK_"))}
+    with (folder / "said.txt").open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            env=ours | {"TMPDIR": str(folder)} | settings,
+            cwd=folder,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_until(happened: Callable[[], object], what: str) -> None:
+    """Return as soon as something has happened."""
+    deadline = time.monotonic() + SECONDS
+    while not happened():
+        assert time.monotonic() < deadline, f"this never happened: {what}"
+        time.sleep(0.02)
