@@ -35,8 +35,11 @@ Hallmark = Callable[..., Done]
 
 
 @pytest.fixture
-def hallmark(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hallmark]:
+def hallmark(prefect: None, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hallmark]:
     """Run `hallmark` with these arguments, in a fresh home."""
+    # Imported while the streams are the test's own: libraries keep those that they meet first.
+    import flows.release
+    import flows.terminal  # noqa: F401
     from flows.cli import main
 
     monkeypatch.setenv("TMPDIR", tempfile.gettempdir())

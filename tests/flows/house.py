@@ -135,7 +135,7 @@ class House:
     def state(self, release: str = RELEASE) -> str | None:
         """What became of the reservation; None where there never was one."""
         reservation = self.ledger.reservation(release)
-        return reservation and reservation.state
+        return None if reservation is None else reservation.state
 
     def outcomes(self) -> list[tuple[Any, ...]]:
         """Every row of the measurement log, to the byte."""

@@ -7,6 +7,7 @@ that the kill falls into that moment on a slow machine and on a fast one.
 
 import errno
 import os
+import signal
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,9 +17,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from distributed import Client
+
 from mechanisms.privacy.events import ExponentialMechanism
 from tasks.prepare import prepare
 from tests.flows.house import ACCOUNT, RELEASE, House, Run
+from tests.flows.services import dask_cluster
 from tests.flows.story import disagreements, violations
 
 USAGE, DATA, BUDGET = 2, 3, 4  # exit statuses
@@ -157,8 +161,7 @@ def test_a_release_killed_while_it_is_published_appears_whole_or_not_at_all(
 
 def test_a_charge_too_many_and_a_missing_one_are_both_noticed(quick_house: House) -> None:
     house, plan = quick_house, prepare(quick_house.folder / "spec.yaml").plan
-    reserve = {"adjacency": plan.adjacency, "binding": "plan"}
-    house.ledger.reserve(ACCOUNT, RELEASE, plan.budget, **reserve)
+    house.ledger.reserve(ACCOUNT, RELEASE, plan.budget, adjacency=plan.adjacency, binding="plan")
     assert "0 calls were charged, not 1" in violations(house)
     for call in ("marginals", "marginals, drawn again"):
         event = ExponentialMechanism(epsilon=Fraction(1, 9))
@@ -175,7 +178,7 @@ def test_a_run_that_fails_validation_reserves_nothing_and_may_start_again(
     status, said = house.release()
     assert (status, house.state()) == (DATA, "cancelled")
     assert "columns.region" in said
-    assert house.ledger.account(ACCOUNT).reserved == (0, 0)
+    assert not any(house.ledger.account(ACCOUNT).reserved)
 
     source.write_text(sound)
     assert house.release()[0] == 0
@@ -234,3 +237,47 @@ def test_a_release_survives_the_loss_of_its_database_connection(
                 cut.add(connection)
     assert run.finish() == 0, run.said
     assert violations(house) == disagreements(house) == []
+
+
+def test_a_release_goes_on_when_a_worker_is_killed_counting_and_another_generating(
+    tmp_path: Path, settings: dict[str, str]
+) -> None:
+    house = in_parts(House.build(tmp_path, settings=settings, mechanism=LENGTHY))
+    with (
+        dask_cluster(tmp_path / "dask", {"HALLMARK_HOME": str(house.home)}) as address,
+        Client(address, timeout=60, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(2, timeout=60)
+        run = house.start("--scheduler", address)
+        run.wait_until(lambda: house.state() == "reserved")
+        with house.ledger_held(from_readers=True):  # the flow looks into it before it counts
+            run.wait_until(lambda: house.waits_for_ledger(run))
+            victim, pid = next(iter(client.run(os.getpid).items()))
+            os.kill(pid, signal.SIGSTOP)
+        run.wait_until(lambda: works_on(client, "_count_file", victim))
+        os.kill(pid, signal.SIGKILL)
+
+        run.wait_until(lambda: works_on(client, "generate"))
+        (victim,) = works_on(client, "generate")
+        os.kill(client.run(os.getpid, workers=[victim])[victim], signal.SIGKILL)
+        assert not (house.workspace / "synthetic.npy").exists()
+        assert run.finish() == 0, run.said
+    assert violations(house) == disagreements(house) == []
+
+
+def in_parts(house: House) -> House:
+    """The same house, its table split into a folder of eight files."""
+    header, *rows = (house.folder / "table.csv").read_text().splitlines(keepends=True)
+    (house.folder / "table").mkdir()
+    for part in range(8):
+        lines = [header, *rows[part::8]]
+        (house.folder / "table" / f"part-{part}.csv").write_text("".join(lines))
+    spec = house.folder / "spec.yaml"
+    spec.write_text(spec.read_text().replace("table.csv", "table"))
+    return house
+
+
+def works_on(client: Client, task: str, worker: str | None = None) -> list[str]:
+    """Workers that have a task of this name, or a worker if it has one."""
+    busy = client.processing(workers=worker and [worker]).items()
+    return [who for who, keys in busy if any(task in str(key) for key in keys)]
