@@ -1,6 +1,7 @@
 """On which Dask cluster a flow runs: threads of this process, local processes, or an address."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from distributed import Client
@@ -33,10 +34,16 @@ def on_cluster(
     return flow
 
 
-def client_of_flow() -> Client:
-    """The Dask client of the flow that is under way; starts its cluster if need be."""
+@contextmanager
+def current_client() -> Iterator[Client]:
+    """The Dask client of the flow that is under way, and Dask's current client meanwhile.
+
+    Starts the cluster if need be. Prefect makes no client current: in a process without a worker
+    of its own, the stages that count from there would find none.
+    """
     context = FlowRunContext.get()
     assert context is not None, "called outside a flow"
     runner = context.task_runner
     assert isinstance(runner, DaskTaskRunner), "a release counts and generates on Dask"
-    return runner.client
+    with runner.client.as_current():
+        yield runner.client

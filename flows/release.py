@@ -5,7 +5,7 @@ from pathlib import Path
 from prefect import flow
 from prefect_dask import DaskTaskRunner
 
-from flows.cluster import THREADS, client_of_flow
+from flows.cluster import THREADS, current_client
 from tasks.certify import certify
 from tasks.discretize import discretize
 from tasks.finalise import finalise
@@ -15,7 +15,7 @@ from tasks.privatize import privatize, select
 from tasks.progress import announce, relay
 from tasks.publish import Published, already_published, publish
 from tasks.report import report
-from tasks.reserve import cancel_if_unused, reserve
+from tasks.reserve import reserved
 from tasks.review import review
 from tasks.signing import signing_key
 from tasks.validate import validate
@@ -36,9 +36,8 @@ def release(spec: str, out: str = "releases", resume: bool = False) -> Published
             return done
         signing_key(home())  # a key that cannot sign is refused before anything is spent
         announce("reserve")
-        reserve(prepared, ledger, resume=resume)
-        try:
-            relay(client_of_flow())
+        with reserved(prepared, ledger, resume=resume), current_client() as client:
+            relay(client)
             announce("validate")
             rules = validate.submit(prepared, workspace).result()
             announce("discretize")
@@ -58,6 +57,3 @@ def release(spec: str, out: str = "releases", resume: bool = False) -> Published
             review(prepared, certificate, files, synthetic, workspace)
             announce("publish")
             return publish(prepared, certificate, ledger, workspace, Path(out))
-        except BaseException as error:
-            cancel_if_unused(prepared, ledger, reason=f"the run ended with {type(error).__name__}")
-            raise

@@ -1,5 +1,8 @@
 """Reserve the budget of a release before private data are read; give it back if unused."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from prefect import task
 
 from mechanisms.privacy.ledger import Ledger, LedgerError
@@ -43,6 +46,17 @@ def reserve(prepared: Prepared, ledger: str, *, resume: bool) -> None:
         adjacency=prepared.plan.adjacency,
         binding=spec.privacy_digest(),
     )
+
+
+@contextmanager
+def reserved(prepared: Prepared, ledger: str, *, resume: bool) -> Iterator[None]:
+    """Hold the budget of a release; where the work fails before its first draw, give it back."""
+    reserve(prepared, ledger, resume=resume)
+    try:
+        yield
+    except BaseException as error:
+        cancel_if_unused(prepared, ledger, reason=f"the run ended with {type(error).__name__}")
+        raise
 
 
 def cancel_if_unused(prepared: Prepared, ledger: str, reason: str) -> bool:

@@ -165,6 +165,9 @@ def _csv_parts(source: Source, path: str) -> list[Part]:
         if handle.read(1) == b"":
             raise SourceError(f"data.source: {_name(path)} is empty; a header line is needed")
         handle.seek(0)
+        if handle.read(4) == b"PAR1":
+            raise SourceError(f"data.source: {_name(path)} is a Parquet file; check data.format")
+        handle.seek(0)
         # The header alone: opening a CSV reader would parse, and perhaps refuse, records too.
         header = handle.readline().decode("utf-8-sig", errors="replace")
     names = next(csv.reader([header], delimiter=source.delimiter), [])

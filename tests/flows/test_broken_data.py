@@ -1,12 +1,12 @@
 """What a user meets when the data are broken: a table of files, messages and exit codes.
 
-Every message is whole, as `hallmark release` prints it, but for the folder of the file (`HERE`).
-None holds a value of the data; all cases hold the same canary, which is searched for.
+Every message is whole, as `hallmark release` prints it and with exit code 3, but for the folders of
+the file (`HERE`) and of the workspace (`HOME`). None holds a value of the data: many cases hold the
+same canary, which is searched for.
 """
 
 import gzip
 import io
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 
+from flows.exits import ExitCode, exit_code_of
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.ledger import Ledger
+from tasks.guard import SafeError
+from tasks.prepare import prepare
+from tasks.validate import check_table, refuse_failures
+from tasks.workspace import Workspace, ledger_url
 from tests.example import SOURCE, open_account
 from tests.flows.conftest import Hallmark
 
@@ -79,9 +86,7 @@ class Broken:
     name: str
     files: dict[str, str | bytes]
     says: str
-    code: int = 3
     source: str = "t.csv"
-    data: dict[str, Any] | None = None
 
 
 def cell(name: str, column: str, text: str, says: str) -> Broken:
@@ -104,7 +109,7 @@ WHOLE = (
     "data.null_markers"
 )
 NUMBER = WHOLE.replace("age", "wage").replace("whole numbers", "numbers")
-DATE = WHOLE.replace("age", "born").replace("whole numbers", "dates written as %Y-%m-%d")
+DATE = WHOLE.replace("age", "born").replace("whole numbers", "dates written as %d/%m/%Y")
 GIVEN = "{}: not all rows are given (nulls: false); or set nulls: true"
 WIDEN = "widen the public interval if a public source allows it, or set outside: clamp"
 PERSON = (
@@ -202,7 +207,7 @@ BROKEN = [
     Broken(
         "Parquet called CSV",
         {"t.csv": parquet(frame())},
-        "data.source: the header of t.csv is a single field when split at ','; mend data.delimiter",
+        "data.source: t.csv is a Parquet file; check data.format",
     ),
     Broken(
         "a Parquet file that is cut",
@@ -300,26 +305,30 @@ def written(folder: Path, files: dict[str, str | bytes], source: str) -> Path:
     return spec
 
 
-@pytest.fixture
-def account(home: Path) -> None:
-    from mechanisms.privacy.adjacency import Adjacency, Neighbours
-
-    open_account(adjacency=Adjacency(neighbours=Neighbours.ADD_REMOVE, records=2))
-
-
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
-def test_broken_data_get_exactly_their_message(
-    broken: Broken, hallmark: Hallmark, prefect: None, account: None, home: Path, tmp_path: Path
+def test_broken_data_get_exactly_their_message(broken: Broken, home: Path, tmp_path: Path) -> None:
+    prepared = prepare(written(tmp_path, broken.files, broken.source))
+    with pytest.raises(SafeError) as refused:
+        refuse_failures(check_table(prepared), Workspace.of("broken").findings)
+    told = str(refused.value).replace(f"{home}", "HOME").replace(f"{tmp_path}", "HERE")
+    assert told == broken.says
+    assert exit_code_of(refused.value) == ExitCode.DATA
+    chain = f"{refused.value!r} {refused.value.__cause__!r} {refused.value.__context__!r}"
+    assert CANARY not in chain
+
+
+@pytest.mark.parametrize("broken", BROKEN[::8], ids=lambda broken: broken.name)
+def test_a_release_of_broken_data_ends_in_the_same_message_and_publishes_nothing(
+    broken: Broken, hallmark: Hallmark, home: Path, tmp_path: Path
 ) -> None:
+    open_account(adjacency=Adjacency(neighbours=Neighbours.ADD_REMOVE, records=2))
     spec = written(tmp_path, broken.files, broken.source)
     done = hallmark("release", spec, "--out", tmp_path / "out")
-    assert (
-        done.error.replace(f"{tmp_path / 'home'}", "HOME").replace(f"{tmp_path}", "HERE")
-        == broken.says
-    )
-    assert done.code == broken.code
+    assert done.error.replace(f"{home}", "HOME").replace(f"{tmp_path}", "HERE") == broken.says
+    assert done.code == ExitCode.DATA
     assert CANARY not in done.out + done.err
     assert not (tmp_path / "out").exists()
+    assert Ledger(ledger_url()).account("test-people").reserved == (0, 0)
 
 
 SOUND: list[tuple[str, str, str | bytes]] = [
@@ -338,7 +347,7 @@ SOUND: list[tuple[str, str, str | bytes]] = [
 
 @pytest.mark.parametrize(("name", "file", "content"), SOUND, ids=[name for name, _, _ in SOUND])
 def test_what_only_looks_broken_is_read(
-    name: str, file: str, content: str | bytes, hallmark: Hallmark, tmp_path: Path
+    name: str, file: str, content: str | bytes, home: Path, tmp_path: Path
 ) -> None:
-    done = hallmark("validate", written(tmp_path, {file: content}, file), "--data")
-    assert done.code == 0, done.err + done.out
+    prepared = prepare(written(tmp_path, {file: content}, file))
+    refuse_failures(check_table(prepared), Workspace.of("broken").findings)

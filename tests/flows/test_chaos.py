@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
 from distributed import Client
 
 from mechanisms.privacy.events import ExponentialMechanism

@@ -1,0 +1,238 @@
+"""Validation: every rule fires and passes, counts are right, and agree with how rows are coded."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas.loading import load_spec
+from tasks import sources, validate
+from tasks.coding import TableCodec
+from tasks.prepare import prepare
+from tasks.sources import Source, parts
+from tasks.validate import (
+    Finding,
+    Rule,
+    ValidationFailed,
+    check_table,
+    merge,
+    refuse_failures,
+    validate_part,
+    write_findings,
+)
+from tests import example
+
+BASE = {"age": "40", "income": "3.5", "region": "02", "employed": "1", "since": "2001-02-03"}
+COLUMNS = tuple(BASE)
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("spec")
+    return load_spec(example.write(folder, rows=3))
+
+
+def source(path: Path, *extra: str) -> Source:
+    return Source(
+        location=str(path), format=None, delimiter=",", null_markers=("NA",),
+        columns=(*COLUMNS, *extra),
+    )  # fmt: skip
+
+
+def findings(
+    path: Path, columns: Any, rows: list[dict[str, str]], person: str | None = None
+) -> dict[tuple[str, str], tuple[int, int]]:
+    pd.DataFrame(rows).to_csv(path / "t.csv", index=False)
+    (part,) = parts(source(path / "t.csv", *([person] if person else [])))
+    found = validate_part(part, columns, person)
+    return {(f.rule.column, f.rule.rule): (f.rows, f.failing) for f in found}
+
+
+def with_(**changes: str) -> dict[str, str]:
+    return {**BASE, **changes}
+
+
+RULES = [
+    ("age", "are whole numbers or null", "40.5"),
+    ("age", "are whole numbers or null", "forty"),
+    ("age", "are given (nulls: false)", "NA"),
+    ("age", "lie between 0 and 99", "100"),
+    ("age", "lie between 0 and 99", "-1"),
+    ("region", "are one of the 3 categories", "2"),
+    ("region", "are given (nulls: false)", "NA"),
+    ("employed", "are one of the 2 categories", "yes"),
+    ("employed", "are given (nulls: false)", "NA"),
+    ("since", "are dates written as %Y-%m-%d or null", "03.02.2001"),
+    ("since", "are given (nulls: false)", "NA"),
+    ("since", "lie between 2000-01-01 and 2009-12-31", "2010-01-01"),
+]
+
+
+@pytest.mark.parametrize(("column", "rule", "cell"), RULES)
+def test_each_rule_counts_the_rows_that_break_it_and_no_other_rule_fires(
+    column: str, rule: str, cell: str, spec: Any, tmp_path: Path
+) -> None:
+    rows = [BASE, with_(**{column: cell}), BASE, with_(**{column: cell})]
+    found = findings(tmp_path, spec.columns, rows)
+    assert found[column, rule] == (4, 2)
+    assert {key for key, (_, failing) in found.items() if failing} == {(column, rule)}
+
+
+def test_an_unreadable_number_is_told_though_the_column_clamps(spec: Any, tmp_path: Path) -> None:
+    found = findings(tmp_path, spec.columns, [with_(income="3,5 dollars")])
+    assert {key for key, (_, failing) in found.items() if failing} == {
+        ("income", "are numbers or null")
+    }
+
+
+def test_a_column_that_clamps_and_allows_nulls_has_no_other_rule(spec: Any, tmp_path: Path) -> None:
+    found = findings(tmp_path, spec.columns, [with_(income="-1e9"), with_(income="NA")])
+    assert [rule for column, rule in found if column == "income"] == ["are numbers or null"]
+    assert not any(failing for _, failing in found.values())
+
+
+def test_a_column_of_nulls_alone_breaks_nothing_but_its_nulls(spec: Any, tmp_path: Path) -> None:
+    found = findings(tmp_path, spec.columns, [dict.fromkeys(BASE, "NA")] * 3)
+    broken = {key: count for key, (_, count) in found.items() if count}
+    assert broken == {
+        (column, "are given (nulls: false)"): 3 for column in COLUMNS if column != "income"
+    }
+
+
+def test_a_record_without_a_person_is_found(spec: Any, tmp_path: Path) -> None:
+    rows = [{**BASE, "person": "p1"}, {**BASE, "person": "NA"}]
+    found = findings(tmp_path, spec.columns, rows, person="person")
+    assert found["person", "name a person"] == (2, 1)
+
+
+def test_counts_of_parts_and_batches_add_up(
+    spec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "BATCH_ROWS", 3)
+    rng = np.random.default_rng(1)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    expected = 0
+    for index in range(3):
+        wrong = rng.random(10) < 0.4
+        expected += int(wrong.sum())
+        rows = pd.DataFrame([with_(age="100" if bad else "9") for bad in wrong])
+        rows.to_parquet(folder / f"{index}.parquet")
+    total = merge(validate_part(part, spec.columns, None) for part in parts(source(folder)))
+    (found,) = [f for f in total if f.rule.rule == "lie between 0 and 99"]
+    assert (found.rows, found.failing) == (30, expected)
+    assert 0 < expected < 30
+
+
+CELLS = {
+    "age": st.sampled_from(["0", "99", "100", "-1", "7.5", "x", "NA", "1e1", "NaN", "9" * 400]),
+    "income": st.sampled_from(["0", "400", "1e9", "-3", "NA", "inf", "", "4_0"]),
+    "region": st.sampled_from(["01", "1", "07", "NA", "north", ""]),
+    "employed": st.sampled_from(["0", "1", "true", "NA", "1.0"]),
+    "since": st.sampled_from(["2000-01-01", "2009-12-31", "1999-12-31", "2001-02-29", "NA", "1"]),
+}
+
+
+@given(row=st.fixed_dictionaries(CELLS))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_row_passes_exactly_if_it_can_be_coded(
+    row: dict[str, str], spec: Any, tmp_path: Path
+) -> None:
+    sound = not any(failing for _, failing in findings(tmp_path, spec.columns, [row]).values())
+    text = pd.DataFrame([row]).replace("NA", None).astype("string[pyarrow]")
+    try:
+        TableCodec.of(spec.columns).encode(text)
+        coded = True
+    except ValueError:
+        coded = False
+    assert sound == coded
+
+
+@given(
+    st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=30),
+)
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+def test_counts_are_those_of_the_codecs(
+    rows: list[dict[str, str]], spec: Any, tmp_path: Path
+) -> None:
+    found = findings(tmp_path, spec.columns, rows)
+    text = pd.DataFrame(rows).replace("NA", None).astype("string[pyarrow]")
+    for codec in TableCodec.of(spec.columns).codecs:
+        values, unreadable = codec.read(text[codec.name])
+        counts = {
+            "can be read": int(unreadable.sum()),
+            "nulls": int(text[codec.name].isna().sum()),
+            "outside": int(codec.outside(values).sum()),
+        }
+        for (column, rule), (_, failing) in found.items():
+            if column == codec.name:
+                kind = "nulls" if "given" in rule else "can be read"
+                kind = "outside" if rule.startswith(("lie", "are one")) else kind
+                assert failing == counts[kind], rule
+
+
+def finding(failing: int, rows: int = 73193) -> Finding:
+    rule = Rule(column="age", rule="lie between 0 and 99", mend="or set outside: clamp")
+    return Finding(rule=rule, rows=rows, failing=failing)
+
+
+def test_the_message_names_column_rule_and_mend_and_no_count(tmp_path: Path) -> None:
+    with pytest.raises(ValidationFailed) as refused:
+        refuse_failures([finding(4711)], tmp_path / "validation.json")
+    said = str(refused.value)
+    assert "columns.age: not all rows lie between 0 and 99; or set outside: clamp" in said
+    assert str(tmp_path / "validation.json") in said
+    assert "4711" not in said
+    assert "73193" not in said
+
+
+def test_nothing_is_refused_where_every_rule_holds(tmp_path: Path) -> None:
+    refuse_failures([finding(0)], tmp_path / "validation.json")
+
+
+def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValidationFailed, match="the table has no rows"):
+        refuse_failures([finding(0, rows=0)], tmp_path / "validation.json")
+
+
+def test_findings_are_for_their_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "validation.json"
+    write_findings([finding(4711)], path)
+    assert json.loads(path.read_text())[0]["failing"] == 4711
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_expectation_that_raises_stops_the_release_and_quotes_nothing(
+    spec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = validate._checked_frame
+
+    def mixed(*arguments: Any) -> pd.DataFrame:
+        """A frame in which no expectation on ages can be evaluated, as texts are no numbers."""
+        return whole(*arguments).assign(age="canary-73193")
+
+    monkeypatch.setattr(validate, "_checked_frame", mixed)
+    with pytest.raises(ValidationFailed, match=r"columns\.age: .* could not be evaluated") as told:
+        findings(tmp_path, spec.columns, [BASE])
+    assert "canary" not in f"{told.value!r} {told.value.__context__!r}" + caplog.text
+
+
+def test_an_unexpected_failure_says_where_its_details_are_and_quotes_nothing(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: Any) -> pd.DataFrame:
+        raise RuntimeError("canary-73193")
+
+    monkeypatch.setattr(validate, "_checked_frame", fail)
+    prepared = prepare(example.write(tmp_path, rows=3))
+    with pytest.raises(Exception, match="stage validate failed with RuntimeError") as told:
+        check_table(prepared)
+    log = home / "work/test-release/failures.log"
+    assert "canary" not in f"{told.value!r} {told.value.__context__!r}"
+    assert "canary-73193" in log.read_text()
+    assert log.stat().st_mode & 0o777 == 0o600
