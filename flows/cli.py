@@ -118,14 +118,21 @@ def release(
     ] = False,
 ) -> None:
     """Run a release and publish it."""
+    from schemas.loading import load_spec
+
+    load_spec(spec)  # a wrong spec is refused before anything else happens
     quiet.configure(verbose=verbose)
+    starting = quiet.start_orchestrator()
     from flows.cluster import on_cluster
     from flows.release import release as flow
     from flows.terminal import print_published, progress_shown
+    from tasks.prepare import prepare
 
-    runner = on_cluster(flow, processes=processes, scheduler=scheduler)
     with progress_shown(enabled=not as_json):
-        published = runner(spec=str(spec), out=str(out), resume=resume)
+        prepare(spec)
+        starting.join()
+        run = on_cluster(flow, processes=processes, scheduler=scheduler)
+        published = run(spec=str(spec), out=str(out), resume=resume)
     if as_json:
         typer.echo(json.dumps(published.to_json(), indent=1))
     else:

@@ -4,8 +4,9 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the exit status of `hallmark` says; 0 is done, 1 an unexpected failure."""
+    """What the exit status of `hallmark` says; 0 is done."""
 
+    FAILED = 1  # anything that no other code names
     USAGE = 2  # wrong arguments or a wrong spec
     DATA = 3  # the private table cannot be read, or breaks the spec
     BUDGET = 4  # the ledger refuses
@@ -13,32 +14,29 @@ class ExitCode(IntEnum):
     VERIFICATION = 6  # a release folder is not what it claims
 
 
-def exit_code_of(error: BaseException) -> int | None:
-    """The exit code of an error that is written for users; None for any other."""
-    from flows.reports import ReportMissing
-    from mechanisms.privacy.accountant import BudgetExceeded
-    from mechanisms.privacy.ledger import LedgerError
-    from schemas.loading import SpecError
-    from schemas.skeleton import SkeletonError
-    from tasks.finalise import FinalCheckFailed
-    from tasks.guard import SafeError, StageFailed
-    from tasks.prepare import PlanRefused
-    from tasks.publish import PublishRefused
-    from tasks.reserve import AlreadyStarted
-    from tasks.signing import SigningError
-    from tasks.workspace import AlreadyRunning
+# By qualified name: importing the classes would load every library before a short message.
+CODES = {
+    "flows.reports.ReportMissing": ExitCode.USAGE,
+    "schemas.loading.SpecError": ExitCode.USAGE,
+    "schemas.skeleton.SkeletonError": ExitCode.USAGE,
+    "tasks.prepare.PlanRefused": ExitCode.USAGE,
+    "tasks.publish.PublishRefused": ExitCode.USAGE,
+    "tasks.reserve.AlreadyStarted": ExitCode.USAGE,
+    "tasks.signing.SigningError": ExitCode.USAGE,
+    "tasks.workspace.AlreadyRunning": ExitCode.USAGE,
+    "mechanisms.privacy.accountant.BudgetExceeded": ExitCode.BUDGET,
+    "mechanisms.privacy.ledger_errors.LedgerError": ExitCode.BUDGET,
+    "tasks.finalise.FinalCheckFailed": ExitCode.CHECK,
+    "tasks.guard.StageFailed": ExitCode.FAILED,
+    "tasks.errors.SafeError": ExitCode.DATA,  # all others that are written to be shown
+    "builtins.OSError": ExitCode.FAILED,
+}
 
-    match error:
-        case SpecError() | PlanRefused() | SkeletonError() | SigningError():
-            return ExitCode.USAGE
-        case AlreadyStarted() | AlreadyRunning() | PublishRefused() | ReportMissing():
-            return ExitCode.USAGE
-        case LedgerError() | BudgetExceeded():
-            return ExitCode.BUDGET
-        case FinalCheckFailed():
-            return ExitCode.CHECK
-        case StageFailed() | OSError():
-            return 1
-        case SafeError():
-            return ExitCode.DATA
+
+def exit_code_of(error: BaseException) -> ExitCode | None:
+    """The exit code of an error that is written for users; None for any other."""
+    for kind in type(error).__mro__:  # from the error's own class to the most general
+        code = CODES.get(f"{kind.__module__}.{kind.__qualname__}")
+        if code is not None:
+            return code
     return None

@@ -7,6 +7,8 @@ operator has set already is kept, so that the same command runs against a Prefec
 import logging
 import os
 import tempfile
+from contextlib import suppress
+from threading import Thread
 
 from tasks.workspace import home, private_folder
 
@@ -35,3 +37,24 @@ def configure(*, verbose: bool = False) -> None:
     if not verbose:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         logging.getLogger("great_expectations").setLevel(logging.CRITICAL)
+
+
+def start_orchestrator() -> Thread:
+    """Start Prefect's own server in the background, unless a standing one is configured.
+
+    It needs some seconds, which the rest of the program spends on imports and on the plan. Prefect
+    finds it running; wait for the thread before running a flow.
+    """
+    starting = Thread(target=_start_server, name="orchestrator", daemon=True)
+    starting.start()
+    return starting
+
+
+def _start_server() -> None:
+    from prefect.server.api.server import SubprocessASGIServer
+    from prefect.settings import PREFECT_API_URL
+
+    if not PREFECT_API_URL.value():
+        # Where it cannot start, the flow tries again itself and tells why.
+        with suppress(Exception):
+            SubprocessASGIServer().start()

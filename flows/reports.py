@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from schemas.audit_report import AuditRecord
 from schemas.manifest import RECORD_FILE, REPORT_FILE
-from tasks.guard import SafeError
+from tasks.errors import SafeError
 from tasks.rendering.html import render_audit_report
 
 

@@ -33,7 +33,7 @@ class Guarantee(PublicSection):
 
     claim: Annotated[PrivacyClaim, Shown("Claim")]
     variant: Annotated[str, Shown("Definition")]  # "pure differential privacy", "approximate ..."
-    rho: Annotated[Exact | None, Shown("Rho (zero-concentrated)", form="exact")] = None
+    rho: Annotated[Exact | None, Shown("Rho (zero-concentrated)")] = None
     accountant: Annotated[str, Shown("Accountant")]
     bracket: Annotated[
         tuple[float, float] | NotRecorded, Shown("Epsilon of the events, proven [lower, upper]")
@@ -68,8 +68,8 @@ class LedgerEntry(PublicSection):
     time: Annotated[AwareDatetime, Shown("Time")]
     release: Annotated[str, Shown("Release", form="code")]
     entry: Annotated[str, Shown("Entry")]  # "reserved", "charged", "released"
-    epsilon: Annotated[Exact, Shown("Epsilon", form="exact")]
-    delta: Annotated[Exact, Shown("Delta", form="exact")] = Fraction(0)
+    epsilon: Annotated[Exact, Shown("Epsilon")]
+    delta: Annotated[Exact, Shown("Delta")] = Fraction(0)
     digest: Annotated[str, Shown("Digest", form="code")] = NOT_RECORDED
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
@@ -105,6 +105,7 @@ class BooleanColumn(BaseColumn):
     outside: Literal["refuse", "catch_all"]
     """what happens to a text outside the list: refuse stops the run, catch_all counts it as the
     value named by other"""
+    bound_source: ClassVar[None] = None  # that there are two values is no bound to be argued for
 
     @property
     def codes(self) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal, Self
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, model_validator
 
 from schemas.grids import MAX_CELLS
 from schemas.section import Problem, Section, refuse
@@ -46,13 +46,6 @@ class BaseColumn(Section):
     """what the column holds, for people"""
     nulls: bool = False
     """whether a value may be missing; where not, a missing value stops the run"""
-
-    _name: str = PrivateAttr(default="")
-
-    @property
-    def name(self) -> str:
-        """The key under which the spec lists the column, as in the file's header."""
-        return self._name
 
     @property
     def levels(self) -> int:

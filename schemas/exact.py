@@ -1,7 +1,7 @@
 """Exact numbers and plain dates: read from the text that a person wrote, never through a float.
 
 A budget of 0.1 is one tenth, not the float nearest to it, and a bound of 0.1 is the same number on
-every machine.
+every machine. What is written for people (`decimal`) reads back as the same number.
 """
 
 import re
@@ -30,10 +30,18 @@ def read_exact(value: Any) -> Fraction:
         return value
     text = str(value) if isinstance(value, int | float | str) else ""
     if isinstance(value, bool) or len(text) > _LONGEST or not _NUMBER.fullmatch(text):
-        raise ValueError(f"must be a number such as 5000, 0.5, 1e-5 or 1/3, not {_shown(value)}")
+        raise ValueError(f"must be a number such as 5000, 0.5, 1e-5 or 1/3, not {shown(value)}")
     if "/" in text and int(text.partition("/")[2]) == 0:
         raise ValueError(f"divides by zero in {text!r}; write a number such as 1/3")
     return Fraction(text)
+
+
+def decimal(value: Fraction) -> str:
+    """The number as a person writes it: in decimals where these are exact, else as a ratio."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    shortest = repr(float(value))
+    return shortest if Fraction(shortest) == value else str(value)
 
 
 def read_date(value: Any) -> date:
@@ -49,10 +57,11 @@ def read_date(value: Any) -> date:
             return date.fromisoformat(value)
         except ValueError as error:
             raise ValueError(f"is {value!r}, but there is no such day") from error
-    raise ValueError(f"must be a date written like 1999-12-31, not {_shown(value)}")
+    raise ValueError(f"must be a date written like 1999-12-31, not {shown(value)}")
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value that is not what it should be, for the message that says so."""
     match value:
         case None:
             return "nothing"

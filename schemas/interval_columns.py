@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from schemas.column_base import BaseColumn, BoundSource
-from schemas.exact import Day, Exact
+from schemas.exact import Day, Exact, decimal
 from schemas.grids import Edges, cells_of_width, equal_cells
 from schemas.section import Problem
 
@@ -88,7 +88,7 @@ class NumericColumn(BaseColumn):
                 if value.denominator != 1:
                     yield Problem(
                         (bound,),
-                        f"is {_decimal(value)}, but the column is integer: true; "
+                        f"is {decimal(value)}, but the column is integer: true; "
                         "give a whole number, or remove integer",
                     )
         given = [
@@ -114,11 +114,11 @@ class NumericColumn(BaseColumn):
         if width is None:
             return
         if width <= 0:
-            yield Problem(("cell_width",), f"is {_decimal(width)}; give a width above 0")
+            yield Problem(("cell_width",), f"is {decimal(width)}; give a width above 0")
         elif self.integer and width.denominator != 1:
             yield Problem(
                 ("cell_width",),
-                f"is {_decimal(width)}, but the column is integer: true; give a whole number",
+                f"is {decimal(width)}, but the column is integer: true; give a whole number",
             )
 
     def _edge_problems(self) -> Iterator[Problem]:
@@ -132,26 +132,25 @@ class NumericColumn(BaseColumn):
             if low >= high:
                 yield Problem(
                     ("edges", i),
-                    f"is {_decimal(high)} after {_decimal(low)}; list edges in ascending order",
+                    f"is {decimal(high)} after {decimal(low)}; list edges in ascending order",
                 )
         if self.integer:
             for i, edge in enumerate(edges):
                 if edge.denominator != 1:
                     yield Problem(
                         ("edges", i),
-                        f"is {_decimal(edge)}, but the column is integer: true; "
-                        "give a whole number",
+                        f"is {decimal(edge)}, but the column is integer: true; give a whole number",
                     )
         if edges[0] != self.minimum:
             yield Problem(
                 ("edges", 0),
-                f"is {_decimal(edges[0])}, but the minimum is {_decimal(self.minimum)}; "
+                f"is {decimal(edges[0])}, but the minimum is {decimal(self.minimum)}; "
                 "edges run from minimum to maximum",
             )
         if edges[-1] not in (self.maximum, self._stop):
             yield Problem(
                 ("edges", len(edges) - 1),
-                f"is {_decimal(edges[-1])}, but the maximum is {_decimal(self.maximum)}; "
+                f"is {decimal(edges[-1])}, but the maximum is {decimal(self.maximum)}; "
                 "edges run from minimum to maximum",
             )
 
@@ -249,7 +248,3 @@ def _reads_back(form: str, days: tuple[date, ...]) -> bool:
         return all(datetime.strptime(d.strftime(form), form).date() == d for d in probes)
     except ValueError:
         return False
-
-
-def _decimal(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 else f"{float(value):g}"

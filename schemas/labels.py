@@ -34,7 +34,7 @@ class Shown:
     title: str
     tag: Tag = Tag.PUBLIC
     unit: str = ""
-    form: Literal["text", "exact", "percent", "code"] = "text"
+    form: Literal["text", "percent", "code"] = "text"
 
 
 class LabelledSection(Section):

@@ -11,10 +11,12 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from schemas.columns import COLUMN_TYPES, Column
+from schemas.exact import shown
 from schemas.nearest import did_you_mean
 from schemas.release_spec import ReleaseSpec
 from schemas.section import Path, Problem
-from schemas.sections import (
+from schemas.spec_checks import SoundSections, problems_between
+from schemas.spec_sections import (
     Constraint,
     DataSource,
     MechanismChoice,
@@ -22,7 +24,6 @@ from schemas.sections import (
     PersonUnit,
     Privacy,
 )
-from schemas.spec_checks import SoundSections, problems_between
 from schemas.yaml_document import Document, Unreadable, read_document
 
 
@@ -53,7 +54,7 @@ def load_spec(path: FilePath | str) -> ReleaseSpec:
         return spec
     lines = {p: document.problem_lines.get(p) or document.line(p.path) for p in problems}
     ordered = sorted(lines, key=lambda problem: lines[problem])
-    raise SpecError([f"{path}:{lines[p]}: {_shown(p.path)}{p.what}" for p in ordered])
+    raise SpecError([f"{path}:{lines[p]}: {_dotted(p.path)}{p.what}" for p in ordered])
 
 
 def _validated(content: dict[str, Any]) -> tuple[ReleaseSpec | None, list[Problem]]:
@@ -178,27 +179,27 @@ def _message(details: ErrorDetails, model: type[BaseModel] | None, path: Path) -
 
 
 def _wrong_value(details: ErrorDetails, value: Any, context: Mapping[str, Any]) -> str:
-    shown = _kind(value)
+    found = shown(value)
     match details["type"]:
         case "literal_error":
             choices = str(context["expected"])
             mend = did_you_mean(
                 str(value), choices.replace("'", "").replace(" or ", ", ").split(", ")
             )
-            return f"must be {choices.replace(chr(39), '')}, not {shown}" + (mend and f"; {mend}")
+            return f"must be {choices.replace(chr(39), '')}, not {found}" + (mend and f"; {mend}")
         case "int_parsing" | "int_type" | "int_from_float" | "int_parsing_size":
-            return f"must be a whole number, such as 10, not {shown}"
+            return f"must be a whole number, such as 10, not {found}"
         case "bool_parsing" | "bool_type":
-            return f"must be true or false, not {shown}"
+            return f"must be true or false, not {found}"
         case "string_type":
-            return f"must be a text, not {shown}"
+            return f"must be a text, not {found}"
         case "string_too_short":
             return "is empty; write something"
         case "string_too_long":
-            return f"must be a single character, not {shown}"
+            return f"must be a single character, not {found}"
         case "string_pattern_mismatch":
             return (
-                f"is {shown}; use only small letters, digits and dashes, at most 64, "
+                f"is {found}; use only small letters, digits and dashes, at most 64, "
                 "such as rand-hie-2026"
             )
         case "greater_than_equal":
@@ -206,11 +207,11 @@ def _wrong_value(details: ErrorDetails, value: Any, context: Mapping[str, Any]) 
         case "less_than_equal":
             return f"is {value}, but this version knows only up to {context['le']}"
         case "tuple_type" | "list_type":
-            return f"must be a list, such as [a, b], not {shown}"
+            return f"must be a list, such as [a, b], not {found}"
         case "too_short":
             return "is empty; list at least one"
         case "dict_type" | "model_type" | "model_attributes_type":
-            return f"must be a mapping of keys to values, not {shown}"
+            return f"must be a mapping of keys to values, not {found}"
     return f"is not acceptable ({details['msg']})"
 
 
@@ -219,17 +220,6 @@ def _hint(model: type[BaseModel] | None, key: str | int) -> str:
     return " ".join(field.description.split()) if field is not None and field.description else "one"
 
 
-def _kind(value: Any) -> str:
-    match value:
-        case None:
-            return "nothing"
-        case list() | tuple():
-            return "a list"
-        case dict():
-            return "a mapping"
-    return repr(value)
-
-
-def _shown(path: Path) -> str:
+def _dotted(path: Path) -> str:
     text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
     return f"{text.removeprefix('.')}: " if text else ""

@@ -7,7 +7,7 @@ another (repeated keys, for instance, never survive).
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
@@ -87,10 +87,6 @@ class Manifest(Claims):
 
     def canonical_bytes(self) -> bytes:
         """The one JSON text of this manifest: sorted keys, two spaces, ASCII, one final newline."""
-        return canonical_json(self.model_dump(mode="json"))
-
-
-def canonical_json(value: Any) -> bytes:
-    """The canonical JSON text of a plain value, as `Manifest.canonical_bytes` describes."""
-    text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=True, allow_nan=False)
-    return text.encode("ascii") + b"\n"
+        content = self.model_dump(mode="json")
+        text = json.dumps(content, sort_keys=True, indent=2, ensure_ascii=True, allow_nan=False)
+        return text.encode("ascii") + b"\n"

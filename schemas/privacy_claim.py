@@ -13,8 +13,8 @@ from schemas.labels import PublicSection, Shown
 class Amount(PublicSection):
     """A part of a budget, exact. Built from a `Budget` with `Amount.model_validate(budget)`."""
 
-    epsilon: Annotated[Exact, Shown("Epsilon", form="exact")]
-    delta: Annotated[Exact, Shown("Delta", form="exact")] = Fraction(0)
+    epsilon: Annotated[Exact, Shown("Epsilon")]
+    delta: Annotated[Exact, Shown("Delta")] = Fraction(0)
 
 
 class PrivacyClaim(PublicSection):
@@ -31,8 +31,8 @@ class PrivacyClaim(PublicSection):
     unit: Annotated[Literal["record", "person"], Shown("Privacy unit")]
     unit_in_words: Annotated[str, Field(min_length=1), Shown("Privacy unit in plain words")]
     records_per_unit: Annotated[int, Field(ge=1), Shown("Records of one unit, at most")] = 1
-    epsilon: Annotated[Exact, Shown("Epsilon", form="exact")]
-    delta: Annotated[Exact, Shown("Delta", form="exact")]
+    epsilon: Annotated[Exact, Shown("Epsilon")]
+    delta: Annotated[Exact, Shown("Delta")]
 
     @model_validator(mode="after")
     def _is_a_guarantee(self) -> Self:

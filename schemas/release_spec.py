@@ -13,7 +13,8 @@ from pydantic import Field, model_validator
 from schemas.columns import Column
 from schemas.rules import Rule
 from schemas.section import Section, refuse
-from schemas.sections import (
+from schemas.spec_checks import SoundSections, problems_between, warnings_about
+from schemas.spec_sections import (
     CertificateRequest,
     Constraint,
     DataSource,
@@ -23,7 +24,6 @@ from schemas.sections import (
     Population,
     Privacy,
 )
-from schemas.spec_checks import SoundSections, problems_between, warnings_about
 
 
 class ReleaseSpec(Section):
@@ -57,8 +57,6 @@ class ReleaseSpec(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        for name, column in self.columns.items():
-            column._name = name
         refuse(type(self), problems_between(self._sections()))
         return self
 
@@ -76,13 +74,17 @@ class ReleaseSpec(Section):
         """What the spec asks for that weakens the guarantee or tells something, in sentences."""
         return tuple(warnings_about(self._sections()))
 
+    def content(self) -> dict[str, Any]:
+        """The spec as plain JSON values, under the keys that its file has."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
     def canonical_json(self) -> str:
         """The spec as one line of JSON: equal specs give equal text, and it loads back.
 
         Keys stand in the order of the model, columns and categories in that of the spec (it is
         the order of cells), a mechanism's parameters in alphabetic order.
         """
-        content = self._content()
+        content = self.content()
         mechanism = content["mechanism"]
         content["mechanism"] = dict(sorted(mechanism.items()))
         return _dump(content)
@@ -98,7 +100,7 @@ class ReleaseSpec(Section):
         everything but descriptions, labels, units and the sources of bounds. Title, descriptions,
         constraints and output are not among them.
         """
-        content = self._content()
+        content = self.content()
         columns = [
             [name, {key: value for key, value in column.items() if key not in _FOR_PEOPLE}]
             for name, column in content["columns"].items()
@@ -128,9 +130,6 @@ class ReleaseSpec(Section):
             output=self.output,
             columns=self.columns,
         )
-
-    def _content(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 _FOR_PEOPLE = ("description", "unit", "bound_source")

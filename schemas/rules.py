@@ -20,7 +20,7 @@ from schemas.columns import (
     OrdinalColumn,
 )
 from schemas.exact import read_date, read_exact
-from schemas.nearest import did_you_mean
+from schemas.nearest import did_you_mean, no_such_column
 from schemas.rule_syntax import (
     And,
     Body,
@@ -135,8 +135,7 @@ def _problems(body: Body, columns: Mapping[str, Column]) -> Iterator[str]:
 
 def _unknown(name: str, columns: Mapping[str, Column]) -> Iterator[str]:
     if name not in columns:
-        mend = did_you_mean(name, columns) or "name one of the spec's columns"
-        yield f"there is no column {name}; {mend}"
+        yield no_such_column(name, columns)
 
 
 def _comparison_problems(

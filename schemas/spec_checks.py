@@ -5,13 +5,14 @@ hears about everything else.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from schemas.columns import BooleanColumn, Column, NominalColumn, OrdinalColumn
-from schemas.nearest import did_you_mean
+from schemas.exact import decimal
+from schemas.nearest import no_such_column
 from schemas.section import Path, Problem
-from schemas.sections import Constraint, DataSource, MechanismChoice, Output, Privacy
+from schemas.spec_sections import Constraint, DataSource, MechanismChoice, Output, Privacy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,7 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
     """What a sound spec asks for that weakens the guarantee or tells something about the data."""
     columns, data, privacy = sections.columns, sections.data, sections.privacy
     for name, column in columns.items():
-        source = None if isinstance(column, BooleanColumn) else column.bound_source
+        source = column.bound_source
         if source is not None and source.kind == "private_estimate":
             yield (
                 f"columns.{name}: its bounds were estimated from the private data without a "
@@ -71,7 +72,7 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
         )
     if data is not None and privacy is not None and privacy.delta * data.expected_rows >= 1:
         yield (
-            f"privacy.delta is {float(privacy.delta):g}, but should lie well below one in "
+            f"privacy.delta is {decimal(privacy.delta)}, but should lie well below one in "
             f"{data.expected_rows} (data.expected_rows): a mechanism that publishes a random "
             "record in full would satisfy it"
         )
@@ -90,7 +91,7 @@ def _delta_suits_mechanism(sections: SoundSections) -> Iterator[Problem]:
     if name == "pmm" and delta != 0:
         yield Problem(
             ("privacy", "delta"),
-            f"is {float(delta):g}, but pmm gives pure differential privacy and spends no delta; "
+            f"is {decimal(delta)}, but pmm gives pure differential privacy and spends no delta; "
             "remove delta, or choose mechanism privpgd",
         )
 
@@ -165,7 +166,7 @@ def _output_columns_are_known(sections: SoundSections) -> Iterator[Problem]:
     chosen = sections.output.columns or ()
     for i, name in enumerate(chosen):
         if name not in sections.column_names:
-            yield Problem(("output", "columns", i), _unknown(name, sections.column_names))
+            yield Problem(("output", "columns", i), no_such_column(name, sections.column_names))
     yield from _repetitions(("output", "columns"), chosen)
     yield from _repetitions(("output", "formats"), sections.output.formats)
 
@@ -196,11 +197,6 @@ _CHECKS: tuple[Callable[[SoundSections], Iterator[Problem]], ...] = (
     _output_columns_are_known,
     _rules_suit_the_columns,
 )
-
-
-def _unknown(name: str, known: Collection[str]) -> str:
-    mend = did_you_mean(name, known) or "name one of the spec's columns"
-    return f"there is no column {name}; {mend}"
 
 
 def _repetitions(path: Path, values: tuple[str, ...]) -> Iterator[Problem]:

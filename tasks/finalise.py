@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from prefect import task
 
 from schemas.columns import Column, DateColumn
+from tasks.errors import SafeError
 from tasks.generate import SyntheticFile
-from tasks.guard import SafeError
 from tasks.prepare import Prepared
 from tasks.sources import Source, batches, parts
 from tasks.validate import merge, validate_part

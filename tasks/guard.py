@@ -13,13 +13,10 @@ from typing import ParamSpec, TypeVar
 
 from mechanisms.privacy.accountant import BudgetExceeded
 from mechanisms.privacy.ledger import LedgerError
+from tasks.errors import SafeError
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class SafeError(Exception):
-    """An error whose message is written to be shown: what to do, and no private value."""
 
 
 class StageFailed(SafeError):

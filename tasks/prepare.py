@@ -12,7 +12,7 @@ from mechanisms.registry import MECHANISMS
 from schemas.loading import load_spec
 from schemas.release_spec import ReleaseSpec
 from tasks.coding import TableCodec
-from tasks.guard import SafeError
+from tasks.errors import SafeError
 from tasks.sources import Source
 
 

@@ -15,7 +15,7 @@ from mechanisms.privacy.ledger import Ledger
 from schemas.audit_report import AuditRecord
 from schemas.certificate import CertificateFile
 from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE, Claims, Manifest
-from tasks.guard import SafeError
+from tasks.errors import SafeError
 from tasks.prepare import Prepared
 from tasks.signing import sign_manifest, signing_key
 from tasks.workspace import Workspace, home
@@ -99,7 +99,13 @@ def publish(
     shutil.copytree(staging, arriving, copy_function=shutil.copyfile)
     for path in (arriving, *arriving.iterdir()):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    arriving.rename(folder)
+    try:
+        arriving.rename(folder)
+    except OSError:  # another operator's run of this release may have been first
+        shutil.rmtree(arriving)
+        if (done := already_published(prepared, out, ledger)) is None:
+            raise
+        return done
     shutil.rmtree(workspace.staging)
     return _published(prepared, certified, folder, ledger, warning=key.warning)
 

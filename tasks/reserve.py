@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from prefect import task
 
 from mechanisms.privacy.ledger import Ledger, LedgerError
-from tasks.guard import SafeError
+from tasks.errors import SafeError
 from tasks.prepare import Prepared
 
 

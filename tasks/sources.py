@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from tasks.guard import SafeError
+from tasks.errors import SafeError
 
 BATCH_ROWS = 250_000
 _CSV_BLOCK_BYTES = 1 << 24

@@ -20,7 +20,8 @@ from prefect_dask import get_dask_client
 
 from schemas.columns import Column, DateColumn, NumericColumn
 from tasks.coding import Codec, TableCodec
-from tasks.guard import SafeError, guarded
+from tasks.errors import SafeError
+from tasks.guard import guarded
 from tasks.prepare import Prepared
 from tasks.sources import Part, batches, parts
 from tasks.workspace import Workspace

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from tasks.guard import SafeError
+from tasks.errors import SafeError
 
 PRIVATE_MODE = 0o700
 

@@ -45,6 +45,10 @@ class Run:
         """Its exit status, once it has ended by itself."""
         return self.process.wait(SECONDS)
 
+    def children(self) -> list[psutil.Process]:
+        """All processes that it started, and those that they started."""
+        return list(psutil.Process(self.process.pid).children(recursive=True))
+
     def kill(self) -> None:
         """Kill it and its children as kill -9 does, in one blow; none of them is left."""
         assert self.process.poll() is None, f"it ended before it could be killed:\n{self.said}"
@@ -80,7 +84,7 @@ class House:
     ) -> "House":
         """The example's table and spec (`spec` replaces sections) with an account for 3/2 of it."""
         example.write(folder, **spec)
-        (folder / "home").mkdir(mode=0o700)
+        (folder / "home").mkdir()
         url = ledger or f"sqlite:///{folder / 'home' / 'ledger.db'}"
         house = cls(
             folder, url, {**(settings or {}), **({"HALLMARK_LEDGER": url} if ledger else {})}

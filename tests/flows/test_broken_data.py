@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 from flows.exits import ExitCode, exit_code_of
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.ledger import Ledger
-from tasks.guard import SafeError
+from tasks.errors import SafeError
 from tasks.prepare import prepare
 from tasks.validate import check_table, refuse_failures
 from tasks.workspace import Workspace, ledger_url

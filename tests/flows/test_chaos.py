@@ -264,6 +264,36 @@ def test_a_release_goes_on_when_a_worker_is_killed_counting_and_another_generati
     assert violations(house) == disagreements(house) == []
 
 
+@pytest.mark.slow
+def test_a_release_goes_on_when_all_its_worker_processes_are_killed(
+    tmp_path: Path, settings: dict[str, str], prefect_server: str
+) -> None:
+    house = House.build(tmp_path, settings=settings, mechanism=LENGTHY)
+    begun = progress_artifacts(prefect_server)
+    run = house.start("--processes", "2")
+    run.wait_until(lambda: progress_artifacts(prefect_server) > begun)
+    workers = [child for child in run.children() if "spawn_main" in " ".join(child.cmdline())]
+    assert len(workers) == 2
+    for worker in workers:
+        worker.kill()
+    assert not (house.workspace / "synthetic.npy").exists()
+    assert run.finish() == 0, run.said
+    assert violations(house) == disagreements(house) == []
+
+
+@pytest.mark.slow
+def test_two_operators_who_share_a_ledger_and_an_output_folder_publish_one_release(
+    tmp_path: Path, settings: dict[str, str], postgres: str
+) -> None:
+    house = House.build(tmp_path, ledger=postgres, settings=settings, mechanism=LENGTHY)
+    (tmp_path / "second-home").mkdir()
+    runs = [house.start("--resume")]
+    runs.append(house.start("--resume", HALLMARK_HOME=str(tmp_path / "second-home")))
+    assert [run.finish() for run in runs] == [0, 0], [run.said for run in runs]
+    assert [path.name for path in house.published.parent.iterdir()] == [RELEASE]
+    assert violations(house) == disagreements(house) == []
+
+
 def in_parts(house: House) -> House:
     """The same house, its table split into a folder of eight files."""
     header, *rows = (house.folder / "table.csv").read_text().splitlines(keepends=True)

@@ -43,7 +43,6 @@ def test_a_spec_survives_pickling(edited):
     spec.columns["wage"].edges  # noqa: B018 - a cached value must not get in the way
     again = pickle.loads(pickle.dumps(spec))
     assert again == spec
-    assert again.columns["wage"].name == "wage"
 
 
 def test_a_spec_is_immutable(edited):

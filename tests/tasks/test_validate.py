@@ -153,9 +153,7 @@ def test_a_row_passes_exactly_if_it_can_be_coded(
     assert sound == coded
 
 
-@given(
-    st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=30),
-)
+@given(rows=st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=30))
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_counts_are_those_of_the_codecs(
     rows: list[dict[str, str]], spec: Any, tmp_path: Path

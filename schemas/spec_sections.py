@@ -1,4 +1,4 @@
-"""The sections of a release spec, each sound by itself; columns have their own module."""
+"""The sections of a release spec, each sound by itself; columns have modules of their own."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -24,6 +25,16 @@ from schemas.section import Section
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
 """A short name that is safe in paths, URLs and databases."""
+
+
+def _check_below_one(value: Fraction) -> Fraction:
+    if not 0 <= value < 1:
+        raise ValueError(f"is {value}; give a number from 0 up to, but not including, 1")
+    return value
+
+
+BelowOne = Annotated[Exact, AfterValidator(_check_below_one)]
+"""An exact number in [0, 1)."""
 
 
 class Population(Section):
@@ -106,7 +117,7 @@ class Privacy(Section):
     """whom the guarantee protects: record, or {person: <column>, max_records: <number>}"""
     epsilon: Exact
     """the privacy budget epsilon, an exact number above 0"""
-    delta: Exact = Fraction(0)
+    delta: BelowOne = Fraction(0)
     """the privacy budget delta, an exact number; 0 for pure differential privacy"""
 
     @property
@@ -125,13 +136,6 @@ class Privacy(Section):
         if epsilon <= 0:
             raise ValueError(f"is {epsilon}; give a number above 0")
         return epsilon
-
-    @field_validator("delta")
-    @classmethod
-    def _check_delta(cls, delta: Fraction) -> Fraction:
-        if not 0 <= delta < 1:
-            raise ValueError(f"is {delta}; give a number from 0 up to, but not including, 1")
-        return delta
 
 
 class MechanismChoice(Section):
@@ -156,7 +160,7 @@ class CertificateRequest(Section):
     """order of the Wasserstein distance that is bounded; only 1 so far"""
     confidence: Exact = Fraction(95, 100)
     """probability with which all bounds hold, above 0 and below 1"""
-    share: Exact = Fraction(0)
+    share: BelowOne = Fraction(0)
     """share of the budget set aside for the certificate, from 0 up to, but not including, 1"""
 
     @field_validator("confidence")
@@ -165,13 +169,6 @@ class CertificateRequest(Section):
         if not 0 < confidence < 1:
             raise ValueError(f"is {confidence}; give a number above 0 and below 1, such as 0.95")
         return confidence
-
-    @field_validator("share")
-    @classmethod
-    def _check_share(cls, share: Fraction) -> Fraction:
-        if not 0 <= share < 1:
-            raise ValueError(f"is {share}; give a number from 0 up to, but not including, 1")
-        return share
 
 
 class Constraint(Section):

@@ -1,0 +1,188 @@
+"""The final files: what was synthesised comes back from CSV and Parquet, or nothing is published."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mechanisms.privacy.cells import Codes
+from tasks import finalise as stage
+from tasks.finalise import FinalCheckFailed, FinalFile
+from tasks.generate import SyntheticFile
+from tasks.prepare import Prepared, prepare
+from tasks.sources import batches, parts
+from tasks.workspace import Workspace
+from tests import example
+
+SINCE = {
+    "type": "date", "minimum": "2000-01-01", "maximum": "2009-12-31", "cells": 6, "nulls": True,
+    "format": "%d.%m.%Y", "outside": "refuse", "bound_source": example.SOURCE,
+}  # fmt: skip
+
+
+def prepared(folder: Path, **changes: Any) -> Prepared:
+    return prepare(example.write(folder / "spec", rows=3, **changes))
+
+
+def with_dates(**changes: Any) -> dict[str, Any]:
+    return {"columns": {**example.spec(Path("t.csv"))["columns"], "since": SINCE}, **changes}
+
+
+def random_codes(of: Prepared, rows: int = 400) -> Codes:
+    rng = np.random.default_rng(3)
+    return np.column_stack([rng.integers(0, size, rows) for size in of.codec.domain.shape])
+
+
+def finished(of: Prepared, codes: Codes) -> FinalFile:
+    workspace = Workspace.of("test-release")
+    file = SyntheticFile(workspace.path / "synthetic.npy")
+    np.save(file.path, codes.astype(np.int32))
+    file.path.with_suffix(".json").write_text("{}")
+    return stage.finalise.fn(of, file, workspace)
+
+
+def read_back(of: Prepared, path: Path) -> pd.DataFrame:
+    source = stage._read_back(of, path)
+    return pd.concat([b for part in parts(source) for b in batches(part)], ignore_index=True)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("marker", ["NA", ""])
+def test_every_record_comes_back_in_its_cell(
+    form: str, delimiter: str, marker: str, home: Path, tmp_path: Path
+) -> None:
+    data = example.spec(tmp_path / "table.csv")["data"]
+    data |= {"delimiter": delimiter, "null_markers": [marker], "source": "table.csv"}
+    of = prepared(tmp_path, **with_dates(data=data, output={"formats": [form]}, constraints=[]))
+    codes = random_codes(of)
+    final = finished(of, codes)
+    assert final.rows == 400
+    (path,) = final.files
+    assert path.name == f"data.{form}"
+    assert of.codec.encode(read_back(of, path)).tolist() == codes.tolist()
+
+
+def test_csv_is_written_in_the_units_codes_markers_and_dates_of_the_source(
+    home: Path, tmp_path: Path
+) -> None:
+    of = prepared(tmp_path, **with_dates(constraints=[]))
+    codes = np.array([[3, 8, 1, 1, 6], [0, 0, 0, 0, 0]])
+    lines = finished(of, codes).files[0].read_text().splitlines()
+    assert lines[0] == "age,income,region,employed,since"
+    age, income, region, employed, since = lines[1].split(",")
+    assert 30 <= int(age) <= 39
+    assert (income, region, employed, since) == ("NA", "02", "1", "NA")
+    assert 0 <= float(lines[2].split(",")[1]) < 50
+    day, month, year = map(int, lines[2].split(",")[4].split("."))
+    assert date(2000, 1, 1) <= date(year, month, day) <= date(2001, 9, 1)
+
+
+def test_parquet_has_the_types_of_the_columns_and_real_nulls(home: Path, tmp_path: Path) -> None:
+    of = prepared(tmp_path, **with_dates(constraints=[]))
+    path = finished(of, np.array([[3, 8, 1, 1, 6], [0, 0, 0, 0, 0]])).files[1]
+    table = pq.read_table(path)
+    kinds = dict(zip(table.column_names, table.schema.types, strict=True))
+    assert pa.types.is_integer(kinds["age"])
+    assert pa.types.is_floating(kinds["income"])
+    assert pa.types.is_string(kinds["region"]) or pa.types.is_large_string(kinds["region"])
+    assert kinds["since"] == pa.date32()
+    assert table["income"].null_count == table["since"].null_count == 1
+    assert table.schema.metadata is None
+
+
+def test_only_the_columns_asked_for_are_published_in_their_order(
+    home: Path, tmp_path: Path
+) -> None:
+    output = {"formats": ["csv", "parquet"], "columns": ["region", "age"]}
+    of = prepared(tmp_path, output=output, constraints=[])
+    csv, parquet = finished(of, random_codes(of)).files
+    assert csv.read_text().splitlines()[0] == "region,age"
+    assert pq.read_schema(parquet).names == ["region", "age"]
+
+
+def rule(text: str, if_broken: str) -> list[dict[str, str]]:
+    return [{"rule": text, "source": "tests", "if_broken": if_broken}]
+
+
+def test_broken_rules_are_counted_and_reported(home: Path, tmp_path: Path) -> None:
+    of = prepared(tmp_path, constraints=rule("age < 20 => employed = false", "report"))
+    codes = random_codes(of)
+    (result,) = finished(of, codes).rules
+    expected = int(((codes[:, 0] < 2) & (codes[:, 3] == 1)).sum())
+    assert (result.violations, result.blocks) == (expected, False)
+    assert expected > 0
+
+
+def test_a_rule_that_blocks_stops_with_its_count_and_the_mend(home: Path, tmp_path: Path) -> None:
+    of = prepared(tmp_path, constraints=rule("age < 20 => employed = false", "block"))
+    codes = random_codes(of)
+    broken = int(((codes[:, 0] < 2) & (codes[:, 3] == 1)).sum())
+    with pytest.raises(FinalCheckFailed) as refused:
+        finished(of, codes)
+    assert f"age < 20 => employed = false: broken by {broken} of 400 records" in str(refused.value)
+    assert "run again with --resume" in str(refused.value)
+
+
+def test_a_rule_that_blocks_and_holds_does_not_stop(home: Path, tmp_path: Path) -> None:
+    of = prepared(tmp_path, constraints=rule("age < 20 => employed = false", "block"))
+    codes = random_codes(of)
+    codes[codes[:, 0] < 2, 3] = 0
+    assert finished(of, codes).rules[0].violations == 0
+
+
+BREAKS = {
+    "csv": lambda path: path.write_text(path.read_text().replace("\n", "\n100,1,01,1,2000-01-01\n", 1)),
+    "parquet": lambda path: pq.write_table(
+        pq.read_table(path).set_column(2, "region", pa.array(["9"] * 400)), path
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ("csv", "data.csv breaks its own schema: age: not all lie between 0 and 99"),
+        ("parquet", "data.parquet breaks its own schema: region: not all are one of the 3"),
+    ],
+)
+def test_a_file_that_is_not_what_was_meant_is_refused(
+    form: str, says: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = prepared(tmp_path, output={"formats": [form]})
+    write = getattr(stage, f"_write_{form}")
+
+    def broken(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
+        write(frame, prepared, path)
+        BREAKS[form](path)
+
+    monkeypatch.setattr(stage, f"_write_{form}", broken)
+    with pytest.raises(FinalCheckFailed, match=says):
+        finished(of, random_codes(of))
+
+
+def test_a_clamped_column_must_still_be_inside_when_it_is_published(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = prepared(tmp_path, output={"formats": ["csv"]}, constraints=[])
+    write = stage._write_csv
+
+    def broken(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
+        write(frame.assign(income=401.0), prepared, path)
+
+    monkeypatch.setattr(stage, "_write_csv", broken)
+    with pytest.raises(FinalCheckFailed, match="income: not all lie between 0 and 400"):
+        finished(of, random_codes(of))
+
+
+def test_an_attempt_leaves_nothing_of_an_earlier_one(home: Path, tmp_path: Path) -> None:
+    staging = Workspace.of("test-release").staging
+    (staging / "data.parquet").write_text("of an earlier attempt")
+    of = prepared(tmp_path, output={"formats": ["csv"]}, constraints=[])
+    finished(of, random_codes(of))
+    assert [path.name for path in staging.iterdir()] == ["data.csv"]
