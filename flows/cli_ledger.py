@@ -2,6 +2,7 @@
 
 import getpass
 import json
+from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
@@ -125,5 +126,6 @@ def _exact(text: str) -> Fraction:
 
 
 def _plain(state: "AccountState") -> dict[str, object]:
-    plain: dict[str, object] = json.loads(json.dumps(vars(state), default=str))
+    # Exact rationals as texts such as 1/3, which no float would carry.
+    plain: dict[str, object] = json.loads(json.dumps(asdict(state), default=str))
     return plain

@@ -93,7 +93,7 @@ def publish(
         ),
         key,
     )
-    out.mkdir(parents=True, exist_ok=True)
+    _public_folder(out)
     # Copied beside its place first: a rename is atomic only within one file system.
     arriving = out / f".{folder.name}.{os.getpid()}"
     shutil.copytree(staging, arriving, copy_function=shutil.copyfile)
@@ -108,6 +108,14 @@ def publish(
         return done
     shutil.rmtree(workspace.staging)
     return _published(prepared, certified, folder, ledger, warning=key.warning)
+
+
+def _public_folder(out: Path) -> None:
+    """Make `out` where it does not exist, for everybody to enter whatever the umask."""
+    if not out.is_dir():
+        _public_folder(out.parent)
+        out.mkdir(exist_ok=True)
+        out.chmod(0o755)
 
 
 def _published(

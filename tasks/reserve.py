@@ -60,13 +60,17 @@ def reserved(prepared: Prepared, ledger: str, *, resume: bool) -> Iterator[None]
 
 
 def cancel_if_unused(prepared: Prepared, ledger: str, reason: str) -> bool:
-    """Give the reservation back if nothing was drawn on it; a draw is never refunded."""
-    book, release = Ledger(ledger), prepared.spec.release
-    reservation = book.reservation(release)
-    if reservation is None or reservation.state != "reserved":
-        return False
+    """Give the reservation back if nothing was drawn on it; a draw is never refunded.
+
+    Where the ledger cannot be reached the reservation stays, and the run can be resumed.
+    """
+    release = prepared.spec.release
     try:
+        book = Ledger(ledger)
+        reservation = book.reservation(release)
+        if reservation is None or reservation.state != "reserved":
+            return False
         book.cancel(release, by="release flow", reason=reason)
-    except LedgerError:  # drawn by another run of the same release in this very moment
+    except LedgerError:  # also where another run of the release has drawn in this very moment
         return False
     return True

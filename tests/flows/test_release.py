@@ -162,6 +162,7 @@ def test_with_a_huge_budget_one_way_marginals_are_recovered(tmp_path: Path) -> N
     assert abs(made["income"].isna().mean() - true["income"].isna().mean()) < 0.01
 
 
+@pytest.mark.slow
 def test_a_certified_bound_holds_of_the_private_table(tmp_path: Path) -> None:
     """Fails by chance once in 10^6 runs, as the certificate itself says."""
     example.open_account(cap=Budget(epsilon=Fraction(9), delta=Fraction(1, 10**4)))

@@ -1,0 +1,65 @@
+"""From a spec to a plan: public, the same every time, and refused in words where it cannot be."""
+
+import pickle
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from tasks.prepare import PlanRefused, adjacency, budget, prepare
+from tests import example
+
+
+def spec(folder: Path, **changes: Any) -> Path:
+    return example.write(folder, 5, **changes)
+
+
+def test_the_plan_has_the_budget_and_adjacency_of_the_spec(tmp_path: Path) -> None:
+    prepared = prepare(spec(tmp_path))
+    assert prepared.plan.budget == budget(prepared.spec)
+    assert (prepared.plan.budget.epsilon, prepared.plan.budget.delta) == (1, Fraction(1, 10**5))
+    assert prepared.plan.adjacency == Adjacency(neighbours=Neighbours.REPLACE_ONE)
+
+
+def test_a_person_is_read_though_it_is_no_column_and_bounds_the_records(tmp_path: Path) -> None:
+    unit = {"person": "person", "max_records": 4}
+    data = {**example.spec(tmp_path / "table.csv")["data"], "ignore": []}
+    chosen = {"neighbours": "add_remove", "unit": unit, "epsilon": "1", "delta": "1e-5"}
+    prepared = prepare(spec(tmp_path, data=data, privacy=chosen))
+    assert prepared.source.columns[-1] == prepared.person == "person"
+    assert "person" not in prepared.spec.columns
+    assert adjacency(prepared.spec).records == prepared.plan.adjacency.records == 4
+
+
+def test_it_survives_the_way_to_another_machine(tmp_path: Path) -> None:
+    prepared = prepare(spec(tmp_path))
+    copy = pickle.loads(pickle.dumps(prepared))
+    assert copy.spec == prepared.spec
+    assert copy.plan.events == prepared.plan.events
+
+
+def test_generators_differ_between_purposes_and_releases_and_repeat_otherwise(
+    tmp_path: Path,
+) -> None:
+    one, same = (prepare(spec(tmp_path / name)) for name in ("a", "b"))
+    other = prepare(spec(tmp_path / "c", release="another"))
+    draws = [p.rng(w).integers(2**60) for p in (one, same, other) for w in ("generate", "decode")]
+    assert draws[:2] == draws[2:4]
+    assert len(set(draws)) == 4
+
+
+def test_a_share_for_a_certificate_that_needs_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PlanRefused, match=r"certificate\.share: .* set it to 0"):
+        prepare(spec(tmp_path, certificate={"share": "0.1"}))
+
+
+@pytest.mark.parametrize(
+    "mechanism", [{"name": "privpgd", "sweeps": -1}, {"name": "privpgd", "x": 1}]
+)
+def test_parameters_that_the_mechanism_does_not_take_are_refused(
+    mechanism: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(PlanRefused, match=r"^mechanism: mechanism\."):
+        prepare(spec(tmp_path, mechanism=mechanism))

@@ -1,0 +1,35 @@
+"""The internal review: it compares with the private data, and stays in the workspace."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.tasks.released import ROWS, Released, released
+
+
+@pytest.fixture(scope="module")
+def run(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Released]:
+    with released(tmp_path_factory.mktemp("review")) as done:
+        yield done
+
+
+def test_it_is_marked_internal_and_lies_in_the_workspace_for_its_owner(run: Released) -> None:
+    page = run.workspace.review
+    assert "INTERNAL" in page.read_text()
+    assert page.stat().st_mode & 0o777 == 0o600
+    assert run.workspace.path.stat().st_mode & 0o777 == 0o700
+
+
+def test_it_tells_the_number_of_private_rows_and_the_findings(run: Released) -> None:
+    text = run.workspace.review.read_text()
+    assert str(ROWS) in text
+    for column in run.prepared.spec.columns:
+        assert column in text
+    assert "are whole numbers or null" in text
+
+
+def test_no_file_of_the_release_holds_or_mentions_it(run: Released) -> None:
+    names = {path.name for path in run.folder.iterdir()}
+    assert run.workspace.review.name not in names
+    for path in run.folder.iterdir():
+        assert b"INTERNAL - CONFIDENTIAL" not in path.read_bytes().upper(), path.name
