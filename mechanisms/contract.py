@@ -114,7 +114,7 @@ class Bound:
     """One certified loss: with the certificate's confidence, `loss <= value`.
 
     `terms` names the parts that `value` is the sum of (discretisation, privatisation, projection,
-    rounding, ...); all in the metric's own scale, where the diameter is 1.
+    rounding, ...); all in the metric's own scale, where the diameter is 1, and no bound is more.
     """
 
     target: str  # what is compared: a column's name, or "all columns jointly"
@@ -124,6 +124,29 @@ class Bound:
     scale: float = 1.0  # multiply `value` by this to get ...
     unit: str = ""  # ... this unit
     vacuous: bool = False  # the bound is no better than the diameter
+
+    @classmethod
+    def of_terms(
+        cls,
+        target: str,
+        metric: str,
+        terms: Mapping[str, float],
+        *,
+        complete: bool = True,
+        scale: float = 1.0,
+        unit: str = "",
+    ) -> "Bound":
+        """The sum of `terms`, or the diameter where they add up to more or are not `complete`."""
+        value = min(1.0, sum(terms.values())) if complete else 1.0
+        return cls(
+            target=target,
+            metric=metric,
+            value=value,
+            terms=terms,
+            scale=scale,
+            unit=unit,
+            vacuous=value >= 1.0,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -48,6 +48,11 @@ class NumericColumn(BaseColumn):
     bound_source: BoundSource
     """where minimum and maximum came from, such as {kind: public, reference: the codebook}"""
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The public interval for people, such as "0" and "0.5"."""
+        return decimal(self.minimum), decimal(self.maximum)
+
     @cached_property
     def exact_edges(self) -> Edges:
         """Edges of the cells; the last is `maximum + 1` where values are whole numbers."""
@@ -189,6 +194,11 @@ class DateColumn(BaseColumn):
     @property
     def unit(self) -> str:
         return "days"
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The public span for people, such as "1999-12-31" and "2001-01-01"."""
+        return self.minimum.isoformat(), self.maximum.isoformat()
 
     @cached_property
     def exact_edges(self) -> Edges:

@@ -67,8 +67,9 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
         )
     if data is not None and privacy is not None and privacy.neighbours == "add_remove":
         yield (
-            f"data.expected_rows: {data.expected_rows} is published with the spec, while add_remove "
-            "protects the number of records; state a public estimate, never the exact count"
+            f"data.expected_rows: {data.expected_rows} is published with the spec, while "
+            "add_remove protects the number of records; state a public estimate, never the exact "
+            "count"
         )
     if data is not None and privacy is not None and privacy.delta * data.expected_rows >= 1:
         yield (

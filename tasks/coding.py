@@ -23,6 +23,7 @@ from schemas.columns import (
     NumericColumn,
     OrdinalColumn,
 )
+from schemas.interval_columns import EPOCH
 
 Mask = NDArray[np.bool_]
 Text: TypeAlias = pd.Series
@@ -137,7 +138,7 @@ class DateCodec:
         return ((values < low) | (values > high)).to_numpy(dtype=bool)
 
     def encode(self, values: Values) -> NDArray[np.int32]:
-        days = (values - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+        days = (values - pd.Timestamp(EPOCH)) / pd.Timedelta(days=1)
         return _encode_interval(self.edges, days.to_numpy(dtype=np.float64), self.attribute)
 
     def decode(self, codes: NDArray[np.int32], rng: np.random.Generator) -> Values:
@@ -145,7 +146,7 @@ class DateCodec:
         cell = np.where(known, codes, 0)
         edges = self.edges.astype(np.int64)
         days = rng.integers(edges[:-1][cell], edges[1:][cell])
-        dates = pd.Series(pd.Timestamp("1970-01-01") + pd.to_timedelta(days, unit="D"))
+        dates = pd.Series(pd.Timestamp(EPOCH) + pd.to_timedelta(days, unit="D"))
         return dates.mask(~known)
 
 
@@ -189,7 +190,9 @@ class CategoryCodec:
     def read(self, text: Text) -> tuple[Values, Mask]:
         if isinstance(self.column, BooleanColumn):
             spelled = {key: self.codes[truth] for key, truth in self.column.values.items()}
-            text = text.map(lambda key: spelled.get(key, key), na_action="ignore")
+            # Cast back: nothing but nulls would become a type of its own, unlike any text.
+            coded = text.map(lambda key: spelled.get(key, key), na_action="ignore")
+            text = coded.astype(text.dtype)
         return text, np.zeros(len(text), dtype=bool)  # any text can be read; it may lie outside
 
     def outside(self, values: Values) -> Mask:

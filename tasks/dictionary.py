@@ -1,7 +1,7 @@
 """The data dictionary of a release: what a data user must know, from the spec and certificate."""
 
 from schemas.certificate import CertificateFile
-from schemas.columns import BoundSource, DateColumn, NumericColumn
+from schemas.columns import DateColumn, NumericColumn
 from schemas.data_dictionary import (
     Category,
     CellGrid,
@@ -40,7 +40,7 @@ def data_dictionary(
 
 def _column(codec: Codec, certificate: CertificateFile, marker: str) -> DictionaryColumn:
     column, attribute = codec.column, codec.attribute
-    source: BoundSource | None = getattr(column, "bound_source", None)
+    source = column.bound_source
     interval, width = None, None
     categories: tuple[Category, ...] = ()
     kind: ColumnType = "real" if isinstance(column, NumericColumn) else column.type
@@ -56,8 +56,8 @@ def _column(codec: Codec, certificate: CertificateFile, marker: str) -> Dictiona
             Category(value=code, label=label)
             for code, label in zip(column.codes, column.labels, strict=True)
         )
-    if interval is not None:
-        width = float((column.edges[1:] - column.edges[:-1]).max())  # type: ignore[union-attr]
+    if isinstance(column, NumericColumn | DateColumn):
+        width = float((column.edges[1:] - column.edges[:-1]).max())
     bound = certificate.for_column(codec.name)
     return DictionaryColumn(
         name=codec.name,

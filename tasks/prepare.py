@@ -10,6 +10,7 @@ from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.registry import MECHANISMS
 from schemas.loading import load_spec
+from schemas.privacy_claim import PrivacyClaim
 from schemas.release_spec import ReleaseSpec
 from tasks.coding import TableCodec
 from tasks.errors import SafeError
@@ -99,3 +100,21 @@ def adjacency(spec: ReleaseSpec) -> Adjacency:
     """The neighbouring relation and unit that the spec protects."""
     privacy = spec.privacy
     return Adjacency(neighbours=Neighbours(privacy.neighbours), records=privacy.max_records)
+
+
+def privacy_claim(prepared: Prepared) -> PrivacyClaim:
+    """What the release promises, in exact numbers and in words."""
+    privacy, record = prepared.spec.privacy, prepared.spec.data.record
+    is_person = privacy.person is not None
+    return PrivacyClaim(
+        neighbours=privacy.neighbours,
+        unit="person" if is_person else "record",
+        unit_in_words=(
+            f"one person, with at most {privacy.max_records} records ({record} each)"
+            if is_person
+            else record
+        ),
+        records_per_unit=privacy.max_records,
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+    )

@@ -14,6 +14,7 @@ from mechanisms.contract import Certificate
 from mechanisms.privacy.ledger import Ledger
 from schemas.audit_report import AuditRecord
 from schemas.certificate import CertificateFile
+from schemas.exact import decimal
 from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE, Claims, Manifest
 from tasks.errors import SafeError
 from tasks.prepare import Prepared
@@ -133,9 +134,9 @@ def _published(
         release=spec.release,
         folder=str(folder),
         account=account.name,
-        epsilon=str(spec.privacy.epsilon),
-        delta=f"{float(spec.privacy.delta):g}",
-        left=(f"{float(account.remaining[0]):g}", f"{float(account.remaining[1]):g}"),
+        epsilon=decimal(spec.privacy.epsilon),
+        delta=decimal(spec.privacy.delta),
+        left=(decimal(account.remaining[0]), decimal(account.remaining[1])),
         certificate=(
             f"with {summary.confidence:.0%} confidence, each of {summary.bounds} certified "
             f"1-Wasserstein distances is at most {summary.largest:.4g} of its diameter "

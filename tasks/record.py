@@ -44,10 +44,10 @@ from schemas.certificate import CertificateFile
 from schemas.columns import Column, DateColumn, NumericColumn
 from schemas.labels import NOT_RECORDED
 from schemas.manifest import Software
-from schemas.privacy_claim import Amount, PrivacyClaim
+from schemas.privacy_claim import Amount
 from tasks.coding import Codec
 from tasks.finalise import FinalFile, null_marker
-from tasks.prepare import Prepared
+from tasks.prepare import Prepared, privacy_claim
 from tasks.validate import Rule
 
 
@@ -67,26 +67,6 @@ class Executed:
     software: Software
     signature: Signature
     created: datetime
-
-
-def privacy_claim(prepared: Prepared) -> PrivacyClaim:
-    """What the release promises, in exact numbers and in words."""
-    spec = prepared.spec
-    unit = (
-        spec.data.record
-        if spec.privacy.person is None
-        else (
-            f"one person, with at most {spec.privacy.max_records} records ({spec.data.record} each)"
-        )
-    )
-    return PrivacyClaim(
-        neighbours=spec.privacy.neighbours,
-        unit="record" if spec.privacy.person is None else "person",
-        unit_in_words=unit,
-        records_per_unit=spec.privacy.max_records,
-        epsilon=spec.privacy.epsilon,
-        delta=spec.privacy.delta,
-    )
 
 
 def audit_record(run: Executed) -> AuditRecord:
@@ -112,7 +92,7 @@ def audit_record(run: Executed) -> AuditRecord:
             software=run.software,
             hardware=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
             spec_digest=spec.digest(),
-            spec=spec.model_dump(mode="json", by_alias=True, exclude_none=True),
+            spec=spec.content(),
             rules=tuple(
                 ValidationRule(
                     column=rule.column, rule=rule.rule, consequence="refuses the release"
@@ -146,7 +126,7 @@ def _protected(run: Executed) -> ProtectedData:
 
 def _protected_column(run: Executed, codec: Codec) -> ProtectedColumn:
     column = codec.column
-    source = getattr(column, "bound_source", None)
+    source = column.bound_source
     marker = null_marker(run.prepared) or "an empty field"
     return ProtectedColumn(
         name=codec.name,
@@ -174,10 +154,9 @@ def _outside(column: Column) -> str:
 
 def domain_in_words(column: Column) -> str:
     """The public domain of a column, such as `0 to 77 visits` or `4 categories`."""
-    if isinstance(column, NumericColumn):
-        return f"{float(column.minimum):g} to {float(column.maximum):g} {column.unit}".rstrip()
-    if isinstance(column, DateColumn):
-        return f"{column.minimum} to {column.maximum}"
+    if isinstance(column, NumericColumn | DateColumn):
+        unit = column.unit if isinstance(column, NumericColumn) else ""
+        return f"{' to '.join(column.ends)} {unit}".rstrip()
     return f"{len(column.codes)} categories"
 
 
@@ -216,10 +195,10 @@ def _guarantee(run: Executed) -> Guarantee:
     )
 
 
-def _estimated_bounds(run: Executed) -> Iterator[tuple[str, str]]:
+def _estimated_bounds(run: Executed) -> Iterator[tuple[str, str | None]]:
     """Columns whose public domain is not public, and who accepted that."""
     for name, column in run.prepared.spec.columns.items():
-        source = getattr(column, "bound_source", None)
+        source = column.bound_source
         if source is not None and source.kind == "private_estimate":
             yield name, source.accepted_by
 
@@ -313,18 +292,13 @@ def _marginal(run: Executed, index: int, codec: Codec) -> Marginal:
     counts = np.bincount(run.synthetic.codes[:, index], minlength=attribute.cells)
     measured: MarginalEstimate | None = run.certificate.measured.get(attribute.name)
     column = codec.column
-    ends = None
-    if isinstance(column, NumericColumn):
-        ends = (f"{float(column.minimum):g}", f"{float(column.maximum):g}")
-    elif isinstance(column, DateColumn):
-        ends = (str(column.minimum), str(column.maximum))
     return Marginal(
         column=codec.name,
         kind=attribute.kind.value,
         unit=attribute.unit,
         cells=cell_labels(codec),
         has_null=attribute.has_null,
-        ends=ends,
+        ends=column.ends if isinstance(column, NumericColumn | DateColumn) else None,
         synthetic=tuple(counts / max(counts.sum(), 1)),
         measured=() if measured is None else tuple(measured.shares.tolist()),
         half_width=() if measured is None else tuple(measured.half_width.tolist()),
@@ -336,8 +310,11 @@ def cell_labels(codec: Codec) -> tuple[str, ...]:
     column = codec.column
     if isinstance(column, NumericColumn):
         last = 1 if column.integer else 0
+        # Ten digits: with the six of a plain `g`, cells of large sums would look alike.
         labels = [
-            f"{low:g}" if column.integer and high - low == 1 else f"{low:g} to {high - last:g}"
+            f"{low:.10g}"
+            if column.integer and high - low == 1
+            else f"{low:.10g} to {high - last:.10g}"
             for low, high in pairwise(column.edges)
         ]
     elif isinstance(column, DateColumn):

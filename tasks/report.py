@@ -15,14 +15,20 @@ from mechanisms.privacy.ledger import Ledger
 from schemas.audit_report import Signature
 from schemas.certificate import CertificateFile
 from schemas.labels import NOT_RECORDED
-from schemas.manifest import CERTIFICATE_FILE, DICTIONARY_FILE, RECORD_FILE, REPORT_FILE, SPEC_FILE
-from schemas.manifest import Software as SoftwareRecord
+from schemas.manifest import (
+    CERTIFICATE_FILE,
+    DICTIONARY_FILE,
+    RECORD_FILE,
+    REPORT_FILE,
+    SPEC_FILE,
+    Software,
+)
 from tasks.dictionary import data_dictionary
 from tasks.finalise import FinalFile
 from tasks.generate import SyntheticFile
 from tasks.prepare import Prepared
 from tasks.record import Executed, audit_record
-from tasks.rendering.html import render_audit_report
+from tasks.rendering import render_audit_report
 from tasks.signing import signing_key
 from tasks.validate import Rule
 from tasks.workspace import Workspace, home
@@ -72,11 +78,11 @@ def report(
     (folder / REPORT_FILE).write_text(render_audit_report(record), encoding="utf-8")
 
 
-def software() -> SoftwareRecord:
+def software() -> Software:
     """The versions that computed a release, and the state of the code."""
     lock = _ROOT / "constraints.txt"
     commit = _git("rev-parse", "HEAD")
-    return SoftwareRecord(
+    return Software(
         hallmark=importlib.metadata.version("hallmark"),
         python=platform.python_version(),
         packages={name: importlib.metadata.version(name) for name in _PACKAGES},

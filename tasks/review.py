@@ -22,7 +22,7 @@ from tasks.generate import SyntheticFile
 from tasks.guard import guarded
 from tasks.prepare import Prepared
 from tasks.record import cell_labels
-from tasks.rendering.html import render_internal_review
+from tasks.rendering import render_internal_review
 from tasks.workspace import Workspace
 
 

@@ -4,18 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mechanisms.privacy.accountant import bracket
-from tasks.prepare import Prepared
-
-
-def _unenforced(prepared: Prepared) -> list[str]:
-    """Rules that may stop the publishing, since they are checked but not enforced."""
-    return [
-        f"constraints: {prepared.plan.mechanism} does not enforce {constraint.rule!r}; if a "
-        "synthetic record breaks it, publishing stops after the budget is spent, until the spec "
-        "says if_broken: report and the run is resumed"
-        for constraint in prepared.spec.constraints
-        if constraint.if_broken == "block"
-    ]
+from tasks.prepare import Prepared, privacy_claim
 
 
 def plan_summary(prepared: Prepared) -> dict[str, Any]:
@@ -31,7 +20,7 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
         "source": plan.source,
         "privacy": {
             "neighbours": spec.privacy.neighbours,
-            "unit": spec.data.record if spec.privacy.person is None else spec.privacy.person,
+            "unit": privacy_claim(prepared).unit_in_words,
             "records_per_unit": spec.privacy.max_records,
             "epsilon": str(spec.privacy.epsilon),
             "delta": str(spec.privacy.delta),
@@ -59,3 +48,14 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
         },
         "warnings": [*spec.warnings(), *_unenforced(prepared)],
     }
+
+
+def _unenforced(prepared: Prepared) -> list[str]:
+    """Rules that may stop the publishing, since they are checked but not enforced."""
+    return [
+        f"constraints: {prepared.plan.mechanism} does not enforce {constraint.rule!r}; if a "
+        "synthetic record breaks it, publishing stops after the budget is spent, until the spec "
+        "says if_broken: report and the run is resumed"
+        for constraint in prepared.spec.constraints
+        if constraint.if_broken == "block"
+    ]

@@ -192,15 +192,14 @@ def _domain_rule(gxe: Any, codec: Codec) -> tuple[Rule, Any]:
         return rule, gxe.ExpectColumnValuesToBeInSet(
             column=codec.name, value_set=list(column.codes)
         )
-    low, high = column.minimum, column.maximum
     rule = Rule(
         column=codec.name,
-        rule=f"lie between {low} and {high}",
+        rule=f"lie between {' and '.join(column.ends)}",
         mend="widen the public interval if a public source allows it, or set outside: clamp",
     )
     typed: Callable[[Any], Any] = float if isinstance(column, NumericColumn) else pd.Timestamp
     return rule, gxe.ExpectColumnValuesToBeBetween(
-        column=codec.name, min_value=typed(low), max_value=typed(high)
+        column=codec.name, min_value=typed(column.minimum), max_value=typed(column.maximum)
     )
 
 

@@ -18,6 +18,12 @@ from mechanisms.geometry.domain import Attribute, Domain
 from mechanisms.geometry.wasserstein import RADIUS, w1
 
 METRIC = "1-Wasserstein distance of the column's distribution, as a share of its diameter"
+ASSUMPTIONS = (
+    "The private table is what is counted: after values outside the public domain were treated by "
+    "the stated rules and, where a person may own several records, after truncation.",
+    "It has at least one record.",
+)
+"""What whoever relies on the bounds has to accept."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,7 +100,16 @@ def certify_one_way(
         if records > 0:
             terms["privatisation"] = float(quantiles.values[position]) / records
             terms["projection"] = float(_deviation(attribute, misfit)) / records
-        bounds.append(_bound(attribute, terms, known=records > 0))
+        bounds.append(
+            Bound.of_terms(
+                attribute.name,
+                METRIC,
+                terms,
+                complete=records > 0,
+                scale=attribute.scale,
+                unit=attribute.unit,
+            )
+        )
     return OneWayCertificate(
         bounds=tuple(bounds),
         method=_method(quantiles, confidence, total_is_public),
@@ -221,19 +236,6 @@ class _Spread:
                 domain.attributes, self._shares, self._squares, strict=True
             )
         }
-
-
-def _bound(attribute: Attribute, terms: Mapping[str, float], *, known: bool) -> Bound:
-    value = min(1.0, sum(terms.values())) if known else 1.0
-    return Bound(
-        target=attribute.name,
-        metric=METRIC,
-        value=value,
-        terms=terms,
-        scale=attribute.scale,
-        unit=attribute.unit,
-        vacuous=value >= 1.0,
-    )
 
 
 def _method(quantiles: SimultaneousQuantiles, confidence: float, total_is_public: bool) -> str:

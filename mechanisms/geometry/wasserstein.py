@@ -56,13 +56,3 @@ def w1(attribute: Attribute, difference: NDArray[np.number]) -> NDArray[np.float
     if attribute.has_null:
         cost = cost + RADIUS * np.abs(difference[..., levels])
     return np.asarray(cost, dtype=np.float64)
-
-
-def anchored_w1(attribute: Attribute, difference: NDArray[np.number]) -> NDArray[np.float64]:
-    """`w1` plus the cost of bringing the surplus mass from the hub to wherever it is worst.
-
-    Bounds `w1(difference - M p)` from above for every probability vector p, where M is the total
-    of `difference`. Arguments and result as for `w1`.
-    """
-    cost = w1(attribute, difference) + RADIUS * np.abs(difference.sum(axis=-1))
-    return np.asarray(cost, dtype=np.float64)

@@ -17,7 +17,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.certificates.one_way import OneWayErrors, OneWayEstimate, certify_one_way
+from mechanisms.certificates.one_way import (
+    ASSUMPTIONS,
+    OneWayErrors,
+    OneWayEstimate,
+    certify_one_way,
+)
 from mechanisms.certificates.simultaneous import draws_needed, simultaneous_quantiles
 from mechanisms.contract import Bound, Certificate, Measurements, SyntheticMeasure
 from mechanisms.pmm.plan import PMMPlan
@@ -88,12 +93,7 @@ def certify(
             f"noise term is the {quantiles.rank}th smallest of {quantiles.draws} fresh "
             f"simulations, simulation error included. Column by column: {columns.method}"
         ),
-        assumptions=(
-            "The private table is what is counted: after values outside the public domain were "
-            "treated by the stated rules and, where a person may own several records, after "
-            "truncation.",
-            "It has at least one record.",
-        ),
+        assumptions=ASSUMPTIONS,
         measured=columns.measured,
     )
 
@@ -101,14 +101,6 @@ def certify(
 def _joint_bound(*, discretisation: float, noise: float, misfit: float, records: float) -> Bound:
     """Bound over all columns; `records` bounds the private number of records from below."""
     terms = {"discretisation": discretisation}
-    value = 1.0
     if records > 0:
         terms |= {"privatisation": noise / records, "projection": misfit / records}
-        value = min(1.0, sum(terms.values()))
-    return Bound(
-        target="all columns jointly",
-        metric=JOINT,
-        value=value,
-        terms=terms,
-        vacuous=value >= 1.0,
-    )
+    return Bound.of_terms("all columns jointly", JOINT, terms, complete=records > 0)

@@ -13,7 +13,6 @@ from math import ceil, expm1, sqrt
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from mechanisms.privacy.cells import Counts
 
@@ -65,39 +64,14 @@ def conformal_rank(draws: int, confidence: float) -> int:
         ValueError: confidence is not in (0, 1), or there are too few draws for it.
     Source: Vovk, Gammerman, Shafer (2005), Algorithmic learning in a random world.
     """
-    share = _share(confidence, "confidence")
+    share = Fraction(str(confidence))  # the decimal that was written: 0.55 * 20 is 11, not 12
+    if not 0 < share < 1:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, not {confidence}")
     rank = ceil(share * (draws + 1))
     if rank > draws:
         needed = ceil(share / (1 - share))
         raise ValueError(f"confidence {confidence} needs at least {needed} draws, not {draws}")
     return rank
-
-
-def conditional_rank(draws: int, confidence: float, trust: float) -> int:
-    """Rank whose order statistic is at least the `confidence` quantile, with probability `trust`.
-
-    The r-th smallest falls below the quantile only if r draws do, and the number that do is at
-    most binomial; so r is the smallest with P(Bin(draws, confidence) <= r - 1) >= trust.
-
-    Raises:
-        ValueError: confidence or trust is not in (0, 1), or there are too few draws for them.
-    """
-    _share(confidence, "confidence")
-    _share(trust, "trust")
-    rank = int(binom.ppf(trust, draws, confidence)) + 1
-    if rank > draws:
-        raise ValueError(
-            f"confidence {confidence} with trust {trust} needs more than {draws} draws"
-        )
-    return rank
-
-
-def _share(value: float, name: str) -> Fraction:
-    """The decimal that was written, not its binary neighbour: 0.55 * 20 is 11, not 12."""
-    share = Fraction(str(value))
-    if not 0 < share < 1:
-        raise ValueError(f"{name} must lie strictly between 0 and 1, not {value}")
-    return share
 
 
 @lru_cache(maxsize=64)

@@ -17,7 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.certificates.one_way import OneWayErrors, OneWayEstimate, certify_one_way
+from mechanisms.certificates.one_way import (
+    ASSUMPTIONS,
+    OneWayErrors,
+    OneWayEstimate,
+    certify_one_way,
+)
 from mechanisms.certificates.simultaneous import draws_needed
 from mechanisms.contract import Certificate, Measurements, Progress, SyntheticMeasure
 from mechanisms.geometry.domain import Domain
@@ -167,12 +172,7 @@ class PrivPGD:
                 "Estimates: for each column, the inverse-variance mean over all its two-way "
                 f"marginals, adjusted to the number of records. {columns.method}"
             ),
-            assumptions=(
-                "The private table is what is counted: after values outside the public domain were "
-                "treated by the stated rules and, where a person may own several records, after "
-                "truncation.",
-                "It has at least one record.",
-            ),
+            assumptions=ASSUMPTIONS,
             measured=columns.measured,
         )
 

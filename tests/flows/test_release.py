@@ -1,7 +1,6 @@
 """Whole releases, from a table and a spec to a verified folder, in this process."""
 
 import json
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,7 @@ PURE = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
 FEW = ("age", "region")
 
 
-@pytest.fixture(autouse=True)
-def _orchestrator(prefect: None, home: Path) -> Iterator[None]:
-    yield
+pytestmark = pytest.mark.usefixtures("prefect", "home")
 
 
 def run(spec: Path, resume: bool = False) -> Published:

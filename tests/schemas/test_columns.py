@@ -73,6 +73,26 @@ def test_given_edges_of_real_numbers_stand_as_they_are():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("kind", "minimum", "maximum", "ends"),
+    [
+        ("numeric", 0, 1_234_567, ("0", "1234567")),
+        ("numeric", "-0.5", "1/3", ("-0.5", "1/3")),
+        ("date", "1999-12-31", "2001-01-01", ("1999-12-31", "2001-01-01")),
+    ],
+)
+def test_the_ends_of_an_interval_are_told_exactly(kind, minimum, maximum, ends):
+    assert column(type=kind, minimum=minimum, maximum=maximum, cells=4).ends == ends
+
+
+def test_a_boolean_column_has_no_bounds_to_account_for_and_takes_none():
+    fields = {"type": "boolean", "values": {"y": True, "n": False}, "outside": "refuse"}
+    made = TypeAdapter(Column).validate_python(fields)
+    assert made.bound_source is None
+    with pytest.raises(ValidationError, match="bound_source"):
+        column(**fields)
+
+
 def test_the_most_cells_are_accepted_and_one_more_is_refused():
     def cells(number, nulls):
         return numeric(integer=True, minimum=0, maximum=10**6, cells=number, nulls=nulls)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.exact import read_date, read_exact
+from schemas.exact import decimal, read_date, read_exact
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,22 @@ def test_a_day_is_read_and_written_alike():
 def test_what_is_no_day_is_refused(value, message):
     with pytest.raises(ValueError, match=message):
         read_date(value)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (Fraction(1_234_567), "1234567"),
+        (Fraction(12_345_675, 10), "1234567.5"),
+        (Fraction(-1, 20), "-0.05"),
+        (Fraction(1, 100_000), "1e-05"),
+        (Fraction(1, 3), "1/3"),
+    ],
+)
+def test_a_number_is_written_in_decimals_where_these_are_exact(number, text):
+    assert decimal(number) == text
+
+
+@given(st.fractions(max_denominator=10**6))
+def test_what_is_written_reads_back(number):
+    assert read_exact(decimal(number)) == number

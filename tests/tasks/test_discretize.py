@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from mechanisms.privacy.cells import Codes
-from schemas.release_spec import ReleaseSpec
 from schemas.loading import load_spec
+from schemas.release_spec import ReleaseSpec
 from tasks import discretize, sources
 from tasks.coding import TableCodec
 from tasks.sources import Source, batches, parts

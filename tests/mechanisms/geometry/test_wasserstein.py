@@ -6,7 +6,7 @@ from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
 from mechanisms.geometry.domain import Attribute, Kind
-from mechanisms.geometry.wasserstein import HUB, RADIUS, anchored_w1, w1
+from mechanisms.geometry.wasserstein import HUB, RADIUS, w1
 
 
 def attribute(kind: Kind, positions: list[float], has_null: bool) -> Attribute:
@@ -92,20 +92,6 @@ def test_surplus_mass_is_created_at_the_hub() -> None:
         p, q = np.maximum(at_hub, 0), np.maximum(-at_hub, 0)
         expected = transport(distances(column), p, q)
         assert w1(column, difference) == pytest.approx(expected, abs=1e-7)
-
-
-def test_the_anchored_version_covers_the_surplus_wherever_it_is() -> None:
-    rng = np.random.default_rng(4)
-    for column in random_attributes(rng):
-        difference = rng.normal(size=column.cells)
-        for p in np.eye(column.cells):
-            settled = w1(column, difference - difference.sum() * p)
-            assert settled <= anchored_w1(column, difference) + 1e-12
-
-
-def test_the_anchored_version_of_a_nominal_attribute_is_half_of_mass_and_l1() -> None:
-    column = attribute(Kind.NOMINAL, [0.0, 0.5, 1.0], False)
-    assert anchored_w1(column, np.array([3.0, -1.0, 0.5])) == pytest.approx((4.5 + 2.5) / 2)
 
 
 def test_a_batch_is_the_rows_one_by_one() -> None:

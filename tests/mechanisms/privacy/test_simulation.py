@@ -4,10 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chisquare
+from scipy.stats import chisquare
 
 from mechanisms.privacy.simulation import (
-    conditional_rank,
     conformal_rank,
     simulate_discrete_gaussian,
     simulate_discrete_laplace,
@@ -66,22 +65,6 @@ def test_conformal_ranks_are_those_of_the_rule(draws, confidence, rank):
     assert conformal_rank(draws, confidence) == rank
 
 
-@pytest.mark.parametrize(
-    ("draws", "confidence", "trust", "rank"),
-    [
-        (200, 0.9, 0.95, 188),
-        (200, 0.9, 0.99, 190),
-        (200, 0.95, 0.95, 196),
-        (200, 0.95, 0.99, 197),
-        (1000, 0.9, 0.95, 916),
-        (1000, 0.95, 0.99, 966),
-    ],
-)
-def test_conditional_ranks_are_the_smallest_that_can_be_trusted(draws, confidence, trust, rank):
-    assert conditional_rank(draws, confidence, trust) == rank
-    assert binom.cdf(rank - 1, draws, confidence) >= trust > binom.cdf(rank - 2, draws, confidence)
-
-
 def test_the_conformal_rank_covers_and_the_empirical_quantile_does_not():
     draws, confidence, trials = 19, 0.9, 200_000
     values = np.random.default_rng(5).random((trials, draws + 1))
@@ -96,13 +79,9 @@ def test_too_few_draws_are_refused_with_the_number_needed():
     with pytest.raises(ValueError, match="needs at least 99 draws, not 98"):
         conformal_rank(98, 0.99)
     assert conformal_rank(99, 0.99) == 99
-    with pytest.raises(ValueError, match="needs more than 20 draws"):
-        conditional_rank(20, 0.95, 0.95)
 
 
 @pytest.mark.parametrize("wrong", [0.0, 1.0, -0.1, 1.5])
 def test_a_confidence_that_is_no_probability_is_refused(wrong):
     with pytest.raises(ValueError, match="strictly between 0 and 1"):
         conformal_rank(100, wrong)
-    with pytest.raises(ValueError, match="strictly between 0 and 1"):
-        conditional_rank(100, 0.5, wrong)
