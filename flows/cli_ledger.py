@@ -37,6 +37,10 @@ def open_account(
     max_records: Annotated[
         int, typer.Option(min=1, help="Records of one person; 1 where a record is the unit.")
     ] = 1,
+    person: Annotated[
+        str | None,
+        typer.Option(help="What identifies a person, as in privacy.unit; none: a record."),
+    ] = None,
     if_missing: Annotated[
         bool, typer.Option("--if-missing", help="Do nothing if the account exists.")
     ] = False,
@@ -48,7 +52,7 @@ def open_account(
     ledger.open_account(
         account,
         cap=_budget(epsilon, delta),
-        adjacency=Adjacency(neighbours=neighbours, records=max_records),
+        adjacency=Adjacency(neighbours=neighbours, records=max_records, person=person),
         by=getpass.getuser(),
         reason=reason,
     )

@@ -29,7 +29,8 @@ def on_cluster(
     if scheduler is not None:
         return flow.with_options(task_runner=DaskTaskRunner(address=scheduler))
     if processes > 0:
-        cluster = {"n_workers": processes, "threads_per_worker": 1, **_LOOPBACK}
+        # Others on this machine can reach its ports: TLS, with keys made for this cluster alone.
+        cluster = {"n_workers": processes, "threads_per_worker": 1, "security": True, **_LOOPBACK}
         return flow.with_options(task_runner=DaskTaskRunner(cluster_kwargs=cluster))
     return flow
 

@@ -65,6 +65,19 @@ class DataSource(Section):
     ignore: tuple[str, ...] = ()
     """columns of the file that are dropped and never read"""
 
+    @field_validator("source")
+    @classmethod
+    def _check_source(cls, source: str) -> str:
+        protocol, separator, rest = source.partition("://")
+        if "::" in source or (separator and not protocol.isalnum()):
+            raise ValueError("chains several file systems; give one path or URL")
+        if separator and ("@" in rest.partition("/")[0] or "?" in rest):
+            raise ValueError(
+                "holds a user or a query, which may be secret, and the spec is published; give "
+                "credentials through the environment of the file system instead"
+            )
+        return source
+
     @property
     def file_format(self) -> Literal["csv", "parquet"] | None:
         """As stated, or by the suffix; None for a folder, where the parts tell."""

@@ -11,9 +11,9 @@ from uuid import uuid4
 
 import numpy as np
 import pandas as pd
+from distributed import worker_client
 from numpy.typing import NDArray
 from prefect import task
-from prefect_dask import get_dask_client
 
 from schemas.columns import Column
 from tasks.coding import TableCodec
@@ -28,7 +28,7 @@ def discretize(prepared: Prepared, workspace: Workspace) -> tuple[Path, ...]:
     """Files of coded records, truncated to the privacy unit's bound; only paths leave the task."""
     folder = private_folder(workspace.codes / uuid4().hex)
     pieces = guarded("discretize", workspace.path, parts)(prepared.source)
-    with get_dask_client() as client:
+    with worker_client() as client:
         written = client.gather(
             client.map(
                 guarded("discretize", workspace.path, _code_part),

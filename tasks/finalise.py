@@ -137,7 +137,6 @@ def _check_rules(prepared: Prepared, path: Path, frame: pd.DataFrame) -> tuple[R
         raise FinalCheckFailed(
             "the synthetic records break edit rules that block publishing:\n"
             + "\n".join(lines)
-            + "\nNo budget is lost: choose if_broken: report for them, or another mechanism "
-            "parameter that only post-processes, and run again with --resume"
+            + "\nNo budget is lost: say if_broken: report for them, and run again with --resume"
         )
     return results

@@ -88,6 +88,11 @@ def prepare(path: Path) -> Prepared:
         )
     except ValueError as error:
         raise PlanRefused(f"mechanism: {error}") from error
+    if not plan.events:
+        raise PlanRefused(
+            f"mechanism: {mechanism.name} would measure nothing of this table (its columns hold a "
+            "single cell each, or depth is 0), so a release would say nothing; choose finer cells"
+        )
     return Prepared(spec, plan, path.resolve())
 
 
@@ -99,7 +104,11 @@ def budget(spec: ReleaseSpec) -> Budget:
 def adjacency(spec: ReleaseSpec) -> Adjacency:
     """The neighbouring relation and unit that the spec protects."""
     privacy = spec.privacy
-    return Adjacency(neighbours=Neighbours(privacy.neighbours), records=privacy.max_records)
+    return Adjacency(
+        neighbours=Neighbours(privacy.neighbours),
+        records=privacy.max_records,
+        person=privacy.person,
+    )
 
 
 def privacy_claim(prepared: Prepared) -> PrivacyClaim:

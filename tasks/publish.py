@@ -18,7 +18,9 @@ from schemas.exact import decimal
 from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE, Claims, Manifest
 from tasks.errors import SafeError
 from tasks.prepare import Prepared
+from tasks.rendering.wording import percent
 from tasks.signing import sign_manifest, signing_key
+from tasks.verification import verify_release
 from tasks.workspace import Workspace, home
 
 
@@ -56,7 +58,9 @@ def already_published(prepared: Prepared, out: Path, ledger: str) -> Published |
     if not folder.exists():
         return None
     certificate = _certificate_of(folder, prepared.spec.digest())
-    if certificate is None:
+    reservation = Ledger(ledger).reservation(prepared.spec.release)
+    charged = reservation is not None and reservation.state == "spent"
+    if certificate is None or not charged or not verify_release(folder, None).ok:
         raise PublishRefused(
             f"{folder} exists, and is not what this spec publishes; move it away, choose another "
             "--out, or give the spec a new release id. Nothing was drawn or overwritten"
@@ -138,9 +142,9 @@ def _published(
         delta=decimal(spec.privacy.delta),
         left=(decimal(account.remaining[0]), decimal(account.remaining[1])),
         certificate=(
-            f"with {summary.confidence:.0%} confidence, each of {summary.bounds} certified "
-            f"1-Wasserstein distances is at most {summary.largest:.4g} of its diameter "
-            f"(largest: {summary.largest_target})"
+            f"with {percent(summary.confidence, 12)} confidence, each of {summary.bounds} "
+            f"certified 1-Wasserstein distances is at most {percent(summary.largest, up=True)} of "
+            f"its diameter (largest: {summary.largest_target})"
         ),
         review=str(Workspace.of(spec.release).review),
         warnings=(warning,) if warning else (),

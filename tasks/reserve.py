@@ -30,7 +30,7 @@ def reserve(prepared: Prepared, ledger: str, *, resume: bool) -> None:
             f"population.account: the ledger has no account {account!r}; mend the name, or have "
             "whoever answers for the budget of these people open it: hallmark ledger open "
             f"{account} --epsilon CAP --delta CAP --neighbours {spec.privacy.neighbours} "
-            f"--max-records {spec.privacy.max_records} --reason WHY"
+            f"--max-records {spec.privacy.max_records} {_person_option(prepared)}--reason WHY"
         )
     existing = book.reservation(spec.release)
     if existing is not None and existing.state != "cancelled" and not resume:
@@ -51,7 +51,11 @@ def reserve(prepared: Prepared, ledger: str, *, resume: bool) -> None:
 @contextmanager
 def reserved(prepared: Prepared, ledger: str, *, resume: bool) -> Iterator[None]:
     """Hold the budget of a release; where the work fails before its first draw, give it back."""
+    standing = Ledger(ledger).reservation(prepared.spec.release)
     reserve(prepared, ledger, resume=resume)
+    if standing is not None and standing.state != "cancelled":
+        yield  # made by an earlier run, which may still be under way: not ours to give back
+        return
     try:
         yield
     except BaseException as error:
@@ -74,3 +78,7 @@ def cancel_if_unused(prepared: Prepared, ledger: str, reason: str) -> bool:
     except LedgerError:  # also where another run of the release has drawn in this very moment
         return False
     return True
+
+
+def _person_option(prepared: Prepared) -> str:
+    return "" if prepared.person is None else f"--person {prepared.person} "

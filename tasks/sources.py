@@ -268,6 +268,7 @@ def _text_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
         column = column if column.type.tz is None else pc.local_timestamp(column)
         return pc.floor_temporal(column, unit="day").cast(pa.date32()).cast(pa.string())
     if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)  # how pandas writes a null
         # 3.0 is written 3, so that whole numbers that became floats through nulls keep their code
         whole = pc.and_(pc.equal(column, pc.floor(column)), pc.less(pc.abs(column), _EXACT_FLOATS))
         as_integer = pc.if_else(whole, column, None).cast(pa.int64(), safe=False)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from distributed import worker_client
 from prefect import task
-from prefect_dask import get_dask_client
 
 from schemas.columns import Column, DateColumn, NumericColumn
 from tasks.coding import Codec, TableCodec
@@ -58,7 +58,7 @@ def validate(prepared: Prepared, workspace: Workspace) -> list[Rule]:
         ValidationFailed: a rule is broken; counts of failing rows are in the workspace.
     """
     check = guarded("validate", workspace.path, validate_part)
-    with get_dask_client() as client:
+    with worker_client() as client:
         futures = client.map(
             check,
             guarded("validate", workspace.path, parts)(prepared.source),

@@ -26,10 +26,13 @@ class Adjacency:
 
     `records` bounds how many records one unit owns (1 when the unit is a record); whoever builds
     an `Adjacency` with more than one must enforce the bound by truncation before counting.
+    `person` names what identifies the person (or household, ...) that the unit is; None where the
+    unit is a record. Epsilons for different units do not add up, so units that differ in it differ.
     """
 
     neighbours: Neighbours
     records: int = 1
+    person: str | None = None
 
     def __post_init__(self) -> None:
         if self.records < 1:
@@ -56,13 +59,20 @@ class Adjacency:
 
     @property
     def total_is_public(self) -> bool:
-        """Whether all neighbours have the same number of records, so that releasing it is free."""
-        return self.neighbours is Neighbours.REPLACE_ONE and self.records == 1
+        """Whether all neighbours have the same number of records, so that releasing it is free.
+
+        Never where the unit is a person: persons own at most `records` records, some of them fewer.
+        """
+        by_record = self.records == 1 and self.person is None
+        return self.neighbours is Neighbours.REPLACE_ONE and by_record
 
     @property
     def unit(self) -> str:
         """What one neighbour differs by: a record, or a person with a bounded number of them."""
-        return "record" if self.records == 1 else f"person of at most {self.records} records"
+        if self.records == 1 and self.person is None:
+            return "record"
+        named = f" (by {self.person})" if self.person else ""
+        return f"person{named} of at most {self.records} records"
 
     def __str__(self) -> str:
         return f"{self.neighbours.value}, {self.unit}"

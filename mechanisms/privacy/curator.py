@@ -24,7 +24,7 @@ from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import Counter, Counts
 from mechanisms.privacy.events import Event, ExponentialMechanism, merged
-from mechanisms.privacy.ledger import Ledger
+from mechanisms.privacy.ledger import Ledger, LedgerError
 from mechanisms.privacy.noise import add_discrete_gaussian, add_discrete_laplace, choose
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise, Noise, Score
 
@@ -58,7 +58,9 @@ class Curator:
             BudgetExceeded: the release's log with this call would cost more than its budget.
             LedgerError: the call was logged for other queries, or the reservation is gone.
         """
-        request = _digest("histograms", [query.digest for query in queries])
+        # A public total is part of the question: after a change of the data, an answer of the old
+        # ones with the total of the new ones would make a false certificate.
+        request = _digest("histograms", [str(self.total()), *(query.digest for query in queries)])
         events = merged(query.event(self.adjacency) for query in queries)
         logged = self.ledger.lookup(self.release, call, request)
         if logged is None:
@@ -107,6 +109,20 @@ class Curator:
         return [noisy[position] for position in range(len(queries))]
 
     def _check(self, events: Sequence[Event]) -> None:
+        """The events fit the reservation; called under the ledger's lock, so that it stands."""
+        reservation = self.ledger.reservation(self.release)
+        if reservation is None or reservation.state == "cancelled":
+            raise LedgerError(
+                f"release {self.release!r} has no open reservation; it was given back meanwhile, "
+                "so nothing may be drawn. Run the release again"
+            )
+        account = self.ledger.account(reservation.account)
+        if (reservation.budget, account.adjacency) != (self.budget, self.adjacency):
+            raise LedgerError(
+                f"release {self.release!r} is reserved with {reservation.budget} under "
+                f"{account.adjacency}, not with {self.budget} under {self.adjacency}; another run "
+                "of the release has changed its terms, so nothing may be drawn. Run it again"
+            )
         if not fits(merged(events), self.budget):
             raise BudgetExceeded(
                 f"release {self.release!r}: the next call would cost more than the reserved "

@@ -83,7 +83,11 @@ class Ledger:
         def work(connection: Connection) -> AccountState:
             if name not in rows.account_names(connection):
                 book = rows.insert_account(connection, name)
-                terms = {"neighbours": adjacency.neighbours.value, "records": adjacency.records}
+                terms = {
+                    "neighbours": adjacency.neighbours.value,
+                    "records": adjacency.records,
+                    "person": adjacency.person,
+                }
                 payload = {"cap": budget_to_json(cap), "by": by, "reason": reason} | terms
                 rows.append(connection, book, "open", payload)
                 return book.state

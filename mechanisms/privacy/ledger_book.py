@@ -111,7 +111,9 @@ class Book:
         match entry.kind:
             case "open":
                 adjacency = Adjacency(
-                    neighbours=Neighbours(payload["neighbours"]), records=payload["records"]
+                    neighbours=Neighbours(payload["neighbours"]),
+                    records=payload["records"],
+                    person=payload["person"],
                 )
                 self._terms = adjacency, budget_from_json(payload["cap"]), entry.at
             case "cap":

@@ -136,9 +136,15 @@ def read_outcome(connection: Connection, release: str, call: str, request: str) 
     if row.request != request:
         raise LedgerError(
             f"release {release!r}, call {call!r} was answered before, for another request (cells, "
-            "noise or candidates differ); go back to what the release was started with, or choose "
+            "noise, candidates or the public number of records differ); go back to what the release was started with, or choose "
             "another name for a release with budget of its own"
         )
+    charge = select(ENTRIES.c.payload).where(
+        ENTRIES.c.account == row.account, ENTRIES.c.seq == row.seq, ENTRIES.c.release == release
+    )
+    payload = json.loads(connection.scalar(charge) or "{}")
+    if payload.get("outcome") != hashlib.sha256(row.outcome).hexdigest():
+        raise broken(row.account, row.seq, "the outcome that it charges was changed")
     return bytes(row.outcome)
 
 

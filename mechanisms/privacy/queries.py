@@ -101,7 +101,9 @@ class L1Score:
     penalty: int = 0
 
     def __call__(self, counts: Counts) -> int:
-        distance = int(np.abs(self.unit * counts - self.reference).sum())
+        # In Python's integers: units times records may pass 64 bits.
+        misfit = self.unit * counts.astype(object) - self.reference.astype(object)
+        distance = int(np.abs(misfit).sum())
         return self.weight * (distance - self.penalty)
 
     def sensitivity(self, adjacency: Adjacency) -> int:

@@ -228,9 +228,9 @@ BROKEN = [
         source="t.parquet",
     ),
     Broken(
-        "Parquet with NaN, which is not null",
+        "Parquet with NaN, which counts as a null",
         {"t.parquet": floats(1.5, float("nan"))},
-        rule(NUMBER),
+        rule(GIVEN.format("wage")),
         source="t.parquet",
     ),
     Broken(
@@ -321,7 +321,7 @@ def test_broken_data_get_exactly_their_message(broken: Broken, home: Path, tmp_p
 def test_a_release_of_broken_data_ends_in_the_same_message_and_publishes_nothing(
     broken: Broken, hallmark: Hallmark, home: Path, tmp_path: Path
 ) -> None:
-    open_account(adjacency=Adjacency(neighbours=Neighbours.ADD_REMOVE, records=2))
+    open_account(adjacency=Adjacency(neighbours=Neighbours.ADD_REMOVE, records=2, person="person"))
     spec = written(tmp_path, broken.files, broken.source)
     done = hallmark("release", spec, "--out", tmp_path / "out")
     assert done.error.replace(f"{home}", "HOME").replace(f"{tmp_path}", "HERE") == broken.says

@@ -117,7 +117,7 @@ def test_pmm_releases_with_pure_epsilon(neighbours: str, tmp_path: Path) -> None
 
 
 def test_a_person_is_protected_with_a_bound_on_records(tmp_path: Path) -> None:
-    person = Adjacency(neighbours=Neighbours.ADD_REMOVE, records=3)
+    person = Adjacency(neighbours=Neighbours.ADD_REMOVE, records=3, person="person")
     example.open_account(adjacency=person)
     data = {**example.spec(tmp_path / "table.csv")["data"], "ignore": []}
     unit = {"person": "person", "max_records": 3}

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tasks import sources
@@ -125,3 +127,12 @@ def test_a_folder_that_mixes_formats_is_refused(tmp_path: Path) -> None:
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"no \.csv or \.parquet file"):
         parts(source(tmp_path))
+
+
+def test_a_float_that_is_not_a_number_is_a_null(tmp_path: Path) -> None:
+    """As text it would be one name, and all who bear it would be truncated as one person."""
+    column = pa.array([1.0, float("nan")], from_pandas=False)
+    pq.write_table(
+        pa.table({"age": column, "code": ["a", "b"], "income": column}), tmp_path / "t.parquet"
+    )
+    assert read(tmp_path / "t.parquet") == [["1", "a", "1"], [None, "b", None]]

@@ -43,7 +43,12 @@ def budget(epsilon: str, delta: str = "0") -> dict[str, str]:
 
 
 def opened(epsilon: str = "1", delta: str = "1/1000") -> Line:
-    terms = {"cap": budget(epsilon, delta), "neighbours": "add_remove", "records": 5}
+    terms = {
+        "cap": budget(epsilon, delta),
+        "neighbours": "add_remove",
+        "records": 5,
+        "person": None,
+    }
     return "open", None, terms
 
 

@@ -97,7 +97,7 @@ def test_processes_that_race_for_one_call_are_given_one_outcome(ledger_url: str,
 
 
 def test_a_curator_that_answers_with_its_own_draw_is_caught(ledger_url: str, tmp_path: Path):
-    _, answers = crowd(ledger_url, tmp_path, processes=20, releases=1, calls=2, naive=True)
+    _, answers = crowd(ledger_url, tmp_path, processes=30, releases=1, calls=16, naive=True)
     found = violations(Ledger(ledger_url), answers)
     assert any("is not the logged one" in line for line in found)
 
