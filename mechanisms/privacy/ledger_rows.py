@@ -136,8 +136,8 @@ def read_outcome(connection: Connection, release: str, call: str, request: str) 
     if row.request != request:
         raise LedgerError(
             f"release {release!r}, call {call!r} was answered before, for another request (cells, "
-            "noise, candidates or the public number of records differ); go back to what the release was started with, or choose "
-            "another name for a release with budget of its own"
+            "noise, candidates or the public number of records differ); go back to what the "
+            "release was started with, or choose another name for a release with its own budget"
         )
     charge = select(ENTRIES.c.payload).where(
         ENTRIES.c.account == row.account, ENTRIES.c.seq == row.seq, ENTRIES.c.release == release
