@@ -49,7 +49,7 @@ def release(spec: str, out: str = "releases", resume: bool = False) -> Published
             announce("generate")
             synthetic = generate.submit(prepared, measurements, workspace).result()
             announce("certify")
-            certificate = certify.submit(prepared, measurements, synthetic).result()
+            certificate = certify(prepared, measurements, synthetic)
             announce("finalise")
             final = finalise.submit(prepared, synthetic, workspace).result()
             announce("report")

@@ -94,6 +94,7 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         f"{summary['account']}\n           proven between {low:.6g} and {high:.6g}; "
         f"second accountant: at most {privacy['cross_check_epsilon']:.6g}"
     )
+    _out.print(f"settings   {'; '.join(_settings(summary['parameters']))}")
     noise = Table("measured", "entries", "noise", "std. deviation (records)", title="Noise")
     for line in summary["noise"]:
         noise.add_row(
@@ -122,6 +123,14 @@ def print_plan(summary: Mapping[str, Any]) -> None:
     )
     for warning in summary["warnings"]:
         _out.print(f"[yellow]warning[/]    {warning}")
+
+
+def _settings(parameters: Mapping[str, Any]) -> Iterator[str]:
+    """The parameters that fit on a line each, as `name value`; all of them are in --json."""
+    for name, value in parameters.items():
+        shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        if len(shown) <= 40 and not isinstance(value, Mapping):
+            yield f"{name.replace('_', ' ')} {shown}"
 
 
 def print_published(published: Published) -> None:

@@ -17,10 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.compute import SERIAL, Compute
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
+from mechanisms.privacy.cells import Codes, Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
 
@@ -181,7 +182,10 @@ class Certificate:
 class Mechanism(Protocol):
     """An algorithm of the house; stateless, so one instance serves all releases."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As a release spec gives it."""
+        ...
 
     def plan(
         self,
@@ -191,8 +195,12 @@ class Mechanism(Protocol):
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
+        public: Codes | None = None,
     ) -> Plan:
         """Choose queries and noise within `budget`. No private byte is read.
+
+        `public` holds coded records of a public table with the same columns, where the spec names
+        one; shape (rows, attributes).
 
         Raises:
             ValueError: the parameters or the domain do not suit this mechanism; the message says
@@ -224,4 +232,15 @@ class Mechanism(Protocol):
         *,
         confidence: float,
         rng: np.random.Generator,
+        compute: Compute = SERIAL,
     ) -> Certificate: ...
+
+
+def refuse_public(mechanism: str, public: Codes | None) -> None:
+    """For mechanisms that make no use of public records.
+
+    Raises:
+        ValueError: there are some.
+    """
+    if public is not None:
+        raise ValueError(f"public_data: {mechanism} makes no use of it; remove the section")

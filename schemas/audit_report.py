@@ -126,7 +126,7 @@ class Marginal(PublicSection):
     """
 
     column: Annotated[str, Shown("Column", form="code")]
-    kind: Annotated[Literal["numeric", "date", "ordinal", "nominal"], Shown("Kind")]
+    kind: Annotated[Literal["numeric", "date", "ordinal", "nominal", "metric"], Shown("Kind")]
     unit: Annotated[str, Shown("Unit")] = ""
     cells: Annotated[tuple[str, ...], Field(min_length=1), Shown("Cells")]
     has_null: Annotated[bool, Shown("The last cell is null")] = False

@@ -47,8 +47,8 @@ Categories = Annotated[
 """Codes exactly as the file writes them (01 stays 01), each with a label for people."""
 
 
-class _CategoryColumn(BaseColumn):
-    """What columns of categories have."""
+class CategoryColumn(BaseColumn):
+    """What columns of categories have; `schemas.columns` holds the types that a spec may name."""
 
     categories: Categories = Field(min_length=1)
     """the public list of codes exactly as in the file, or a mapping {code: label}"""
@@ -81,13 +81,13 @@ class _CategoryColumn(BaseColumn):
         yield from self._too_many_cells(("categories",))
 
 
-class NominalColumn(_CategoryColumn):
+class NominalColumn(CategoryColumn):
     """Categories without an order."""
 
     type: Literal["nominal"]
 
 
-class OrdinalColumn(_CategoryColumn):
+class OrdinalColumn(CategoryColumn):
     """Categories listed in their order."""
 
     type: Literal["ordinal"]

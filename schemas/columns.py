@@ -1,7 +1,8 @@
 """The columns of a release: for each, its public domain, and where that domain came from.
 
 Nothing here is read off the private data. A domain is an interval with a grid of cells
-(`interval_columns`) or a list of categories (`category_columns`); what lies outside it is handled
+(`interval_columns`) or a list of categories (`category_columns`, with distances in
+`places_columns`); what lies outside it is handled
 by the column's stated rule.
 """
 
@@ -13,6 +14,7 @@ from pydantic import Field
 from schemas.category_columns import BooleanColumn, NominalColumn, OrdinalColumn
 from schemas.column_base import BaseColumn, BoundSource
 from schemas.interval_columns import DateColumn, NumericColumn
+from schemas.places_columns import PlacesColumn
 
 __all__ = [
     "COLUMN_TYPES",
@@ -23,10 +25,11 @@ __all__ = [
     "NominalColumn",
     "NumericColumn",
     "OrdinalColumn",
+    "PlacesColumn",
 ]
 
 Column = Annotated[
-    NumericColumn | NominalColumn | OrdinalColumn | BooleanColumn | DateColumn,
+    NumericColumn | NominalColumn | OrdinalColumn | BooleanColumn | DateColumn | PlacesColumn,
     Field(discriminator="type"),
 ]
 """A column of any type; `type` tells which."""
@@ -37,4 +40,5 @@ COLUMN_TYPES: Mapping[str, type[BaseColumn]] = {
     "ordinal": OrdinalColumn,
     "boolean": BooleanColumn,
     "date": DateColumn,
+    "places": PlacesColumn,
 }

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from schemas.certificate import CertifiedBound
 from schemas.section import Section
 
-ColumnType = Literal["integer", "real", "date", "ordinal", "nominal", "boolean"]
+ColumnType = Literal["integer", "real", "date", "ordinal", "nominal", "places", "boolean"]
 
 
 class Interval(Section):

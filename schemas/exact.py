@@ -69,7 +69,8 @@ def shown(value: Any) -> str:
             return "a list"
         case dict():
             return "a mapping"
-    return repr(value)
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
 
 
 Exact = Annotated[

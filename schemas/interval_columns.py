@@ -210,6 +210,14 @@ class DateColumn(BaseColumn):
         assert self.cells is not None, "one of cells and cell_days was checked to be given"
         return equal_cells(start, stop, self.cells, whole=True)
 
+    def holds(self, text: str) -> bool:
+        """Whether the text, as the file would write it, is a day of the span."""
+        try:
+            day = datetime.strptime(text, self.format).date()
+        except ValueError:
+            return False
+        return self.minimum <= day <= self.maximum
+
     @property
     def edges(self) -> NDArray[np.float64]:
         """Edges of the cells in days since 1970-01-01, shape (levels + 1,), ascending."""

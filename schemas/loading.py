@@ -17,12 +17,14 @@ from schemas.release_spec import ReleaseSpec
 from schemas.section import Path, Problem
 from schemas.spec_checks import SoundSections, problems_between
 from schemas.spec_sections import (
+    CertificateRequest,
     Constraint,
     DataSource,
     MechanismChoice,
     Output,
     PersonUnit,
     Privacy,
+    PublicData,
 )
 from schemas.yaml_document import Document, Unreadable, read_document
 
@@ -78,8 +80,10 @@ def _unmarked(found: list[Problem], document: Document) -> Iterator[Problem]:
 
 _CHECKED_TOGETHER: Mapping[str, type[BaseModel]] = {
     "data": DataSource,
+    "public_data": PublicData,
     "privacy": Privacy,
     "mechanism": MechanismChoice,
+    "certificate": CertificateRequest,
     "output": Output,
 }
 
@@ -178,6 +182,9 @@ def _message(details: ErrorDetails, model: type[BaseModel] | None, path: Path) -
     return _wrong_value(details, value, context)
 
 
+_LATEST = 3  # no bound of a size or a budget is that low
+
+
 def _wrong_value(details: ErrorDetails, value: Any, context: Mapping[str, Any]) -> str:
     found = shown(value)
     match details["type"]:
@@ -205,7 +212,9 @@ def _wrong_value(details: ErrorDetails, value: Any, context: Mapping[str, Any]) 
         case "greater_than_equal":
             return f"is {value}; give at least {context['ge']}"
         case "less_than_equal":
-            return f"is {value}, but this version knows only up to {context['le']}"
+            if context["le"] <= _LATEST:
+                return f"is {value}, but this version knows only up to {context['le']}"
+            return f"is {found}; give at most {context['le']}"
         case "tuple_type" | "list_type":
             return f"must be a list, such as [a, b], not {found}"
         case "too_short":

@@ -23,6 +23,7 @@ from schemas.spec_sections import (
     Output,
     Population,
     Privacy,
+    PublicData,
 )
 
 
@@ -42,6 +43,8 @@ class ReleaseSpec(Section):
     """whose budget is spent: {account: ..., description: ...}"""
     data: DataSource
     """the private table"""
+    public_data: PublicData | None = None
+    """a public table with the same columns, for mechanisms that can use one"""
     privacy: Privacy
     """the guarantee"""
     mechanism: MechanismChoice
@@ -93,12 +96,14 @@ class ReleaseSpec(Section):
         """SHA-256 over everything that the spec says, in hexadecimal."""
         return _sha256(self.canonical_json())
 
-    def privacy_digest(self) -> str:
+    def privacy_digest(self, public_records: str | None = None) -> str:
         """SHA-256 over what determines which questions the private data are asked.
 
-        These are data, privacy, mechanism, population, the certificate's share, and of the columns
-        everything but descriptions, labels, units and the sources of bounds. Title, descriptions,
-        constraints and output are not among them.
+        These are data, privacy, mechanism, population, what the certificate's share is for, and of
+        the columns everything but descriptions, labels, units and the sources of bounds. Title,
+        descriptions, constraints and output are not among them. Where there is a public table, it
+        counts by `public_records`, a digest of its records: a plan depends on those, wherever the
+        file lies.
         """
         content = self.content()
         columns = [
@@ -118,12 +123,23 @@ class ReleaseSpec(Section):
                     "share": content["certificate"]["share"],
                     "columns": columns,
                 }
+                | ({} if public_records is None else {"public_records": public_records})
+                | self._granted()
             )
         )
 
+    def _granted(self) -> dict[str, Any]:
+        """What the certificate's share is spent on, where there is one."""
+        certificate = self.certificate
+        if not certificate.share:
+            return {}
+        return {"granted": [certificate.marginals, certificate.cells]}
+
     def _sections(self) -> SoundSections:
         return SoundSections(
+            certificate=self.certificate,
             data=self.data,
+            public_data=self.public_data,
             privacy=self.privacy,
             mechanism=self.mechanism,
             constraints=dict(enumerate(self.constraints)),

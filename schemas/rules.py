@@ -11,6 +11,7 @@ from functools import cache
 import pandas as pd
 
 from schemas import rule_truth
+from schemas.category_columns import CategoryColumn
 from schemas.columns import (
     BooleanColumn,
     Column,
@@ -18,6 +19,7 @@ from schemas.columns import (
     NominalColumn,
     NumericColumn,
     OrdinalColumn,
+    PlacesColumn,
 )
 from schemas.exact import read_date, read_exact
 from schemas.nearest import did_you_mean, no_such_column
@@ -42,6 +44,8 @@ from schemas.rule_syntax import (
 )
 
 __all__ = ["Rule", "RuleError", "parse_rule"]
+
+_UNORDERED = (NominalColumn, PlacesColumn, BooleanColumn)
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,7 @@ def _comparison_problems(
 ) -> Iterator[str]:
     yield from _unknown(name, columns)
     column = columns.get(name)
-    if isinstance(column, NominalColumn | BooleanColumn) and operator not in ("=", "!="):
+    if isinstance(column, _UNORDERED) and operator not in ("=", "!="):
         yield (
             f"{name} is {column.type} and has no order, so {operator} says nothing about it; "
             "use = or !=, or make the column ordinal"
@@ -197,7 +201,7 @@ def _value_problems(name: str, column: Column, value: Value) -> Iterator[str]:
                 yield (
                     f"{name} is boolean, but is compared with {value.text!r}; write true or false"
                 )
-        case NominalColumn() | OrdinalColumn():
+        case CategoryColumn():
             if value.text not in column.categories:
                 mend = did_you_mean(value.text, column.categories) or "write one of its categories"
                 yield f"{value.text!r} is no category of {name}; {mend}"
@@ -214,7 +218,7 @@ def _is_read_by(read: object, text: str) -> bool:
 
 def _codes(column: Column) -> tuple[str, ...]:
     match column:
-        case NominalColumn() | OrdinalColumn():
+        case CategoryColumn():
             return column.codes
         case BooleanColumn():
             return ("true", "false", *column.values)
@@ -223,7 +227,7 @@ def _codes(column: Column) -> tuple[str, ...]:
 
 def _code_meant(word: str, column: Column | None) -> str | None:
     """The category whose code or label `word` is."""
-    if not isinstance(column, NominalColumn | OrdinalColumn):
+    if not isinstance(column, CategoryColumn):
         return None
     by_label = {label: code for code, label in column.categories.items()}
     return word if word in column.categories else by_label.get(word)

@@ -8,11 +8,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from schemas.columns import BooleanColumn, Column, NominalColumn, OrdinalColumn
-from schemas.exact import decimal
+from schemas.category_columns import CategoryColumn
+from schemas.columns import BooleanColumn, Column, DateColumn, NumericColumn, PlacesColumn
+from schemas.exact import decimal, read_exact
 from schemas.nearest import no_such_column
 from schemas.section import Path, Problem
-from schemas.spec_sections import Constraint, DataSource, MechanismChoice, Output, Privacy
+from schemas.spec_sections import (
+    CertificateRequest,
+    Constraint,
+    DataSource,
+    MechanismChoice,
+    Output,
+    Privacy,
+    PublicData,
+    TableFile,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,12 +33,22 @@ class SoundSections:
     """
 
     data: DataSource | None = None
+    public_data: PublicData | None = None
     privacy: Privacy | None = None
     mechanism: MechanismChoice | None = None
+    certificate: CertificateRequest | None = None
     constraints: Mapping[int, Constraint] = field(default_factory=dict)
     output: Output | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     unsound_columns: frozenset[str] = frozenset()
+
+    @property
+    def table_files(self) -> Iterator[tuple[str, TableFile]]:
+        """The sections that say where a table is, with their keys."""
+        if self.data is not None:
+            yield "data", self.data
+        if self.public_data is not None:
+            yield "public_data", self.public_data
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -65,17 +85,37 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
             f"nulls: false in {', '.join(full)}: that the run succeeds tells, unprotected, that "
             "no value was missing; nulls: true tells nothing"
         )
-    if data is not None and privacy is not None and privacy.neighbours == "add_remove":
+    if data is not None and privacy is not None:
+        yield from _warnings_about_size(data, privacy)
+    if sections.public_data is not None:
+        yield (
+            f"public_data: nothing in {sections.public_data.source} is protected, and the release "
+            f"may repeat its records; that it is public rests on: {sections.public_data.reference}"
+        )
+
+
+def _warnings_about_size(data: DataSource, privacy: Privacy) -> Iterator[str]:
+    protects = {
+        ("add_remove", False): "add_remove protects the number of records",
+        ("add_remove", True): "add_remove protects the numbers of persons and of records",
+        # Persons own up to so many records, some of them fewer: replacing one changes the sum.
+        ("replace_one", True): "the number of records is protected where the unit is a person",
+    }.get((privacy.neighbours, privacy.person is not None))
+    if protects:
         yield (
             f"data.expected_rows: {data.expected_rows} is published with the spec, while "
-            "add_remove protects the number of records; state a public estimate, never the exact "
-            "count"
+            f"{protects}; state a public estimate, never the exact count"
         )
-    if data is not None and privacy is not None and privacy.delta * data.expected_rows >= 1:
+    if privacy.delta * data.expected_rows >= 1:
+        unit, how_many = (
+            ("record", "data.expected_rows")
+            if privacy.person is None
+            else ("person", "data.expected_rows; there may be as many persons")
+        )
         yield (
             f"privacy.delta is {decimal(privacy.delta)}, but should lie well below one in "
-            f"{data.expected_rows} (data.expected_rows): a mechanism that publishes a random "
-            "record in full would satisfy it"
+            f"{data.expected_rows} ({how_many}): a mechanism that publishes a random {unit} in "
+            "full would satisfy it"
         )
 
 
@@ -83,18 +123,69 @@ def _delta_suits_mechanism(sections: SoundSections) -> Iterator[Problem]:
     if sections.privacy is None or sections.mechanism is None:
         return
     name, delta = sections.mechanism.name, sections.privacy.delta
-    if name == "privpgd" and delta == 0:
+    if name in _NEED_DELTA and delta == 0:
         yield Problem(
             ("privacy", "delta"),
-            "is 0, but privpgd adds Gaussian noise, which needs delta above 0; give a delta well "
+            f"is 0, but {name} adds Gaussian noise, which needs delta above 0; give a delta well "
             "below 1 / data.expected_rows, or choose mechanism pmm",
         )
-    if name == "pmm" and delta != 0:
+    if name in _PURE and delta != 0:
         yield Problem(
             ("privacy", "delta"),
-            f"is {decimal(delta)}, but pmm gives pure differential privacy and spends no delta; "
-            "remove delta, or choose mechanism privpgd",
+            f"is {decimal(delta)}, but {name} gives pure differential privacy and spends no "
+            "delta; remove delta, or choose mechanism privpgd",
         )
+
+
+_NEED_DELTA = ("privpgd",)
+_PURE = ("pmm", "pmm-h", "psmm", "superregular", "adaptive-support")
+
+
+def _places_suit_mechanism(sections: SoundSections) -> Iterator[Problem]:
+    if sections.mechanism is None or sections.mechanism.name != "privpgd":
+        return
+    for name, column in sections.columns.items():
+        if isinstance(column, PlacesColumn):
+            yield Problem(
+                ("columns", name, "type"),
+                "is places, which privpgd cannot embed; choose mechanism superregular, psmm or "
+                "sparse-lipschitz, or say type: nominal and give up the distances",
+            )
+
+
+def _public_data_is_used(sections: SoundSections) -> Iterator[Problem]:
+    mechanism = sections.mechanism
+    if sections.public_data is None or mechanism is None or mechanism.name in _USE_PUBLIC_DATA:
+        return
+    yield Problem(
+        ("public_data",),
+        f"is of no use to {mechanism.name}; remove the section, or choose mechanism "
+        f"{' or '.join(_USE_PUBLIC_DATA)}",
+    )
+
+
+_USE_PUBLIC_DATA = ("sparse-lipschitz",)
+
+
+def _certificate_keys_belong_to_a_share(sections: SoundSections) -> Iterator[Problem]:
+    certificate, mechanism = sections.certificate, sections.mechanism
+    if certificate is None:
+        return
+    if certificate.share > 0:
+        if mechanism is not None and mechanism.name == "sparse-lipschitz":
+            yield Problem(
+                ("certificate", "share"),
+                "is not for sparse-lipschitz, which certifies its marginals from its own "
+                "measurements; remove it, and say mechanism.marginals for other marginals",
+            )
+        return
+    for key, value in (("marginals", certificate.marginals), ("cells", certificate.cells)):
+        if value is not None:
+            yield Problem(
+                ("certificate", key),
+                "says what certificate.share is spent on, but the share is 0; give a share such "
+                "as 0.1, or remove this",
+            )
 
 
 def _person_is_never_released(sections: SoundSections) -> Iterator[Problem]:
@@ -127,38 +218,53 @@ def _ignored_columns_are_not_listed(sections: SoundSections) -> Iterator[Problem
     yield from _repetitions(("data", "ignore"), sections.data.ignore)
 
 
-def _file_is_readable_as_stated(sections: SoundSections) -> Iterator[Problem]:
-    data = sections.data
-    if data is None:
-        return
-    if data.file_format == "parquet" and "delimiter" in data.model_fields_set:
-        yield Problem(("data", "delimiter"), "is for CSV files only; remove it for Parquet")
-    last = data.source.rstrip("/").rpartition("/")[2]
-    if data.file_format is None and "." in last.strip(".") and "*" not in last:
-        yield Problem(
-            ("data", "format"),
-            f"is missing, and {last!r} does not tell it; say format: csv or format: parquet",
-        )
+def _files_are_readable_as_stated(sections: SoundSections) -> Iterator[Problem]:
+    for key, table in sections.table_files:
+        if table.file_format == "parquet" and "delimiter" in table.model_fields_set:
+            yield Problem((key, "delimiter"), "is for CSV files only; remove it for Parquet")
+        last = table.source.rstrip("/").rpartition("/")[2]
+        if table.file_format is None and "." in last.strip(".") and "*" not in last:
+            yield Problem(
+                (key, "format"),
+                f"is missing, and {last!r} does not tell it; say format: csv or format: parquet",
+            )
 
 
-def _null_markers_are_no_categories(sections: SoundSections) -> Iterator[Problem]:
-    if sections.data is None:
-        return
-    for name, column in sections.columns.items():
-        match column:
-            case NominalColumn() | OrdinalColumn():
-                key, texts = "categories", tuple(column.categories)
-            case BooleanColumn():
-                key, texts = "values", tuple(column.values)
-            case _:
-                continue
-        for marker in sections.data.null_markers:
-            if marker in texts:
-                yield Problem(
-                    ("columns", name, key),
-                    f"lists {marker!r}, which is also one of data.null_markers; remove it here "
-                    "and say nulls: true, or remove the marker",
-                )
+def _null_markers_are_no_values(sections: SoundSections) -> Iterator[Problem]:
+    for section, table in sections.table_files:
+        for name, column in sections.columns.items():
+            for marker in table.null_markers:
+                clash = _clash(column, marker)
+                if clash is not None:
+                    key, what = clash
+                    yield Problem(
+                        ("columns", name, key),
+                        f"{what}, which is also one of {section}.null_markers, so every such "
+                        "value would count as missing; leave it out here and say nulls: true, or "
+                        "remove the marker",
+                    )
+
+
+def _clash(column: Column, marker: str) -> tuple[str, str] | None:
+    """The key of the column by which a null marker is a value of it, and how that is told."""
+    match column:
+        case CategoryColumn() if marker in column.categories:
+            return "categories", f"lists {marker!r}"
+        case BooleanColumn() if marker in column.values:
+            return "values", f"lists {marker!r}"
+        case NumericColumn() if _is_number_in(column, marker):
+            return "minimum", f"and maximum enclose {marker!r}"
+        case DateColumn() if column.holds(marker):
+            return "minimum", f"and maximum enclose {marker!r}"
+    return None
+
+
+def _is_number_in(column: NumericColumn, marker: str) -> bool:
+    try:
+        number = read_exact(marker)
+    except ValueError:
+        return False
+    return column.minimum <= number <= column.maximum
 
 
 def _output_columns_are_known(sections: SoundSections) -> Iterator[Problem]:
@@ -191,10 +297,13 @@ def _rules_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
 
 _CHECKS: tuple[Callable[[SoundSections], Iterator[Problem]], ...] = (
     _delta_suits_mechanism,
+    _places_suit_mechanism,
+    _public_data_is_used,
+    _certificate_keys_belong_to_a_share,
     _person_is_never_released,
     _ignored_columns_are_not_listed,
-    _file_is_readable_as_stated,
-    _null_markers_are_no_categories,
+    _files_are_readable_as_stated,
+    _null_markers_are_no_values,
     _output_columns_are_known,
     _rules_suit_the_columns,
 )

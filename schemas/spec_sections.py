@@ -19,9 +19,13 @@ from pydantic import (
 from pydantic.config import ConfigDict
 
 from schemas.category_columns import Code
-from schemas.exact import Exact
+from schemas.exact import Exact, shown
 from schemas.rules import Rule, parse_rule
 from schemas.section import Section
+
+MOST_ROWS = 10**12  # of a table; more is a slip
+MOST_RECORDS = 10**6  # of one person
+MOST_SYNTHETIC = 10**9  # rows, which are made in memory
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
 """A short name that is safe in paths, URLs and databases."""
@@ -46,8 +50,8 @@ class Population(Section):
     """who these people are"""
 
 
-class DataSource(Section):
-    """The private table: where it is, and how to read it."""
+class TableFile(Section):
+    """A table in a file or a folder of parts: where it is, and how to read it."""
 
     source: str = Field(min_length=1)
     """a CSV or Parquet file or a folder of parts: relative to the spec, absolute, or an fsspec
@@ -58,12 +62,6 @@ class DataSource(Section):
     """the character between two values of a CSV file"""
     null_markers: tuple[Code, ...] = ("",)
     """texts that stand for a missing value, such as [N, ""]"""
-    expected_rows: int = Field(ge=1)
-    """a public estimate of the number of rows, used for planning only"""
-    record: str = Field(min_length=1)
-    """what one row is, in words, such as one person"""
-    ignore: tuple[str, ...] = ()
-    """columns of the file that are dropped and never read"""
 
     @field_validator("source")
     @classmethod
@@ -95,12 +93,35 @@ class DataSource(Section):
         return self.source if "://" in self.source else str(folder / self.source)
 
 
+class DataSource(TableFile):
+    """The private table."""
+
+    expected_rows: int = Field(ge=1, le=MOST_ROWS)
+    """a public estimate of the number of rows, used for planning only"""
+    record: str = Field(min_length=1)
+    """what one row is, in words, such as one person"""
+    ignore: tuple[str, ...] = ()
+    """columns of the file that are dropped and never read"""
+
+
+class PublicData(TableFile):
+    """A public table with the released columns, which a mechanism may lean on freely.
+
+    Columns of the file that are not released are not read. Nothing in it is protected.
+    """
+
+    reference: str = Field(min_length=1)
+    """where the table is published, so that a reviewer can check that it is public"""
+    rows: int | None = Field(default=None, ge=1, le=MOST_ROWS)
+    """how many of its rows are read, from the first; all where it is not given"""
+
+
 class PersonUnit(Section):
     """Protect all records of a person together."""
 
     person: str = Field(min_length=1)
     """the column that identifies the person; it is never released"""
-    max_records: int = Field(ge=1)
+    max_records: int = Field(ge=1, le=MOST_RECORDS)
     """how many records of one person are kept at most, the rest being dropped"""
 
 
@@ -112,7 +133,7 @@ def _check_unit(value: Any) -> Any:
     if value != "record" and not isinstance(value, Mapping | PersonUnit):
         raise ValueError(
             "must be record, or a mapping such as {person: person_id, max_records: 5}, "
-            f"not {value!r}"
+            f"not {shown(value)}"
         )
     return value
 
@@ -157,8 +178,13 @@ class MechanismChoice(Section):
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, JsonValue]
 
-    name: Literal["privpgd", "pmm"]
-    """privpgd for tables of many columns, pmm for few columns under pure differential privacy"""
+    name: Literal[
+        "privpgd", "pmm", "pmm-h", "psmm", "superregular", "sparse-lipschitz", "adaptive-support"
+    ]
+    """privpgd for tables of many columns; sparse-lipschitz for marginals of several columns, best
+    with a public table like the private one; for few columns under pure differential privacy
+    pmm-h (or pmm), psmm where a grid of them is small, superregular for places or a line, and
+    adaptive-support where records lie on a thin set"""
 
     @property
     def parameters(self) -> Mapping[str, JsonValue]:
@@ -174,7 +200,12 @@ class CertificateRequest(Section):
     confidence: Exact = Fraction(95, 100)
     """probability with which all bounds hold, above 0 and below 1"""
     share: BelowOne = Fraction(0)
-    """share of the budget set aside for the certificate, from 0 up to, but not including, 1"""
+    """share of epsilon set aside to measure marginals for the certificate alone, from 0 up to, but
+    not including, 1; it certifies columns jointly for any mechanism"""
+    marginals: int | None = Field(default=None, ge=1, le=3)
+    """how many columns are certified jointly with that share; 2 where it is not given"""
+    cells: int | None = Field(default=None, ge=2, le=256)
+    """cells of a numeric column in these marginals; chosen by forecast where it is not given"""
 
     @field_validator("confidence")
     @classmethod
@@ -210,15 +241,19 @@ def _read_rows(value: Any) -> Literal["same"] | int:
     text = str(value) if isinstance(value, int | str) else ""
     if text == "same":
         return "same"
-    if not text.isdecimal() or int(text) == 0:
-        raise ValueError(f"must be same, or a whole number above 0, not {value!r}")
+    if not text.isdecimal() or len(text) > 12 or not 0 < int(text) <= MOST_SYNTHETIC:
+        raise ValueError(
+            f"must be same, or a whole number from 1 to {MOST_SYNTHETIC}, not {shown(value)}"
+        )
     return int(text)
 
 
 Rows = Annotated[
     Literal["same"] | int,
     PlainValidator(_read_rows),
-    WithJsonSchema({"anyOf": [{"const": "same"}, {"type": "integer", "minimum": 1}]}),
+    WithJsonSchema(
+        {"anyOf": [{"const": "same"}, {"type": "integer", "minimum": 1, "maximum": MOST_SYNTHETIC}]}
+    ),
 ]
 """A number of synthetic records."""
 

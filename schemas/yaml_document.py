@@ -8,6 +8,7 @@ under `mechanism`, whose parameters no model describes, are plain scalars read a
 import json
 import re
 from dataclasses import dataclass, field
+from math import inf, isfinite
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -23,6 +24,9 @@ FILL_IN = "FILL_IN"
 _TYPED = "mechanism"  # the one section whose scalars are typed by how they are written
 _JSON_SCALAR = re.compile(r"true|false|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _LARGEST = 16 * 2**20  # bytes; a spec is some hundred lines
+_MOST_VALUES = 200_000  # aliases repeated; a matrix of 400 places has as many
+_DEEPEST = 20  # mappings and lists within each other; a spec has six
+_LONGEST_NUMBER = 64  # characters; a longer number is a slip, and slow to compute with
 
 
 class Unreadable(Exception):
@@ -73,8 +77,11 @@ def read_document(file: FilePath) -> Document:
         Unreadable: there is no such file, it is no text, or the text is no YAML mapping.
     """
     text = _read_text(file)
+    reader = YAML(typ="safe", pure=True)
     try:
-        root = YAML(typ="safe", pure=True).compose(text)
+        root = reader.compose(text)
+    except RecursionError:
+        raise _too_deep(None) from None
     except MarkedYAMLError as error:
         raise _syntax_error(text, error) from None
     except YAMLError as error:
@@ -105,6 +112,9 @@ def _read_text(file: FilePath) -> str:
         text = "\0"
     if "\0" in text or len(raw) > _LARGEST:
         raise Unreadable("is no text in UTF-8; name the spec, not the data")
+    # Parsing takes a minute a million values. Between two values stands one of these at least.
+    if sum(text.count(separator) for separator in ",:\n[{") > 2 * _MOST_VALUES:
+        raise _too_many()
     return text
 
 
@@ -115,6 +125,7 @@ class _Builder:
         self._document = document
         self._written: dict[int, Path] = {}  # where a node was met first
         self._open: set[int] = set()  # nodes being walked, to notice one that holds itself
+        self._values = 0  # walked so far
 
     def mapping(self, node: MappingNode, path: Path, *, typed: bool) -> dict[str, Any]:
         content: dict[str, Any] = {}
@@ -144,6 +155,11 @@ class _Builder:
         return content
 
     def _value(self, node: Node, path: Path, *, typed: bool) -> Any:
+        self._values += 1
+        if self._values > _MOST_VALUES:
+            raise _too_many()
+        if len(self._open) > _DEEPEST:
+            raise _too_deep(node.start_mark.line + 1)
         if isinstance(node, ScalarNode):
             return self._scalar(node, path, typed=typed)
         if id(node) in self._open:
@@ -183,13 +199,35 @@ class _Builder:
         if plain and text in ("", "~", "null", "Null", "NULL"):
             return None
         if plain and typed and _JSON_SCALAR.fullmatch(text):
-            return json.loads(text)
+            return self._number(text, node, path)
         return text
+
+    def _number(self, text: str, node: ScalarNode, path: Path) -> Any:
+        value = json.loads(text) if len(text) <= _LONGEST_NUMBER else inf
+        if isinstance(value, float) and not isfinite(value):
+            line = node.start_mark.line + 1
+            self._problem(path, "is too large or too long a number; give a shorter one", line)
+            return None
+        return value
 
     def _problem(self, path: Path, what: str, line: int) -> None:
         problem = Problem(path, what)
         self._document.problems.append(problem)
         self._document.problem_lines[problem] = line
+
+
+def _too_many() -> Unreadable:
+    return Unreadable(
+        f"holds more than {_MOST_VALUES} values, an alias (*) counted as often as it is used; name "
+        "the spec, not the data"
+    )
+
+
+def _too_deep(line: int | None) -> Unreadable:
+    return Unreadable(
+        f"mappings and lists lie within each other more than {_DEEPEST} deep; a spec needs six",
+        line,
+    )
 
 
 _SYNTAX = (

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.metrics import check_metric, pairwise
 from schemas.columns import (
     BooleanColumn,
     Column,
@@ -22,6 +23,7 @@ from schemas.columns import (
     NominalColumn,
     NumericColumn,
     OrdinalColumn,
+    PlacesColumn,
 )
 from schemas.interval_columns import EPOCH
 
@@ -155,11 +157,13 @@ class CategoryCodec:
     """Categories from a public list: ordinal, nominal and boolean columns."""
 
     name: str
-    column: OrdinalColumn | NominalColumn | BooleanColumn
+    column: OrdinalColumn | NominalColumn | BooleanColumn | PlacesColumn
 
     @cached_property
     def attribute(self) -> Attribute:
         levels = len(self.codes)
+        if isinstance(self.column, PlacesColumn):
+            return _places_attribute(self.name, self.column)
         ordered = isinstance(self.column, OrdinalColumn)
         return Attribute(
             name=self.name,
@@ -215,7 +219,7 @@ def codec_of(name: str, column: Column) -> Codec:
             return NumericCodec(name, column)
         case DateColumn():
             return DateCodec(name, column)
-        case OrdinalColumn() | NominalColumn() | BooleanColumn():
+        case OrdinalColumn() | NominalColumn() | BooleanColumn() | PlacesColumn():
             return CategoryCodec(name, column)
 
 
@@ -288,6 +292,36 @@ def _interval_attribute(
         has_null=has_null,
         scale=float(scale),
         unit=unit,
+    )
+
+
+def _places_attribute(name: str, column: PlacesColumn) -> Attribute:
+    """Attribute of a finite metric space, its distances divided by the largest.
+
+    Raises:
+        ValueError: the distances are no metric; names the column and the categories.
+    """
+    if column.coordinates is not None:
+        places = [[float(x) for x in column.coordinates[code]] for code in column.codes]
+        distances, unit = pairwise(np.array(places), metric="haversine"), "km"
+    else:
+        assert column.distances is not None, "a sound column of places has the one or the other"
+        distances = np.array([[float(x) for x in row] for row in column.distances])
+        unit = column.unit or ""
+    if len(distances) > 1:
+        check_metric(distances, names=column.codes)
+    diameter = float(distances.max())
+    diameter = diameter if diameter > 0 else 1.0  # one place only: any scale serves
+    levels = len(distances)
+    return Attribute(
+        name=name,
+        kind=Kind.METRIC,
+        positions=np.linspace(0, 1, levels) if levels > 1 else np.array([0.5]),
+        widths=np.zeros(levels),
+        has_null=column.nulls,
+        scale=diameter,
+        unit=unit,
+        distances=distances / diameter,
     )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mechanisms.certificates.granted import CertifiedWithShare
 from mechanisms.contract import Mechanism, Plan
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
@@ -14,7 +15,10 @@ from schemas.privacy_claim import PrivacyClaim
 from schemas.release_spec import ReleaseSpec
 from tasks.coding import TableCodec
 from tasks.errors import SafeError
+from tasks.public_data import PublicDataError, read_public
 from tasks.sources import Source
+
+GRANTED_MARGINALS = 2  # columns certified jointly with a share, where the spec does not say
 
 
 class PlanRefused(SafeError):
@@ -35,7 +39,7 @@ class Prepared:
 
     @property
     def mechanism(self) -> Mechanism:
-        return MECHANISMS[self.spec.mechanism.name]
+        return mechanism_of(self.spec)
 
     @property
     def person(self) -> str | None:
@@ -72,19 +76,25 @@ def prepare(path: Path) -> Prepared:
         PlanRefused: the mechanism's parameters, the domain or the budget do not fit.
     """
     spec = load_spec(path)
-    mechanism = MECHANISMS[spec.mechanism.name]
-    if spec.certificate.share:
-        raise PlanRefused(
-            f"certificate.share: the certificate of {mechanism.name} needs no budget of its own; "
-            "set it to 0, so that all of the budget goes into the measurements"
-        )
+    mechanism = mechanism_of(spec)
+    public = None
+    if spec.public_data is not None:
+        try:
+            public = read_public(spec.public_data, spec.columns, path.parent)
+        except PublicDataError as error:
+            raise PlanRefused(str(error)) from error
+    try:
+        domain = TableCodec.of(spec.columns).domain
+    except ValueError as error:
+        raise PlanRefused(f"columns: {error}") from error
     try:
         plan = mechanism.plan(
-            TableCodec.of(spec.columns).domain,
+            domain,
             budget=budget(spec),
             adjacency=adjacency(spec),
             expected_records=spec.data.expected_rows,
             parameters=spec.mechanism.parameters,
+            public=public,
         )
     except ValueError as error:
         raise PlanRefused(f"mechanism: {error}") from error
@@ -94,6 +104,19 @@ def prepare(path: Path) -> Prepared:
             "single cell each, or depth is 0), so a release would say nothing; choose finer cells"
         )
     return Prepared(spec, plan, path.resolve())
+
+
+def mechanism_of(spec: ReleaseSpec) -> Mechanism:
+    """The mechanism that the spec names, with a share for the certificate where it has one."""
+    mechanism, certificate = MECHANISMS[spec.mechanism.name], spec.certificate
+    if not certificate.share:
+        return mechanism
+    return CertifiedWithShare(
+        mechanism,
+        share=certificate.share,
+        marginals=certificate.marginals or GRANTED_MARGINALS,
+        cells=certificate.cells,
+    )
 
 
 def budget(spec: ReleaseSpec) -> Budget:

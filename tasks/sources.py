@@ -44,6 +44,7 @@ class Source:
     null_markers: tuple[str, ...]
     columns: tuple[str, ...]  # read, in this order
     ignored: tuple[str, ...] = ()  # known to be in the file, never read
+    others_ignored: bool = False  # whether columns beyond these may be there, never read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +204,7 @@ def _check_header(source: Source, names: Sequence[str], path: str) -> None:
     missing = [name for name in source.columns if name not in names]
     repeated = [name for name in source.columns if list(names).count(name) > 1]
     unknown = sum(name not in source.columns and name not in source.ignored for name in names)
+    unknown = 0 if source.others_ignored else unknown
     problems = []
     if missing:
         problems.append(f"it lacks the columns {', '.join(missing)}")
@@ -228,7 +230,8 @@ def _csv_batches(part: Part, handle: Any) -> Iterator[pa.RecordBatch]:
                 delimiter=part.source.delimiter,
                 newlines_in_values=True,
                 # An empty line of a file of one column is a record with an empty value.
-                ignore_empty_lines=len(columns) + len(part.source.ignored) > 1,
+                ignore_empty_lines=part.source.others_ignored
+                or len(columns) + len(part.source.ignored) > 1,
             ),
             convert_options=pa.csv.ConvertOptions(
                 include_columns=columns,

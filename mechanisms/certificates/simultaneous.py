@@ -20,6 +20,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.certificates.quantiles import conditional_rank
 from mechanisms.privacy.simulation import conformal_rank
 
 PILOT = 100  # draws that only set the scales
@@ -54,7 +55,11 @@ def draws_needed(confidence: float, *, affordable: int = 1_000_000) -> int:
 
 
 def simultaneous_quantiles(
-    batches: Iterable[NDArray[np.float64]], *, confidence: float
+    batches: Iterable[NDArray[np.float64]],
+    *,
+    confidence: float,
+    pilot: int = PILOT,
+    reused: bool = False,
 ) -> SimultaneousQuantiles:
     """Bounds that hold for all statistics at once with the given probability.
 
@@ -62,13 +67,16 @@ def simultaneous_quantiles(
         batches: statistics of independent fresh draws of the noise, each of shape
             (draws of this batch, statistics), nonnegative or not.
         confidence: in (0, 1).
+        pilot: how many draws only set the scales.
+        reused: whether the draws serve several releases, each of which is to be right
+            (`quantiles.conditional_rank`).
     Raises:
         ValueError: there are not enough draws for this confidence.
     """
     statistics = np.concatenate(list(batches))
-    pilot, ranked = statistics[:PILOT], statistics[PILOT:]
-    rank = conformal_rank(len(ranked), confidence)
-    scales = pilot.mean(axis=0) + _SLACK * pilot.std(axis=0)
+    first, ranked = statistics[:pilot], statistics[pilot:]
+    rank = (conditional_rank if reused else conformal_rank)(len(ranked), confidence)
+    scales = first.mean(axis=0) + _SLACK * first.std(axis=0)
     largest = float(scales.max(initial=0.0))
     scales = np.maximum(scales, _FLOOR * largest) if largest > 0 else np.ones_like(scales)
     ratios = (ranked / scales).max(axis=1, initial=0.0)

@@ -15,6 +15,7 @@ class Kind(StrEnum):
     DATE = "date"  # likewise, of a public span of days
     ORDINAL = "ordinal"  # ordered categories, equally spaced
     NOMINAL = "nominal"  # unordered categories, all at distance 1 (booleans too)
+    METRIC = "metric"  # points of any finite metric space, such as places with their distances
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -25,8 +26,9 @@ class Attribute:
 
     Metric: nominal values lie at distance 1 of each other. Values of the other kinds lie at
     |x - y| for positions x, y in [0, 1]. The null cell hangs by an edge of length 1/2 from the
-    middle of that interval, so it lies at 1/2 + |x - 1/2| from value x (from nominal values: at 1)
-    and the diameter stays 1.
+    middle of that interval, so it lies at 1/2 + |x - 1/2| from value x and the diameter stays 1.
+    Values of metric attributes lie at the distances of a matrix. The null cell of nominal and
+    metric attributes lies at distance 1 from all values.
 
     Attributes:
         name: the column's name.
@@ -38,6 +40,8 @@ class Attribute:
         has_null: whether there is a null cell.
         scale: length of the public interval in the column's own unit (1 for categories).
         unit: name of that unit, for people.
+        distances: between the values of a metric attribute, float64 of shape (levels, levels), the
+            largest 1 where there are two values; None for all other kinds.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Attribute:
     has_null: bool = False
     scale: float = 1.0
     unit: str = ""
+    distances: NDArray[np.float64] | None = None
 
     @property
     def levels(self) -> int:

@@ -6,11 +6,11 @@ alone, and its leaf is a sum of one table entry per attribute: a `CellMap`. Cons
 their ancestors, so a level of the tree is `LevelSums` of the leaf histogram.
 
 Each attribute has its own binary refinement. An interval of cells is cut in the middle, the first
-part the longer one. Where values lie on a line and nulls are allowed, the first cut takes the null
-cell off instead: it is far from most values, and in their company would keep every box that it is
-in as wide as the domain. An interval of one cell is "cut" into itself and an empty interval, so the
-second child of such a node is empty for every table: a public fact, used wherever nodes are looked
-at.
+part the longer one. Where nulls are allowed and values are not all at distance 1 anyway, the first
+cut takes the null cell off instead: it is far from most values, and in their company would keep
+every box that it is in as wide as the domain. An interval of one cell is "cut" into itself and an
+empty interval, so the second child of such a node is empty for every table: a public fact, used
+wherever nodes are looked at.
 
 All that this module computes depends on the public domain only. Distances are in the metric of
 `Attribute`, boxes in the largest of them over the attributes (l_inf), and the extent of a cell
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.metrics import cell_distances
 from mechanisms.geometry.wasserstein import HUB, RADIUS
 from mechanisms.privacy.cells import CellMap
 
@@ -52,6 +53,9 @@ def interval_diameters(attribute: Attribute, intervals: Intervals) -> NDArray[np
     start, stop = intervals.T
     if attribute.kind is Kind.NOMINAL:
         return np.asarray(stop - start > 1, dtype=np.float64)
+    if attribute.kind is Kind.METRIC:
+        apart = cell_distances(attribute)
+        return np.array([apart[i:j, i:j].max(initial=0.0) for i, j in intervals])
     last = np.minimum(stop, attribute.levels) - 1  # last cell that holds values
     valued, half = start <= last, attribute.widths / 2
     first = np.minimum(start, attribute.levels - 1)
@@ -123,34 +127,53 @@ class Partition:
 
     def slots(self, attribute: int, level: int) -> NDArray[np.int64]:
         """Which interval of the attribute each node of a level lies in, shape (2**level,)."""
-        nodes = np.arange(1 << level, dtype=np.int64)
-        slots = np.zeros_like(nodes)
-        for j, split in enumerate(self.splits[:level]):
-            if split == attribute:
-                slots = 2 * slots + ((nodes >> (level - 1 - j)) & 1)
+        slots = np.zeros(1, dtype=np.int64)
+        for split in self.splits[:level]:
+            halves = (2 * slots, 2 * slots + 1) if split == attribute else (slots, slots)
+            slots = np.stack(halves, axis=-1).reshape(-1)
         return slots
+
+    def intervals(self, attribute: int, level: int) -> Intervals:
+        """Cells of each interval of the attribute that a level tells apart, in order."""
+        return refine(self.domain.attributes[attribute], self.splits[:level].count(attribute))
 
     def boxes(self, attribute: int, level: int) -> Intervals:
         """Cells of the attribute that each node of a level holds, shape (2**level, 2)."""
-        times = self.splits[:level].count(attribute)
-        parts = refine(self.domain.attributes[attribute], times)
-        return np.asarray(parts[self.slots(attribute, level)])
+        return np.asarray(self.intervals(attribute, level)[self.slots(attribute, level)])
 
     def empty(self, level: int) -> NDArray[np.bool_]:
         """Whether no record can lie in each node of a level, shape (2**level,)."""
         mask = np.zeros(1 << level, dtype=np.bool_)
         for attribute in set(self.splits[:level]):
-            start, stop = self.boxes(attribute, level).T
-            mask |= start == stop
+            start, stop = self.intervals(attribute, level).T
+            if (start == stop).any():
+                mask |= (start == stop)[self.slots(attribute, level)]
         return mask
+
+    @property
+    def empties(self) -> list[NDArray[np.bool_]]:
+        """`empty` of levels 0, ..., depth."""
+        return [self.empty(level) for level in range(self.depth + 1)]
+
+    def occupied_beside(self, attribute: int, level: int) -> int:
+        """How many nodes of a level that can hold records share one interval of the attribute."""
+        nodes = 1
+        for other in set(self.splits[:level]) - {attribute}:
+            start, stop = self.intervals(other, level).T
+            nodes *= int((start < stop).sum())
+        return nodes
+
+    def alone(self, attribute: int) -> "Partition":
+        """The partition of one attribute that the intervals of this one make."""
+        splits = (0,) * self.splits.count(attribute)
+        return Partition(Domain((self.domain.attributes[attribute],)), splits)
 
     def diameters(self, level: int) -> NDArray[np.float64]:
         """Largest distance between two records of each node of a level; 0 where it is empty."""
         widest = np.zeros(1 << level)
         for position, attribute in enumerate(self.domain.attributes):
-            times = self.splits[:level].count(position)
-            slots = interval_diameters(attribute, refine(attribute, times))
-            widest = np.maximum(widest, slots[self.slots(position, level)])
+            widths = interval_diameters(attribute, self.intervals(position, level))
+            np.maximum(widest, widths[self.slots(position, level)], out=widest)
         widest[self.empty(level)] = 0.0
         return widest
 
@@ -172,7 +195,8 @@ class Partition:
         """
         codes = np.empty((len(leaves), len(self.domain)), dtype=np.int32)
         for attribute in range(len(self.domain)):
-            start, stop = self.boxes(attribute, self.depth)[leaves].T
+            intervals = self.intervals(attribute, self.depth)
+            start, stop = intervals[self.slots(attribute, self.depth)[leaves]].T
             codes[:, attribute] = rng.integers(start, stop)
         return codes
 
@@ -188,8 +212,7 @@ class Partition:
             else:
                 pairs = counts.reshape(*counts.shape[:-1], -1, 2, slots)
                 counts = (pairs[..., 0, :] + pairs[..., 1, :]).reshape(*counts.shape[:-1], -1)
-        times = self.splits.count(attribute)
-        intervals = refine(self.domain.attributes[attribute], times)
+        intervals = self.intervals(attribute, self.depth)
         lengths = intervals[:, 1] - intervals[:, 0]
         return np.repeat(counts / np.maximum(lengths, 1), lengths, axis=-1)
 
@@ -201,11 +224,14 @@ class Partition:
         """
         column = self.domain.attributes[attribute]
         worst = 0.0
-        for start, stop in refine(column, self.splits.count(attribute)):
+        for start, stop in self.intervals(attribute, self.depth):
             if stop - start < 2:
                 continue
             if column.kind is Kind.NOMINAL:
                 moved = 1.0 - 1.0 / (stop - start)
+            elif column.kind is Kind.METRIC:
+                within = cell_distances(column)[start:stop, start:stop]
+                moved = float(within.sum(axis=1).max()) / (stop - start)
             else:  # the farthest from the others is the null cell, or else an end of the interval
                 positions = column.positions[start:stop]
                 total = np.abs(positions - positions[[0, -1], None]).sum(axis=1).max()

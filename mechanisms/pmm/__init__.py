@@ -1,6 +1,16 @@
-"""The private measure mechanism: noisy counts on a hierarchical partition, made consistent."""
+"""Private measure mechanisms: a hierarchical partition measured with noise and made consistent."""
 
-from mechanisms.pmm.mechanism import PMM
+from functools import partial
+
+from mechanisms.pmm.design import NodeCounts, SiblingDifferences
+from mechanisms.pmm.mechanism import TreeMechanism
 from mechanisms.pmm.plan import PMMPlan
 
-__all__ = ["PMM", "PMMPlan"]
+PMM = partial(TreeMechanism, NodeCounts)
+"""Noise on counts. Parameters of the mechanism, optional: `depth` ("auto", or the number of levels
+of the partition) and `consistency` ("uniform" or "proportional")."""
+
+PMMH = partial(TreeMechanism, SiblingDifferences)
+"""Noise on differences between siblings. Parameter, optional: `depth`, as for PMM."""
+
+__all__ = ["PMM", "PMMH", "PMMPlan"]

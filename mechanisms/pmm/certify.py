@@ -1,9 +1,9 @@
-"""Certify a PMM release: all columns jointly, and every column by itself.
+"""Certify a PMM or PMM-H release: all columns jointly, and every column by itself.
 
 Claim.   With probability at least `confidence` over the noise and the simulation together, all
          bounds of the certificate hold at once, for these synthetic records or any others. Half of
          the failure probability is granted to the joint bound, half to the one-way marginals.
-Method.  The unclipped counts of all levels give a linear unbiased estimate of the leaf histogram,
+Method.  The unclipped answers of all levels give a linear unbiased estimate of the leaf histogram,
          so the law of its error is that of the same estimate made from noise alone. W1 is bounded
          by the cost of transport along the partition's tree, which is a norm and splits into the
          noise's part, a quantile of simulations, and the distance from estimate to release, which
@@ -28,7 +28,7 @@ from mechanisms.contract import Bound, Certificate, Measurements, SyntheticMeasu
 from mechanisms.pmm.plan import PMMPlan
 from mechanisms.pmm.tree import transport_cost
 
-SIMULATED = 1 << 28  # noisy counts that a certificate may simulate: under a minute
+SIMULATED = 1 << 30  # noisy entries that a certificate may simulate: about half a minute
 JOINT = (
     "1-Wasserstein distance of the joint distribution, records compared by their largest "
     "difference over the columns, as a share of the diameter"
@@ -59,7 +59,7 @@ def certify(
 
     def errors() -> Iterator[OneWayErrors]:
         """One simulation serves both groups of bounds."""
-        draws = draws_needed(each, affordable=SIMULATED >> (plan.partition.depth + 1))
+        draws = draws_needed(each, affordable=SIMULATED // max(1, model.entries))
         for one_way, statistics in model.simulate(draws, rng):
             joint.append(statistics)
             yield one_way

@@ -1,4 +1,4 @@
-"""PMM: count a hierarchical partition with noise, make the counts add up, draw records.
+"""PMM and PMM-H: measure a hierarchical partition with noise, make it add up, draw records.
 
 Claim.   A run is epsilon-differentially private, epsilon = `plan.budget.epsilon`, and its joint
          Wasserstein error obeys the bound of the certificate.
@@ -8,29 +8,47 @@ Proof.   Privacy in plan.py; accuracy in pmm.md.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from mechanisms.contract import Certificate, Measurements, Progress, SyntheticMeasure
+from mechanisms.compute import SERIAL, Compute
+from mechanisms.contract import (
+    Certificate,
+    Measurements,
+    Progress,
+    SyntheticMeasure,
+    refuse_public,
+)
 from mechanisms.geometry.domain import Domain
 from mechanisms.pmm.certify import certify
+from mechanisms.pmm.design import Floats, NodeCounts, SiblingDifferences
 from mechanisms.pmm.plan import PMMPlan, make_plan
-from mechanisms.pmm.tree import consistent_leaves
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
+from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
+from mechanisms.single_histogram.parameters import refuse_unknown
+from mechanisms.single_histogram.records import public_records, records_along, refuse_no_rows
 
 
-class PMM:
-    """The private measure mechanism, for tables of few columns, in pure epsilon.
+@dataclass(frozen=True)
+class TreeMechanism:
+    """A private measure mechanism, for tables of few columns, in pure epsilon.
 
-    Parameters, all optional: `depth` ("auto", or the number of levels of the partition) and
-    `consistency` ("uniform" or "proportional").
+    Parameters, all optional: `depth` ("auto", or the number of levels of the partition), and the
+    fields of the design.
+
+    Attributes:
+        design: what is measured of every level.
     """
 
-    name = "pmm"
+    design: type[NodeCounts] | type[SiblingDifferences]
+
+    @property
+    def name(self) -> str:
+        return self.design.mechanism
 
     def plan(
         self,
@@ -40,14 +58,24 @@ class PMM:
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
+        public: Codes | None = None,
     ) -> PMMPlan:
-        """See `make_plan`."""
+        """See `make_plan`.
+
+        Raises:
+            ValueError: an unknown parameter or value of it, or an expected number of records below
+                1.
+        """
+        refuse_public(self.name, public)
+        known = {"depth", *(field.name for field in fields(self.design))}
+        refuse_unknown(self.name, parameters, known, expected_records)
         return make_plan(
+            self.design(**{name: parameters[name] for name in set(parameters) - {"depth"}}),
             domain,
             budget=budget,
             adjacency=adjacency,
             expected_records=expected_records,
-            parameters=parameters,
+            depth=parameters.get("depth", "auto"),
         )
 
     def select(self, curator: Curator, plan: PMMPlan) -> None:
@@ -76,23 +104,17 @@ class PMM:
         Raises:
             ValueError: `rows` is below 1.
         """
-        if rows is not None and rows < 1:
-            raise ValueError(f"output.rows: {rows}; ask for at least 1")
-        progress(0.0, "making the noisy counts add up")
-        counts = consistent_counts(plan, measurements)
-        total = int(counts.sum())
-        if total == 0:
-            middle = [attribute.levels // 2 for attribute in plan.domain.attributes]
-            codes = np.tile(np.array(middle, dtype=np.int32), (rows or 1, 1))
-        else:
-            progress(0.5, "drawing records")
-            copies = apportion(counts, rows or total)
-            codes = plan.partition.draw(np.repeat(np.arange(len(copies)), copies), rng)
+        refuse_no_rows(rows)
+        progress(0.0, "making the noisy answers add up")
+        records = number_of_records(measurements)
+        if records == 0:
+            return public_records(plan.domain, rows or 1, _history(records, 0))
+        masses = leaf_masses(plan, measurements)
+        progress(0.5, "drawing records")
+        leaves = records_along(np.arange(len(masses)), masses, rows or records)
+        codes = plan.partition.draw(leaves, rng)
         progress(1.0, "records drawn")
-        return SyntheticMeasure(
-            codes=codes,
-            history={"measured_records": total, "occupied_leaves": int((counts > 0).sum())},
-        )
+        return SyntheticMeasure(codes=codes, history=_history(records, int((masses > 0).sum())))
 
     def certify(
         self,
@@ -102,30 +124,25 @@ class PMM:
         *,
         confidence: float,
         rng: np.random.Generator,
+        compute: Compute = SERIAL,
     ) -> Certificate:
         """See `mechanisms.pmm.certify.certify`."""
         return certify(plan, measurements, synthetic, confidence=confidence, rng=rng)
 
 
-def consistent_counts(plan: PMMPlan, measurements: Measurements) -> Counts:
-    """Nonnegative integer leaf counts, shape (leaves,), close to the noisy counts of all levels.
-
-    They sum to the number of records: the public one, or the noisy root, at least 0.
-    """
-    tables, total = list(measurements.tables), measurements.total
-    if total is None:
-        total = max(0, int(tables.pop(0)[0]))
-    empty = [plan.partition.empty(level) for level in range(1, plan.partition.depth + 1)]
-    return consistent_leaves(total, tables, empty, plan.consistency)
+def number_of_records(measurements: Measurements) -> int:
+    """The public number of records or, where it is private, the noisy one, at least 0."""
+    if measurements.total is not None:
+        return measurements.total
+    return max(0, int(measurements.tables[0][0]))
 
 
-def apportion(counts: Counts, rows: int) -> Counts:
-    """`rows` records shared among leaves by rounding the cumulative counts, in integers.
+def leaf_masses(plan: PMMPlan, measurements: Measurements) -> Floats:
+    """Nonnegative leaf masses, shape (leaves,), that sum to the number of records."""
+    below = measurements.tables[1 if measurements.total is None else 0 :]
+    empty = plan.partition.empties
+    return plan.design.released(number_of_records(measurements), below, empty)
 
-    Every cumulative share is off by at most 1/(2 rows), so neighbouring leaves even out, unlike
-    with rounding leaf by leaf. The identity where `rows` is the sum of `counts`, which must not
-    be 0.
-    """
-    total = int(counts.sum())
-    bounds = (2 * rows * np.cumsum(counts) + total) // (2 * total)
-    return np.diff(bounds, prepend=0)
+
+def _history(records: int, leaves: int) -> Mapping[str, Any]:
+    return {"measured_records": records, "occupied_leaves": leaves}

@@ -6,7 +6,7 @@ batch. Proofs are in pmm.md, beside this file.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from mechanisms.privacy.cells import Counts
 
 Floats = NDArray[np.float64]
 Masks = Sequence[NDArray[np.bool_]]
+Number = TypeVar("Number", np.int64, np.float64)
 Consistency = Literal["uniform", "proportional"]
 
 
@@ -45,8 +46,36 @@ def consistent_leaves(
             scaled = np.rint(counts * first / np.maximum(both, 1)).astype(np.int64)
             share = np.where(both > 0, scaled, counts // 2)
         share = np.where(void[1::2], counts, share)  # second children alone may be empty
-        counts = np.stack([share, counts - share], axis=-1).reshape(-1)
+        counts = _siblings(share, counts - share)
     return counts
+
+
+def leaves_from_differences(
+    levels: Sequence[NDArray[np.number]], *, empty: Masks, within_parent: bool
+) -> Floats:
+    """Leaf masses from the number of records and the differences between siblings.
+
+    Going down, siblings get half of their parent's mass plus or minus half of their difference.
+    Dividing by two is exact in floating point: with depth at most 22, masses are free of rounding
+    while they and the noise stay below 2**30.
+
+    Args:
+        levels: the number of records, shape (..., 1), then for levels 1, ..., depth the first
+            sibling's count less the second's, shapes (..., 2**(level - 1)).
+        empty: of levels 0, ..., depth: which nodes hold nothing, whatever the difference says.
+        within_parent: whether a sibling gets at least 0 and at most all of a nonnegative mass; else
+            the masses are linear in `levels`, and unbiased.
+    Returns:
+        Shape (..., leaves).
+    """
+    masses = np.asarray(levels[0], dtype=np.float64)
+    for differences, void in zip(levels[1:], empty[1:], strict=True):
+        first = np.asarray((masses + differences) / 2, dtype=np.float64)
+        if within_parent:
+            np.clip(first, 0, masses, out=first)
+        np.copyto(first, masses, where=void[1::2])  # second siblings alone may be empty
+        masses = _siblings(first, masses - first)
+    return masses
 
 
 class LeastSquares:
@@ -88,8 +117,7 @@ class LeastSquares:
             first, second = upward[level][..., ::2], upward[level][..., 1::2]
             residual = estimate - first - second
             moved = first + self._shares[level] * residual
-            estimate = np.stack([moved, estimate - moved], axis=-1)
-            estimate = estimate.reshape(*moved.shape[:-1], -1)
+            estimate = _siblings(moved, estimate - moved)
         return estimate
 
 
@@ -112,6 +140,11 @@ def transport_cost(difference: Floats, costs: Sequence[Floats]) -> Floats:
         difference = first + second
         total = total + (np.abs(first) + np.abs(second) - np.abs(difference)) / 2 @ cost
     return np.asarray(total, dtype=np.float64)
+
+
+def _siblings(first: NDArray[Number], second: NDArray[Number]) -> NDArray[Number]:
+    """Both children of every node, in order: shapes (..., nodes) to (..., 2 nodes)."""
+    return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:

@@ -24,10 +24,18 @@ from mechanisms.certificates.one_way import (
     certify_one_way,
 )
 from mechanisms.certificates.simultaneous import draws_needed
-from mechanisms.contract import Certificate, Measurements, Progress, SyntheticMeasure
+from mechanisms.compute import SERIAL, Compute
+from mechanisms.contract import (
+    Certificate,
+    Measurements,
+    Progress,
+    SyntheticMeasure,
+    refuse_public,
+)
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.simulation import simulate_discrete_gaussian
 from mechanisms.privpgd.chow_liu import sample_tree
@@ -57,8 +65,10 @@ class PrivPGD:
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
+        public: Codes | None = None,
     ) -> PrivPGDPlan:
         """See `make_plan`."""
+        refuse_public(self.name, public)
         return make_plan(
             domain,
             budget=budget,
@@ -138,6 +148,7 @@ class PrivPGD:
         *,
         confidence: float,
         rng: np.random.Generator,
+        compute: Compute = SERIAL,
     ) -> Certificate:
         """Bounds on every one-way marginal that hold jointly, for these synthetic records.
 

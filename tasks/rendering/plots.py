@@ -27,7 +27,7 @@ TERM_CLASSES = ("t0", "t1", "t2", "t3", "t4")
 
 def marginal_plot(marginal: Marginal) -> Markup:
     """The column's synthetic distribution as bars, the measured one as a line in its error band."""
-    long = len(marginal.cells) > _MOST_BARS and marginal.kind != "nominal"
+    long = len(marginal.cells) > _MOST_BARS and marginal.kind not in ("nominal", "metric")
     upright = long or marginal.kind in ("numeric", "date")
     top = max(range(len(marginal.cells)), key=lambda i: marginal.synthetic[i])
     description = (

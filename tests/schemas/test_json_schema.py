@@ -68,6 +68,7 @@ def test_a_mechanism_may_have_parameters_of_its_own():
         (("columns", "wage", "outside"), "ignore"),
         (("columns", "wage", "type"), "text"),
         (("output", "rows"), "all"),
+        (("output", "rows"), 10**12),
     ],
 )
 def test_it_refuses_wrong_values(path, value):

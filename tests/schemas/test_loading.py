@@ -112,6 +112,35 @@ def test_a_file_that_is_no_spec_at_all_is_refused_in_plain_words(content, messag
     assert said.startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("x: " + "[" * 300 + "]" * 300, "1: mappings and lists lie within each other more than 20"),
+        ("x: " + "[" * 9999 + "]" * 9999, "mappings and lists lie within each other more than 20"),
+        ("x: " + "{a: " * 30 + "1" + "}" * 30, "1: mappings and lists lie within each other"),
+        ("a: &a [" + "1," * 300_000 + "1]", "holds more than 200000 values"),
+    ],
+    ids=["deep lists", "lists too deep to be read", "deep mappings", "a long list"],
+)
+def test_a_file_that_no_person_wrote_is_refused(content, message, tmp_path):
+    (said,) = problems(tmp_path, content)
+    assert said.startswith(message)
+
+
+def test_aliases_of_aliases_are_refused_before_they_fill_the_memory(tmp_path):
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x]\n" + "".join(
+        f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 8)}]\n" for i in range(1, 12)
+    )
+    (said,) = problems(tmp_path, bomb + WAGES)
+    assert said.startswith("holds more than 200000 values, an alias (*) counted as often as it is")
+
+
+def test_a_number_of_thousands_of_digits_is_not_repeated_in_full(tmp_path):
+    (said,) = problems(tmp_path, WAGES.replace("epsilon: 1\n", f"epsilon: {'9' * 5000}\n"))
+    assert said.startswith("15: privacy.epsilon: must be a number such as")
+    assert len(said) < 200
+
+
 def test_a_byte_order_mark_is_no_part_of_the_spec(tmp_path):
     assert load(tmp_path, "\ufeff" + WAGES).release == "wages-2026"
 

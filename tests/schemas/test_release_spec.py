@@ -94,6 +94,8 @@ FOR_THE_DATA = [
     ("    nulls: true\n", "    nulls: false\n"),
     ("output:", "certificate: {share: 0.1}\noutput:"),
 ]
+RECORDS = ("{person: id, max_records: 3}", "record")
+PUBLIC_TABLE = "public_data: {source: old.csv, reference: the codebook of 2018}\n"
 
 
 @pytest.mark.parametrize("edit", ONLY_FOR_PEOPLE, ids=lambda edit: edit[1].strip())
@@ -108,6 +110,14 @@ def test_what_the_data_are_asked_changes_both_digests(edit, edited):
     assert edited(edit).privacy_digest() != edited().privacy_digest()
 
 
+@pytest.mark.parametrize("purpose", ["marginals: 3", "cells: 8"])
+def test_what_the_share_is_for_changes_both_digests(purpose, edited):
+    share = edited(("output:", "certificate: {share: 0.1}\noutput:"))
+    other = edited(("output:", f"certificate: {{share: 0.1, {purpose}}}\noutput:"))
+    assert share.digest() != other.digest()
+    assert share.privacy_digest() != other.privacy_digest()
+
+
 def test_the_order_of_columns_is_part_of_both_digests(edited):
     spec = edited()
     turned = spec.model_copy(update={"columns": dict(reversed(spec.columns.items()))})
@@ -116,7 +126,7 @@ def test_the_order_of_columns_is_part_of_both_digests(edited):
 
 
 def test_refusing_and_forbidding_nulls_is_warned_of(edited):
-    refuse, nulls = edited().warnings()
+    refuse, nulls = edited(RECORDS).warnings()
     assert refuse.startswith("outside: refuse in grade, part_time: that the run succeeds tells")
     assert nulls.startswith("nulls: false in wage, sex, grade, part_time, hired: that the run")
 
@@ -131,7 +141,7 @@ def test_a_spec_that_tells_nothing_has_no_warning(tmp_path):
     text = text.replace("    nulls: true\n", "").replace(
         "    outside:", "    nulls: true\n    outside:"
     )
-    file.write_text(text, encoding="utf-8")
+    file.write_text(text.replace(*RECORDS), encoding="utf-8")
     assert load_spec(file).warnings() == ()
 
 
@@ -144,8 +154,36 @@ def test_a_large_delta_is_warned_of(edited):
 
 def test_add_remove_warns_that_the_expected_rows_are_published(edited):
     published = "is published with the spec, while add_remove protects the number of records"
-    assert any(published in w for w in edited(("replace_one", "add_remove")).warnings())
-    assert not any(published in w for w in edited().warnings())
+    added = ("replace_one", "add_remove")
+    assert any(published in w for w in edited(RECORDS, added).warnings())
+    assert not any("is published" in w for w in edited(RECORDS).warnings())
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "protected"),
+    [
+        ("replace_one", "while the number of records is protected where the unit is a person"),
+        ("add_remove", "while add_remove protects the numbers of persons and of records"),
+    ],
+)
+def test_where_persons_are_protected_the_expected_rows_are_warned_of(neighbours, protected, edited):
+    warnings = edited(("replace_one", neighbours)).warnings()
+    assert any(w.startswith("data.expected_rows") and protected in w for w in warnings)
+
+
+def test_a_public_table_is_warned_of_with_where_it_is_published(edited):
+    public = ("mechanism:\n  name: privpgd", f"{PUBLIC_TABLE}mechanism:\n  name: sparse-lipschitz")
+    assert any("codebook of 2018" in warning for warning in edited(public).warnings())
+
+
+def test_a_public_table_counts_in_the_privacy_digest_by_its_records_alone(edited):
+    mechanism = ("mechanism:\n  name: privpgd", "mechanism:\n  name: sparse-lipschitz")
+    public = (mechanism[0], f"{PUBLIC_TABLE}{mechanism[1]}")
+    moved = (mechanism[0], f"{PUBLIC_TABLE.replace('old.csv', 'moved.csv')}{mechanism[1]}")
+    with_table, without = edited(public), edited(mechanism)
+    assert with_table.privacy_digest("ab") == edited(moved).privacy_digest("ab")
+    digests = [with_table.privacy_digest("ab"), with_table.privacy_digest("cd")]
+    assert len({*digests, without.privacy_digest()}) == 3
 
 
 def test_a_bound_estimated_from_the_data_is_warned_of_with_who_accepted_it(edited):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.metrics import pairwise
 from mechanisms.geometry.partition import Partition, refine, split_order
 from mechanisms.geometry.wasserstein import w1
 from mechanisms.privacy.transforms import LevelSums
@@ -33,8 +34,24 @@ def nominal(levels: int, has_null: bool = False) -> Attribute:
     )
 
 
-attributes = st.builds(numeric, st.integers(1, 9), st.booleans()) | st.builds(
-    nominal, st.integers(1, 6), st.booleans()
+def places(levels: int, has_null: bool = False) -> Attribute:
+    """Points of the plane at distances that are whole multiples of 1/64, so that W1 is exact."""
+    points = np.random.default_rng(levels).choice(64**2, size=levels, replace=False)
+    plane = np.stack(np.unravel_index(points, (64, 64)), axis=-1) / 64
+    return Attribute(
+        name="p",
+        kind=Kind.METRIC,
+        positions=np.linspace(0, 1, levels),
+        widths=np.zeros(levels),
+        has_null=has_null,
+        distances=pairwise(plane),
+    )
+
+
+attributes = (
+    st.builds(numeric, st.integers(1, 9), st.booleans())
+    | st.builds(nominal, st.integers(1, 6), st.booleans())
+    | st.builds(places, st.integers(1, 6), st.booleans())
 )
 domains = st.lists(attributes, min_size=1, max_size=3).map(lambda a: Domain(tuple(a)))
 
@@ -84,7 +101,7 @@ def test_diameters_are_the_largest_distances_of_cells_plus_their_extent(p: Parti
     def extent(a: Attribute, start: int, stop: int) -> float:
         """Brute force over pairs of points: edges of value cells, and the null cell."""
         eye = np.eye(a.cells)
-        if a.kind is Kind.NOMINAL:
+        if a.kind in (Kind.NOMINAL, Kind.METRIC):
             pairs = itertools.product(range(start, stop), repeat=2)
             return max(float(w1(a, eye[i] - eye[j])) for i, j in pairs)
         edges = [
@@ -155,7 +172,14 @@ def test_one_way_histograms_are_within_the_coarsening_of_the_true_ones(
 
 
 def test_the_coarsening_is_attained() -> None:
-    for attribute in (numeric(6), numeric(5, True), nominal(4), nominal(3, True)):
+    for attribute in (
+        numeric(6),
+        numeric(5, True),
+        nominal(4),
+        nominal(3, True),
+        places(5),
+        places(4, True),
+    ):
         p = Partition(Domain((attribute,)), ())
         moved = [
             float(w1(attribute, p.one_way(0, np.ones(1)) - point))
@@ -178,8 +202,9 @@ def test_the_widest_attribute_is_split_first_and_the_lowest_position_among_equal
     assert split_order(Domain((nominal(4), numeric(8))), 30) == (0, 0, 1, 1, 1)
 
 
-def test_the_null_cell_is_the_first_to_be_taken_off_a_line_of_values() -> None:
+def test_the_null_cell_is_the_first_to_be_taken_off_values_that_are_not_all_far_apart() -> None:
     assert refine(numeric(4, True), 1).tolist() == [[0, 4], [4, 5]]
+    assert refine(places(4, True), 1).tolist() == [[0, 4], [4, 5]]
     assert refine(nominal(4, True), 1).tolist() == [[0, 3], [3, 5]]
 
 

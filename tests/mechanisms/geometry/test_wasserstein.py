@@ -1,11 +1,14 @@
 """Exact one-way W1 against the transport linear program."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
 from mechanisms.geometry.domain import Attribute, Kind
+from mechanisms.geometry.metrics import UNIT, pairwise
 from mechanisms.geometry.wasserstein import HUB, RADIUS, w1
 
 
@@ -19,20 +22,36 @@ def attribute(kind: Kind, positions: list[float], has_null: bool) -> Attribute:
     )
 
 
+def places(rng: np.random.Generator, levels: int, has_null: bool, steps: int) -> Attribute:
+    """Points of the plane, their largest distances of coordinates multiples of 1 / steps."""
+    points = rng.choice((steps + 1) ** 2, size=levels, replace=False)
+    plane = np.stack(np.unravel_index(points, (steps + 1, steps + 1)), axis=-1) / steps
+    return Attribute(
+        name="x",
+        kind=Kind.METRIC,
+        positions=np.linspace(0, 1, levels),
+        widths=np.zeros(levels),
+        has_null=has_null,
+        distances=pairwise(plane),
+    )
+
+
 def distances(column: Attribute) -> np.ndarray:
     """The metric as `Attribute` states it, cell by cell; the hub comes last."""
     k = column.levels
     matrix = np.zeros((column.cells + 1, column.cells + 1))
     for i in range(column.cells):
         for j in range(column.cells):
-            if column.kind is Kind.NOMINAL:
+            if column.kind is Kind.NOMINAL or (column.kind is Kind.METRIC and max(i, j) == k):
                 matrix[i, j] = float(i != j)
+            elif column.distances is not None:
+                matrix[i, j] = column.distances[i, j]
             elif i < k and j < k:
                 matrix[i, j] = abs(column.positions[i] - column.positions[j])
             elif i != j:
                 matrix[i, j] = 0.5 + abs(column.positions[min(i, j)] - 0.5)
     for i in range(column.cells):
-        plain = column.kind is not Kind.NOMINAL and i < k
+        plain = column.kind not in (Kind.NOMINAL, Kind.METRIC) and i < k
         matrix[i, -1] = matrix[-1, i] = abs(column.positions[i] - HUB) if plain else RADIUS
     return matrix
 
@@ -51,13 +70,11 @@ def transport(cost: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
 
 def random_attributes(rng: np.random.Generator) -> list[Attribute]:
     kinds = [Kind.NUMERIC, Kind.ORDINAL, Kind.DATE, Kind.NOMINAL]
-    return [
-        attribute(kind, sorted(rng.random(levels)), has_null)
-        for kind in kinds
-        for levels in (1, 2, 5, 6)
-        for has_null in (False, True)
-        if levels + has_null > 1
+    shapes = [(n, null) for n in (1, 2, 5, 6) for null in (False, True) if n + null > 1]
+    on_lines = [
+        attribute(kind, sorted(rng.random(n)), null) for kind in kinds for n, null in shapes
     ]
+    return on_lines + [places(rng, n, null, steps=64) for n, null in shapes]
 
 
 def test_w1_is_the_optimum_of_the_transport_program_on_every_kind_of_attribute() -> None:
@@ -67,6 +84,22 @@ def test_w1_is_the_optimum_of_the_transport_program_on_every_kind_of_attribute()
         for _ in range(3):
             p, q = rng.dirichlet(np.ones(column.cells) / 2, size=2)
             assert w1(column, p - q) == pytest.approx(transport(cost, p, q), abs=1e-7)
+
+
+def test_distances_between_places_are_rounded_up_to_a_unit() -> None:
+    rng = np.random.default_rng(6)
+    for has_null in (False, True):
+        column = places(rng, 7, has_null, steps=999)
+        p, q = rng.dirichlet(np.ones(column.cells), size=2)
+        excess = w1(column, p - q) - transport(distances(column)[:-1, :-1], p, q)
+        assert -1e-7 < excess < UNIT
+
+
+def test_places_at_distances_that_are_no_metric_are_refused() -> None:
+    column = places(np.random.default_rng(7), 3, False, steps=2)
+    twice = replace(column, distances=3.0 * column.distances)
+    with pytest.raises(ValueError, match="divide by the largest"):
+        w1(twice, np.zeros(3))
 
 
 def test_a_value_in_the_middle_is_next_to_the_hub() -> None:

@@ -1,4 +1,4 @@
-"""PMM from plan to records: invariants, accuracy, edge cases, and a run through the curator."""
+"""PMM and PMM-H from plan to records: invariants, accuracy, edge cases, a run through the curator."""
 
 import time
 from fractions import Fraction
@@ -9,8 +9,8 @@ import pytest
 from mechanisms.contract import Measurements, SyntheticMeasure
 from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.geometry.wasserstein import w1
-from mechanisms.pmm import PMM, PMMPlan
-from mechanisms.pmm.mechanism import apportion
+from mechanisms.pmm import PMM, PMMH, PMMPlan
+from mechanisms.pmm.mechanism import TreeMechanism, leaf_masses
 from mechanisms.pmm.tree import transport_cost
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
@@ -19,6 +19,7 @@ from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.ledger import Ledger
 from mechanisms.privacy.simulation import simulate_discrete_laplace
 
+MECHANISMS = [PMM(), PMMH()]
 RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
 
 
@@ -41,10 +42,18 @@ def nominal(name: str, levels: int) -> Attribute:
 DOMAIN = Domain((numeric("x", 16, has_null=True), nominal("c", 3)))
 
 
+each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
+
+
 def make(
-    domain: Domain, adjacency: Adjacency, records: int, epsilon: int = 1, **parameters: object
+    domain: Domain,
+    adjacency: Adjacency,
+    records: int,
+    epsilon: int = 1,
+    mechanism: TreeMechanism = MECHANISMS[0],
+    **parameters: object,
 ) -> PMMPlan:
-    return PMM().plan(
+    return mechanism.plan(
         domain,
         budget=Budget(epsilon=Fraction(epsilon)),
         adjacency=adjacency,
@@ -76,20 +85,27 @@ def table(domain: Domain, rows: int, rng: np.random.Generator) -> np.ndarray:
 
 
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
-@pytest.mark.parametrize("consistency", ["uniform", "proportional"])
-def test_with_vanishing_noise_the_cells_of_all_records_come_back(adjacency, consistency) -> None:
+@pytest.mark.parametrize(
+    ("mechanism", "parameters"),
+    [(PMM(), {"consistency": "uniform"}), (PMM(), {"consistency": "proportional"}), (PMMH(), {})],
+    ids=["uniform", "proportional", "differences"],
+)
+def test_with_vanishing_noise_the_cells_of_all_records_come_back(
+    adjacency, mechanism, parameters
+) -> None:
     rng = np.random.default_rng(1)
     codes = table(DOMAIN, 500, rng)
-    plan = make(DOMAIN, adjacency, 500, 10**6, depth=7, consistency=consistency)
+    plan = make(DOMAIN, adjacency, 500, 10**6, mechanism, depth=7, **parameters)
     synthetic = generated(plan, measured(plan, codes, rng), None, rng)
     order = np.lexsort(codes.T), np.lexsort(synthetic.codes.T)
     assert (codes[order[0]] == synthetic.codes[order[1]]).all()
 
 
+@each_mechanism
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
-def test_as_many_records_come_out_as_were_measured_or_asked_for(adjacency) -> None:
+def test_as_many_records_come_out_as_were_measured_or_asked_for(adjacency, mechanism) -> None:
     rng = np.random.default_rng(2)
-    plan = make(DOMAIN, adjacency, 300)
+    plan = make(DOMAIN, adjacency, 300, mechanism=mechanism)
     measurements = measured(plan, table(DOMAIN, 300, rng), rng)
     expected = 300 if adjacency.total_is_public else int(measurements.tables[0][0])
     assert len(generated(plan, measurements, None, rng).codes) == expected
@@ -101,10 +117,11 @@ def test_as_many_records_come_out_as_were_measured_or_asked_for(adjacency) -> No
         assert (codes < DOMAIN.shape).all()
 
 
-def test_the_mean_error_stays_below_its_forecast() -> None:
+@each_mechanism
+def test_the_mean_error_stays_below_its_forecast(mechanism) -> None:
     rng = np.random.default_rng(3)
     for adjacency in RELATIONS:
-        plan = make(DOMAIN, adjacency, 400, depth=7)
+        plan = make(DOMAIN, adjacency, 400, mechanism=mechanism, depth=7)
         codes = table(DOMAIN, 400, rng)
         private = np.bincount(plan.partition.leaf_map(codes), minlength=plan.partition.leaves)
         costs = [plan.partition.flow_costs(level) for level in range(7)]
@@ -117,9 +134,31 @@ def test_the_mean_error_stays_below_its_forecast() -> None:
         assert 0 < np.mean(errors) <= plan.forecast().expected_error - finest
 
 
+def test_noise_on_differences_errs_less_than_noise_on_counts() -> None:
+    """W1 on the line, exactly, at equal epsilon and depth: a fifth to a third less is expected.
+
+    Over 60 runs the means' own error is 3 percent.
+    """
+    domain = Domain((numeric("x", 256),))
+    errors = {}
+    for mechanism in MECHANISMS:
+        rng = np.random.default_rng(13)
+        plan = make(domain, RELATIONS[0], 10_000, mechanism=mechanism, depth=8)
+        runs = []
+        for _ in range(60):
+            codes = table(domain, 10_000, rng)
+            masses = leaf_masses(plan, measured(plan, codes, rng))
+            private = np.bincount(codes[:, 0], minlength=256)
+            runs.append(float(w1(domain.attributes[0], (private - masses) / 10_000)))
+        errors[mechanism.name] = np.mean(runs)
+    assert 0.5 < errors["pmm-h"] / errors["pmm"] < 0.9
+
+
+@each_mechanism
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
-def test_an_empty_table_becomes_one_public_record(adjacency) -> None:
-    plan, rng = make(DOMAIN, adjacency, 100, depth=3), np.random.default_rng(4)
+def test_an_empty_table_becomes_one_public_record(adjacency, mechanism) -> None:
+    plan = make(DOMAIN, adjacency, 100, mechanism=mechanism, depth=3)
+    rng = np.random.default_rng(4)
     measurements = measured(plan, np.zeros((0, 2), dtype=int), rng)
     if not adjacency.total_is_public:  # whatever the noise made of the root
         measurements = Measurements(
@@ -129,10 +168,11 @@ def test_an_empty_table_becomes_one_public_record(adjacency) -> None:
     assert generated(plan, measurements, 4, rng).codes.tolist() == [[8, 1]] * 4
 
 
+@each_mechanism
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
-def test_a_domain_of_one_cell_is_released_as_that_cell(adjacency) -> None:
+def test_a_domain_of_one_cell_is_released_as_that_cell(adjacency, mechanism) -> None:
     domain, rng = Domain((nominal("c", 1),)), np.random.default_rng(5)
-    plan = make(domain, adjacency, 50)
+    plan = make(domain, adjacency, 50, mechanism=mechanism)
     measurements = measured(plan, np.zeros((50, 1), dtype=int), rng)
     synthetic = generated(plan, measurements, None, rng)
     assert set(synthetic.codes[:, 0].tolist()) == {0}
@@ -147,20 +187,9 @@ def test_a_request_for_no_rows_is_refused() -> None:
         generated(plan, measurements, 0, rng)
 
 
-def test_rounding_moves_every_cumulative_share_by_at_most_half_a_row() -> None:
-    rng = np.random.default_rng(7)
-    counts = rng.integers(0, 30, 200)
-    for rows in (1, 7, 1000, 54321):
-        copies = apportion(counts, rows)
-        assert copies.sum() == rows
-        assert (copies >= 0).all()
-        drift = np.cumsum(copies) / rows - np.cumsum(counts) / counts.sum()
-        assert np.abs(drift).max() <= 1 / (2 * rows) + 1e-12
-    assert (apportion(counts, int(counts.sum())) == counts).all()
-
-
-def test_the_same_measurements_and_seed_give_the_same_records() -> None:
-    plan = make(DOMAIN, RELATIONS[0], 100)
+@each_mechanism
+def test_the_same_measurements_and_seed_give_the_same_records(mechanism) -> None:
+    plan = make(DOMAIN, RELATIONS[0], 100, mechanism=mechanism)
     measurements = measured(
         plan, table(DOMAIN, 100, np.random.default_rng(8)), np.random.default_rng(9)
     )
@@ -170,11 +199,14 @@ def test_the_same_measurements_and_seed_give_the_same_records() -> None:
     assert (first == again).all()
 
 
+@each_mechanism
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
-def test_a_release_through_the_curator_spends_its_budget_once(adjacency, tmp_path) -> None:
+def test_a_release_through_the_curator_spends_its_budget_once(
+    adjacency, mechanism, tmp_path
+) -> None:
     rng = np.random.default_rng(12)
     codes = table(DOMAIN, 2000, rng)
-    plan = make(DOMAIN, adjacency, 2000)
+    plan = make(DOMAIN, adjacency, 2000, mechanism=mechanism)
     ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.sqlite'}")
     ledger.open_account(
         "people", cap=plan.budget, adjacency=adjacency, by="steward", reason="a test"
@@ -206,11 +238,13 @@ def test_a_release_through_the_curator_spends_its_budget_once(adjacency, tmp_pat
         assert w1(DOMAIN.attributes[a], private - released) <= 1.5 * bound.value
 
 
+@each_mechanism
 @pytest.mark.slow
-def test_a_million_records_on_a_million_leaves_take_seconds() -> None:
-    domain = Domain((numeric("x", 1024), numeric("y", 1024)))
-    plan, rng = make(domain, RELATIONS[0], 10**6, depth=20), np.random.default_rng(11)
-    measurements = measured(plan, table(domain, 10**6, rng), rng)
-    start = time.perf_counter()
-    assert len(generated(plan, measurements, None, rng).codes) == 10**6
-    assert time.perf_counter() - start < 10
+def test_ten_million_records_on_four_million_leaves_take_seconds(mechanism) -> None:
+    domain = Domain((numeric("x", 2048), numeric("y", 2048)))
+    plan = make(domain, RELATIONS[0], 10**7, mechanism=mechanism, depth=22)
+    rng = np.random.default_rng(11)
+    measurements = measured(plan, table(domain, 10**7, rng), rng)
+    start = time.process_time()
+    assert len(generated(plan, measurements, None, rng).codes) == 10**7
+    assert time.process_time() - start < 20  # two, where nothing else runs

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,12 +11,14 @@ import pytest
 from scipy.optimize import minimize
 
 from mechanisms.geometry.domain import Attribute, Domain, Kind
-from mechanisms.pmm import PMM, PMMPlan
-from mechanisms.pmm.plan import PAIR, ROOT, level_costs
+from mechanisms.pmm import PMM, PMMH, PMMPlan
+from mechanisms.pmm.mechanism import TreeMechanism
+from mechanisms.pmm.plan import level_cost, level_weights
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import count_codes
 
+MECHANISMS = [PMM(), PMMH()]
 RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
 
 
@@ -43,9 +46,10 @@ def make(
     adjacency: Adjacency = RELATIONS[0],
     epsilon: Fraction = Fraction(7, 5),
     records: int = 1000,
+    mechanism: TreeMechanism = MECHANISMS[0],
     **parameters: object,
 ) -> PMMPlan:
-    return PMM().plan(
+    return mechanism.plan(
         domain,
         budget=Budget(epsilon=epsilon),
         adjacency=adjacency,
@@ -86,15 +90,28 @@ def largest_loss(plan: PMMPlan) -> Fraction:
     )
 
 
+def named(mechanism: TreeMechanism) -> str:
+    return mechanism.name
+
+
+each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=named)
+
+
+@each_mechanism
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_the_privacy_loss_over_all_neighbours_is_exactly_epsilon(adjacency, depth) -> None:
-    assert largest_loss(make(adjacency=adjacency, depth=depth)) == Fraction(7, 5)
+def test_the_privacy_loss_over_all_neighbours_is_exactly_epsilon(
+    adjacency, depth, mechanism
+) -> None:
+    plan = make(adjacency=adjacency, depth=depth, mechanism=mechanism)
+    assert largest_loss(plan) == Fraction(7, 5)
 
 
+@each_mechanism
 @pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_a_person_of_two_records_is_protected(neighbours) -> None:
-    plan = make(adjacency=Adjacency(neighbours=neighbours, records=2), depth=3)
+def test_a_person_of_two_records_is_protected(neighbours, mechanism) -> None:
+    adjacency = Adjacency(neighbours=neighbours, records=2)
+    plan = make(adjacency=adjacency, depth=3, mechanism=mechanism)
     assert Fraction(1) < largest_loss(plan) <= Fraction(7, 5)
     assert plan.levels.start == 0  # the number of records may differ, so it is measured
 
@@ -107,20 +124,27 @@ def test_the_published_accounting_would_cost_twice_as_much_under_replace_one() -
     assert largest_loss(as_published) == 2 * Fraction(7, 5)
 
 
+@each_mechanism
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
-def test_events_charge_every_query_with_its_own_noise_and_sum_to_epsilon(adjacency) -> None:
-    plan = make(adjacency=adjacency)
+def test_events_charge_every_query_with_its_own_noise_and_sum_to_epsilon(
+    adjacency, mechanism
+) -> None:
+    plan = make(adjacency=adjacency, mechanism=mechanism)
     cost = sum(Fraction(event.l1 * event.times) / event.scale for event in plan.events)
     assert cost == plan.budget.epsilon
     assert [query.noise.scale for query in plan.queries] == list(plan.scales)
 
 
+@each_mechanism
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1), Fraction(1000)])
-def test_scales_are_rationals_that_nearly_minimise_the_error_bound(adjacency, epsilon) -> None:
-    plan = make(Domain((numeric(64), nominal(5))), adjacency, epsilon, depth=8)
-    costs = np.array(level_costs(plan.domain, plan.partition.splits, plan.levels))
-    weights = np.array([PAIR if level else ROOT for level in plan.levels]) * costs
+def test_scales_are_rationals_that_nearly_minimise_the_error_bound(
+    adjacency, epsilon, mechanism
+) -> None:
+    domain = Domain((numeric(64), nominal(5)))
+    plan = make(domain, adjacency, epsilon, depth=8, mechanism=mechanism)
+    costs = np.array([level_cost(plan.partition, level) for level in plan.levels])
+    weights = level_weights(plan.design, plan.levels) * costs
 
     def bound(shares: np.ndarray) -> float:
         parts = np.exp(shares) / np.exp(shares).sum()
@@ -131,21 +155,41 @@ def test_scales_are_rationals_that_nearly_minimise_the_error_bound(adjacency, ep
     assert best * (1 - 1e-6) <= spent <= best * 1.001
 
 
-def test_the_root_is_measured_only_where_the_number_of_records_is_private() -> None:
-    public, private = (make(adjacency=adjacency, depth=2) for adjacency in RELATIONS)
-    assert [len(answer) for answer in answers(public, np.zeros((1, 2), int))] == [2, 4]
-    assert [len(answer) for answer in answers(private, np.zeros((1, 2), int))] == [1, 2, 4]
-    assert len(public.noise) == 2
-    assert len(private.noise) == 3
+def test_the_bound_on_the_noise_of_differences_is_a_third_of_that_of_counts() -> None:
+    domain = Domain((numeric(1024),))
+    spent = {}
+    for mechanism in MECHANISMS:
+        plan = make(domain, depth=8, mechanism=mechanism)
+        costs = [level_cost(plan.partition, level) for level in plan.levels]
+        weights = level_weights(plan.design, plan.levels) * costs
+        spent[mechanism.name] = float(weights @ [float(scale) for scale in plan.scales])
+    assert spent["pmm-h"] == pytest.approx(spent["pmm"] / 3, rel=1e-3)
+    # On the line all levels cost the same, so there are 8 scales of 2 * 8 / epsilon.
+    assert spent["pmm-h"] == pytest.approx(8**2 / (7 / 5), rel=1e-3)
 
 
-def test_the_automatic_depth_has_the_least_forecast() -> None:
+@pytest.mark.parametrize(
+    ("mechanism", "entries"), [(PMM(), [2, 4]), (PMMH(), [1, 2])], ids=["pmm", "pmm-h"]
+)
+def test_the_root_is_measured_only_where_the_number_of_records_is_private(
+    mechanism, entries
+) -> None:
+    for adjacency, expected in zip(RELATIONS, [entries, [1, *entries]], strict=True):
+        plan = make(adjacency=adjacency, depth=2, mechanism=mechanism)
+        assert [len(answer) for answer in answers(plan, np.zeros((1, 2), int))] == expected
+        assert [line.cells for line in plan.noise] == expected
+
+
+@each_mechanism
+def test_the_automatic_depth_has_the_least_forecast(mechanism) -> None:
     domain = Domain((numeric(256),))
     for records in (50, 2_000, 10_000_000):
         for adjacency in RELATIONS:
-            chosen = make(domain, adjacency, records=records)
+            chosen = make(domain, adjacency, records=records, mechanism=mechanism)
             bounds = [
-                make(domain, adjacency, records=records, depth=r).forecast().expected_error
+                make(domain, adjacency, records=records, depth=r, mechanism=mechanism)
+                .forecast()
+                .expected_error
                 for r in range(1, 9)
             ]
             least = bounds[chosen.partition.depth - 1]
@@ -158,9 +202,10 @@ def test_the_automatic_depth_grows_with_the_records() -> None:
     assert depths == sorted(set(depths))
 
 
-def test_a_domain_of_one_cell_needs_no_query_where_the_total_is_public() -> None:
+@each_mechanism
+def test_a_domain_of_one_cell_needs_no_query_where_the_total_is_public(mechanism) -> None:
     domain = Domain((nominal(1),))
-    public, private = (make(domain, adjacency) for adjacency in RELATIONS)
+    public, private = (make(domain, adjacency, mechanism=mechanism) for adjacency in RELATIONS)
     assert public.events == ()
     assert public.forecast().expected_error == 0
     assert [len(answer) for answer in answers(private, np.zeros((3, 1), int))] == [1]
@@ -175,8 +220,20 @@ def test_the_forecast_names_every_column_and_falls_with_more_records() -> None:
     assert few.memory_bytes > 0
 
 
-def test_a_plan_pickles() -> None:
-    plan = make()
+@each_mechanism
+def test_a_plan_of_four_million_leaves_and_its_forecast_take_seconds(mechanism) -> None:
+    domain = Domain((numeric(2048, name="x"), numeric(2048, name="y")))
+    start = time.process_time()
+    plan = make(domain, records=10**7, depth=22, mechanism=mechanism)
+    forecast = plan.forecast()
+    assert time.process_time() - start < 10  # two, where nothing else runs
+    assert plan.partition.leaves == 1 << 22
+    assert 0 < forecast.per_attribute["x"] < forecast.expected_error
+
+
+@each_mechanism
+def test_a_plan_pickles(mechanism) -> None:
+    plan = make(mechanism=mechanism)
     again = pickle.loads(pickle.dumps(plan))
     assert again.events == plan.events
     assert again.parameters == plan.parameters
@@ -185,12 +242,16 @@ def test_a_plan_pickles() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"depht": 3}, "mechanism.depht: PMM has no such parameter"),
+        ({"depht": 3}, "mechanism.depht: pmm has no such parameter; it knows consistency and dep"),
         ({"depth": 6}, "mechanism.depth: 6; use 'auto' or a whole number from 0 to 5"),
         ({"depth": -1}, "mechanism.depth: -1"),
         ({"depth": True}, "mechanism.depth: True"),
         ({"depth": "deep"}, "mechanism.depth: 'deep'"),
         ({"consistency": "random"}, "mechanism.consistency: 'random'; use 'uniform'"),
+        (
+            {"consistency": "uniform", "mechanism": PMMH()},
+            "mechanism.consistency: pmm-h has no such parameter; it knows depth",
+        ),
     ],
 )
 def test_a_wrong_parameter_is_refused_with_its_mend(parameters, message) -> None:

@@ -8,7 +8,13 @@ from scipy.optimize import linprog
 
 from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.geometry.partition import Partition, split_order
-from mechanisms.pmm.tree import LeastSquares, consistent_leaves, transport_cost
+from mechanisms.pmm.tree import (
+    LeastSquares,
+    consistent_leaves,
+    leaves_from_differences,
+    transport_cost,
+)
+from mechanisms.single_histogram.records import records_along
 
 RULES = ("uniform", "proportional")
 
@@ -59,6 +65,11 @@ def sums(counts: np.ndarray) -> list[np.ndarray]:
     while len(levels[0]) > 1:
         levels.insert(0, levels[0].reshape(-1, 2).sum(axis=1))
     return levels
+
+
+def differences(counts: np.ndarray) -> list[np.ndarray]:
+    """The number of records, then for levels 1 to depth the first siblings less the second."""
+    return [sums(counts)[0], *(level[::2] - level[1::2] for level in sums(counts)[1:])]
 
 
 def voids(p: Partition) -> list[np.ndarray]:
@@ -156,6 +167,116 @@ def test_the_deterministic_bound_is_broken_by_twice_the_noise_it_states() -> Non
     made = consistent_leaves(100, [counts + noise[0]], voids(p)[1:], "uniform")
     moved = joint_w1(p, counts / 100, made / 100)
     assert moved == pytest.approx(misplaced_at_most(noise, flow_costs(p)) / 100)
+
+
+def split(p: Partition, levels: list[np.ndarray], within_parent: bool = True) -> np.ndarray:
+    return leaves_from_differences(levels, empty=voids(p), within_parent=within_parent)
+
+
+def noisy_differences(tree: tuple, root: int) -> list[np.ndarray]:
+    """Of a tree as `noisy_trees` draws it, with half of each level's noise, and a given root."""
+    _, counts, noise, _ = tree
+    below = [d + z[::2] for d, z in zip(differences(counts)[1:], noise, strict=True)]
+    return [np.array([root]), *below]
+
+
+@given(noisy_trees(), st.integers(0, 50))
+@settings(max_examples=100, deadline=None)
+def test_masses_from_differences_are_dyadic_not_negative_and_sum_to_the_root(tree, root) -> None:
+    p = tree[0]
+    leaves = split(p, noisy_differences(tree, root))
+    assert (leaves >= 0).all()
+    assert leaves.sum() == root
+    assert (leaves[p.empty(p.depth)] == 0).all()
+    assert (leaves * 2**p.depth % 1 == 0).all()
+
+
+@given(noisy_trees())
+@settings(max_examples=60, deadline=None)
+def test_differences_without_noise_give_the_counts_back(tree) -> None:
+    p, counts, _, _ = tree
+    for within_parent in (True, False):
+        assert (split(p, differences(counts), within_parent) == counts).all()
+
+
+@given(noisy_trees())
+@settings(max_examples=60, deadline=None)
+def test_unclipped_masses_err_by_what_the_noise_alone_gives(tree) -> None:
+    p, counts, noise, root_noise = tree
+    alone = [np.array([root_noise]), *(z[::2] for z in noise)]
+    noisy = noisy_differences(tree, int(counts.sum()) + root_noise)
+    assert (split(p, noisy, False) == counts + split(p, alone, False)).all()
+    batch = [np.stack([d, z]) for d, z in zip(noisy, alone, strict=True)]
+    apart = [split(p, noisy, False), split(p, alone, False)]
+    assert (split(p, batch, False) == apart).all()
+
+
+def test_masses_of_many_records_on_a_deep_tree_are_exact() -> None:
+    """Against Python's integers, in units of 2**-22 records."""
+    rng = np.random.default_rng(5)
+    levels = [np.array([2**30 - 1])]
+    levels += [rng.integers(-(2**29 >> j), 2**29 >> j, 1 << (j - 1)) for j in range(1, 23)]
+    empty = [np.zeros(1 << j, dtype=bool) for j in range(23)]
+    leaves = leaves_from_differences(levels, empty=empty, within_parent=False)
+    for leaf in (0, 1, 2**22 - 1, *rng.integers(0, 2**22, 50).tolist()):
+        units = (2**30 - 1) * 2**22
+        for j in range(1, 23):
+            node = leaf >> (22 - j)
+            sign = -1 if node & 1 else 1
+            units = (units + sign * int(levels[j][node >> 1]) * 2**22) // 2
+        assert leaves[leaf] * 2**22 == units
+
+
+def test_noise_on_a_difference_misplaces_at_most_half_of_it_between_two_siblings() -> None:
+    """All private counts up to 6, masses up to 12 and noise up to 8: half is attained."""
+    h0, h1, m, noise = np.meshgrid(
+        np.arange(7), np.arange(7), np.arange(0, 12.5, 0.5), np.arange(-8, 9), indexing="ij"
+    )
+    first = np.clip((m + h0 - h1 + noise) / 2, 0, m)
+    over, under = h0 - first, h1 - (m - first)
+    misplaced = np.where(over * under < 0, np.minimum(np.abs(over), np.abs(under)), 0.0)
+    assert (misplaced - np.abs(noise) / 2).max() == 0
+    whole = np.floor(first + 0.5)  # rounded at every node, as masses are not
+    over, under = h0 - whole, h1 - (m - whole)
+    misplaced = np.where(over * under < 0, np.minimum(np.abs(over), np.abs(under)), 0.0)
+    assert (misplaced - np.abs(noise) / 2).max() == 0.5
+
+
+@given(noisy_trees())
+@settings(max_examples=100, deadline=None)
+def test_the_deterministic_bound_of_differences_holds_in_every_run(tree) -> None:
+    p, counts, noise, root_noise = tree
+    n = int(counts.sum())
+    root = max(1, n + root_noise)
+    made = split(p, noisy_differences(tree, root))
+    allowed = abs(root - n) * float(p.diameters(0)[0]) + half_of_noise(p, noise)
+    assert joint_w1(p, counts / n, made / root) <= allowed / n + 1e-7
+
+
+def half_of_noise(p: Partition, noise: list[np.ndarray]) -> float:
+    """The bound of pmm.md on what the noise on all differences misplaces, records."""
+    halves = (np.abs(z[::2]) / 2 for z in noise)
+    return sum(float(half @ cost) for half, cost in zip(halves, flow_costs(p), strict=True))
+
+
+def test_the_deterministic_bound_of_differences_is_attained() -> None:
+    p = Partition(Domain((ordered(2),)), (0,))
+    made = split(p, [np.array([100]), np.array([20])])  # the private counts are 50 and 50
+    assert made.tolist() == [60, 40]
+    assert joint_w1(p, np.array([0.5, 0.5]), made / 100) == pytest.approx(
+        half_of_noise(p, [np.array([20, 0])]) / 100
+    )
+
+
+@given(noisy_trees(), st.integers(1, 40))
+@settings(max_examples=60, deadline=None)
+def test_rounding_to_rows_costs_at_most_half_a_row_at_every_node(tree, rows) -> None:
+    p, counts, _, _ = tree
+    made = split(p, noisy_differences(tree, int(counts.sum())))
+    leaves = records_along(np.arange(p.leaves), made, rows)
+    rounded = np.bincount(leaves, minlength=p.leaves) / rows
+    allowed = sum(float(cost.sum()) for cost in flow_costs(p)) / (2 * rows)
+    assert joint_w1(p, made / made.sum(), rounded) <= allowed + 1e-7
 
 
 def test_rules_differ_where_children_exceed_their_parent() -> None:

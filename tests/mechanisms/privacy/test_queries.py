@@ -45,11 +45,6 @@ def test_digests_tell_cells_noise_and_transform_apart():
     assert len({query.digest for query in queries}) == len(queries)
 
 
-def test_level_sums_add_neighbouring_cells():
-    assert LevelSums(1)(np.array([1, 2, 3, 4])).tolist() == [3, 7]
-    assert LevelSums(2)(np.array([1, 2, 3, 4])).tolist() == [10]
-
-
 @pytest.mark.parametrize("adjacency", [REPLACE, Adjacency(neighbours=Neighbours.ADD_REMOVE)])
 def test_a_score_moves_by_at_most_its_sensitivity_and_reaches_it(adjacency):
     score = L1Score(CELLS, np.array([3, -8, 0, 6]), unit=4, weight=3, penalty=5)

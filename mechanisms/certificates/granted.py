@@ -1,0 +1,310 @@
+"""Grant any mechanism's certificate a share of the budget: marginals measured for it alone.
+
+Claim.   `CertifiedWithShare` is private within its budget: the mechanism gets (1 - share) of
+         epsilon and all of delta, the certificate's marginals cost share times epsilon, purely.
+         With the certificate's confidence the mechanism's own bounds and those of all marginals
+         hold together.
+Proof.   Epsilons of a composition add up (basic composition); besides, `plan` returns no plan whose
+         events the accountant does not prove to fit the whole budget. The failure probability is
+         shared evenly between the two groups of bounds. family.md holds for records of any origin.
+Source.  "Certified private data release for sparse Lipschitz functions" (AISTATS 2024), Lemma 1,
+         which asks nothing of how the synthetic data were made.
+Oracle.  tests/mechanisms/certificates/test_granted.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from mechanisms.certificates.family import certify_family, describe
+from mechanisms.compute import SERIAL, Compute
+from mechanisms.contract import (
+    Certificate,
+    Forecast,
+    Measurements,
+    Mechanism,
+    NoiseLine,
+    Plan,
+    Progress,
+    SyntheticMeasure,
+)
+from mechanisms.families.estimate import FamilyEstimator
+from mechanisms.families.family import Family
+from mechanisms.families.marginals import (
+    CANDIDATES,
+    LINE_CANDIDATES,
+    MOST_CHOSEN_COUNTS,
+    noisy_counts,
+    over,
+)
+from mechanisms.families.noise import QUANTILE, chosen_strategies
+from mechanisms.geometry.domain import Domain
+from mechanisms.privacy.accountant import fits
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import Codes
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.events import Event, merged
+from mechanisms.privacy.queries import Noise
+from mechanisms.single_histogram.noise_lines import noise_line
+from mechanisms.strategies.strategy import Strategy
+
+FINEST = 32  # cells of a line, where nobody asks for more: flows take time
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GrantedPlan:
+    """The mechanism's plan with the certificate's marginals. Every field is public.
+
+    Attributes:
+        inner: what the mechanism does with its part of the budget.
+        budget: of both together.
+        granted: what the marginals cost.
+        family: the marginals.
+        strategies: how each is measured.
+        k: cells of a line in them.
+    """
+
+    inner: Plan
+    budget: Budget
+    granted: Budget
+    family: Family
+    strategies: tuple[Strategy, ...]
+    k: int
+
+    @property
+    def mechanism(self) -> str:
+        return self.inner.mechanism
+
+    @property
+    def source(self) -> str:
+        return self.inner.source
+
+    @property
+    def domain(self) -> Domain:
+        return self.inner.domain
+
+    @property
+    def adjacency(self) -> Adjacency:
+        return self.inner.adjacency
+
+    @property
+    def expected_records(self) -> int:
+        return self.inner.expected_records
+
+    @cached_property
+    def estimator(self) -> FamilyEstimator:
+        """Makes the marginals' estimates, and simulates their errors."""
+        return FamilyEstimator(self.family, self.strategies, self.adjacency)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        own = (query.event(self.adjacency) for query in self.estimator.queries)
+        return merged([*self.inner.events, *own])
+
+    @property
+    def noise(self) -> tuple[NoiseLine, ...]:
+        entries = [n for strategy in self.strategies for _, n in strategy.noise]
+        alike: dict[tuple[str, Noise], list[int]] = {}  # queries that differ in their cells only
+        for position, query in enumerate(self.estimator.queries):
+            alike.setdefault((type(query.transform).__name__, query.noise), []).append(position)
+        what = f"{describe(self.family)}, for the certificate ({self.strategies[0].name})"
+        own = (
+            noise_line(
+                self.estimator.queries[positions[0]],
+                what,
+                sum(entries[position] for position in positions),
+                adjacency=self.adjacency,
+            )
+            for positions in alike.values()
+        )
+        return (*self.inner.noise, *own)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {
+            **self.inner.parameters,
+            "certificate": {
+                "epsilon": str(self.granted.epsilon),
+                "marginals": [block.name for block in self.family.blocks],
+                "cells": self.k,
+                "noise": self.strategies[0].name,
+            },
+        }
+
+    def forecast(self) -> Forecast:
+        """The mechanism's own, with the memory of the marginals."""
+        inner = self.inner.forecast()
+        edges = sum(len(block.space.tails) for block in self.family.blocks)
+        return replace(inner, memory_bytes=inner.memory_bytes + 200 * edges)
+
+
+@dataclass(frozen=True)
+class CertifiedWithShare:
+    """A mechanism of the house whose certificate has measurements of its own.
+
+    Attributes:
+        inner: the mechanism.
+        share: part of epsilon for the certificate, in (0, 1).
+        marginals: columns certified jointly.
+        cells: of a line in these marginals; None chooses by forecast.
+    """
+
+    inner: Mechanism
+    share: Fraction
+    marginals: int = 2
+    cells: int | None = None
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    def plan(
+        self,
+        domain: Domain,
+        *,
+        budget: Budget,
+        adjacency: Adjacency,
+        expected_records: int,
+        parameters: Mapping[str, Any],
+        public: Codes | None = None,
+    ) -> GrantedPlan:
+        """The mechanism's plan with less epsilon, and the marginals' with the rest.
+
+        Raises:
+            ValueError: as the mechanism's; or the marginals do not exist, are too large, or cannot
+                be proved to fit the budget beside the mechanism.
+        """
+        if self.name == "sparse-lipschitz":
+            raise ValueError(
+                "certificate.share: sparse-lipschitz certifies its blocks from its own "
+                "measurements; remove the share"
+            )
+        if self.marginals > len(domain):
+            raise ValueError(
+                f"certificate.marginals: {self.marginals}, but there are only {len(domain)} columns"
+            )
+        inner = self.inner.plan(
+            domain,
+            budget=replace(budget, epsilon=(1 - self.share) * budget.epsilon),
+            adjacency=adjacency,
+            expected_records=expected_records,
+            parameters=parameters,
+            public=public,
+        )
+        granted = Budget(epsilon=self.share * budget.epsilon)
+        family, strategies, k = self._design(domain, granted, adjacency, expected_records)
+        plan = GrantedPlan(
+            inner=inner,
+            budget=budget,
+            granted=granted,
+            family=family,
+            strategies=strategies,
+            k=k,
+        )
+        if not fits(plan.events, budget):
+            raise ValueError(
+                f"certificate.share: {self.share}, but Gaussian noise of {self.name} and Laplace "
+                f"noise of the share cannot be proved to cost {budget} together where the unit is "
+                f"a {adjacency.unit}; set the share to 0, or choose a mechanism without delta"
+            )
+        return plan
+
+    def select(self, curator: Curator, plan: GrantedPlan) -> Any:
+        return self.inner.select(curator, plan.inner)
+
+    def measure(self, curator: Curator, plan: GrantedPlan, selection: Any) -> Measurements:
+        """The mechanism's answers, then the marginals'."""
+        own = self.inner.measure(curator, plan.inner, selection)
+        marginals = curator.histograms("certificate", plan.estimator.queries)
+        return replace(own, tables=(*own.tables, *marginals))
+
+    def generate(
+        self,
+        plan: GrantedPlan,
+        measurements: Measurements,
+        *,
+        rows: int | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> SyntheticMeasure:
+        """The mechanism's records, from its own measurements."""
+        own, _ = _parts(plan, measurements)
+        return self.inner.generate(plan.inner, own, rows=rows, rng=rng, progress=progress)
+
+    def certify(
+        self,
+        plan: GrantedPlan,
+        measurements: Measurements,
+        synthetic: SyntheticMeasure,
+        *,
+        confidence: float,
+        rng: np.random.Generator,
+        compute: Compute = SERIAL,
+    ) -> Certificate:
+        """The mechanism's bounds, and those of the marginals, each with half of the failures."""
+        own, marginals = _parts(plan, measurements)
+        each = 1 - (1 - confidence) / 2
+        inner = self.inner.certify(
+            plan.inner, own, synthetic, confidence=each, rng=rng, compute=compute
+        )
+        family = certify_family(
+            plan.estimator,
+            plan.estimator.estimate(marginals.tables, marginals.total),
+            synthetic.codes,
+            confidence=each,
+            compute=compute,
+        )
+        return replace(
+            inner,
+            confidence=confidence,
+            bounds=(*family.bounds, *inner.bounds),
+            method=(
+                f"Two groups of bounds, each at confidence {each:g}, so that all hold jointly at "
+                f"{confidence:g}. Measured for the certificate, {describe(plan.family)}: "
+                f"{family.method} The mechanism's own: {inner.method}"
+            ),
+            cost=plan.granted,
+        )
+
+    def _design(
+        self, domain: Domain, budget: Budget, adjacency: Adjacency, records: int
+    ) -> tuple[Family, tuple[Strategy, ...], int]:
+        """The grid with the least forecast of discretisation and noise."""
+        column_sets = tuple(combinations(range(len(domain)), self.marginals))
+        best, least = None, np.inf
+        for k in self._candidates():
+            if best and noisy_counts(domain, column_sets, k) > MOST_CHOSEN_COUNTS:
+                break
+            family = over(domain, column_sets, k)
+            strategies, cost = chosen_strategies("auto", family, budget, adjacency)
+            noise = (QUANTILE + 1) * cost / max(records, 1)
+            if best is None or 2 * family.radius + noise < least:
+                best, least = (family, strategies, k), 2 * family.radius + noise
+            if noise > least or family.radius == 0:
+                break
+        assert best is not None, "there is a candidate"
+        return best
+
+    def _candidates(self) -> Sequence[int]:
+        """Cells of a line to choose from."""
+        if self.cells is not None:
+            return (self.cells,)
+        if self.marginals == 1:
+            return LINE_CANDIDATES
+        return [k for k in CANDIDATES if k <= FINEST]
+
+
+def _parts(plan: GrantedPlan, measurements: Measurements) -> tuple[Measurements, Measurements]:
+    """The mechanism's measurements, and the certificate's."""
+    own = len(measurements.tables) - len(plan.estimator.queries)
+    tables = measurements.tables
+    return (
+        replace(measurements, tables=tables[:own]),
+        replace(measurements, tables=tables[own:]),
+    )

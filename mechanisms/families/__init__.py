@@ -1,0 +1,1 @@
+"""Families of projections onto finite metric spaces: all s-way marginals of a grid, and others."""

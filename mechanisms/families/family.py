@@ -1,0 +1,71 @@
+"""A family of projections h_i of records onto finite metric spaces T_i (blocks).
+
+Source.  "Certified private data release for sparse Lipschitz functions" (AISTATS 2024), Theorem 2;
+         the s-way marginals of a k-grid (Theorem 1) are one case.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.geometry.domain import Domain
+from mechanisms.geometry.spaces import FiniteSpace
+from mechanisms.privacy.cells import CellMap, Codes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Block:
+    """One projection: some columns of a record, sent to a point of a finite space. Public.
+
+    Attributes:
+        name: for people, such as "AGEP x EDU".
+        columns: positions of the columns looked at.
+        cells: sends a record to its point.
+        space: the points, and the metric: the largest of the columns' distances.
+        offsets: for every column of `columns`, by code: how far a value with this code may lie from
+            its point along this column, float64 of shape (cells of the attribute,).
+    """
+
+    name: str
+    columns: tuple[int, ...]
+    cells: CellMap
+    space: FiniteSpace
+    offsets: tuple[NDArray[np.float64], ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along every column, `space.size` of them in all, in C order."""
+        return tuple(len(np.unique(table)) for table in self.cells.tables)
+
+    @property
+    def radius(self) -> float:
+        """How far any record may lie from its point."""
+        return max(float(offset.max(initial=0.0)) for offset in self.offsets)
+
+    def distances_to_points(self, codes: Codes) -> NDArray[np.float64]:
+        """How far each of the records may lie from its point, shape (rows,)."""
+        columns = zip(self.columns, self.offsets, strict=True)
+        return np.max([offset[codes[:, column]] for column, offset in columns], axis=0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Family:
+    """The blocks, over one domain. Public."""
+
+    domain: Domain
+    blocks: tuple[Block, ...]
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    @cached_property
+    def cells(self) -> int:
+        """Noisy counts of all blocks together, where each point is counted once."""
+        return sum(block.space.size for block in self.blocks)
+
+    @property
+    def radius(self) -> float:
+        """How far a record may lie from its point in any block: the discretisation term."""
+        return max(block.radius for block in self.blocks)

@@ -1,0 +1,1 @@
+"""What mechanisms share that measure one histogram over all columns."""

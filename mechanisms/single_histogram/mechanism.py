@@ -1,0 +1,101 @@
+"""The stages after planning, for mechanisms that measure one histogram over all columns."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mechanisms.certificates.family import certify_family_and_columns
+from mechanisms.compute import SERIAL, Compute
+from mechanisms.contract import (
+    Certificate,
+    Measurements,
+    Progress,
+    SyntheticMeasure,
+    refuse_public,
+)
+from mechanisms.geometry.domain import Domain
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import Codes
+from mechanisms.privacy.curator import Curator
+from mechanisms.single_histogram.bounds import jointly, no_wider
+from mechanisms.single_histogram.plan import HistogramPlan
+from mechanisms.single_histogram.release import generate, measure
+
+
+@dataclass(frozen=True)
+class HistogramMechanism:
+    """A mechanism of the house that differs from its like in the plan alone.
+
+    Attributes:
+        name: as a release spec gives it.
+        make_plan: takes the arguments of `plan` but for the public records.
+    """
+
+    name: str
+    make_plan: Callable[..., HistogramPlan]
+
+    def plan(
+        self,
+        domain: Domain,
+        *,
+        budget: Budget,
+        adjacency: Adjacency,
+        expected_records: int,
+        parameters: Mapping[str, Any],
+        public: Codes | None = None,
+    ) -> HistogramPlan:
+        """See `make_plan` of the mechanism."""
+        refuse_public(self.name, public)
+        return self.make_plan(
+            domain,
+            budget=budget,
+            adjacency=adjacency,
+            expected_records=expected_records,
+            parameters=parameters,
+        )
+
+    def select(self, curator: Curator, plan: HistogramPlan) -> None:
+        """Nothing is left to choose: the plan says what is measured."""
+
+    def measure(self, curator: Curator, plan: HistogramPlan, selection: None) -> Measurements:
+        """See `mechanisms.single_histogram.release.measure`."""
+        return measure(curator, plan)
+
+    def generate(
+        self,
+        plan: HistogramPlan,
+        measurements: Measurements,
+        *,
+        rows: int | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> SyntheticMeasure:
+        """See `mechanisms.single_histogram.release.generate`."""
+        return generate(plan, measurements, rows=rows, progress=progress)
+
+    def certify(
+        self,
+        plan: HistogramPlan,
+        measurements: Measurements,
+        synthetic: SyntheticMeasure,
+        *,
+        confidence: float,
+        rng: np.random.Generator,
+        compute: Compute = SERIAL,
+    ) -> Certificate:
+        """All columns jointly by exact transport, and every column; see `certificates.family`."""
+        certificate = certify_family_and_columns(
+            plan.domain,
+            plan.estimator,
+            plan.estimator.estimate(measurements.tables, measurements.total),
+            synthetic.codes,
+            confidence=confidence,
+            compute=compute,
+            rng=rng,
+        )
+        block, *columns = certificate.bounds
+        joint = jointly(block)
+        return replace(certificate, bounds=(joint, *no_wider(columns, joint)))

@@ -1,0 +1,331 @@
+"""Plan a sparse-Lipschitz release: blocks, grid, noise and support, by the forecast certificate.
+
+Claim.   The curator's answers to `SparseLipschitzPlan.queries` are differentially private under its
+         adjacency within its budget: with Laplace noise at exactly epsilon, delta unused.
+Proof.   sparse_lipschitz.md, beside this file; every strategy and the measured discretisation state
+         their own cost, and the parts of epsilon sum to it as rationals.
+Choice.  Grid, noise and shares depend on public numbers only, so choosing them by simulated
+         forecasts costs nothing. All simulations have fixed seeds: planning again gives the same.
+Source.  "Certified private data release for sparse Lipschitz functions" (AISTATS 2024), Algorithm 1
+         and Theorem 1, which chooses k by the order of magnitude.
+Oracle.  tests/mechanisms/sparse_lipschitz/test_plan.py enumerates neighbours of small tables.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from mechanisms.certificates.family import describe
+from mechanisms.contract import Forecast, NoiseLine
+from mechanisms.families.discretisation import (
+    STEPS,
+    MeasuredDiscretisation,
+    can_be_measured,
+)
+from mechanisms.families.estimate import FamilyEstimator
+from mechanisms.families.family import Family
+from mechanisms.families.marginals import (
+    CANDIDATES,
+    LINE_CANDIDATES,
+    MOST_CHOSEN_COUNTS,
+    noisy_counts,
+    over,
+)
+from mechanisms.families.noise import QUANTILE, chosen_strategies
+from mechanisms.families.programs import Loss
+from mechanisms.geometry.domain import Domain
+from mechanisms.geometry.grids import axis
+from mechanisms.pmm.noise import variance
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import Codes
+from mechanisms.privacy.events import Event, merged
+from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise
+from mechanisms.sparse_lipschitz.parameters import Settings, parse
+from mechanisms.strategies.strategy import Strategy
+
+METRIC = (
+    "largest 1-Wasserstein distance of a block's distribution, columns in the largest-difference "
+    "metric, as a share of the diameter"
+)
+MOST_GRID_POINTS = 20_000  # of a support that is the whole grid
+DISCRETISATION_SHARE = Fraction(1, 50)  # of epsilon, where the discretisation is measured
+DISCRETISATION_DOUBT = Fraction(1, 20)  # part of the failure probability that its bounds have
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SparseLipschitzPlan:
+    """What the curator will be asked, and what that costs. Every field is public.
+
+    Attributes:
+        family: the blocks.
+        strategies: how each block is measured.
+        discretisation: how the records' distances from their points are measured; None where the
+            radius stands for them.
+        support: records that weights are sought for, shape (points, attributes).
+        support_kind: "public" or "grid".
+        loss: what the weights minimise.
+        expected_noise: simulated mean cost of the noise in the largest block, records times
+            distance.
+        k: cells of a line.
+    """
+
+    domain: Domain
+    adjacency: Adjacency
+    budget: Budget
+    expected_records: int
+    family: Family
+    strategies: tuple[Strategy, ...]
+    discretisation: MeasuredDiscretisation | None
+    support: Codes
+    support_kind: str
+    loss: Loss
+    expected_noise: float
+    k: int
+
+    @property
+    def mechanism(self) -> str:
+        return "sparse-lipschitz"
+
+    @property
+    def source(self) -> str:
+        return (
+            "Certified private data release for sparse Lipschitz functions (AISTATS 2024), "
+            "Algorithm 1 and Theorem 2, with the noise chosen by simulation, marginals made "
+            "consistent, and exact Wasserstein programs and certificates"
+        )
+
+    @cached_property
+    def estimator(self) -> FamilyEstimator:
+        """Makes the estimates of all blocks, and simulates their errors."""
+        return FamilyEstimator(self.family, self.strategies, self.adjacency)
+
+    @property
+    def queries(self) -> tuple[HistogramQuery, ...]:
+        """The blocks' first, then those of the discretisation."""
+        measured = () if self.discretisation is None else self.discretisation.queries
+        return (*self.estimator.queries, *measured)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return merged(query.event(self.adjacency) for query in self.queries)
+
+    @property
+    def noise(self) -> tuple[NoiseLine, ...]:
+        lines = {
+            (strategy.digest, block.space.size): (block, strategy)
+            for block, strategy in zip(self.family.blocks, self.strategies, strict=True)
+        }
+        found = [
+            self._line(query, f"{strategy.name} noise on {self._blocks_like(strategy)}", entries)
+            for block, strategy in lines.values()
+            for query, (_, entries) in zip(
+                strategy.queries(block.cells), strategy.noise, strict=True
+            )
+        ]
+        if self.discretisation is not None:
+            query = self.discretisation.queries[0]
+            what = "summed distances of the records from their points, every block (in radii)"
+            line = self._line(query, what, len(self.family), unit="2^-20 radii")
+            found.append(replace(line, standard_deviation=line.standard_deviation / STEPS))
+        return tuple(found)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        digest = hashlib.sha256(np.ascontiguousarray(self.support, dtype="<i4").tobytes())
+        return {
+            "blocks": [block.name for block in self.family.blocks],
+            "cells": self.k,
+            "noise": sorted({strategy.name for strategy in self.strategies}),
+            "loss": self.loss,
+            "support": self.support_kind,
+            "support_points": len(self.support),
+            "support_sha256": digest.hexdigest(),
+            "discretisation_share": (
+                "0"
+                if self.discretisation is None
+                else str(self.discretisation.epsilon / self.budget.epsilon)
+            ),
+        }
+
+    def forecast(self) -> Forecast:
+        """The certificate to expect for the largest block."""
+        n = self.expected_records
+        error = forecast_certificate(
+            self.family, self.support, self.expected_noise, n, self.discretisation
+        )
+        points = sum(block.space.size for block in self.family.blocks)
+        edges = sum(len(block.space.tails) for block in self.family.blocks)
+        return Forecast(
+            metric=f"{METRIC}, over {describe(self.family)}",
+            expected_error=min(1.0, error),
+            statement=(
+                "forecast of the certificate: discretisation, simulated noise and its projection; "
+                "more where the support cannot follow the data"
+            ),
+            memory_bytes=2000 * edges + 400 * points + n * (4 * len(self.domain) + 24),
+        )
+
+    def _blocks_like(self, strategy: Strategy) -> str:
+        same = [
+            block.name
+            for block, own in zip(self.family.blocks, self.strategies, strict=True)
+            if own.digest == strategy.digest
+        ]
+        return same[0] if len(same) == 1 else f"{len(same)} tables such as {same[0]}"
+
+    def _line(
+        self, query: HistogramQuery, what: str, entries: int, *, unit: str = "records"
+    ) -> NoiseLine:
+        transform = query.transform
+        match query.noise:
+            case LaplaceNoise(scale):
+                return NoiseLine(
+                    query=what,
+                    cells=entries,
+                    family="discrete Laplace",
+                    parameter=f"scale = {scale} {unit}",
+                    standard_deviation=sqrt(variance(scale)),
+                    sensitivity=f"L1 = {transform.l1(self.adjacency)} {unit}",
+                    source=f"mechanisms/privacy/transforms.py, {type(transform).__name__}",
+                )
+            case GaussianNoise(sigma2):
+                return NoiseLine(
+                    query=what,
+                    cells=entries,
+                    family="discrete Gaussian",
+                    parameter=f"sigma^2 = {sigma2} {unit}^2",
+                    standard_deviation=sqrt(sigma2),
+                    sensitivity=f"L2 = sqrt({transform.l2_squared(self.adjacency)}) {unit}",
+                    source=f"mechanisms/privacy/transforms.py, {type(transform).__name__}",
+                )
+
+
+def make_plan(
+    domain: Domain,
+    *,
+    budget: Budget,
+    adjacency: Adjacency,
+    expected_records: int,
+    parameters: Mapping[str, Any],
+    public: Codes | None,
+) -> SparseLipschitzPlan:
+    """Spend the budget on the design with the least forecast certificate. Public.
+
+    Raises:
+        ValueError: a wrong parameter, tables that are too large, no public records where the grid
+            is too large to be the support, or an expected number of records below 1.
+    """
+    settings = parse(parameters, domain)
+    if expected_records < 1:
+        raise ValueError(f"expected number of records: {expected_records}; give at least 1")
+    column_sets = settings.blocks or _all_marginals(domain, settings.marginals)
+    kind = _support_kind(settings, public)
+    finest = LINE_CANDIDATES if max(map(len, column_sets)) == 1 else CANDIDATES
+    candidates = finest if settings.cells is None else (settings.cells,)
+    best: SparseLipschitzPlan | None = None
+    least = np.inf
+    for k in candidates:
+        if best is not None and noisy_counts(domain, column_sets, k) > MOST_CHOSEN_COUNTS:
+            break
+        family = over(domain, column_sets, k)
+        support = _support(domain, settings, kind, public, k)
+        discretisation = _discretisation(settings, family, budget, adjacency)
+        spent = Fraction(0) if discretisation is None else discretisation.epsilon
+        rest = Budget(epsilon=budget.epsilon - spent, delta=budget.delta)
+        strategies, cost = chosen_strategies(settings.noise, family, rest, adjacency)
+        error = forecast_certificate(family, support, cost, expected_records, discretisation)
+        if error < least:
+            least = error
+            best = SparseLipschitzPlan(
+                domain=domain,
+                adjacency=adjacency,
+                budget=budget,
+                expected_records=expected_records,
+                family=family,
+                strategies=strategies,
+                discretisation=discretisation,
+                support=support,
+                support_kind=kind,
+                loss=settings.loss,
+                expected_noise=cost,
+                k=k,
+            )
+        if (QUANTILE + 1) * cost / expected_records > least or family.radius == 0:
+            break  # finer grids have more noise, or nothing to gain
+    assert best is not None, "there is a candidate"
+    return best
+
+
+def forecast_certificate(
+    family: Family,
+    support: Codes,
+    noise_cost: float,
+    records: int,
+    discretisation: MeasuredDiscretisation | None,
+) -> float:
+    """Discretisation of both tables, the noise's quantile, and as much again of it to project."""
+    released = max(float(block.distances_to_points(support).mean()) for block in family.blocks)
+    private = family.radius
+    if discretisation is not None:
+        slack = discretisation.slack(0.05 * float(DISCRETISATION_DOUBT) / len(family))
+        # The support's mean distance stands for the private records', which are not known.
+        private = min(private, released + slack * private / STEPS / records)
+    return private + released + (QUANTILE + 1) * noise_cost / records
+
+
+def _all_marginals(domain: Domain, order: int) -> tuple[tuple[int, ...], ...]:
+    if order > len(domain):
+        raise ValueError(
+            f"mechanism.marginals: {order}, but there are only {len(domain)} columns; give at most "
+            "that many"
+        )
+    return tuple(combinations(range(len(domain)), order))
+
+
+def _support_kind(settings: Settings, public: Codes | None) -> str:
+    if settings.support == "public" and public is None:
+        raise ValueError(
+            "mechanism.support: public, but the spec has no public_data section; add one, or use "
+            "support: grid"
+        )
+    if settings.support == "auto":
+        return "grid" if public is None else "public"
+    return settings.support
+
+
+def _support(domain: Domain, settings: Settings, kind: str, public: Codes | None, k: int) -> Codes:
+    if kind == "public":
+        assert public is not None
+        if len(public) <= settings.support_points:
+            return public.astype(np.int32)
+        # A fixed choice: the plan is the same each time it is made.
+        rows = np.random.default_rng(0).choice(len(public), settings.support_points, replace=False)
+        return public[np.sort(rows)].astype(np.int32)
+    axes = [axis(attribute, k) for attribute in domain.attributes]
+    size = prod(axis.points for axis in axes)
+    if size > MOST_GRID_POINTS:
+        raise ValueError(
+            f"public_data: there is none, and the grid over all {len(domain)} columns has {size:,} "
+            f"points at {k} cells a column, more than {MOST_GRID_POINTS:,}; name a public table "
+            "with these columns, set fewer cells, or release fewer columns"
+        )
+    chosen = np.meshgrid(*(axis.representatives for axis in axes), indexing="ij")
+    return np.stack([codes.ravel() for codes in chosen], axis=1).astype(np.int32)
+
+
+def _discretisation(
+    settings: Settings, family: Family, budget: Budget, adjacency: Adjacency
+) -> MeasuredDiscretisation | None:
+    if not settings.measure_discretisation or not can_be_measured(family):
+        return None
+    return MeasuredDiscretisation(
+        family=family, adjacency=adjacency, epsilon=DISCRETISATION_SHARE * budget.epsilon
+    )

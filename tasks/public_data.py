@@ -1,0 +1,65 @@
+"""Read and code the public table that a spec names. It is public: messages may show its values."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mechanisms.privacy.cells import Codes
+from schemas.columns import Column
+from schemas.spec_sections import PublicData
+from tasks.coding import Codec, TableCodec
+from tasks.errors import SafeError
+from tasks.sources import Source, SourceError, batches, parts
+
+
+class PublicDataError(SafeError):
+    """The public table cannot be used as the spec says."""
+
+
+def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path) -> Codes:
+    """The table's records in cell codes, shape (rows, columns).
+
+    Values outside go where the columns' rules send them; where these refuse, so does this.
+
+    Raises:
+        PublicDataError: the table cannot be read, is empty, or has values that have no place.
+    """
+    source = Source(
+        location=public.located(folder),
+        format=public.file_format,
+        delimiter=public.delimiter,
+        null_markers=tuple(public.null_markers),
+        columns=tuple(columns),
+        others_ignored=True,
+    )
+    try:
+        frames = [frame for part in parts(source) for frame in batches(part)]
+    except SourceError as error:
+        said = str(error).replace("data.source", "public_data.source")
+        raise PublicDataError(said.replace("data.format", "public_data.format")) from error
+    text = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+    if len(text) == 0:
+        raise PublicDataError(f"public_data.source: {public.source} holds no record")
+    codec = TableCodec.of(columns)
+    for column in codec.codecs:
+        _check(column, text[column.name])
+    return codec.encode(text).astype(np.int32)
+
+
+def _check(codec: Codec, text: pd.Series) -> None:
+    values, unreadable = codec.read(text)
+    wrong = {"cannot be read": unreadable}
+    if codec.column.outside == "refuse":
+        wrong["lie outside the column's domain"] = codec.outside(values)
+    if not codec.column.nulls:
+        wrong["are missing, but nulls are not allowed"] = text.isna().to_numpy(dtype=bool)
+    for what, where in wrong.items():
+        if where.any():
+            example = text[where].iloc[0]
+            shown = "" if pd.isna(example) else f", such as {example!r}"
+            raise PublicDataError(
+                f"public_data.source: column {codec.name}: {int(where.sum())} of {len(text)} "
+                f"values {what}{shown}; mend the public table, or widen columns.{codec.name}"
+            )

@@ -1,0 +1,174 @@
+"""What transforms compute, and their sensitivities against all neighbours of tiny tables."""
+
+import pickle
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.cells import count_codes, marginal
+from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
+from mechanisms.privacy.transforms import (
+    BlockSums,
+    LevelDifferences,
+    LevelSums,
+    Occupied,
+    Total,
+    TreeDifferences,
+    WeightedSum,
+)
+from tests.mechanisms.single_histogram.neighbours import neighbours
+
+CELLS = 4
+ADJACENCIES = [
+    *(Adjacency(neighbours=relation, records=m) for relation in Neighbours for m in (1, 2, 3)),
+    Adjacency(neighbours=Neighbours.REPLACE_ONE, person="household"),
+]
+ORDER = np.array([2, 0, 3, 1])
+TRANSFORMS = {
+    "histogram": LevelSums(0),
+    "sums": LevelSums(1),
+    "blocks": BlockSums(np.array([1, 0, 1, 2]), 3),
+    "total": Total(),
+    "level": LevelDifferences(0),
+    "upper level": LevelDifferences(1),
+    "root": TreeDifferences(ORDER, np.array([[0, 1, 4]])),
+    "pairs": TreeDifferences(ORDER, np.array([[0, 1, 2], [2, 3, 4]])),
+    "some": TreeDifferences(ORDER, np.array([[1, 2, 4]])),
+    "padded": TreeDifferences(ORDER, np.array([[0, 2, 3], [3, 4, 4]])),
+    "weights": WeightedSum(np.array([3, 0, 7, 2])),
+    "heavy weights": WeightedSum(np.array([7, 5, 7, 6])),
+    "occupied": Occupied(),
+}
+# Where the worst neighbours lie inside the bound, and why.
+INSIDE = {
+    "total": "replaced records leave it",
+    "heavy weights": "a replaced record keeps its least weight",
+    "occupied": "a record that is replaced empties one cell and fills another",
+}
+
+
+def changes(transform, adjacency):
+    """Of the answers, between all neighbours with up to two records of other units."""
+    rests = [
+        [[cell] for cell in rest]
+        for others in range(3)
+        for rest in combinations_with_replacement(range(CELLS), others)
+    ]
+    cells = marginal((0,), (CELLS,))
+    for rest in rests:
+        for pair in neighbours((CELLS,), adjacency, rest):
+            before, after = (transform(count_codes(table, [cells])[0]) for table in pair)
+            yield after - before
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES, ids=str)
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_no_neighbours_differ_by_more_than_the_stated_sensitivities(name, adjacency):
+    transform = TRANSFORMS[name]
+    found = list(changes(transform, adjacency))
+    l1 = max(int(np.abs(change).sum()) for change in found)
+    l2_squared = max(int((change**2).sum()) for change in found)
+    assert l1 <= transform.l1(adjacency)
+    assert l2_squared <= transform.l2_squared(adjacency)
+    if name not in INSIDE:
+        assert (l1, l2_squared) == (transform.l1(adjacency), transform.l2_squared(adjacency))
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_those_inside_their_bound_reach_it_where_a_unit_may_come_and_go(name):
+    transform = TRANSFORMS[name]
+    for adjacency in ADJACENCIES:
+        if adjacency.neighbours is Neighbours.ADD_REMOVE:
+            reached = max(int(np.abs(change).sum()) for change in changes(transform, adjacency))
+            assert reached == transform.l1(adjacency)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES, ids=str)
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_unit_moves_are_stated_only_where_every_change_is_made_of_steps_by_one(name, adjacency):
+    moves = TRANSFORMS[name].unit_moves(adjacency)
+    if moves is not None:
+        for change in changes(TRANSFORMS[name], adjacency):
+            assert np.abs(change).max() <= 1
+            assert np.count_nonzero(change) <= moves
+
+
+def test_a_difference_may_change_by_two_so_that_its_l2_norm_is_not_that_of_a_histogram():
+    replace = Adjacency(neighbours=Neighbours.REPLACE_ONE)
+    found = list(changes(TRANSFORMS["root"], replace))
+    assert max(int((change**2).sum()) for change in found) == 4 > replace.l2_squared
+
+
+def test_level_sums_add_neighbouring_cells():
+    assert LevelSums(1)(np.array([1, 2, 3, 4])).tolist() == [3, 7]
+    assert LevelSums(2)(np.array([1, 2, 3, 4])).tolist() == [10]
+
+
+def test_level_differences_are_those_of_a_complete_tree():
+    counts = np.random.default_rng(0).integers(0, 9, 8)
+    for height in range(3):
+        width = 2**height
+        start = np.arange(0, 8, 2 * width)
+        nodes = np.stack([start, start + width, start + 2 * width], axis=1)
+        expected = TreeDifferences(np.arange(8), nodes)(counts)
+        assert LevelDifferences(height)(counts).tolist() == expected.tolist()
+
+
+def test_tree_differences_compare_the_children_of_every_node():
+    counts = np.array([5, 1, 0, 2, 9])
+    order = np.array([4, 0, 3, 1, 2])  # counts 9, 5, 2, 1, 0 along the leaves
+    nodes = np.array([[0, 1, 2], [2, 4, 5]])
+    assert TreeDifferences(order, nodes)(counts).tolist() == [9 - 5, 2 + 1 - 0]
+
+
+def test_block_sums_add_the_cells_of_every_block():
+    sums = BlockSums(np.array([2, 0, 2, 0, 3]), 4)(np.array([1, 2, 3, 4, 5]))
+    assert sums.tolist() == [6, 0, 4, 5]
+
+
+def test_single_numbers_are_the_records_their_weights_and_the_cells_with_a_record():
+    counts = np.array([5, 0, 2, 1])
+    assert Total()(counts).tolist() == [8]
+    assert WeightedSum(np.array([10, 7, 1, 0]))(counts).tolist() == [52]
+    assert Occupied()(counts).tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("order", "nodes", "message"),
+    [
+        ([0, 1, 1], [[0, 1, 3]], "every cell once"),
+        ([0, 1, 3], [[0, 1, 3]], "every cell once"),
+        ([0, 1, 2], [[0, 1, 3], [0, 2, 3]], "disjoint"),
+        ([0, 1, 2], [[0, 2, 1]], "ascend"),
+        ([0, 1, 2], [[-1, 1, 2]], "ascend"),
+        ([0, 1, 2], [[0, 2, 4]], "end with the order"),
+    ],
+)
+def test_a_tree_that_would_count_a_cell_twice_is_refused(order, nodes, message):
+    with pytest.raises(ValueError, match=message):
+        TreeDifferences(np.array(order), np.array(nodes))
+
+
+@pytest.mark.parametrize("weights", [[], [1, -1, 0]])
+def test_weights_that_lower_a_sum_are_refused(weights):
+    with pytest.raises(ValueError, match="needs weights, none of them negative"):
+        WeightedSum(np.array(weights, dtype=np.int64))
+
+
+def test_digests_of_queries_tell_all_transforms_apart_and_survive_pickling():
+    others = {
+        "other blocks": BlockSums(np.array([1, 0, 1, 1]), 3),
+        "one block more": BlockSums(np.array([1, 0, 1, 2]), 4),
+        "other order": TreeDifferences(ORDER[::-1].copy(), np.array([[0, 1, 4]])),
+        "other weights": WeightedSum(np.array([3, 0, 7, 1])),
+    }
+    queries = [
+        HistogramQuery(marginal((0,), (CELLS,)), LaplaceNoise(Fraction(5)), transform)
+        for transform in (TRANSFORMS | others).values()
+    ]
+    digests = [query.digest for query in queries]
+    assert len(set(digests)) == len(queries)
+    assert [query.digest for query in pickle.loads(pickle.dumps(queries))] == digests
