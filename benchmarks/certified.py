@@ -139,7 +139,9 @@ def path_certificate(
     noise = np.zeros(DRAWS)
     for start in range(0, DRAWS, 50):
         errors = plan.estimator.simulate(50, rng).tables
-        costs = [path_loss(b.space, e, surplus_cost=0.5) for b, e in zip(blocks, errors, strict=True)]
+        costs = [
+            path_loss(b.space, e, surplus_cost=0.5) for b, e in zip(blocks, errors, strict=True)
+        ]
         noise[start : start + 50] = np.max(costs, axis=0)
     misfits = []
     for block, estimate in zip(blocks, estimates, strict=True):

@@ -12,6 +12,7 @@ so that a stage may run on another machine.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +25,7 @@ from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import Codes, Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
+from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise
 
 Progress = Callable[[float, str], None]
 """Called with the share done in [0, 1] and what is being done; safe to ignore."""
@@ -39,7 +41,36 @@ class NoiseLine:
     parameter: str  # the exact noise parameter with its name, such as "sigma^2 = 36/5 records^2"
     standard_deviation: float  # of one entry, records
     sensitivity: str  # of the whole query with its norm, such as "L2 = sqrt(552) records"
-    source: str  # paper and statement that the sensitivity rests on
+    source: str  # where the sensitivity is proved
+
+    @classmethod
+    def of(
+        cls,
+        query: HistogramQuery,
+        what: str,
+        entries: int,
+        *,
+        adjacency: Adjacency,
+        unit: str = "records",
+    ) -> "NoiseLine":
+        """The line of a query whose answer has so many `entries`, in this `unit`."""
+        transform = query.transform
+        match query.noise:
+            case LaplaceNoise(scale):
+                family, parameter = "discrete Laplace", f"scale = {scale} {unit}"
+                sensitivity = f"L1 = {transform.l1(adjacency)} {unit}"
+            case GaussianNoise(sigma2):
+                family, parameter = "discrete Gaussian", f"sigma^2 = {sigma2} {unit}^2"
+                sensitivity = f"L2 = sqrt({transform.l2_squared(adjacency)}) {unit}"
+        return cls(
+            query=what,
+            cells=entries,
+            family=family,
+            parameter=parameter,
+            standard_deviation=sqrt(query.noise.variance),
+            sensitivity=sensitivity,
+            source=f"mechanisms/privacy/transforms.py, {type(transform).__name__}",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +150,7 @@ class Bound:
     """
 
     target: str  # what is compared: a column's name, or "all columns jointly"
+    columns: tuple[str, ...]  # whose joint distribution it is; none for the worst of several
     metric: str  # the loss, in words
     value: float
     terms: Mapping[str, float]
@@ -130,6 +162,7 @@ class Bound:
     def of_terms(
         cls,
         target: str,
+        columns: tuple[str, ...],
         metric: str,
         terms: Mapping[str, float],
         *,
@@ -141,6 +174,7 @@ class Bound:
         value = min(1.0, sum(terms.values())) if complete else 1.0
         return cls(
             target=target,
+            columns=columns,
             metric=metric,
             value=value,
             terms=terms,

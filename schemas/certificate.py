@@ -23,6 +23,9 @@ class CertifiedBound(PublicSection):
     """
 
     target: Annotated[str, Shown("Compared")]
+    columns: Annotated[
+        tuple[str, ...], Shown("Columns whose joint distribution is compared, if one is")
+    ] = ()
     metric: Annotated[str, Shown("Loss")]
     value: Annotated[float, Field(ge=0), Shown("Bound", _PAID, unit="share of the diameter")]
     terms: Annotated[Mapping[str, float], Shown("Terms", _PAID, unit="share of the diameter")]

@@ -47,6 +47,38 @@ class ColumnReview(LabelledSection):
         return None if self.certified is None else self.actual <= self.certified
 
 
+class JointReview(LabelledSection):
+    """Several columns together: between which two numbers the actual loss lies.
+
+    The private values' places within their cells are not known, so it is enclosed, not computed.
+
+    Raises:
+        ValueError: the ends are the wrong way round.
+    """
+
+    compared: Annotated[str, Shown("Compared")]
+    lower: Annotated[
+        float, Field(ge=0), Shown("Actual, at least", _INTERNAL, unit="share of the diameter")
+    ]
+    upper: Annotated[
+        float, Field(ge=0), Shown("Actual, at most", _INTERNAL, unit="share of the diameter")
+    ]
+    certified: Annotated[float, Shown("Certified bound", Tag.PAID, unit="share of the diameter")]
+
+    @model_validator(mode="after")
+    def _ends_in_order(self) -> Self:
+        if self.lower > self.upper:
+            raise ValueError(f"{self.compared}: at least {self.lower}, at most {self.upper}")
+        return self
+
+    @property
+    def held(self) -> bool | None:
+        """Whether the actual distance is within the certified bound; None where both may be."""
+        if self.upper <= self.certified:
+            return True
+        return False if self.lower > self.certified else None
+
+
 class Finding(LabelledSection):
     """What the validation of the private table found for one rule."""
 
@@ -66,4 +98,5 @@ class InternalReview(LabelledSection):
     metric: Annotated[str, Shown("Distance")]
     confidence: Annotated[float, Field(gt=0, lt=1), Shown("Joint confidence", form="percent")]
     columns: Annotated[tuple[ColumnReview, ...], Field(min_length=1), Shown("Columns", _INTERNAL)]
+    joint: Annotated[tuple[JointReview, ...], Shown("Columns together", _INTERNAL)] = ()
     findings: Annotated[tuple[Finding, ...], Shown("Findings of the validation", _INTERNAL)] = ()

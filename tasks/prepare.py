@@ -97,13 +97,19 @@ def prepare(path: Path) -> Prepared:
             public=public,
         )
     except ValueError as error:
-        raise PlanRefused(f"mechanism: {error}") from error
+        raise PlanRefused(_with_place(str(error))) from error
     if not plan.events:
         raise PlanRefused(
             f"mechanism: {mechanism.name} would measure nothing of this table (its columns hold a "
             "single cell each, or depth is 0), so a release would say nothing; choose finer cells"
         )
     return Prepared(spec, plan, path.resolve())
+
+
+def _with_place(message: str) -> str:
+    """A mechanism's message, with the section that it is about where it does not say so itself."""
+    section = message.partition(":")[0].partition(".")[0]
+    return message if section in ReleaseSpec.model_fields else f"mechanism: {message}"
 
 
 def mechanism_of(spec: ReleaseSpec) -> Mechanism:

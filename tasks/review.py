@@ -5,7 +5,7 @@ task returns nothing, and its result type cannot be rendered into a public docum
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,10 +13,18 @@ import numpy as np
 from distributed import Client
 from prefect import task
 
+from mechanisms.certificates.bracket import (
+    can_be_enclosed,
+    enclose,
+    evaluation_family,
+    maps_to_count,
+)
+from mechanisms.compute import SERIAL
 from mechanisms.contract import Certificate
+from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.wasserstein import w1
-from mechanisms.privacy.cells import marginal
-from schemas.internal_review import ColumnReview, Finding, InternalReview
+from mechanisms.privacy.cells import Codes, marginal
+from schemas.internal_review import ColumnReview, Finding, InternalReview, JointReview
 from tasks.counting import DaskCounter
 from tasks.generate import SyntheticFile
 from tasks.guard import guarded
@@ -75,6 +83,7 @@ def _write(
             metric="1-Wasserstein distance of the coded columns",
             confidence=certificate.confidence,
             columns=tuple(columns),
+            joint=tuple(_joint(domain, certificate, counter, codes)),
             findings=tuple(
                 Finding(
                     column=finding["rule"]["column"],
@@ -87,3 +96,29 @@ def _write(
     )
     workspace.review.touch(mode=0o600)
     workspace.review.write_text(page)
+
+
+def _joint(
+    domain: Domain, certificate: Certificate, counter: DaskCounter, codes: Codes
+) -> Iterator[JointReview]:
+    """One line for every bound that compares several columns together, and not too many."""
+    named = [
+        (bound, tuple(sorted(domain.names.index(name) for name in bound.columns)))
+        for bound in certificate.bounds
+        if len(bound.columns) > 1
+    ]
+    compared = [(bound, columns) for bound, columns in named if can_be_enclosed(domain, columns)]
+    if not compared:
+        return
+    column_sets = tuple(dict.fromkeys(columns for _, columns in compared))
+    family = evaluation_family(domain, column_sets)
+    private = counter.count(list(maps_to_count(family)))
+    enclosed = enclose(family, private, codes, compute=SERIAL)[-len(column_sets) :]
+    by_columns = dict(zip(column_sets, enclosed, strict=True))
+    for bound, columns in compared:
+        yield JointReview(
+            compared=bound.target,
+            lower=by_columns[columns].lower,
+            upper=by_columns[columns].upper,
+            certified=bound.value,
+        )

@@ -15,6 +15,7 @@ from mechanisms.adaptive_support.columns import certify_columns
 from mechanisms.adaptive_support.plan import AdaptiveSupportPlan, Answers
 from mechanisms.adaptive_support.support import NoisyCount, sparse_bound
 from mechanisms.certificates.family import FamilyCertificate, certify_family
+from mechanisms.certificates.joint import joint_bound, jointly, no_wider
 from mechanisms.certificates.one_way import ASSUMPTIONS
 from mechanisms.compute import Compute
 from mechanisms.contract import Bound, Certificate, Measurements, SyntheticMeasure
@@ -22,8 +23,6 @@ from mechanisms.families.estimate import FamilyEstimator
 from mechanisms.families.marginals import whole
 from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.queries import LaplaceNoise
-from mechanisms.single_histogram.bounds import jointly, no_wider
-from mechanisms.single_histogram.design import JOINT
 from mechanisms.single_histogram.settled import Settled
 from mechanisms.strategies.identity import Identity
 
@@ -129,4 +128,4 @@ def _by_support(
             "privatisation": bound.shortfall / bound.records,
             "projection": bound.misfit / bound.records,
         }
-    return Bound.of_terms("all columns jointly", JOINT, terms, complete=bound.records > 0)
+    return joint_bound(plan.domain, terms, complete=bound.records > 0)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from mechanisms.adaptive_support.support import expected_misfit
+from mechanisms.certificates.joint import JOINT
 from mechanisms.contract import Forecast, Measurements, NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
@@ -27,9 +28,7 @@ from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
 from mechanisms.privacy.transforms import Occupied, Total
-from mechanisms.single_histogram.design import JOINT
 from mechanisms.single_histogram.grid import Grid, grids
-from mechanisms.single_histogram.noise_lines import noise_line
 from mechanisms.single_histogram.parameters import refuse_unknown
 
 MOST_POINTS = 2**24  # of one grid: 128 MiB of counts, a few times that in use
@@ -140,7 +139,7 @@ class AdaptiveSupportPlan:
     @property
     def noise(self) -> tuple[NoiseLine, ...]:
         sizes = [
-            noise_line(
+            NoiseLine.of(
                 query,
                 f"number of occupied points of the grid of {grid.size:,}",
                 1,
@@ -154,8 +153,8 @@ class AdaptiveSupportPlan:
         name, cells = "histogram of the chosen grid, at most as large", histogram.cells.size
         return (
             *sizes,
-            noise_line(histogram, name, cells, adjacency=self.adjacency),
-            *(noise_line(q, "number of records", 1, adjacency=self.adjacency) for q in everyone),
+            NoiseLine.of(histogram, name, cells, adjacency=self.adjacency),
+            *(NoiseLine.of(q, "number of records", 1, adjacency=self.adjacency) for q in everyone),
         )
 
     @property

@@ -28,11 +28,12 @@ from mechanisms.certificates.family import MOST_FLOW_POINTS, describe, transport
 from mechanisms.compute import Compute
 from mechanisms.families.family import Block, Family
 from mechanisms.families.marginals import CANDIDATES, noisy_counts, over
+from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.cells import CellMap, Codes, Counts, count_codes, marginal
 
 Floats = NDArray[np.float64]
 
-MOST_COMBINATIONS = 2**18  # of a block's codes, for which mean distances are counted exactly
+MOST_COMBINATIONS = 2**17  # of a block's codes, for which mean distances are counted exactly
 MOST_POINTS = 2**18  # of all blocks together: some minutes of flows on one core
 
 
@@ -50,16 +51,25 @@ class Bracket:
     upper: float
 
 
-def evaluation_family(family: Family) -> Family:
-    """The same blocks on the finest grid that flows are affordable on; public."""
-    column_sets = tuple(block.columns for block in family.blocks)
-    finest = CANDIDATES[0]
+def can_be_enclosed(domain: Domain, columns: Sequence[int]) -> bool:
+    """Whether even the coarsest grid over these columns is small enough."""
+    return noisy_counts(domain, (columns,), 1) <= MOST_POINTS
+
+
+def evaluation_family(domain: Domain, column_sets: Sequence[Sequence[int]]) -> Family:
+    """Blocks on the finest grid that flows are affordable on; public.
+
+    Raises:
+        ValueError: as `families.marginals.over`; no set of columns that `can_be_enclosed` is too
+            large.
+    """
+    finest = 1
     for k in CANDIDATES:
-        each = max(noisy_counts(family.domain, (columns,), k) for columns in column_sets)
-        if each > MOST_FLOW_POINTS or noisy_counts(family.domain, column_sets, k) > MOST_POINTS:
+        each = max(noisy_counts(domain, (columns,), k) for columns in column_sets)
+        if each > MOST_FLOW_POINTS or noisy_counts(domain, column_sets, k) > MOST_POINTS:
             break
         finest = k
-    return over(family.domain, column_sets, finest)
+    return over(domain, column_sets, finest)
 
 
 def maps_to_count(family: Family) -> tuple[CellMap, ...]:

@@ -305,10 +305,11 @@ def _certificate(
             terms["privatisation"] = float(quantile) / records
             terms["projection"] = float(misfit) / records
         terms["rounding to records"] = float(block.distances_to_points(synthetic_codes).mean())
-        bounds.append(Bound.of_terms(block.name, METRIC, terms, complete=records > 0))
+        columns = tuple(family.domain.names[column] for column in block.columns)
+        bounds.append(Bound.of_terms(block.name, columns, METRIC, terms, complete=records > 0))
     if len(bounds) > 1:
         worst = max(bounds, key=lambda bound: sum(bound.terms.values()))
-        largest = Bound.of_terms(describe(family), METRIC, worst.terms, complete=records > 0)
+        largest = Bound.of_terms(describe(family), (), METRIC, worst.terms, complete=records > 0)
         bounds.insert(0, largest)
     return FamilyCertificate(bounds=tuple(bounds), method=noise.method)
 

@@ -12,7 +12,7 @@ Source.  "Certified private data release for sparse Lipschitz functions" (AISTAT
 Oracle.  tests/mechanisms/certificates/test_granted.py.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -35,13 +35,7 @@ from mechanisms.contract import (
 )
 from mechanisms.families.estimate import FamilyEstimator
 from mechanisms.families.family import Family
-from mechanisms.families.marginals import (
-    CANDIDATES,
-    LINE_CANDIDATES,
-    MOST_CHOSEN_COUNTS,
-    noisy_counts,
-    over,
-)
+from mechanisms.families.marginals import ever_finer
 from mechanisms.families.noise import QUANTILE, chosen_strategies
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.accountant import fits
@@ -51,7 +45,6 @@ from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.queries import Noise
-from mechanisms.single_histogram.noise_lines import noise_line
 from mechanisms.strategies.strategy import Strategy
 
 FINEST = 32  # cells of a line, where nobody asks for more: flows take time
@@ -115,7 +108,7 @@ class GrantedPlan:
             alike.setdefault((type(query.transform).__name__, query.noise), []).append(position)
         what = f"{describe(self.family)}, for the certificate ({self.strategies[0].name})"
         own = (
-            noise_line(
+            NoiseLine.of(
                 self.estimator.queries[positions[0]],
                 what,
                 sum(entries[position] for position in positions),
@@ -278,10 +271,7 @@ class CertifiedWithShare:
         """The grid with the least forecast of discretisation and noise."""
         column_sets = tuple(combinations(range(len(domain)), self.marginals))
         best, least = None, np.inf
-        for k in self._candidates():
-            if best and noisy_counts(domain, column_sets, k) > MOST_CHOSEN_COUNTS:
-                break
-            family = over(domain, column_sets, k)
+        for k, family in ever_finer(domain, column_sets, self.cells, finest=FINEST):
             strategies, cost = chosen_strategies("auto", family, budget, adjacency)
             noise = (QUANTILE + 1) * cost / max(records, 1)
             if best is None or 2 * family.radius + noise < least:
@@ -290,14 +280,6 @@ class CertifiedWithShare:
                 break
         assert best is not None, "there is a candidate"
         return best
-
-    def _candidates(self) -> Sequence[int]:
-        """Cells of a line to choose from."""
-        if self.cells is not None:
-            return (self.cells,)
-        if self.marginals == 1:
-            return LINE_CANDIDATES
-        return [k for k in CANDIDATES if k <= FINEST]
 
 
 def _parts(plan: GrantedPlan, measurements: Measurements) -> tuple[Measurements, Measurements]:

@@ -103,6 +103,7 @@ def certify_one_way(
         bounds.append(
             Bound.of_terms(
                 attribute.name,
+                (attribute.name,),
                 METRIC,
                 terms,
                 complete=records > 0,

@@ -4,7 +4,7 @@ Every attribute is put on the same grid in all blocks, so blocks that share colu
 marginals.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import prod
 
@@ -59,6 +59,31 @@ def noisy_counts(domain: Domain, column_sets: Sequence[Sequence[int]], k: int) -
     """Points of all blocks of `over(domain, column_sets, k)` together, without making them."""
     points = [axis(attribute, k).points for attribute in domain.attributes]
     return sum(prod(points[column] for column in columns) for columns in column_sets)
+
+
+def ever_finer(
+    domain: Domain,
+    column_sets: Sequence[Sequence[int]],
+    cells: int | None,
+    *,
+    finest: int = CANDIDATES[-1],
+) -> Iterator[tuple[int, Family]]:
+    """k and the family on k cells, from the coarsest that is worth a try on.
+
+    Args:
+        cells: the only k where somebody asked for it.
+        finest: to try where nobody did; blocks of single columns may be finer.
+    Raises:
+        ValueError: as `over`, at the first step.
+    """
+    if cells is not None:
+        yield cells, over(domain, column_sets, cells)
+        return
+    lines = max(map(len, column_sets), default=0) == 1
+    for k in LINE_CANDIDATES if lines else [k for k in CANDIDATES if k <= finest]:
+        if k > CANDIDATES[0] and noisy_counts(domain, column_sets, k) > MOST_CHOSEN_COUNTS:
+            return
+        yield k, over(domain, column_sets, k)
 
 
 def _block(domain: Domain, columns: tuple[int, ...], axes: Sequence[Axis], path: Path) -> Block:

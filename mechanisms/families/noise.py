@@ -6,57 +6,70 @@ Source.  "Certified private data release for sparse Lipschitz functions" (AISTAT
 Oracle.  tests/mechanisms/families/test_noise.py.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
-
-from mechanisms.certificates.family import transport_cost
 from mechanisms.families.family import Block, Family
+from mechanisms.geometry.line import is_line
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import gaussian_sigma2
 from mechanisms.privacy.queries import GaussianNoise
+from mechanisms.strategies.choose import expected_noise
 from mechanisms.strategies.haar import haar, paper_haar, superregular
 from mechanisms.strategies.identity import Identity, identity
 from mechanisms.strategies.strategy import Strategy
+from mechanisms.strategies.two_level import two_level
 
-Noise = Literal["auto", "identity", "haar", "gaussian", "superregular", "paper"]
+Noise = Literal["auto", "identity", "haar", "two-level", "gaussian", "superregular", "paper"]
 
-DRAWS = 4  # simulated of each
 QUANTILE = 1.4  # upper quantile of the largest block's cost over the mean of one, about
 
 
 def chosen_strategies(
     noise: Noise, family: Family, budget: Budget, adjacency: Adjacency
 ) -> tuple[tuple[Strategy, ...], float]:
-    """One strategy a block, and what its noise costs on average in the largest block.
+    """One strategy a block, and what the costliest block's noise costs on average.
 
-    "auto" simulates all that the budget allows, before any data are touched, with a fixed seed.
-    Every block costs the same part of the budget.
+    "auto" simulates all that the budget allows on the largest line and on the largest other block,
+    before any data are touched, with a fixed seed; blocks of a kind are measured alike. Every block
+    costs the same part of the budget.
 
     Returns:
         The strategies in the blocks' order; and records times distance.
     Raises:
-        ValueError: Gaussian noise under a budget without delta.
+        ValueError: Gaussian noise under a budget without delta, or two levels of what is no line.
     """
-    names: tuple[Noise, ...] = (noise,)
-    if noise == "auto":
-        names = ("identity", "haar") if budget.is_pure else ("identity", "haar", "gaussian")
     if noise == "gaussian" and budget.is_pure:
         raise ValueError("mechanism.noise: gaussian, which needs privacy.delta above 0")
-    largest = max(family.blocks, key=lambda block: block.space.size)
-    costs = {}
-    for name in names:
-        strategy = _strategy(name, largest, len(family), budget, adjacency)
-        errors = strategy.simulate(
-            DRAWS, np.random.default_rng(0), total_is_public=adjacency.total_is_public
-        )
-        costs[name] = float(transport_cost(largest.space, errors).mean())
-    best = min(costs, key=costs.__getitem__)
+    lines = [is_line(block.space) for block in family.blocks]
+    chosen, costs = {}, []
+    for line in set(lines):
+        alike = [b for b, own in zip(family.blocks, lines, strict=True) if own == line]
+        largest = max(alike, key=lambda block: block.space.size)
+        expected = {
+            name: expected_noise(
+                largest.space,
+                _strategy(name, largest, len(family), budget, adjacency),
+                adjacency=adjacency,
+            )
+            for name in _candidates(noise, line, budget)
+        }
+        chosen[line] = min(expected, key=expected.__getitem__)
+        costs.append(expected[chosen[line]])
     strategies = tuple(
-        _strategy(best, block, len(family), budget, adjacency) for block in family.blocks
+        _strategy(chosen[line], block, len(family), budget, adjacency)
+        for block, line in zip(family.blocks, lines, strict=True)
     )
-    return strategies, costs[best]
+    return strategies, max(costs)
+
+
+def _candidates(noise: Noise, line: bool, budget: Budget) -> Sequence[Noise]:
+    if noise != "auto":
+        return (noise,)
+    on_lines: tuple[Noise, ...] = ("two-level",) if line else ()
+    with_delta: tuple[Noise, ...] = () if budget.is_pure else ("gaussian",)
+    return ("identity", "haar", *on_lines, *with_delta)
 
 
 def _strategy(
@@ -68,6 +81,10 @@ def _strategy(
             return identity(block.space.size, epsilon=epsilon, adjacency=adjacency)
         case "haar":
             return haar(block.space.tree, epsilon=epsilon, adjacency=adjacency)
+        case "two-level":
+            if not is_line(block.space):
+                raise ValueError(f"mechanism.noise: two-level, but {block.name} is no line")
+            return two_level(block.space, epsilon=epsilon, adjacency=adjacency)
         case "superregular":
             return superregular(block.space, epsilon=epsilon, adjacency=adjacency)
         case "paper":

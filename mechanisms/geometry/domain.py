@@ -70,6 +70,11 @@ class Domain:
 
     attributes: tuple[Attribute, ...]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all attributes."""
+        return tuple(attribute.name for attribute in self.attributes)
+
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Cells of every attribute."""

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.certificates.joint import joint_bound
 from mechanisms.certificates.one_way import (
     ASSUMPTIONS,
     OneWayErrors,
@@ -25,14 +26,11 @@ from mechanisms.certificates.one_way import (
 )
 from mechanisms.certificates.simultaneous import draws_needed, simultaneous_quantiles
 from mechanisms.contract import Bound, Certificate, Measurements, SyntheticMeasure
+from mechanisms.geometry.domain import Domain
 from mechanisms.pmm.plan import PMMPlan
 from mechanisms.pmm.tree import transport_cost
 
 SIMULATED = 1 << 30  # noisy entries that a certificate may simulate: about half a minute
-JOINT = (
-    "1-Wasserstein distance of the joint distribution, records compared by their largest "
-    "difference over the columns, as a share of the diameter"
-)
 
 
 def certify(
@@ -55,13 +53,13 @@ def certify(
     root = () if public is None else (np.array([public], dtype=np.int64),)
     leaves = model.leaves([*root, *measurements.tables])
     total = float(leaves.sum()) if public is None else float(public)
-    joint: list[NDArray[np.float64]] = []
+    moves: list[NDArray[np.float64]] = []
 
     def errors() -> Iterator[OneWayErrors]:
         """One simulation serves both groups of bounds."""
         draws = draws_needed(each, affordable=SIMULATED // max(1, model.entries))
         for one_way, statistics in model.simulate(draws, rng):
-            joint.append(statistics)
+            moves.append(statistics)
             yield one_way
 
     columns = certify_one_way(
@@ -72,13 +70,14 @@ def certify(
         total_is_public=public is not None,
         confidence=each,
     )
-    quantiles = simultaneous_quantiles(joint, confidence=each)
+    quantiles = simultaneous_quantiles(moves, confidence=each)
     moved, excess = (float(value) for value in quantiles.values)
     partition = plan.partition
     rows = np.bincount(partition.leaf_map(synthetic.codes), minlength=partition.leaves)
     released = rows / len(synthetic.codes)
     misfit = transport_cost(leaves - total * released, model.costs)
-    joint_bound = _joint_bound(
+    joint = _joint_bound(
+        plan.domain,
         discretisation=float(released @ partition.diameters(partition.depth)),
         noise=moved,
         misfit=float(misfit),
@@ -86,7 +85,7 @@ def certify(
     )
     return Certificate(
         confidence=confidence,
-        bounds=(joint_bound, *columns.bounds),
+        bounds=(joint, *columns.bounds),
         method=(
             f"Two groups of bounds, each at confidence {each:g}, so that all hold jointly at "
             f"{confidence:g}. All columns jointly: transport along the tree of the partition; the "
@@ -98,9 +97,11 @@ def certify(
     )
 
 
-def _joint_bound(*, discretisation: float, noise: float, misfit: float, records: float) -> Bound:
+def _joint_bound(
+    domain: Domain, *, discretisation: float, noise: float, misfit: float, records: float
+) -> Bound:
     """Bound over all columns; `records` bounds the private number of records from below."""
     terms = {"discretisation": discretisation}
     if records > 0:
         terms |= {"privatisation": noise / records, "projection": misfit / records}
-    return Bound.of_terms("all columns jointly", JOINT, terms, complete=records > 0)
+    return joint_bound(domain, terms, complete=records > 0)

@@ -7,6 +7,7 @@ so what is drawn is what is charged.
 import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
+from math import exp, expm1
 from typing import Protocol
 
 import numpy as np
@@ -23,12 +24,26 @@ class LaplaceNoise:
 
     scale: Fraction
 
+    @property
+    def variance(self) -> float:
+        """2p / (1 - p)^2 with p = exp(-1 / scale), records^2."""
+        return 2 * exp(-1 / float(self.scale)) / expm1(-1 / float(self.scale)) ** 2
+
 
 @dataclass(frozen=True)
 class GaussianNoise:
     """Discrete Gaussian noise of parameter `sigma2`, records^2."""
 
     sigma2: Fraction
+
+    @property
+    def variance(self) -> float:
+        """At most this, and nearly this where sigma exceeds 1; records^2.
+
+        Source.  Canonne, Kamath, Steinke (2020), The discrete Gaussian for differential privacy,
+                 Corollary 9.
+        """
+        return float(self.sigma2)
 
 
 Noise = LaplaceNoise | GaussianNoise

@@ -10,11 +10,6 @@ from mechanisms.geometry.spaces import FiniteSpace
 from mechanisms.single_histogram.grid import Grid
 from mechanisms.strategies.strategy import Strategy
 
-JOINT = (
-    "1-Wasserstein distance of the joint distribution, records compared by their largest "
-    "difference over the columns, as a share of the diameter"
-)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Design:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mechanisms.certificates.family import certify_family_and_columns
+from mechanisms.certificates.joint import jointly, no_wider
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
     Certificate,
@@ -20,7 +21,6 @@ from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
-from mechanisms.single_histogram.bounds import jointly, no_wider
 from mechanisms.single_histogram.plan import HistogramPlan
 from mechanisms.single_histogram.release import generate, measure
 

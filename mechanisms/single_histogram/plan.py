@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from mechanisms.certificates.joint import JOINT
 from mechanisms.contract import Forecast, NoiseLine
 from mechanisms.families.estimate import FamilyEstimator
 from mechanisms.families.family import Family
@@ -20,12 +21,12 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import Event, merged
-from mechanisms.privacy.queries import HistogramQuery
-from mechanisms.privacy.transforms import LevelSums, Total, Transform, TreeDifferences
-from mechanisms.single_histogram.design import JOINT, Design
-from mechanisms.single_histogram.noise_lines import laplace_scale, noise_line
+from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
+from mechanisms.privacy.transforms import BlockSums, LevelSums, Total, Transform, TreeDifferences
+from mechanisms.single_histogram.design import Design
 
 _MEASURED: Mapping[type[Transform], str] = {
+    BlockSums: "counts of stretches of the path",
     LevelSums: "histogram of the grid",
     TreeDifferences: "differences between the halves of stretches of the path",
     Total: "number of records",
@@ -79,7 +80,7 @@ class HistogramPlan:
     def noise(self) -> tuple[NoiseLine, ...]:
         parts = zip(self.queries, self.design.strategy.noise, strict=True)
         return tuple(
-            noise_line(query, _MEASURED[type(query.transform)], entries, adjacency=self.adjacency)
+            NoiseLine.of(query, _MEASURED[type(query.transform)], entries, adjacency=self.adjacency)
             for query, (_, entries) in parts
         )
 
@@ -89,7 +90,11 @@ class HistogramPlan:
             "cells": self.design.grid.k,
             "points": list(self.design.grid.shape),
             "noise": self.design.strategy.name,
-            "scales": [str(laplace_scale(query)) for query in self.queries],
+            "scales": [
+                str(query.noise.scale)
+                for query in self.queries
+                if isinstance(query.noise, LaplaceNoise)
+            ],
             **self.settings,
         }
 

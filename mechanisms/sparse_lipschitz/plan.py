@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import prod, sqrt
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -31,23 +31,16 @@ from mechanisms.families.discretisation import (
 )
 from mechanisms.families.estimate import FamilyEstimator
 from mechanisms.families.family import Family
-from mechanisms.families.marginals import (
-    CANDIDATES,
-    LINE_CANDIDATES,
-    MOST_CHOSEN_COUNTS,
-    noisy_counts,
-    over,
-)
+from mechanisms.families.marginals import ever_finer
 from mechanisms.families.noise import QUANTILE, chosen_strategies
 from mechanisms.families.programs import Loss
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.grids import axis
-from mechanisms.pmm.noise import variance
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.events import Event, merged
-from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise
+from mechanisms.privacy.queries import HistogramQuery
 from mechanisms.sparse_lipschitz.parameters import Settings, parse
 from mechanisms.strategies.strategy import Strategy
 
@@ -124,16 +117,25 @@ class SparseLipschitzPlan:
             for block, strategy in zip(self.family.blocks, self.strategies, strict=True)
         }
         found = [
-            self._line(query, f"{strategy.name} noise on {self._blocks_like(strategy)}", entries)
+            NoiseLine.of(
+                query,
+                f"{strategy.name} noise on {self._blocks_like(strategy)}",
+                entries,
+                adjacency=self.adjacency,
+            )
             for block, strategy in lines.values()
             for query, (_, entries) in zip(
                 strategy.queries(block.cells), strategy.noise, strict=True
             )
         ]
         if self.discretisation is not None:
-            query = self.discretisation.queries[0]
-            what = "summed distances of the records from their points, every block (in radii)"
-            line = self._line(query, what, len(self.family), unit="2^-20 radii")
+            line = NoiseLine.of(
+                self.discretisation.queries[0],
+                "summed distances of the records from their points, every block (in radii)",
+                len(self.family),
+                adjacency=self.adjacency,
+                unit="2^-20 radii",
+            )
             found.append(replace(line, standard_deviation=line.standard_deviation / STEPS))
         return tuple(found)
 
@@ -181,32 +183,6 @@ class SparseLipschitzPlan:
         ]
         return same[0] if len(same) == 1 else f"{len(same)} tables such as {same[0]}"
 
-    def _line(
-        self, query: HistogramQuery, what: str, entries: int, *, unit: str = "records"
-    ) -> NoiseLine:
-        transform = query.transform
-        match query.noise:
-            case LaplaceNoise(scale):
-                return NoiseLine(
-                    query=what,
-                    cells=entries,
-                    family="discrete Laplace",
-                    parameter=f"scale = {scale} {unit}",
-                    standard_deviation=sqrt(variance(scale)),
-                    sensitivity=f"L1 = {transform.l1(self.adjacency)} {unit}",
-                    source=f"mechanisms/privacy/transforms.py, {type(transform).__name__}",
-                )
-            case GaussianNoise(sigma2):
-                return NoiseLine(
-                    query=what,
-                    cells=entries,
-                    family="discrete Gaussian",
-                    parameter=f"sigma^2 = {sigma2} {unit}^2",
-                    standard_deviation=sqrt(sigma2),
-                    sensitivity=f"L2 = sqrt({transform.l2_squared(self.adjacency)}) {unit}",
-                    source=f"mechanisms/privacy/transforms.py, {type(transform).__name__}",
-                )
-
 
 def make_plan(
     domain: Domain,
@@ -228,14 +204,9 @@ def make_plan(
         raise ValueError(f"expected number of records: {expected_records}; give at least 1")
     column_sets = settings.blocks or _all_marginals(domain, settings.marginals)
     kind = _support_kind(settings, public)
-    finest = LINE_CANDIDATES if max(map(len, column_sets)) == 1 else CANDIDATES
-    candidates = finest if settings.cells is None else (settings.cells,)
     best: SparseLipschitzPlan | None = None
     least = np.inf
-    for k in candidates:
-        if best is not None and noisy_counts(domain, column_sets, k) > MOST_CHOSEN_COUNTS:
-            break
-        family = over(domain, column_sets, k)
+    for k, family in ever_finer(domain, column_sets, settings.cells):
         support = _support(domain, settings, kind, public, k)
         discretisation = _discretisation(settings, family, budget, adjacency)
         spent = Fraction(0) if discretisation is None else discretisation.epsilon

@@ -32,24 +32,23 @@ def best_strategy(space: FiniteSpace, *, epsilon: Fraction, adjacency: Adjacency
         identity(space.size, epsilon=epsilon, adjacency=adjacency),
         haar(space.tree, epsilon=epsilon, adjacency=adjacency),
     ]
-    line = is_line(space)
-    if line:
+    if is_line(space):
         candidates.append(two_level(space, epsilon=epsilon, adjacency=adjacency))
-    draws = LINE_DRAWS if line and adjacency.total_is_public else DRAWS
     return min(
-        candidates,
-        key=lambda strategy: expected_noise(space, strategy, adjacency=adjacency, draws=draws),
+        candidates, key=lambda strategy: expected_noise(space, strategy, adjacency=adjacency)
     )
 
 
 def expected_noise(
-    space: FiniteSpace, strategy: Strategy, *, adjacency: Adjacency, draws: int = DRAWS
+    space: FiniteSpace, strategy: Strategy, *, adjacency: Adjacency, draws: int | None = None
 ) -> float:
     """Mean W1 between an estimate and the truth, simulated; records times distance.
 
     A wrong number of records settles at distance 1/2. On spaces too large for exact transport the
     mean of a bound: `certificates.family.transport_cost`.
     """
+    if draws is None:
+        draws = LINE_DRAWS if adjacency.total_is_public and is_line(space) else DRAWS
     rng = np.random.default_rng(0)  # a plan is the same each time it is made
     batch = max(1, _BATCH // space.size)
     costs = [

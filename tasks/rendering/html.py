@@ -92,7 +92,9 @@ def render_internal_review(review: InternalReview) -> str:
     return (
         _environment()
         .get_template("internal-review.html.j2")
-        .render(review=review, columns=columns)
+        .render(
+            review=review, columns=columns, joint=sorted(review.joint, key=lambda both: -both.upper)
+        )
     )
 
 

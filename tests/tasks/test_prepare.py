@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
 from tasks.prepare import PlanRefused, adjacency, budget, prepare
 from tests import example
 
@@ -50,9 +52,24 @@ def test_generators_differ_between_purposes_and_releases_and_repeat_otherwise(
     assert len(set(draws)) == 4
 
 
-def test_a_share_for_a_certificate_that_needs_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PlanRefused, match=r"certificate\.share: .* set it to 0"):
-        prepare(spec(tmp_path, certificate={"share": "0.1"}))
+def test_a_share_is_measured_for_the_certificate_and_costs_its_part(tmp_path: Path) -> None:
+    prepared = prepare(spec(tmp_path, certificate={"share": "1/4"}))
+    assert prepared.plan.parameters["certificate"]["epsilon"] == "1/4"
+    assert prepared.plan.budget == Budget(epsilon=Fraction(1), delta=Fraction(1, 10**5))
+    assert fits(prepared.plan.events, prepared.plan.budget)
+
+
+def test_a_share_that_cannot_be_proved_to_fit_is_refused(tmp_path: Path) -> None:
+    persons = {
+        "neighbours": "replace_one",
+        "unit": {"person": "person", "max_records": 4},
+        "epsilon": "1",
+        "delta": "1e-5",
+    }
+    data = {**example.spec(tmp_path / "table.csv")["data"], "ignore": []}
+    path = spec(tmp_path, privacy=persons, data=data, certificate={"share": "1/2"})
+    with pytest.raises(PlanRefused, match=r"^certificate\.share: 1/2, but"):
+        prepare(path)
 
 
 @pytest.mark.parametrize(
@@ -61,5 +78,5 @@ def test_a_share_for_a_certificate_that_needs_none_is_refused(tmp_path: Path) ->
 def test_parameters_that_the_mechanism_does_not_take_are_refused(
     mechanism: dict[str, Any], tmp_path: Path
 ) -> None:
-    with pytest.raises(PlanRefused, match=r"^mechanism: mechanism\."):
+    with pytest.raises(PlanRefused, match=r"^mechanism\."):
         prepare(spec(tmp_path, mechanism=mechanism))

@@ -5,10 +5,16 @@ import ot
 import pytest
 
 from mechanisms.certificates import bracket as module
-from mechanisms.certificates.bracket import Bracket, enclose, evaluation_family, maps_to_count
+from mechanisms.certificates.bracket import (
+    Bracket,
+    can_be_enclosed,
+    enclose,
+    evaluation_family,
+    maps_to_count,
+)
 from mechanisms.compute import SERIAL
 from mechanisms.families.family import Family
-from mechanisms.families.marginals import marginals, over
+from mechanisms.families.marginals import marginals
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.cells import ArrayCounter
 from tests.mechanisms.single_histogram.domains import line, nominal
@@ -142,13 +148,22 @@ def test_counts_of_other_maps_are_refused() -> None:
 
 
 def test_a_family_is_evaluated_on_the_finest_grid_that_is_affordable(monkeypatch) -> None:
-    family = over(LINES, [(0, 1), (0, 2)], 3)
-    finest = evaluation_family(family)
+    sets = [(0, 1), (0, 2)]
+    finest = evaluation_family(LINES, sets)
     assert [block.name for block in finest.blocks] == ["x x y", "x x z"]
     assert [block.space.size for block in finest.blocks] == [24 * 15, 24 * 8]  # every code a point
     monkeypatch.setattr(module, "MOST_POINTS", 2 * 36)
-    assert [block.space.size for block in evaluation_family(family).blocks] == [36, 36]
+    assert [block.space.size for block in evaluation_family(LINES, sets).blocks] == [36, 36]
     monkeypatch.setattr(module, "MOST_FLOW_POINTS", 16)
-    assert [block.space.size for block in evaluation_family(family).blocks] == [16, 16]
+    assert [block.space.size for block in evaluation_family(LINES, sets).blocks] == [16, 16]
     monkeypatch.setattr(module, "MOST_FLOW_POINTS", 1)
-    assert [block.space.size for block in evaluation_family(family).blocks] == [4, 4]
+    assert [block.space.size for block in evaluation_family(LINES, sets).blocks] == [1, 1]
+
+
+def test_too_many_categories_cannot_be_enclosed_and_lines_always_can() -> None:
+    domain = Domain(
+        (*(nominal(f"c{i}", 8) for i in range(7)), *(line(f"x{i}", 9) for i in range(9)))
+    )
+    assert can_be_enclosed(domain, range(7, 16))
+    assert can_be_enclosed(domain, range(6))
+    assert not can_be_enclosed(domain, range(7))

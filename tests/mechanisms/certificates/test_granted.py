@@ -13,7 +13,8 @@ from scipy.stats import binom
 from mechanisms.certificates import granted as module
 from mechanisms.certificates.granted import CertifiedWithShare, GrantedPlan
 from mechanisms.contract import Certificate, Measurements, Mechanism, SyntheticMeasure
-from mechanisms.families.marginals import noisy_counts
+from mechanisms.families import marginals as families
+from mechanisms.families.marginals import CANDIDATES, noisy_counts
 from mechanisms.geometry.domain import Domain
 from mechanisms.pmm import PMM
 from mechanisms.privacy.accountant import fits, pure_epsilon
@@ -171,7 +172,7 @@ def test_points_for_all_codes_are_not_refined_any_further() -> None:
     plan = make(records=10**9)
     assert plan.family.radius == 0 or plan.k == module.FINEST
     domain = Domain((nominal("c", 3), nominal("d", 2)))
-    assert make(domain=domain, records=10**9).k == module.CANDIDATES[0]
+    assert make(domain=domain, records=10**9).k == CANDIDATES[0]
 
 
 def test_single_columns_may_have_finer_grids_than_pairs() -> None:
@@ -183,7 +184,7 @@ def test_single_columns_may_have_finer_grids_than_pairs() -> None:
 def test_a_grid_that_nobody_asked_for_stays_small(monkeypatch) -> None:
     domain = Domain((line("x", 64), line("y", 64), line("z", 64)))
     pairs = tuple(combinations(range(3), 2))
-    monkeypatch.setattr(module, "MOST_CHOSEN_COUNTS", noisy_counts(domain, pairs, 10))
+    monkeypatch.setattr(families, "MOST_CHOSEN_COUNTS", noisy_counts(domain, pairs, 10))
     assert make(domain=domain, records=10**9).k == 10
     assert make(domain=domain, records=10**9, cells=12).k == 12
 

@@ -1,4 +1,4 @@
-"""PMM and PMM-H from plan to records: invariants, accuracy, edge cases, a run through the curator."""
+"""PMM and PMM-H from plan to records: invariants, accuracy, edge cases, a curator run."""
 
 import time
 from fractions import Fraction

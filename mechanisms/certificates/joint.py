@@ -1,15 +1,26 @@
 """Bounds on all columns jointly, and what they say of single columns."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from mechanisms.contract import Bound
-from mechanisms.single_histogram.design import JOINT
+from mechanisms.geometry.domain import Domain
+
+JOINT = (
+    "1-Wasserstein distance of the joint distribution, records compared by their largest "
+    "difference over the columns, as a share of the diameter"
+)
+_TARGET = "all columns jointly"
+
+
+def joint_bound(domain: Domain, terms: Mapping[str, float], *, complete: bool) -> Bound:
+    """The sum of `terms`, or the diameter where they are not `complete`."""
+    return Bound.of_terms(_TARGET, domain.names, JOINT, terms, complete=complete)
 
 
 def jointly(bound: Bound) -> Bound:
     """The bound of a block that holds all columns, named for what it is about."""
-    return replace(bound, target="all columns jointly", metric=JOINT)
+    return replace(bound, target=_TARGET, metric=JOINT)
 
 
 def no_wider(columns: Iterable[Bound], joint: Bound) -> tuple[Bound, ...]:
@@ -21,13 +32,6 @@ def no_wider(columns: Iterable[Bound], joint: Bound) -> tuple[Bound, ...]:
     return tuple(
         column
         if column.value <= joint.value
-        else Bound.of_terms(
-            column.target,
-            column.metric,
-            joint.terms,
-            complete=not joint.vacuous,
-            scale=column.scale,
-            unit=column.unit,
-        )
+        else replace(column, terms=joint.terms, value=joint.value, vacuous=joint.vacuous)
         for column in columns
     )
