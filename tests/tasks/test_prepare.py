@@ -59,19 +59,6 @@ def test_a_share_is_measured_for_the_certificate_and_costs_its_part(tmp_path: Pa
     assert fits(prepared.plan.events, prepared.plan.budget)
 
 
-def test_a_share_that_cannot_be_proved_to_fit_is_refused(tmp_path: Path) -> None:
-    persons = {
-        "neighbours": "replace_one",
-        "unit": {"person": "person", "max_records": 4},
-        "epsilon": "1",
-        "delta": "1e-5",
-    }
-    data = {**example.spec(tmp_path / "table.csv")["data"], "ignore": []}
-    path = spec(tmp_path, privacy=persons, data=data, certificate={"share": "1/2"})
-    with pytest.raises(PlanRefused, match=r"^certificate\.share: 1/2, but"):
-        prepare(path)
-
-
 @pytest.mark.parametrize(
     "mechanism", [{"name": "privpgd", "sweeps": -1}, {"name": "privpgd", "x": 1}]
 )
