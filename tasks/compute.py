@@ -19,7 +19,7 @@ class DaskCompute:
     there; a cluster of processes solves as many as it has.
     """
 
-    def __init__(self, client: Client, cache: Path, progress: Progress) -> None:
+    def __init__(self, client: Client, cache: Path | None, progress: Progress) -> None:
         self.cache = cache
         self._client = client
         self._progress = progress

@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 from mechanisms.certificates.family import MOST_FLOW_POINTS, describe, transport_cost
 from mechanisms.compute import Compute
 from mechanisms.families.family import Block, Family
-from mechanisms.families.marginals import CANDIDATES, noisy_counts, over
+from mechanisms.families.marginals import LINE_CANDIDATES, candidates, noisy_counts, over
 from mechanisms.geometry.domain import Domain
+from mechanisms.geometry.grids import axis
 from mechanisms.privacy.cells import CellMap, Codes, Counts, count_codes, marginal
 
 Floats = NDArray[np.float64]
@@ -63,13 +64,16 @@ def evaluation_family(domain: Domain, column_sets: Sequence[Sequence[int]]) -> F
         ValueError: as `families.marginals.over`; no set of columns that `can_be_enclosed` is too
             large.
     """
-    finest = 1
-    for k in CANDIDATES:
+    best, radius = 1, np.inf
+    for k in (1, *candidates(domain, LINE_CANDIDATES[-1])):
         each = max(noisy_counts(domain, (columns,), k) for columns in column_sets)
         if each > MOST_FLOW_POINTS or noisy_counts(domain, column_sets, k) > MOST_POINTS:
             break
-        finest = k
-    return over(domain, column_sets, finest)
+        used = {column for columns in column_sets for column in columns}
+        moved = max(axis(domain.attributes[column], k).offsets.max() for column in used)
+        if moved < radius:
+            best, radius = k, moved
+    return over(domain, column_sets, best)
 
 
 def maps_to_count(family: Family) -> tuple[CellMap, ...]:

@@ -47,7 +47,7 @@ RADIUS = 0.5  # distance of the hub: no probability vector costs more
 JOINT_SHARE = 0.8  # of the failure probability for the blocks, the rest for single columns
 PILOT = 20  # draws that only set the blocks' scales
 MOST_FLOW_POINTS = 6000  # beyond, a block's noise is bounded along its tree
-SECONDS = 60.0  # that the flows of a simulation may take on one core, roughly
+SECONDS = 120.0  # that the flows of a simulation may take on one core, roughly
 GOOD_DRAWS = 500
 BATCH = 1 << 21  # noisy counts that are simulated at a time
 _FLOW_SECONDS, _FLOW_GROWTH = 2.5e-6, 1.25  # of one flow: seconds * points^growth, measured
@@ -151,7 +151,7 @@ def noise_quantiles(
     """Simulated, or kept from an earlier certificate of the same design."""
     draws = PILOT + affordable_draws(estimator.family, confidence)
     statistics = kept_statistics(
-        partial(_noise_costs, estimator),
+        partial(noise_costs, estimator),
         draws=draws,
         digest=hashlib.sha256(f"costs {MOST_FLOW_POINTS} {estimator.digest}".encode()).hexdigest(),
         compute=compute,
@@ -314,7 +314,7 @@ def _certificate(
     return FamilyCertificate(bounds=tuple(bounds), method=noise.method)
 
 
-def _noise_costs(estimator: FamilyEstimator, draws: int, rng: np.random.Generator) -> Floats:
+def noise_costs(estimator: FamilyEstimator, draws: int, rng: np.random.Generator) -> Floats:
     """Per draw: what each block's noise costs and, where it is private, the total's error."""
     costs = []
     for noise in _simulated(estimator, draws, rng):

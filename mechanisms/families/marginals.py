@@ -10,7 +10,7 @@ from math import prod
 
 from mechanisms.families.family import Block, Family
 from mechanisms.geometry.domain import Domain
-from mechanisms.geometry.grids import Axis, Path, axis, cell_map, product_space
+from mechanisms.geometry.grids import Axis, Path, axis, cell_map, exact_steps, product_space
 
 MOST_COUNTS = 2**26  # noisy counts of all blocks together: half a GiB, and a few times that in use
 CANDIDATES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64)  # k to choose from
@@ -61,6 +61,11 @@ def noisy_counts(domain: Domain, column_sets: Sequence[Sequence[int]], k: int) -
     return sum(prod(points[column] for column in columns) for columns in column_sets)
 
 
+def candidates(domain: Domain, finest: int) -> list[int]:
+    """k to choose from, those at which values on some line are moved by nothing among them."""
+    return [k for k in sorted({*LINE_CANDIDATES, *exact_steps(domain)}) if k <= finest]
+
+
 def ever_finer(
     domain: Domain,
     column_sets: Sequence[Sequence[int]],
@@ -79,8 +84,8 @@ def ever_finer(
     if cells is not None:
         yield cells, over(domain, column_sets, cells)
         return
-    lines = max(map(len, column_sets), default=0) == 1
-    for k in LINE_CANDIDATES if lines else [k for k in CANDIDATES if k <= finest]:
+    single = max(map(len, column_sets), default=0) == 1
+    for k in candidates(domain, LINE_CANDIDATES[-1] if single else finest):
         if k > CANDIDATES[0] and noisy_counts(domain, column_sets, k) > MOST_CHOSEN_COUNTS:
             return
         yield k, over(domain, column_sets, k)

@@ -1,6 +1,7 @@
 """Products of attributes on grids, as finite spaces in the largest distance over the axes (l_inf).
 
-An axis is one or more segments, and a segment is a stretch of k equal cells or a lone point. Points
+An axis is one or more segments, and a segment is a lone point, or points on a line that lie in the
+middle of k equal cells or, where that moves no value, at some of 0, 1/k, ..., 1. Points
 of one segment are apart by their positions, points of different segments by 1: so are categories,
 and so is the null cell from all values. That is never less than the metric of `Attribute` has it,
 where a null lies at 1/2 + |x - 1/2| <= 1 from x, so bounds on transport hold there too. Grid points
@@ -11,8 +12,8 @@ Proof.   Two nodes in the same segment of every axis, the largest difference of 
          r, are joined by r king moves of length 1/k, each of which lowers every difference that
          is not 0 yet; one move changes no index by more than 1, so fewer do not suffice. The hub,
          joined to every point by an edge of length 1/2, is the only way between different segments,
-         which puts them at exactly 1; inside a segment distances are at most (k - 1)/k < 1, so no
-         way through the hub is shorter.
+         which puts them at exactly 1; inside a segment no distance exceeds 1, so no way through the
+         hub is shorter.
 Oracle.  tests/mechanisms/geometry/test_grids.py: shortest paths against differences of indices.
 """
 
@@ -84,8 +85,9 @@ class Axis:
 def axis(attribute: Attribute, k: int) -> Axis:
     """The attribute on a grid of k cells; nominal and metric attributes keep all their values.
 
-    Grid point i of a line lies at (i + 1/2)/k, and a code goes to the cell that its position is
-    in. Only cells that some code goes to are points: which ones is a public fact.
+    Grid point i of a line lies at (i + 1/2)/k, and a code goes to the cell that its position is in;
+    or at i/k where all positions are such points and have no width, so that nothing is moved. Only
+    cells that some code goes to are points: which ones is a public fact.
 
     Raises:
         ValueError: k < 1, or the distances of a metric attribute are no metric.
@@ -94,9 +96,13 @@ def axis(attribute: Attribute, k: int) -> Axis:
         raise ValueError(f"{attribute.name}: a grid has one cell at least, not k = {k}")
     if attribute.kind in (Kind.NOMINAL, Kind.METRIC):
         return _axis_of_values(attribute)
-    cells = np.minimum((attribute.positions * k).astype(np.int64), k - 1)
+    if fits_exactly(attribute, k):
+        cells = np.rint(attribute.positions * k).astype(np.int64)
+        offsets = np.zeros(attribute.levels)
+    else:
+        cells = np.minimum((attribute.positions * k).astype(np.int64), k - 1)
+        offsets = np.abs(attribute.positions - (cells + 0.5) / k) + attribute.widths / 2
     places, table = np.unique(cells, return_inverse=True)
-    offsets = np.abs(attribute.positions - (cells + 0.5) / k) + attribute.widths / 2
     by_point = np.lexsort((offsets, table))
     representatives = by_point[np.unique(table[by_point], return_index=True)[1]]
     segments = np.zeros(len(places), dtype=np.int64)
@@ -113,6 +119,20 @@ def axis(attribute: Attribute, k: int) -> Axis:
         segments=segments,
         places=places,
     )
+
+
+def fits_exactly(attribute: Attribute, k: int) -> bool:
+    """Whether the values lie on a line, at multiples of 1/k."""
+    if attribute.kind in (Kind.NOMINAL, Kind.METRIC) or attribute.widths.any():
+        return False
+    steps = attribute.positions * k
+    return bool((np.abs(steps - np.rint(steps)) < 1e-9).all())
+
+
+def exact_steps(domain: Domain) -> set[int]:
+    """The k at which all values of some line first are grid points."""
+    lines = [attribute for attribute in domain.attributes if attribute.levels > 1]
+    return {line.levels - 1 for line in lines if fits_exactly(line, line.levels - 1)}
 
 
 def product_space(axes: Sequence[Axis], path: Path = "snake") -> FiniteSpace:

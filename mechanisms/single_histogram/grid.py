@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mechanisms.families.one_ways import coarsening
 from mechanisms.geometry.domain import Domain, Kind
-from mechanisms.geometry.grids import Axis, axis, cell_map
+from mechanisms.geometry.grids import Axis, axis, cell_map, exact_steps
 from mechanisms.privacy.cells import CellMap, Codes
 
 
@@ -117,9 +117,10 @@ def grids(domain: Domain, *, most_points: int) -> Iterator[Grid]:
             f"counts at most {most_points:,}; ignore columns, or merge categories"
         )
     yield coarsest
-    k = 1
-    while k < finest:
-        k = min(finest, k + max(1, k // 8))
+    steps = [1]
+    while steps[-1] < finest:
+        steps.append(min(finest, steps[-1] + max(1, steps[-1] // 8)))
+    for k in sorted({*steps, *exact_steps(domain)} - {1}):
         finer = grid(domain, k)
         if finer.size > most_points:
             break

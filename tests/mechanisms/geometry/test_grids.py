@@ -73,6 +73,8 @@ def assert_consistent(axes: list[Axis], path: str, tolerance: float) -> None:
             return 1.0
         if attribute.distances is not None:
             return float(attribute.distances[i, j])
+        if attribute.kind is Kind.ORDINAL and column.k % max(1, attribute.levels - 1) == 0:
+            return float(abs(attribute.positions[i] - attribute.positions[j]))
         cells = [min(int(attribute.positions[c] * column.k), column.k - 1) for c in (i, j)]
         return abs(cells[0] - cells[1]) / column.k
 
@@ -199,6 +201,26 @@ def test_the_null_point_is_never_nearer_than_the_metric_of_the_attribute_has_it(
     centres = (column.places[:null] + 0.5) / 4
     apart = column.apart(np.arange(null), np.full(null, null))
     assert (apart >= 0.5 + np.abs(centres - 0.5)).all()
+
+
+@pytest.mark.parametrize(
+    ("levels", "k", "points"), [(12, 11, 12), (12, 99, 12), (2, 1, 2), (5, 8, 5)]
+)
+def test_values_that_are_multiples_of_the_step_are_moved_by_nothing(
+    levels: int, k: int, points: int
+) -> None:
+    column = axis(ordinal(levels, has_null=True), k)
+    assert column.points == points + 1
+    assert not column.offsets.any()
+    assert axis(ordinal(5), k if k % 4 else k + 1).offsets.max() > 0
+
+
+def test_cells_that_have_a_width_are_moved_even_so() -> None:
+    wide = Attribute(
+        name="w", kind=Kind.NUMERIC, positions=np.array([0.0, 1.0]), widths=np.full(2, 0.1)
+    )
+    assert axis(wide, 1).points == 1
+    assert axis(wide, 1).offsets.max() == 0.55
 
 
 def test_the_last_position_belongs_to_the_last_cell() -> None:
