@@ -309,7 +309,10 @@ def _places_attribute(name: str, column: PlacesColumn) -> Attribute:
         distances = np.array([[float(x) for x in row] for row in column.distances])
         unit = column.unit or ""
     if len(distances) > 1:
-        check_metric(distances, names=column.codes)
+        try:
+            check_metric(distances, names=column.codes)
+        except ValueError as error:
+            raise ValueError(f"columns.{name}.{error}") from error
     diameter = float(distances.max())
     diameter = diameter if diameter > 0 else 1.0  # one place only: any scale serves
     levels = len(distances)

@@ -86,7 +86,7 @@ def prepare(path: Path) -> Prepared:
     try:
         domain = TableCodec.of(spec.columns).domain
     except ValueError as error:
-        raise PlanRefused(f"columns: {error}") from error
+        raise PlanRefused(_with_place(str(error), "columns")) from error
     try:
         plan = mechanism.plan(
             domain,
@@ -97,7 +97,7 @@ def prepare(path: Path) -> Prepared:
             public=public,
         )
     except ValueError as error:
-        raise PlanRefused(_with_place(str(error))) from error
+        raise PlanRefused(_with_place(str(error), "mechanism")) from error
     if not plan.events:
         raise PlanRefused(
             f"mechanism: {mechanism.name} would measure nothing of this table (its columns hold a "
@@ -106,10 +106,10 @@ def prepare(path: Path) -> Prepared:
     return Prepared(spec, plan, path.resolve())
 
 
-def _with_place(message: str) -> str:
-    """A mechanism's message, with the section that it is about where it does not say so itself."""
-    section = message.partition(":")[0].partition(".")[0]
-    return message if section in ReleaseSpec.model_fields else f"mechanism: {message}"
+def _with_place(message: str, section: str) -> str:
+    """The message with the section that it is about, where it does not name one itself."""
+    named = message.partition(":")[0].partition(".")[0]
+    return message if named in ReleaseSpec.model_fields else f"{section}: {message}"
 
 
 def mechanism_of(spec: ReleaseSpec) -> Mechanism:
