@@ -41,7 +41,7 @@ class Case:
     label: str
     mechanism: Mechanism
     columns: int = 2
-    fine: int = 100
+    fine: int = 99
     delta: Fraction = Fraction(0)
     parameters: Mapping[str, Any] = field(default_factory=dict)
 

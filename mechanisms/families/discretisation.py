@@ -49,27 +49,34 @@ class MeasuredDiscretisation:
     adjacency: Adjacency
     epsilon: Fraction
 
+    @cached_property
+    def measured(self) -> tuple[int, ...]:
+        """Positions of the blocks with a radius; in all others every record lies on its point."""
+        return tuple(b for b, block in enumerate(self.family.blocks) if block.radius > 0)
+
     @property
     def scale(self) -> Fraction:
         """Laplace scale of every block's sum, in units of radius / `STEPS`."""
-        return len(self.family) * STEPS * self.adjacency.records / self.epsilon
+        return len(self.measured) * STEPS * self.adjacency.records / self.epsilon
 
     @cached_property
     def queries(self) -> tuple[HistogramQuery, ...]:
-        """One number a block."""
+        """One number for each of the `measured` blocks."""
         noise, shape = LaplaceNoise(self.scale), self.family.domain.shape
+        blocks = [self.family.blocks[position] for position in self.measured]
         return tuple(
             HistogramQuery(marginal(block.columns, shape), noise, WeightedSum(weights(block)))
-            for block in self.family.blocks
+            for block in blocks
         )
 
     def upper(self, answers: Sequence[Counts], *, confidence: float) -> Floats:
         """Bounds on the summed distances of all records, one a block, records times distance."""
-        each = (1 - confidence) / len(self.family)
-        slack = self.slack(each)
-        radii = np.array([block.radius for block in self.family.blocks])
-        sums = np.array([max(0, int(answer[0]) + slack) for answer in answers])
-        return sums * radii / STEPS
+        slack = self.slack((1 - confidence) / len(self.measured))
+        bounds = np.zeros(len(self.family))
+        for position, answer in zip(self.measured, answers, strict=True):
+            radius = self.family.blocks[position].radius
+            bounds[position] = max(0, int(answer[0]) + slack) * radius / STEPS
+        return bounds
 
     def slack(self, failure: float) -> int:
         """The least t with P(z <= -t) <= failure, in units of radius / `STEPS`."""
@@ -78,7 +85,7 @@ class MeasuredDiscretisation:
 
 
 def weights(block: Block) -> Counts:
-    """Distance of every combination of the block's codes from its point, rounded up, in C order.
+    """Distance of every combination of a block's codes from its point, rounded up, in C order.
 
     In units of the block's radius over `STEPS`.
     """
@@ -90,12 +97,11 @@ def weights(block: Block) -> Counts:
     largest = spread[0]
     for offset in spread[1:]:
         largest = np.maximum(largest, offset)
-    if block.radius == 0:
-        return np.zeros(largest.size, dtype=np.int64)
     return np.minimum(np.ceil(largest.ravel() / block.radius * STEPS), STEPS).astype(np.int64)
 
 
 def can_be_measured(family: Family) -> bool:
     """Whether distances can help, and the tables to sum them over are of a reasonable size."""
-    sizes = [prod(family.domain.shape[c] for c in block.columns) for block in family.blocks]
-    return max(sizes) <= MOST_CELLS and min(block.radius for block in family.blocks) > 0
+    blocks = [block for block in family.blocks if block.radius > 0]
+    sizes = [prod(family.domain.shape[c] for c in block.columns) for block in blocks]
+    return 0 < max(sizes, default=0) <= MOST_CELLS

@@ -12,7 +12,7 @@ from mechanisms.families.family import Block, Family
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.grids import Axis, Path, axis, cell_map, exact_steps, product_space
 
-MOST_COUNTS = 2**26  # noisy counts of all blocks together: half a GiB, and a few times that in use
+MOST_COUNTS = 2**24  # noisy counts of all blocks together: planning takes a minute or two
 CANDIDATES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64)  # k to choose from
 LINE_CANDIDATES = (*CANDIDATES, 96, 128, 192, 256)  # for single columns, where flows are sums
 MOST_CHOSEN_COUNTS = 2**19  # noisy counts of a grid that nobody asked for

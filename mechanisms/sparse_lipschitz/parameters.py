@@ -86,6 +86,8 @@ def _blocks(given: Any, domain: Domain) -> tuple[tuple[int, ...], ...]:
     names = [attribute.name for attribute in domain.attributes]
     if not isinstance(given, Sequence) or isinstance(given, str):
         raise ValueError(f"mechanism.blocks: {given!r}; give a list of lists of column names")
+    if not given:
+        raise ValueError("mechanism.blocks: there is none; name one at least, or leave blocks out")
     blocks = []
     for position, block in enumerate(given):
         if not isinstance(block, Sequence) or isinstance(block, str):

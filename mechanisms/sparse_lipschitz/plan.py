@@ -131,8 +131,8 @@ class SparseLipschitzPlan:
         if self.discretisation is not None:
             line = NoiseLine.of(
                 self.discretisation.queries[0],
-                "summed distances of the records from their points, every block (in radii)",
-                len(self.family),
+                "summed distances of the records from their points, block by block (in radii)",
+                len(self.discretisation.queries),
                 adjacency=self.adjacency,
                 unit="2^-20 radii",
             )
@@ -246,7 +246,9 @@ def forecast_certificate(
     released = max(float(block.distances_to_points(support).mean()) for block in family.blocks)
     private = family.radius
     if discretisation is not None:
-        slack = discretisation.slack(0.05 * float(DISCRETISATION_DOUBT) / len(family))
+        slack = discretisation.slack(
+            0.05 * float(DISCRETISATION_DOUBT) / len(discretisation.measured)
+        )
         # The support's mean distance stands for the private records', which are not known.
         private = min(private, released + slack * private / STEPS / records)
     return private + released + (QUANTILE + 1) * noise_cost / records
