@@ -118,7 +118,9 @@ def release(
     found = {"k": k, "points": points, "true_low": low, "true_high": high}
     if variant == "paper":
         return found | path_certificate(plan, estimate.tables, synthetic.codes, rng)
-    distances = plan.discretisation.upper(answers.tables[-len(plan.family) :], confidence=0.995)
+    distances = plan.discretisation.upper(
+        answers.tables[len(plan.estimator.queries) :], confidence=0.995
+    )
     certificate = certify_family(
         plan.estimator,
         estimate,

@@ -6,7 +6,7 @@ batch. Proofs are in pmm.md, beside this file.
 """
 
 from collections.abc import Sequence
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from mechanisms.privacy.cells import Counts
 
 Floats = NDArray[np.float64]
 Masks = Sequence[NDArray[np.bool_]]
-Number = TypeVar("Number", np.int64, np.float64)
 Consistency = Literal["uniform", "proportional"]
 
 
@@ -46,7 +45,7 @@ def consistent_leaves(
             scaled = np.rint(counts * first / np.maximum(both, 1)).astype(np.int64)
             share = np.where(both > 0, scaled, counts // 2)
         share = np.where(void[1::2], counts, share)  # second children alone may be empty
-        counts = _siblings(share, counts - share)
+        counts = np.stack([share, counts - share], axis=-1).reshape(-1)
     return counts
 
 
@@ -70,11 +69,14 @@ def leaves_from_differences(
     """
     masses = np.asarray(levels[0], dtype=np.float64)
     for differences, void in zip(levels[1:], empty[1:], strict=True):
-        first = np.asarray((masses + differences) / 2, dtype=np.float64)
+        children, first, second = _children(np.broadcast(masses, differences).shape)
+        np.add(masses, differences, out=first)
+        first /= 2
         if within_parent:
             np.clip(first, 0, masses, out=first)
         np.copyto(first, masses, where=void[1::2])  # second siblings alone may be empty
-        masses = _siblings(first, masses - first)
+        np.subtract(masses, first, out=second)
+        masses = children
     return masses
 
 
@@ -112,12 +114,17 @@ class LeastSquares:
         for level in reversed(range(depth)):
             upward[level] = estimate
             children = estimate[..., ::2] + estimate[..., 1::2]
-            estimate = children + self._own[level] * (levels[level] - children)
+            estimate = levels[level] - children
+            estimate *= self._own[level]
+            estimate += children
         for level in range(depth):
             first, second = upward[level][..., ::2], upward[level][..., 1::2]
-            residual = estimate - first - second
-            moved = first + self._shares[level] * residual
-            estimate = _siblings(moved, estimate - moved)
+            residual = estimate - first
+            residual -= second
+            residual *= self._shares[level]
+            first += residual
+            np.subtract(estimate, first, out=second)
+            estimate = upward[level]
         return estimate
 
 
@@ -134,17 +141,20 @@ def transport_cost(difference: Floats, costs: Sequence[Floats]) -> Floats:
     Returns:
         Shape (...), in units of mass times distance.
     """
-    total = np.zeros(())
+    total, sizes = np.zeros(()), np.abs(difference)
     for cost in reversed(costs):
-        first, second = difference[..., ::2], difference[..., 1::2]
-        difference = first + second
-        total = total + (np.abs(first) + np.abs(second) - np.abs(difference)) / 2 @ cost
+        moved = sizes[..., ::2] + sizes[..., 1::2]
+        difference = difference[..., ::2] + difference[..., 1::2]
+        sizes = np.abs(difference)
+        moved -= sizes  # twice the smaller of two siblings of opposite signs, else 0
+        total = total + moved @ cost / 2
     return np.asarray(total, dtype=np.float64)
 
 
-def _siblings(first: NDArray[Number], second: NDArray[Number]) -> NDArray[Number]:
-    """Both children of every node, in order: shapes (..., nodes) to (..., 2 nodes)."""
-    return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
+def _children(shape: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
+    """Room for the children of nodes of shape (..., nodes): all in order, first, second ones."""
+    children: Floats = np.empty((*shape[:-1], 2 * shape[-1]))
+    return children, children[..., ::2], children[..., 1::2]
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:

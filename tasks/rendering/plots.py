@@ -20,7 +20,9 @@ from tasks.rendering.wording import exact, number, percent
 _MOST_BARS = 9  # categories drawn one by one; the rest is added up
 _BAR_STEP = 16.5  # height of a lying bar with its gap
 _MOST_POINTS = 300  # of a curve
-_LABEL = 17  # characters of a category label
+_LABEL = 15  # characters of a category label
+_MOST_BARS = 24  # of bounds in one plot
+_END_TEXTS = 18  # characters of both ends of an axis that leave room for its unit
 
 TERM_CLASSES = ("t0", "t1", "t2", "t3", "t4")
 
@@ -82,7 +84,7 @@ def _columns(marginal: Marginal) -> list[str]:
     end = left + values * step
     parts.append(_text(left, base + 14, _short(low_end, 16), "start"))
     parts.append(_text(end, base + 14, _short(high_end, 16), "end"))
-    if marginal.unit:
+    if marginal.unit and len(low_end) + len(high_end) < _END_TEXTS:
         parts.append(_text((left + end) / 2, base + 14, _short(marginal.unit, 22), "middle", "dim"))
     if marginal.has_null:
         parts.append(_text(right - 12, base + 14, "null", "middle"))
@@ -137,8 +139,8 @@ def _rows(bars: Sequence[_Bar]) -> list[str]:
 
 
 def certificate_plot(certificate: CertificateFile) -> Markup:
-    """The terms of every bound, stacked; largest bound first."""
-    bounds = sorted(certificate.bounds, key=lambda b: -b.value)
+    """The terms of the largest bounds, stacked; largest first."""
+    bounds = sorted(certificate.bounds, key=lambda b: -b.value)[:_MOST_BARS]
     terms = term_names(certificate)
     left, right, step = 150.0, 770.0, 20.0
     height = step * len(bounds) + 30
@@ -161,10 +163,24 @@ def certificate_plot(certificate: CertificateFile) -> Markup:
         parts.append(_text(x(bound.value) + 8, upper + 11, bound_in_words(bound), "start", "dim"))
     worst = bounds[0]
     description = (
-        f"{len(bounds)} bounds, each the sum of {', '.join(terms)}. The largest is "
+        f"{len(certificate.bounds)} bounds, each the sum of {', '.join(terms)}. The largest is "
         f"{percent(worst.value, up=True)} of the diameter, for {worst.target}."
     )
     return _svg(960, height, "Certified bounds by column and term", description, parts)
+
+
+def bars_left_out(certificate: CertificateFile) -> str:
+    """A sentence on bounds that the plot has no room for; empty where it has all of them."""
+    others = len(certificate.bounds) - _MOST_BARS
+    return f"The {others} smallest of the bounds are in the table alone. " if others > 0 else ""
+
+
+def by_loss(certificate: CertificateFile) -> dict[str, list[CertifiedBound]]:
+    """The bounds, grouped by the loss that they bound, in order of first appearance."""
+    groups: dict[str, list[CertifiedBound]] = {}
+    for bound in certificate.bounds:
+        groups.setdefault(bound.metric, []).append(bound)
+    return groups
 
 
 def term_names(certificate: CertificateFile) -> list[str]:

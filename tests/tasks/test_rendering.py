@@ -93,7 +93,7 @@ def test_every_plot_is_described_for_readers_who_do_not_see_it(page: Page) -> No
 def test_every_table_header_says_what_it_heads(page: Page) -> None:
     headers = [a for tag, a in page.tags if tag == "th"]
     assert headers
-    assert all(a.get("scope") in ("row", "col") for a in headers)
+    assert all(a.get("scope") in ("row", "col", "rowgroup") for a in headers)
 
 
 def test_every_table_has_a_caption(page: Page) -> None:
@@ -362,3 +362,24 @@ def test_any_series_can_be_drawn(values: tuple[float, ...]) -> None:
     drawn = plots.curve_plot(Curve(name="loss", values=values))
     assert "nan" not in drawn
     assert ("logarithmic" in drawn) == (values == (1e6, 1.0))
+
+
+def test_many_bounds_fill_one_plot_and_the_table_alone_has_the_rest(record: AuditRecord) -> None:
+    certificate = record.utility.certificate
+    first = certificate.bounds[0]
+    pairs = tuple(
+        first.model_copy(
+            update={"target": f"pair {i}", "metric": "of pairs", "value": 0.5 + i / 500}
+        )
+        for i in range(40)
+    )
+    many = certificate.model_copy(update={"bounds": (*certificate.bounds, *pairs)})
+    page = Page(render_audit_report(_changed(record, "utility", certificate=many)))
+    left_out = len(many.bounds) - 24
+    assert f"The {left_out} smallest of the bounds are in the table alone." in page.text
+    shown = re.findall(r">(pair \d+)</text>", str(plots.certificate_plot(many)))
+    assert shown == [f"pair {i}" for i in range(39, 15, -1)]
+    assert "smallest of the bounds" not in Page(render_audit_report(record)).text
+    table = page.text.partition("Bounds and their terms")[2]
+    assert table.index("of pairs") < table.index("pair 0") < table.index("pair 39")
+    assert table.count("of pairs") == 1
