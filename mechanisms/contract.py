@@ -52,16 +52,17 @@ class NoiseLine:
         *,
         adjacency: Adjacency,
         unit: str = "records",
+        times: int = 1,
     ) -> "NoiseLine":
-        """The line of a query whose answer has so many `entries`, in this `unit`."""
+        """The line of a query, or of so many alike, whose answers have so many `entries` in all."""
         transform = query.transform
         match query.noise:
             case LaplaceNoise(scale):
                 family, parameter = "discrete Laplace", f"scale = {scale} {unit}"
-                sensitivity = f"L1 = {transform.l1(adjacency)} {unit}"
+                sensitivity = f"L1 = {times * transform.l1(adjacency)} {unit}"
             case GaussianNoise(sigma2):
                 family, parameter = "discrete Gaussian", f"sigma^2 = {sigma2} {unit}^2"
-                sensitivity = f"L2 = sqrt({transform.l2_squared(adjacency)}) {unit}"
+                sensitivity = f"L2 = sqrt({times * transform.l2_squared(adjacency)}) {unit}"
         return cls(
             query=what,
             cells=entries,

@@ -3,6 +3,9 @@
 Workers do what may safely be done twice: they count. Counts of partitions are integers and add
 up in any order, so a partition counted again after a worker died changes nothing; noise is drawn
 by the curator, in the process that runs the flow, after all counts are summed.
+
+A table may have millions of cells where a partition has fewer records, so a worker sends which
+cells are occupied and how often, if that is less, and forgets it once it was added.
 """
 
 from collections.abc import Sequence
@@ -33,14 +36,25 @@ class DaskCounter:
         # `pure=False`: a key that names its inputs could be answered by an earlier run's result.
         futures = self.client.map(_count_file, self.files, maps=list(maps), pure=False)
         totals = [np.zeros(cells.size, dtype=np.int64) for cells in maps]
-        for _, tables in as_completed(futures, with_results=True):
-            for total, table in zip(totals, tables, strict=True):
-                total += table
+        for future, tables in as_completed(futures, with_results=True):
+            for total, (cells, counts) in zip(totals, tables, strict=True):
+                total[cells] += counts
+            future.release()  # or the workers would keep the tables of all files
         return totals
 
 
-def _count_file(file: Path, maps: Sequence[CellMap]) -> list[Counts]:
-    return count_codes(_load(file), maps)
+_Occupied = tuple[Counts | slice, Counts]
+"""Distinct cells, and how many records each holds; the other cells hold none."""
+
+
+def _count_file(file: Path, maps: Sequence[CellMap]) -> list[_Occupied]:
+    codes = _load(file)
+    return [_occupied(table) for cells in maps for table in count_codes(codes, [cells])]
+
+
+def _occupied(table: Counts) -> _Occupied:
+    cells = np.flatnonzero(table)
+    return (cells, table[cells]) if 2 * len(cells) < len(table) else (slice(None), table)
 
 
 def _load(file: Path) -> Codes:

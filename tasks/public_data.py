@@ -1,6 +1,7 @@
 """Read and code the public table that a spec names. It is public: messages may show its values."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -35,10 +36,10 @@ def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path)
         others_ignored=True,
     )
     try:
-        frames = [frame for part in parts(source) for frame in batches(part)]
+        frames = list(_first(source, public.rows))
     except SourceError as error:
-        said = str(error).replace("data.source", "public_data.source")
-        raise PublicDataError(said.replace("data.format", "public_data.format")) from error
+        said = re.sub(r"\bdata\.(?=source|format|delimiter)", "public_data.", str(error))
+        raise PublicDataError(said) from error
     text = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
     if len(text) == 0:
         raise PublicDataError(f"public_data.source: {public.source} holds no record")
@@ -46,6 +47,17 @@ def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path)
     for column in codec.codecs:
         _check(column, text[column.name])
     return codec.encode(text).astype(np.int32)
+
+
+def _first(source: Source, rows: int | None) -> Iterator[pd.DataFrame]:
+    """The table's frames up to so many rows, or all of them."""
+    for part in parts(source):
+        for frame in batches(part):
+            yield frame[:rows]
+            if rows is not None:
+                rows -= len(frame)
+                if rows <= 0:
+                    return
 
 
 def _check(codec: Codec, text: pd.Series) -> None:

@@ -24,7 +24,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.certificates.family import MOST_FLOW_POINTS, describe, transport_cost
+from mechanisms.certificates.family import MOST_FLOW_POINTS, transport_cost
 from mechanisms.compute import Compute
 from mechanisms.families.family import Block, Family
 from mechanisms.families.marginals import LINE_CANDIDATES, candidates, noisy_counts, over
@@ -111,7 +111,7 @@ def enclose(
     )
     if len(found) > 1:
         largest = Bracket(
-            target=describe(family),
+            target=family.title,
             lower=max(bracket.lower for bracket in found),
             upper=max(bracket.upper for bracket in found),
         )

@@ -13,7 +13,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +51,6 @@ GOOD_DRAWS = 500
 BATCH = 1 << 21  # noisy counts that are simulated at a time
 _FLOW_SECONDS, _FLOW_GROWTH = 2.5e-6, 1.25  # of one flow: seconds * points^growth, measured
 _COUNT_SECONDS = 5e-8  # of one noisy count, to draw and to make consistent
-_WAYS = {1: "one-way", 2: "two-way", 3: "three-way"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,18 +114,6 @@ def best_of(
     values = [sum(certificate.bounds[0].terms.values()) for certificate in certificates]
     best = int(np.argmin(values))
     return best, certificates[best]
-
-
-def describe(family: Family) -> str:
-    """The family in words, such as "all 10 two-way marginals", or the name of its only block."""
-    if len(family) == 1:
-        return family.blocks[0].name
-    sizes = {len(block.columns) for block in family.blocks}
-    if len(sizes) > 1:
-        return f"{len(family)} marginals"
-    (size,) = sizes
-    complete = "all " if len(family) == comb(len(family.domain), size) else ""
-    return f"{complete}{len(family)} {_WAYS.get(size, f'{size}-way')} marginals"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -309,7 +295,7 @@ def _certificate(
         bounds.append(Bound.of_terms(block.name, columns, METRIC, terms, complete=records > 0))
     if len(bounds) > 1:
         worst = max(bounds, key=lambda bound: sum(bound.terms.values()))
-        largest = Bound.of_terms(describe(family), (), METRIC, worst.terms, complete=records > 0)
+        largest = Bound.of_terms(family.title, (), METRIC, worst.terms, complete=records > 0)
         bounds.insert(0, largest)
     return FamilyCertificate(bounds=tuple(bounds), method=noise.method)
 

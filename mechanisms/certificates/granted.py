@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.certificates.family import certify_family, describe
+from mechanisms.certificates.family import certify_family
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
     Certificate,
@@ -44,7 +44,6 @@ from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, merged
-from mechanisms.privacy.queries import Noise
 from mechanisms.strategies.strategy import Strategy
 
 FINEST = 32  # cells of a line, where nobody asks for more: flows take time
@@ -102,21 +101,7 @@ class GrantedPlan:
 
     @property
     def noise(self) -> tuple[NoiseLine, ...]:
-        entries = [n for strategy in self.strategies for _, n in strategy.noise]
-        alike: dict[tuple[str, Noise], list[int]] = {}  # queries that differ in their cells only
-        for position, query in enumerate(self.estimator.queries):
-            alike.setdefault((type(query.transform).__name__, query.noise), []).append(position)
-        what = f"{describe(self.family)}, for the certificate ({self.strategies[0].name})"
-        own = (
-            NoiseLine.of(
-                self.estimator.queries[positions[0]],
-                what,
-                sum(entries[position] for position in positions),
-                adjacency=self.adjacency,
-            )
-            for positions in alike.values()
-        )
-        return (*self.inner.noise, *own)
+        return (*self.inner.noise, *self.estimator.noise_lines(", for the certificate"))
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -259,7 +244,7 @@ class CertifiedWithShare:
             bounds=(*family.bounds, *inner.bounds),
             method=(
                 f"Two groups of bounds, each at confidence {each:g}, so that all hold jointly at "
-                f"{confidence:g}. Measured for the certificate, {describe(plan.family)}: "
+                f"{confidence:g}. Measured for the certificate, {plan.family.title}: "
                 f"{family.method} The mechanism's own: {inner.method}"
             ),
             cost=plan.granted,

@@ -8,17 +8,18 @@ Oracle.  tests/mechanisms/families/test_estimate.py.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.contract import NoiseLine
 from mechanisms.families.consistency import Consistency
 from mechanisms.families.family import Family
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.queries import HistogramQuery
+from mechanisms.privacy.queries import HistogramQuery, Noise
 from mechanisms.strategies.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -67,6 +68,31 @@ class FamilyEstimator:
         """Those of all blocks, in their order."""
         pairs = zip(self.strategies, self.family.blocks, strict=True)
         return tuple(query for strategy, block in pairs for query in strategy.queries(block.cells))
+
+    def noise_lines(self, purpose: str = "") -> tuple[NoiseLine, ...]:
+        """Lines of a plan's noise table, one for all queries that differ in their cells alone."""
+        entries = [n for strategy in self.strategies for _, n in strategy.noise]
+        owners = [b for b, strategy in enumerate(self.strategies) for _ in strategy.noise]
+        alike: dict[tuple[str, str, Noise], list[int]] = {}
+        for position, query in enumerate(self.queries):
+            kind = (self.strategies[owners[position]].name, type(query.transform).__name__)
+            alike.setdefault((*kind, query.noise), []).append(position)
+        return tuple(
+            NoiseLine.of(
+                self.queries[positions[0]],
+                f"{name} noise on {self._tables({owners[p] for p in positions})}{purpose}",
+                sum(entries[position] for position in positions),
+                adjacency=self.adjacency,
+                times=len(positions),
+            )
+            for (name, _, _), positions in alike.items()
+        )
+
+    def _tables(self, blocks: Collection[int]) -> str:
+        if len(blocks) == len(self.family):
+            return self.family.title
+        name = self.family.blocks[min(blocks)].name
+        return name if len(blocks) == 1 else f"{len(blocks)} tables such as {name}"
 
     def estimate(self, answers: Sequence[NDArray[np.number]], total: int | None) -> FamilyEstimate:
         """Consistent estimates from the answers to `queries`.

@@ -6,6 +6,7 @@ Source.  "Certified private data release for sparse Lipschitz functions" (AISTAT
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.spaces import FiniteSpace
 from mechanisms.privacy.cells import CellMap, Codes
+
+_WAYS = {1: "one-way", 2: "two-way", 3: "three-way"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,6 +62,18 @@ class Family:
 
     def __len__(self) -> int:
         return len(self.blocks)
+
+    @property
+    def title(self) -> str:
+        """Such as "all 10 two-way marginals", or the name of the only block."""
+        if len(self) == 1:
+            return self.blocks[0].name
+        sizes = {len(block.columns) for block in self.blocks}
+        if len(sizes) > 1:
+            return f"{len(self)} marginals"
+        (size,) = sizes
+        complete = "all " if len(self) == comb(len(self.domain), size) else ""
+        return f"{complete}{len(self)} {_WAYS.get(size, f'{size}-way')} marginals"
 
     @cached_property
     def cells(self) -> int:

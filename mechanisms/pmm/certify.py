@@ -30,7 +30,7 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.pmm.plan import PMMPlan
 from mechanisms.pmm.tree import transport_cost
 
-SIMULATED = 1 << 30  # noisy entries that a certificate may simulate: about half a minute
+SIMULATED = 1 << 30  # noisy entries to rank; with those of the pilot about a minute
 
 
 def certify(

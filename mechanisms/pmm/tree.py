@@ -114,7 +114,7 @@ class LeastSquares:
         for level in reversed(range(depth)):
             upward[level] = estimate
             children = estimate[..., ::2] + estimate[..., 1::2]
-            estimate = levels[level] - children
+            estimate = np.subtract(levels[level], children, dtype=np.float64)
             estimate *= self._own[level]
             estimate += children
         for level in range(depth):

@@ -35,10 +35,10 @@ class SparseLipschitz:
     """Certified release of low-dimensional marginals, for tables with a public cousin.
 
     Parameters, all optional: `marginals` (columns of a block, 2) or `blocks` (lists of columns);
-    `cells` of a line ("auto" or a number); `noise` ("auto", "identity", "haar", "gaussian",
-    "superregular", "paper"); `loss` that the weights minimise ("U_T", "L_tree" or "L_T");
-    `support` ("auto", "public" or "grid") with at most `support_points` public records (4000);
-    `measure_discretisation` (true).
+    `cells` of a line ("auto" or a number); `noise` ("auto", "identity", "haar", "two-level",
+    "gaussian", "superregular", "paper"); `loss` that the weights minimise ("U_T", "L_tree" or
+    "L_T"); `support` ("auto", "public" or "grid") with at most `support_points` public records
+    (4000); `measure_discretisation` (true).
     """
 
     name = "sparse-lipschitz"
@@ -158,9 +158,9 @@ def _tour(codes: Codes, domain: Domain) -> NDArray[np.int64]:
     """An order in which near records come near each other, shape (rows,): interleaved bits."""
     bits = max(1, min(10, 62 // len(domain)))
     keys = np.zeros(len(codes), dtype=np.int64)
-    for attribute, column in zip(domain.attributes, codes.T, strict=True):
+    for position, (attribute, column) in enumerate(zip(domain.attributes, codes.T, strict=True)):
         places = np.append(attribute.positions, 1.0)[column]
         steps = np.minimum((places * 2**bits).astype(np.int64), 2**bits - 1)
         for bit in range(bits):
-            keys |= ((steps >> bit) & 1) << (bit * len(domain))
+            keys |= ((steps >> bit) & 1) << (bit * len(domain) + position)
     return np.argsort(keys, kind="stable")

@@ -17,12 +17,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from mechanisms.certificates.family import describe
 from mechanisms.contract import Forecast, NoiseLine
 from mechanisms.families.discretisation import (
     STEPS,
@@ -31,7 +29,7 @@ from mechanisms.families.discretisation import (
 )
 from mechanisms.families.estimate import FamilyEstimator
 from mechanisms.families.family import Family
-from mechanisms.families.marginals import ever_finer
+from mechanisms.families.marginals import ever_finer, noisy_counts
 from mechanisms.families.noise import QUANTILE, chosen_strategies
 from mechanisms.families.programs import Loss
 from mechanisms.geometry.domain import Domain
@@ -49,7 +47,8 @@ METRIC = (
     "metric, as a share of the diameter"
 )
 MOST_GRID_POINTS = 20_000  # of a support that is the whole grid
-DISCRETISATION_SHARE = Fraction(1, 50)  # of epsilon, where the discretisation is measured
+DISCRETISATION_SHARES = tuple(Fraction(1, n) for n in (200, 100, 50, 30, 20, 15, 10))
+"""Parts of epsilon to choose from, for measuring the discretisation."""
 DISCRETISATION_DOUBT = Fraction(1, 20)  # part of the failure probability that its bounds have
 
 
@@ -112,32 +111,20 @@ class SparseLipschitzPlan:
 
     @property
     def noise(self) -> tuple[NoiseLine, ...]:
-        lines = {
-            (strategy.digest, block.space.size): (block, strategy)
-            for block, strategy in zip(self.family.blocks, self.strategies, strict=True)
-        }
-        found = [
-            NoiseLine.of(
-                query,
-                f"{strategy.name} noise on {self._blocks_like(strategy)}",
-                entries,
-                adjacency=self.adjacency,
-            )
-            for block, strategy in lines.values()
-            for query, (_, entries) in zip(
-                strategy.queries(block.cells), strategy.noise, strict=True
-            )
-        ]
-        if self.discretisation is not None:
-            line = NoiseLine.of(
-                self.discretisation.queries[0],
-                "summed distances of the records from their points, block by block (in radii)",
-                len(self.discretisation.queries),
-                adjacency=self.adjacency,
-                unit="2^-20 radii",
-            )
-            found.append(replace(line, standard_deviation=line.standard_deviation / STEPS))
-        return tuple(found)
+        blocks = self.estimator.noise_lines()
+        if self.discretisation is None:
+            return blocks
+        queries = self.discretisation.queries
+        distances = NoiseLine.of(
+            queries[0],
+            "summed distances of the records from their points, block by block (in radii)",
+            len(queries),
+            adjacency=self.adjacency,
+            unit="2^-20 radii",
+            times=len(queries),
+        )
+        deviation = distances.standard_deviation / STEPS
+        return (*blocks, replace(distances, standard_deviation=deviation))
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -166,7 +153,7 @@ class SparseLipschitzPlan:
         points = sum(block.space.size for block in self.family.blocks)
         edges = sum(len(block.space.tails) for block in self.family.blocks)
         return Forecast(
-            metric=f"{METRIC}, over {describe(self.family)}",
+            metric=f"{METRIC}, over {self.family.title}",
             expected_error=min(1.0, error),
             statement=(
                 "forecast of the certificate: discretisation, simulated noise and its projection; "
@@ -175,13 +162,16 @@ class SparseLipschitzPlan:
             memory_bytes=2000 * edges + 400 * points + n * (4 * len(self.domain) + 24),
         )
 
-    def _blocks_like(self, strategy: Strategy) -> str:
-        same = [
-            block.name
-            for block, own in zip(self.family.blocks, self.strategies, strict=True)
-            if own.digest == strategy.digest
-        ]
-        return same[0] if len(same) == 1 else f"{len(same)} tables such as {same[0]}"
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """A grid that was tried, with its support and forecast certificate."""
+
+    k: int
+    family: Family
+    support: Codes
+    discretisation: MeasuredDiscretisation | None
+    error: float
 
 
 def make_plan(
@@ -204,35 +194,40 @@ def make_plan(
         raise ValueError(f"expected number of records: {expected_records}; give at least 1")
     column_sets = settings.blocks or _all_marginals(domain, settings.marginals)
     kind = _support_kind(settings, public)
-    best: SparseLipschitzPlan | None = None
-    least = np.inf
+    chosen: _Design | None = None
     for k, family in ever_finer(domain, column_sets, settings.cells):
+        if chosen is not None and kind == "grid" and grid_points(domain, k) > MOST_GRID_POINTS:
+            break
         support = _support(domain, settings, kind, public, k)
-        discretisation = _discretisation(settings, family, budget, adjacency)
-        spent = Fraction(0) if discretisation is None else discretisation.epsilon
-        rest = Budget(epsilon=budget.epsilon - spent, delta=budget.delta)
-        strategies, cost = chosen_strategies(settings.noise, family, rest, adjacency)
-        error = forecast_certificate(family, support, cost, expected_records, discretisation)
-        if error < least:
-            least = error
-            best = SparseLipschitzPlan(
-                domain=domain,
-                adjacency=adjacency,
-                budget=budget,
-                expected_records=expected_records,
-                family=family,
-                strategies=strategies,
-                discretisation=discretisation,
-                support=support,
-                support_kind=kind,
-                loss=settings.loss,
-                expected_noise=cost,
-                k=k,
+        _, cost = chosen_strategies(settings.noise, family, budget, adjacency)
+        for discretisation in _discretisations(settings, family, budget, adjacency):
+            share = 0.0 if discretisation is None else discretisation.epsilon / budget.epsilon
+            error = forecast_certificate(
+                family, support, cost / (1 - float(share)), expected_records, discretisation
             )
-        if (QUANTILE + 1) * cost / expected_records > least or family.radius == 0:
+            if chosen is None or error < chosen.error:
+                chosen = _Design(k, family, support, discretisation, error)
+        assert chosen is not None, "the loop above has a step at least"
+        if (QUANTILE + 1) * cost / expected_records > chosen.error or family.radius == 0:
             break  # finer grids have more noise, or nothing to gain
-    assert best is not None, "there is a candidate"
-    return best
+    assert chosen is not None, "there is a candidate"
+    spent = Fraction(0) if chosen.discretisation is None else chosen.discretisation.epsilon
+    rest = Budget(epsilon=budget.epsilon - spent, delta=budget.delta)
+    strategies, cost = chosen_strategies(settings.noise, chosen.family, rest, adjacency)
+    return SparseLipschitzPlan(
+        domain=domain,
+        adjacency=adjacency,
+        budget=budget,
+        expected_records=expected_records,
+        family=chosen.family,
+        strategies=strategies,
+        discretisation=chosen.discretisation,
+        support=chosen.support,
+        support_kind=kind,
+        loss=settings.loss,
+        expected_noise=cost,
+        k=chosen.k,
+    )
 
 
 def forecast_certificate(
@@ -249,8 +244,11 @@ def forecast_certificate(
         slack = discretisation.slack(
             0.05 * float(DISCRETISATION_DOUBT) / len(discretisation.measured)
         )
-        # The support's mean distance stands for the private records', which are not known.
-        private = min(private, released + slack * private / STEPS / records)
+        # Private records are not known: they may lie as the support does, or evenly in the cells.
+        evenly = max(
+            block.radius * len(block.columns) / (len(block.columns) + 1) for block in family.blocks
+        )
+        private = min(private, max(released, evenly) + slack * private / STEPS / records)
     return private + released + (QUANTILE + 1) * noise_cost / records
 
 
@@ -282,23 +280,31 @@ def _support(domain: Domain, settings: Settings, kind: str, public: Codes | None
         # A fixed choice: the plan is the same each time it is made.
         rows = np.random.default_rng(0).choice(len(public), settings.support_points, replace=False)
         return public[np.sort(rows)].astype(np.int32)
-    axes = [axis(attribute, k) for attribute in domain.attributes]
-    size = prod(axis.points for axis in axes)
+    size = grid_points(domain, k)
     if size > MOST_GRID_POINTS:
         raise ValueError(
             f"public_data: there is none, and the grid over all {len(domain)} columns has {size:,} "
             f"points at {k} cells a column, more than {MOST_GRID_POINTS:,}; name a public table "
             "with these columns, set fewer cells, or release fewer columns"
         )
+    axes = [axis(attribute, k) for attribute in domain.attributes]
     chosen = np.meshgrid(*(axis.representatives for axis in axes), indexing="ij")
     return np.stack([codes.ravel() for codes in chosen], axis=1).astype(np.int32)
 
 
-def _discretisation(
+def grid_points(domain: Domain, k: int) -> int:
+    """Points of the grid over all columns."""
+    return noisy_counts(domain, (range(len(domain)),), k)
+
+
+def _discretisations(
     settings: Settings, family: Family, budget: Budget, adjacency: Adjacency
-) -> MeasuredDiscretisation | None:
+) -> tuple[MeasuredDiscretisation | None, ...]:
+    """Ways to treat the discretisation: the radius stands for it, or a share measures it."""
     if not settings.measure_discretisation or not can_be_measured(family):
-        return None
-    return MeasuredDiscretisation(
-        family=family, adjacency=adjacency, epsilon=DISCRETISATION_SHARE * budget.epsilon
+        return (None,)
+    measured = (
+        MeasuredDiscretisation(family=family, adjacency=adjacency, epsilon=share * budget.epsilon)
+        for share in DISCRETISATION_SHARES
     )
+    return (None, *measured)

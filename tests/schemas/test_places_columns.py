@@ -4,8 +4,10 @@ from fractions import Fraction
 
 import pytest
 
+from mechanisms.geometry.domain import Kind
 from schemas.loading import SpecError, load_spec
 from schemas.release_spec import ReleaseSpec
+from tasks.coding import codec_of
 from tests.schemas.test_loading import WAGES
 
 CITIES = """\
@@ -126,6 +128,16 @@ def test_labels_and_units_of_places_are_for_people_alone(column, edit, tmp_path)
             "is [152.52, 13.4]; give latitude (-90 to 90) and longitude (-180 to 180) in degrees",
         ),
         (
+            ("[52.52, 13.40]", "[52.52, 13.40, 34]"),
+            4,
+            "must be [latitude, longitude] in degrees, such as [52.52, 13.4], not a list of 3",
+        ),
+        (
+            ("[52.52, 13.40]", "[13.40, -180.5]"),
+            4,
+            "is [13.4, -180.5]; give latitude (-90 to 90) and longitude (-180 to 180) in degrees",
+        ),
+        (
             ("[52.52, 13.40]", "[53.55, 9.99]"),
             5,
             "is where 'b' is too; merge the two categories into one",
@@ -155,6 +167,12 @@ def test_broken_coordinates_are_refused_where_they_stand(edit, line, said, tmp_p
     ("edit", "line", "said"),
     [
         (("[10, 0, 15]", "[10, 0]"), 6, "has 2 numbers, but there are 3 categories"),
+        (("[20, 15, 0]", "[20, 15, 0, 9]"), 7, "has 4 numbers, but there are 3 categories"),
+        (
+            ("    - [20, 15, 0]\n", "    - [20, 15, 0]\n    - [1, 2, 3]\n"),
+            4,
+            "has 4 rows, but there are 3 categories",
+        ),
         (("    - [20, 15, 0]\n", ""), 4, "has 2 rows, but there are 3 categories"),
         (("[10, 0, 15]", "[10, 1, 15]"), 6, "'b' to itself must be 0"),
         (("[0, 10, 20]", "[0, -10, 20]"), 5, "'a' to 'b' must be above 0"),
@@ -163,6 +181,8 @@ def test_broken_coordinates_are_refused_where_they_stand(edit, line, said, tmp_p
          "agree"),
         (("[0, 10, 20]", "[0, 10, far]"), 5, "must be a number such as 5000, 0.5, 1e-5 or 1/3, "
          "not 'far'"),
+        (("unit: minutes", 'unit: ""'), 3, "is missing; say in what distances are measured, such "
+         "as km"),
         (("    unit: minutes\n", ""), 0, "is missing; say in what distances are measured, such "
          "as km"),
     ],
@@ -170,6 +190,71 @@ def test_broken_coordinates_are_refused_where_they_stand(edit, line, said, tmp_p
 )  # fmt: skip
 def test_broken_distances_are_refused_where_they_stand(edit, line, said, tmp_path):
     assert refusal(tmp_path, ZONES, edit) == (line, said)
+
+
+@pytest.mark.parametrize("column", [CITIES, ZONES], ids=["coordinates", "distances"])
+def test_places_that_are_nowhere_are_refused(column, tmp_path):
+    given = column[column.index("    coordinates" if column is CITIES else "    distances") :]
+    given = given[: given.index("    outside")]
+    assert refusal(tmp_path, column.replace(given, ""))[1].startswith(
+        "or distances must be given, and not both"
+    )
+
+
+def attribute(folder, column, *edits):
+    name = column.partition(":")[0].strip()
+    return codec_of(name, load(folder, column, *edits).columns[name]).attribute
+
+
+def test_a_violated_triangle_inequality_names_the_three_places(tmp_path):
+    """The spec is sound by itself; its metric is looked at when the release is prepared."""
+    said = (
+        r"^columns\.zone\.distances: the way from 'a' to 'c' is 26, but by 'b' it is 10 \+ 15; "
+        r"use shortest paths"
+    )
+    with pytest.raises(ValueError, match=said):
+        attribute(tmp_path, ZONES, ("[0, 10, 20]", "[0, 10, 26]"), ("[20, 15, 0]", "[26, 15, 0]"))
+    equal = ("[0, 10, 20]", "[0, 10, 25]"), ("[20, 15, 0]", "[25, 15, 0]")
+    assert attribute(tmp_path, ZONES, *equal).scale == 25
+
+
+def test_distances_are_shares_of_the_largest_in_the_unit_given(tmp_path):
+    zone = attribute(tmp_path, ZONES)
+    assert (zone.kind, zone.scale, zone.unit, zone.has_null) == (Kind.METRIC, 20, "minutes", True)
+    assert zone.distances.tolist() == [[0, 0.5, 1], [0.5, 0, 0.75], [1, 0.75, 0]]
+
+
+def test_coordinates_are_compared_along_great_circles_in_km(tmp_path):
+    city = attribute(tmp_path, CITIES)
+    assert (city.unit, city.has_null) == ("km", False)
+    km = city.distances * city.scale
+    assert km[0, 1] == pytest.approx(255, abs=2)  # Berlin to Hamburg
+    assert km[1, 2] == pytest.approx(612, abs=2) == city.scale  # Hamburg to Munich
+    assert km[0, 2] == pytest.approx(504, abs=2)  # Berlin to Munich
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["coordinates: {b: [52.52, 13.4]}", "unit: km\n    distances: [[0]]"],
+    ids=["coordinates", "distances"],
+)
+def test_a_single_place_is_a_column_too(where, tmp_path):
+    column = f"  city:\n    type: places\n    categories: [b]\n    {where}\n"
+    column += "    outside: refuse\n    bound_source: *law\n"
+    city = attribute(tmp_path, column)
+    assert (city.levels, city.unit, city.scale) == (1, "km", 1)
+    assert city.distances.tolist() == [[0]]
+
+
+def test_no_place_at_all_is_refused(tmp_path):
+    column = CITIES[: CITIES.index("    coordinates")] + CITIES[CITIES.index("    outside") :]
+    edit = ("{b: Berlin, h: Hamburg, m: Munich}", "[]\n    coordinates: {}")
+    assert refusal(tmp_path, column, edit) == (2, "is empty; list at least one")
+
+
+def test_distances_may_be_exact_fractions(tmp_path):
+    edits = ("[0, 10, 20]", "[0, 1/3, 20]"), ("[10, 0, 15]", "[1/3, 0, 15]")
+    assert load(tmp_path, ZONES, *edits).columns["zone"].distances[0][1] == Fraction(1, 3)
 
 
 def test_more_places_than_can_be_compared_are_refused(tmp_path):

@@ -4,13 +4,16 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, Future, LocalCluster, as_completed
 
 from mechanisms.privacy.cells import ArrayCounter, marginal
+from tasks import counting
 from tasks.counting import DaskCounter
 
 SHAPE = (7, 3, 5, 2)
@@ -52,6 +55,42 @@ def test_counts_of_partitions_add_up_to_those_of_the_table(
         counter.count(PAIRS), ArrayCounter(codes).count(PAIRS), strict=True
     ):
         np.testing.assert_array_equal(partitioned, whole)
+
+
+@pytest.mark.parametrize("parts", [1, 40])
+def test_partitions_of_fewer_records_than_cells_add_up_too(
+    tmp_path: Path, threads: Client, parts: int
+) -> None:
+    codes, everything = records(150), marginal((0, 1, 2, 3), SHAPE)
+    maps = [marginal((1,), SHAPE), everything]
+    tables = DaskCounter(written(codes, tmp_path, parts), threads).count(maps)
+    for partitioned, whole in zip(tables, ArrayCounter(codes).count(maps), strict=True):
+        assert partitioned.dtype == np.int64
+        np.testing.assert_array_equal(partitioned, whole)
+
+
+def test_of_a_large_table_workers_send_the_occupied_cells_and_forget_them_once_added(
+    tmp_path: Path, threads: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four million cells, as of a deep tree, for a hundred records a partition."""
+    codes = np.random.default_rng(4).integers(0, 2048, (1000, 2)).astype(np.int16)
+    cells = marginal((0, 1), (2048, 2048))
+    sizes = []
+
+    def watched(futures: list[Future], *, with_results: bool) -> Iterator[tuple[Future, Any]]:
+        for future, tables in as_completed(futures, with_results=with_results):
+            sizes.append(sum(counts.nbytes for _, counts in tables))
+            yield future, tables
+            deadline = time.monotonic() + 30
+            while future.key in threads.futures:  # `futures` holds on to it still
+                assert time.monotonic() < deadline, "the workers keep a table that was added"
+                time.sleep(0.001)
+
+    monkeypatch.setattr(counting, "as_completed", watched)
+    (table,) = DaskCounter(written(codes, tmp_path, 10), threads).count([cells])
+    np.testing.assert_array_equal(table, ArrayCounter(codes).count([cells])[0])
+    assert len(sizes) == 10
+    assert max(sizes) <= 100 * 8  # no more numbers than records
 
 
 def test_an_empty_partition_counts_nothing(tmp_path: Path, threads: Client) -> None:

@@ -17,7 +17,6 @@ from mechanisms.certificates.family import (
     best_of,
     certify_family,
     certify_family_and_columns,
-    describe,
     noise_quantiles,
     transport_cost,
 )
@@ -459,12 +458,12 @@ def test_large_tables_get_just_as_many_draws_as_the_confidence_needs(monkeypatch
     ],
 )
 def test_a_family_is_described_by_what_it_holds(column_sets, words) -> None:
-    assert describe(over(MIXED, column_sets, 2)) == words
+    assert over(MIXED, column_sets, 2).title == words
 
 
 def test_tables_of_many_columns_are_described_by_their_number() -> None:
     domain = Domain(tuple(nominal(name, 2) for name in "abcde"))
-    assert describe(marginals(domain, 4, 1)) == "all 5 4-way marginals"
+    assert marginals(domain, 4, 1).title == "all 5 4-way marginals"
 
 
 # With the columns

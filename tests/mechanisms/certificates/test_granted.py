@@ -118,7 +118,7 @@ def test_the_noise_table_has_the_mechanisms_lines_and_the_certificates() -> None
     plan = make(cells=3)
     (own,) = plan.noise[len(plan.inner.noise) :]
     assert plan.noise[: len(plan.inner.noise)] == plan.inner.noise
-    assert own.query == "x x c, for the certificate (identity)"
+    assert own.query == "identity noise on x x c, for the certificate"
     assert own.cells == plan.family.cells
     assert own.parameter == f"scale = {2 / TENTH} records"
 
@@ -134,7 +134,11 @@ def test_a_noise_table_tells_every_scale_and_counts_every_entry() -> None:
     scales = {(query.transform.__class__, query.noise) for query in plan.estimator.queries}
     assert len(lines) == len(scales) == 7
     assert sum(own.cells for own in lines) == 2 * 64
-    assert all(own.query.startswith("all 2 one-way marginals, for") for own in lines)
+    assert {own.query for own in lines} == {
+        "haar-diameter noise on all 2 one-way marginals, for the certificate"
+    }
+    of_two_tables = f"L1 = {2 * RELATIONS[1].l1} records"
+    assert {own.sensitivity for own in lines} == {of_two_tables}
 
 
 def test_events_of_the_mechanism_and_the_marginals_are_merged() -> None:

@@ -207,7 +207,7 @@ def test_tables_that_are_too_large_are_refused_with_their_size() -> None:
     with pytest.raises(
         ValueError,
         match=r"10 tables of up to 125,000,000 cells \(k = 500\) hold 1,250,000,000 noisy counts"
-        r" of 8 bytes = 10\.0 GB, but at most 67,108,864 are taken; use a smaller k, fewer",
+        r" of 8 bytes = 10\.0 GB, but at most 16,777,216 are taken; use a smaller k, fewer",
     ):
         marginals(wide, 3, 500)
     huge = Domain(tuple(line(f"x{i}", 1000) for i in range(40)))

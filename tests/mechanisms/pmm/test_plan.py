@@ -116,9 +116,10 @@ def test_a_person_of_two_records_is_protected(neighbours, mechanism) -> None:
     assert plan.levels.start == 0  # the number of records may differ, so it is measured
 
 
-def test_the_published_accounting_would_cost_twice_as_much_under_replace_one() -> None:
+@each_mechanism
+def test_the_published_accounting_would_cost_twice_as_much_under_replace_one(mechanism) -> None:
     """He, Vershynin, Zhu (2023), Theorem 9, counts one node a level where two change."""
-    plan = make(adjacency=RELATIONS[0], depth=3)
+    plan = make(adjacency=RELATIONS[0], depth=3, mechanism=mechanism)
     as_published = replace(plan, scales=tuple(scale / 2 for scale in plan.scales))
     assert sum(1 / scale for scale in as_published.scales) == Fraction(7, 5)
     assert largest_loss(as_published) == 2 * Fraction(7, 5)
@@ -155,17 +156,44 @@ def test_scales_are_rationals_that_nearly_minimise_the_error_bound(
     assert best * (1 - 1e-6) <= spent <= best * 1.001
 
 
-def test_the_bound_on_the_noise_of_differences_is_a_third_of_that_of_counts() -> None:
-    domain = Domain((numeric(1024),))
-    spent = {}
+def noise_bounds(domain: Domain, adjacency: Adjacency, depth: int) -> list[float]:
+    """Records misplaced by the noise of each mechanism at most, on average, times distance."""
+    bounds = []
     for mechanism in MECHANISMS:
-        plan = make(domain, depth=8, mechanism=mechanism)
+        plan = make(domain, adjacency, depth=depth, mechanism=mechanism)
         costs = [level_cost(plan.partition, level) for level in plan.levels]
         weights = level_weights(plan.design, plan.levels) * costs
-        spent[mechanism.name] = float(weights @ [float(scale) for scale in plan.scales])
-    assert spent["pmm-h"] == pytest.approx(spent["pmm"] / 3, rel=1e-3)
-    # On the line all levels cost the same, so there are 8 scales of 2 * 8 / epsilon.
-    assert spent["pmm-h"] == pytest.approx(8**2 / (7 / 5), rel=1e-3)
+        bounds.append(float(weights @ [float(scale) for scale in plan.scales]))
+    return bounds
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [Domain((numeric(1024),)), Domain((numeric(64), nominal(5)))],
+    ids=["line", "two columns"],
+)
+def test_the_bound_on_the_noise_of_differences_is_a_third_of_that_of_counts(domain) -> None:
+    counts, differences = noise_bounds(domain, RELATIONS[0], 8)
+    assert differences == pytest.approx(counts / 3, rel=1e-3)
+    counts, differences = noise_bounds(domain, RELATIONS[1], 8)  # the root is noisy in both
+    assert 1 / 3 < differences / counts < 1 / 2
+
+
+def test_the_bound_of_differences_on_the_line_is_the_square_of_the_depth_over_epsilon() -> None:
+    """All levels cost the same there, so there are 8 scales of 2 * 8 / epsilon, halved."""
+    _, differences = noise_bounds(Domain((numeric(1024),)), RELATIONS[0], 8)
+    assert differences == pytest.approx(8**2 / (7 / 5), rel=1e-3)
+
+
+@each_mechanism
+def test_the_forecast_is_the_bound_on_noise_rounding_and_the_finest_boxes(mechanism) -> None:
+    domain = Domain((numeric(64), nominal(5)))
+    plan = make(domain, records=10**6, depth=8, mechanism=mechanism)
+    noise = noise_bounds(domain, RELATIONS[0], 8)[MECHANISMS.index(mechanism)]
+    rounding = sum(float(plan.partition.flow_costs(level).sum()) for level in range(8)) / 2
+    expected = (noise + (rounding if mechanism.name == "pmm-h" else 0)) / 10**6
+    expected += float(plan.partition.diameters(8).max())
+    assert plan.forecast().expected_error == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

@@ -327,6 +327,22 @@ def test_least_squares_is_linear_and_unbiased_so_noise_gives_its_error(tree) -> 
 
 
 @given(noisy_trees())
+@settings(max_examples=40, deadline=None)
+def test_answers_are_left_as_they_were(tree) -> None:
+    p, counts, _, _ = tree
+    levels = [level.astype(float) for level in sums(counts)]
+    apart = [level.astype(float) for level in differences(counts)]
+    given = [level.copy() for level in (*levels, *apart)]
+    leaves = LeastSquares([2.0] * (p.depth + 1), voids(p))(levels)
+    for within_parent in (True, False):
+        split(p, apart, within_parent)
+    transport_cost(levels[-1], flow_costs(p))
+    for level, copy in zip((*levels, *apart), given, strict=True):
+        assert (level == copy).all()
+    assert not any(np.shares_memory(leaves, level) for level in levels)
+
+
+@given(noisy_trees())
 @settings(max_examples=60, deadline=None)
 def test_the_cost_of_transport_bounds_w1_and_is_a_norm(tree) -> None:
     p, counts, _, _ = tree

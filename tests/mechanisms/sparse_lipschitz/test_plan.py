@@ -25,11 +25,7 @@ from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import count_codes
 from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
 from mechanisms.sparse_lipschitz import SparseLipschitz, SparseLipschitzPlan
-from mechanisms.sparse_lipschitz.plan import (
-    DISCRETISATION_SHARE,
-    MOST_GRID_POINTS,
-    forecast_certificate,
-)
+from mechanisms.sparse_lipschitz.plan import MOST_GRID_POINTS, forecast_certificate
 from tests.mechanisms.single_histogram.domains import line, nominal, places
 from tests.mechanisms.single_histogram.neighbours import neighbours
 
@@ -43,6 +39,7 @@ WITH_DELTA = Budget(epsilon=EPSILON, delta=Fraction(1, 10**6))
 TINY = Domain((line("x", 3), nominal("c", 2), line("y", 2, has_null=True)))
 LINES = Domain((line("x", 3), line("y", 4)))
 STRIPES = Domain((line("x", 30), nominal("c", 3)))
+MANY = 10**7  # so many that it pays to measure distances
 LAPLACE: tuple[Noise, ...] = ("identity", "haar", "superregular", "paper")
 
 
@@ -50,7 +47,7 @@ def make(
     domain: Domain = TINY,
     adjacency: Adjacency = REPLACE,
     budget: Budget = PURE,
-    records: int = 100,
+    records: int = MANY,
     public: np.ndarray | None = None,
     **parameters: object,
 ) -> SparseLipschitzPlan:
@@ -91,11 +88,12 @@ def test_gaussian_noise_fits_the_budget_and_little_less_of_it_would_not(adjacenc
     assert fits(plan.events, WITH_DELTA)
     laplace = [event for event in plan.events if isinstance(event, DiscreteLaplace)]
     gaussian = [event for event in plan.events if isinstance(event, DiscreteGaussian)]
-    assert pure_epsilon(laplace) == DISCRETISATION_SHARE * EPSILON
-    rest = (1 - DISCRETISATION_SHARE) * EPSILON
+    assert plan.discretisation is not None
+    assert pure_epsilon(laplace) == plan.discretisation.epsilon
+    rest = EPSILON - plan.discretisation.epsilon
     assert 0.99 * rest < epsilon(gaussian, WITH_DELTA.delta) <= rest
     wrong = [replace(event, sigma2=event.sigma2 * Fraction(9, 10)) for event in gaussian]
-    assert not fits([*wrong, *laplace], WITH_DELTA)
+    assert not fits(wrong, Budget(epsilon=rest, delta=WITH_DELTA.delta))
 
 
 def test_one_point_whose_number_of_records_is_public_needs_no_noise_on_its_tree() -> None:
@@ -195,10 +193,16 @@ def test_planning_again_asks_the_same(adjacency, budget) -> None:
     assert (again.events, again.parameters) == (one.events, one.parameters)
 
 
-@pytest.mark.parametrize("measured", [True, False], ids=["measured", "radius"])
 @pytest.mark.parametrize(
-    ("records", "order", "budget"),
-    [(60, 2, PURE), (1500, 2, PURE), (1500, 2, WITH_DELTA), (400, 1, PURE)],
+    ("records", "order", "budget", "measured"),
+    [
+        (60, 2, PURE, True),
+        (1500, 2, PURE, True),
+        (1500, 2, PURE, False),
+        (1500, 2, WITH_DELTA, False),
+        (400, 1, PURE, True),
+        (400, 1, PURE, False),
+    ],
 )
 def test_the_automatic_grid_has_the_least_forecast(records, order, budget, measured) -> None:
     """Of all grids worth a try, also of those that were not tried as noise alone costs more."""
@@ -212,12 +216,11 @@ def test_the_automatic_grid_has_the_least_forecast(records, order, budget, measu
             plan.family, plan.support, plan.expected_noise, records, plan.discretisation
         )
         assert plan.forecast().expected_error == min(1.0, forecasts[k])
-    assert chosen.k == min(forecasts, key=forecasts.__getitem__)
-    assert chosen.forecast().expected_error == min(1.0, forecasts[chosen.k])
+    # Noise is simulated once for all shares of the distances, so forecasts agree to a percent.
+    assert chosen.forecast().expected_error <= 1.01 * min(1.0, *forecasts.values())
     assert len(set(forecasts.values())) > 5
 
 
-@pytest.mark.xfail(strict=True, reason="the grid's own records stand for the private ones, at 0")
 def test_the_forecast_on_a_grid_is_no_less_than_its_discretisation() -> None:
     """Records spread evenly over a cell of a line lie a quarter of its width from its middle."""
     domain = Domain((line("x", 40),))
@@ -228,9 +231,6 @@ def test_the_forecast_on_a_grid_is_no_less_than_its_discretisation() -> None:
     assert plan.forecast().expected_error >= mean
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a grid too large for a support ends the search in a refusal"
-)
 def test_the_search_for_a_grid_ends_before_it_is_too_large_to_be_the_support() -> None:
     domain = Domain(tuple(line(f"x{i}", 12) for i in range(4)))
     plan = make(domain, records=10**6, marginals=1)
@@ -286,21 +286,19 @@ def test_blocks_are_those_asked_for_or_all_of_an_order() -> None:
 
 def test_the_noise_is_told_of_every_kind_of_table_and_of_the_distances() -> None:
     plan = make(cells=2, noise="identity")
+    assert plan.discretisation is not None
     *blocks, distances = plan.noise
-    assert [row.query for row in blocks] == [
-        "identity noise on x x c",
-        "identity noise on 2 tables such as x x y",
-    ]
-    scale = 3 / ((1 - DISCRETISATION_SHARE) * EPSILON) * REPLACE.l1
+    assert [row.query for row in blocks] == ["identity noise on all 3 two-way marginals"]
+    assert [row.sensitivity for row in blocks] == [f"L1 = {3 * REPLACE.l1} records"]
+    scale = 3 / (EPSILON - plan.discretisation.epsilon) * REPLACE.l1
     assert {row.parameter for row in blocks} == {f"scale = {scale} records"}
-    scale = 3 / (DISCRETISATION_SHARE * EPSILON)
+    scale = 3 / plan.discretisation.epsilon
     assert distances.parameter == f"scale = {scale * STEPS} 2^-20 radii"
     assert distances.standard_deviation == pytest.approx(float(scale) * 2**0.5)
     unmeasured = make(cells=2, noise="identity", measure_discretisation=False).noise
     assert [row.query for row in unmeasured] == [row.query for row in blocks]
 
 
-@pytest.mark.xfail(strict=True, reason="of tables alike the entries of one alone are counted")
 def test_every_noisy_entry_is_told_of() -> None:
     plan = make(cells=2, noise="identity")
     sizes = [query.cells.size for query in plan.estimator.queries]
@@ -308,15 +306,25 @@ def test_every_noisy_entry_is_told_of() -> None:
     assert told == sum(sizes) + len(plan.discretisation.queries)
 
 
-def test_distances_that_are_all_0_or_unwanted_are_not_measured() -> None:
-    assert make(cells=2).parameters["discretisation_share"] == "1/50"
-    for plan in (
+def test_distances_are_measured_where_it_pays() -> None:
+    plan = make(cells=2, noise="identity")
+    assert plan.discretisation is not None
+    share = plan.discretisation.epsilon / EPSILON
+    assert 0 < share < Fraction(1, 5)
+    assert plan.parameters["discretisation_share"] == str(share)
+    assert len(plan.queries) == 3 + 3
+    for other in (
         make(cells=2, measure_discretisation=False),
-        make(Domain((nominal("a", 4), nominal("b", 3)))),
+        make(Domain((nominal("a", 4), nominal("b", 3)))),  # all 0
+        make(cells=2, records=1),  # more noise than distances
     ):
-        assert plan.discretisation is None
-        assert plan.parameters["discretisation_share"] == "0"
-        assert plan.queries == plan.estimator.queries
+        assert other.discretisation is None
+        assert other.parameters["discretisation_share"] == "0"
+        assert other.queries == other.estimator.queries
+    assert (
+        plan.forecast().expected_error
+        < make(cells=2, noise="identity", measure_discretisation=False).forecast().expected_error
+    )
 
 
 def test_places_have_one_grid() -> None:
