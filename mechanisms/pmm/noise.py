@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import exp, expm1
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from mechanisms.geometry.partition import Partition
 from mechanisms.pmm.design import Design, Estimator
 from mechanisms.pmm.tree import transport_cost
 from mechanisms.privacy.cells import Counts
+from mechanisms.privacy.queries import LaplaceNoise
 from mechanisms.privacy.simulation import simulate_discrete_laplace
 
 Floats = NDArray[np.float64]
@@ -49,7 +49,9 @@ class NoiseModel:
     @cached_property
     def leaves(self) -> Estimator:
         """Makes leaf estimates, shape (..., leaves), of the answers of all levels."""
-        variances = [0.0] * self._exact_levels + [variance(scale) for scale in self._scales]
+        variances = [0.0] * self._exact_levels + [
+            LaplaceNoise(scale).variance for scale in self._scales
+        ]
         return self._design.estimator(variances, self._partition.empties)
 
     def one_way(self, leaves: Floats) -> tuple[Floats, ...]:
@@ -119,7 +121,7 @@ class _Source:
     @property
     def precision(self) -> float:
         """One over the variance, records^-2."""
-        return 1 / (self.terms * variance(self.scale))
+        return 1 / (self.terms * LaplaceNoise(self.scale).variance)
 
     def simulate(self, rng: np.random.Generator, size: tuple[int, int]) -> Counts:
         if self.terms == 1:
@@ -164,11 +166,6 @@ class _Column:
             noise.append(answers)
         leaves = self._leaves(noise)
         return self._tree.one_way(0, leaves), leaves.sum(axis=-1)
-
-
-def variance(scale: Fraction) -> float:
-    """Variance 2p / (1 - p)^2 of discrete Laplace noise, p = exp(-1 / scale), records^2."""
-    return 2 * exp(-1 / float(scale)) / expm1(-1 / float(scale)) ** 2
 
 
 def _batches(draws: int, entries: int) -> Iterator[int]:

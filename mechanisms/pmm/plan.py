@@ -30,7 +30,7 @@ from mechanisms.contract import Forecast, NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.partition import Partition, split_order
 from mechanisms.pmm.design import Design, Floats
-from mechanisms.pmm.noise import SIMULATION_BYTES, NoiseModel, variance
+from mechanisms.pmm.noise import SIMULATION_BYTES, NoiseModel
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import Event, merged
@@ -106,14 +106,11 @@ class PMMPlan:
     @property
     def noise(self) -> tuple[NoiseLine, ...]:
         return tuple(
-            NoiseLine(
-                query=f"{self._words(level)}: {self._share(scale):.1%} of epsilon",
-                cells=self.design.entries(level),
-                family="discrete Laplace",
-                parameter=f"scale = {scale} records",
-                standard_deviation=sqrt(variance(scale)),
-                sensitivity=f"L1 = {query.transform.l1(self.adjacency)} records",
-                source=f"mechanisms/privacy/transforms.py, {type(query.transform).__name__}",
+            NoiseLine.of(
+                query,
+                f"{self._words(level)}: {self._share(scale):.1%} of epsilon",
+                self.design.entries(level),
+                adjacency=self.adjacency,
             )
             for level, scale, query in zip(self.levels, self.scales, self.queries, strict=True)
         )
