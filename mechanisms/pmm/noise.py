@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import expm1
 
 import numpy as np
 from numpy.typing import NDArray
