@@ -1,5 +1,6 @@
 """From a spec to a plan: everything about a release that is known before a private byte is read."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,6 +80,7 @@ def prepare(path: Path) -> Prepared:
     mechanism = mechanism_of(spec)
     public = None
     if spec.public_data is not None:
+        _refuse_private(spec, path.parent)
         try:
             public = read_public(spec.public_data, spec.columns, path.parent)
         except PublicDataError as error:
@@ -104,6 +106,17 @@ def prepare(path: Path) -> Prepared:
             "single cell each, or depth is 0), so a release would say nothing; choose finer cells"
         )
     return Prepared(spec, plan, path.resolve())
+
+
+def _refuse_private(spec: ReleaseSpec, folder: Path) -> None:
+    """Records of the private table would be released as they are, if it were called public."""
+    assert spec.public_data is not None
+    places = [os.path.realpath(table.located(folder)) for table in (spec.data, spec.public_data)]
+    if len(set(places)) == 1:
+        raise PlanRefused(
+            f"public_data.source: {spec.public_data.source} is the private table of this release; "
+            "name a table that is published"
+        )
 
 
 def _with_place(message: str, section: str) -> str:

@@ -59,6 +59,18 @@ def test_a_share_is_measured_for_the_certificate_and_costs_its_part(tmp_path: Pa
     assert fits(prepared.plan.events, prepared.plan.budget)
 
 
+@pytest.mark.parametrize("source", ["table.csv", "link.csv", "../here/table.csv"])
+def test_the_private_table_cannot_be_called_public(source: str, tmp_path: Path) -> None:
+    folder = tmp_path / "here"
+    pure = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
+    public = {"source": source, "null_markers": ["NA"], "reference": "nowhere"}
+    mechanism = {"name": "sparse-lipschitz"}
+    path = spec(folder, mechanism=mechanism, privacy=pure, public_data=public)
+    (folder / "link.csv").symlink_to(folder / "table.csv")
+    with pytest.raises(PlanRefused, match=r"^public_data\.source: .* is the private table of this"):
+        prepare(path)
+
+
 @pytest.mark.parametrize(
     "mechanism", [{"name": "privpgd", "sweeps": -1}, {"name": "privpgd", "x": 1}]
 )
