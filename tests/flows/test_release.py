@@ -1,6 +1,7 @@
 """Whole releases, from a table and a spec to a verified folder, in this process."""
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -91,17 +92,19 @@ def test_a_private_number_of_records_is_told_nowhere(tmp_path: Path) -> None:
     assert record_of(published)["protected"]["rows"] == "not recorded"
     texts = [p for p in Path(published.folder).iterdir() if p.suffix in (".json", ".html", ".yaml")]
     assert len(texts) >= 6
-    for path in texts:
-        assert str(rows) not in path.read_text(), path.name
-        assert f"{rows:,}" not in path.read_text(), path.name
     made = len(pd.read_csv(Path(published.folder) / "data.csv"))
     assert 0.8 * rows < made < 1.2 * rows
+    # As a number by itself: digits of a digest or of a noisy figure may be the same by chance, and
+    # so may the noisy number of records.
+    told = re.compile(rf"(?<![\w.]){rows}(?![\w.])|{rows:,}")
+    for path in texts:
+        assert made == rows or not told.search(path.read_text()), path.name
 
 
 def test_a_public_number_of_records_is_found_by_the_same_search(tmp_path: Path) -> None:
     example.open_account()
     published = run(example.write(tmp_path, 417))
-    assert "417" in (Path(published.folder) / RECORD_FILE).read_text()
+    assert re.search(r"(?<![\w.])417(?![\w.])", (Path(published.folder) / RECORD_FILE).read_text())
 
 
 @pytest.mark.parametrize("neighbours", ["replace_one", "add_remove"])

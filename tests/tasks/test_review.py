@@ -41,7 +41,7 @@ def test_no_file_of_the_release_holds_or_mentions_it(run: Released) -> None:
 def test_bounds_on_several_columns_are_compared_with_what_encloses_the_truth(
     prefect: None, tmp_path: Path
 ) -> None:
-    with released(tmp_path, certificate={"confidence": 0.9, "share": "1/2"}) as done:
+    with released(tmp_path, certificate={"confidence": 0.9, "share": "1/2", "cells": 4}) as done:
         page = done.workspace.review.read_text()
         rows = page.partition("<caption>Columns together")[2].partition("</table>")[0]
         lines = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', rows)
