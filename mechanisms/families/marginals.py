@@ -9,7 +9,7 @@ from itertools import combinations
 from math import prod
 
 from mechanisms.families.family import Block, Family
-from mechanisms.geometry.domain import Domain
+from mechanisms.geometry.domain import Domain, Kind
 from mechanisms.geometry.grids import Axis, Path, axis, cell_map, exact_steps, product_space
 
 MOST_COUNTS = 2**24  # noisy counts of all blocks together: planning takes a minute or two
@@ -62,8 +62,14 @@ def noisy_counts(domain: Domain, column_sets: Sequence[Sequence[int]], k: int) -
 
 
 def candidates(domain: Domain, finest: int) -> list[int]:
-    """k to choose from, those at which values on some line are moved by nothing among them."""
-    return [k for k in sorted({*LINE_CANDIDATES, *exact_steps(domain)}) if k <= finest]
+    """k to choose from, those at which the points are the values of some line among them.
+
+    Grids have no more cells than some line has values, as points without a value only take time.
+    """
+    lines = [a.levels for a in domain.attributes if a.kind not in (Kind.NOMINAL, Kind.METRIC)]
+    most = min(finest, max(lines, default=0))
+    fine = {k for k in (*LINE_CANDIDATES, *exact_steps(domain), *lines) if k <= most}
+    return sorted({CANDIDATES[0], *fine})
 
 
 def ever_finer(

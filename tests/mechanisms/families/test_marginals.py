@@ -224,14 +224,19 @@ def test_all_tables_count_towards_the_most_that_is_taken(monkeypatch) -> None:
         over(MIXED, sets, 2)
 
 
-def test_grids_get_finer_until_there_is_nothing_left_to_try() -> None:
+def test_grids_get_finer_until_every_value_may_be_a_point() -> None:
     steps = list(ever_finer(MIXED, [(0, 1)], None))
-    assert [k for k, _ in steps] == list(CANDIDATES)
+    values = max(attribute.levels for attribute in MIXED.attributes)
+    coarser = [k for k in CANDIDATES if k < values]
+    assert {*coarser, values} <= {k for k, _ in steps} <= {*range(2, values + 1)}
+    assert [k for k, _ in steps] == sorted(k for k, _ in steps)
     for k, family in steps:
         assert family.cells == noisy_counts(MIXED, [(0, 1)], k)
-    finest = [k for k, _ in ever_finer(MIXED, [(0, 1)], None, finest=10)]
+    wide = Domain((line("x", 300), line("y", 300)))
+    finest = [k for k, _ in ever_finer(wide, [(0, 1)], None, finest=10)]
     assert finest == [k for k in CANDIDATES if k <= 10]
-    assert [k for k, _ in ever_finer(MIXED, [(0,), (2,)], None)] == list(LINE_CANDIDATES)
+    assert [k for k, _ in ever_finer(wide, [(0, 1)], None)] == list(CANDIDATES)
+    assert [k for k, _ in ever_finer(wide, [(0,), (1,)], None)] == list(LINE_CANDIDATES)
 
 
 def test_among_the_grids_is_one_on_which_no_ordered_category_is_moved() -> None:
