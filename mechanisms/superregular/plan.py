@@ -78,7 +78,9 @@ def make_plan(
         domain, parameters, most_points=limit, most_tried=min(limit, MOST_TRIED)
     )
     if path == "hilbert" and parameters.get("cells", AUTO) == AUTO:
-        tried = (grid for grid in tried if grid.k.bit_count() == 1)  # its curve needs such a k
+        # Its curve needs such a k, and as many points a side; what lacks them is refused in words.
+        powers = [grid for grid in tried if grid.k.bit_count() == 1]
+        tried = [grid for grid in powers if set(grid.shape) == {grid.k}] or powers
     return HistogramPlan(
         mechanism="superregular",
         source=SOURCE,

@@ -96,6 +96,12 @@ def test_the_automatic_grid_has_the_least_forecast() -> None:
             assert least <= other.forecast().expected_error * 1.001
 
 
+def test_hilberts_curve_passes_over_grids_that_have_one_point_more_than_cells() -> None:
+    ordered = Domain((line("x", 9, width=0.0), line("y", 9, width=0.0)))  # exact on eight steps
+    plan = make(Superregular(), ordered, REPLACE, records=20_000, path="hilbert")
+    assert plan.design.grid.shape == (4, 4)
+
+
 def test_hilberts_curve_is_followed_where_asked_for() -> None:
     automatic = make(Superregular(), PLANE, REPLACE, records=20_000, path="hilbert")
     assert automatic.design.grid.k in (8, 16, 32)
