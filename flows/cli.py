@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from flows import quiet
+from flows.cli_evaluate import evaluate
 from flows.cli_ledger import ledger_app
 from flows.exits import ExitCode, exit_code_of
 
@@ -176,6 +177,9 @@ def report(
     else:
         render_again(folder, render)
         typer.echo(f"Wrote {render}")
+
+
+app.command()(evaluate)
 
 
 def main() -> None:

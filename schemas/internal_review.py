@@ -79,6 +79,16 @@ class JointReview(LabelledSection):
         return False if self.lower > self.certified else None
 
 
+class Comparison(LabelledSection):
+    """One number on how far the synthetic table is from the private one; 0 is best."""
+
+    metric: Annotated[str, Shown("Metric")]
+    value: Annotated[float | None, Field(ge=0), Shown("Value", _INTERNAL)]
+    """none where the tables leave it undefined"""
+    unit: Annotated[str, Shown("Unit")]
+    meaning: Annotated[str, Field(min_length=1), Shown("Meaning")]
+
+
 class Finding(LabelledSection):
     """What the validation of the private table found for one rule."""
 
@@ -99,4 +109,5 @@ class InternalReview(LabelledSection):
     confidence: Annotated[float, Field(gt=0, lt=1), Shown("Joint confidence", form="percent")]
     columns: Annotated[tuple[ColumnReview, ...], Field(min_length=1), Shown("Columns", _INTERNAL)]
     joint: Annotated[tuple[JointReview, ...], Shown("Columns together", _INTERNAL)] = ()
+    metrics: Annotated[tuple[Comparison, ...], Shown("Utility metrics", _INTERNAL)] = ()
     findings: Annotated[tuple[Finding, ...], Shown("Findings of the validation", _INTERNAL)] = ()

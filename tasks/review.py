@@ -24,8 +24,15 @@ from mechanisms.contract import Certificate
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.wasserstein import w1
 from mechanisms.privacy.cells import Codes, marginal
-from schemas.internal_review import ColumnReview, Finding, InternalReview, JointReview
+from schemas.internal_review import (
+    ColumnReview,
+    Comparison,
+    Finding,
+    InternalReview,
+    JointReview,
+)
 from tasks.counting import DaskCounter
+from tasks.evaluate import compare, in_words
 from tasks.generate import SyntheticFile
 from tasks.guard import guarded
 from tasks.prepare import Prepared
@@ -84,6 +91,7 @@ def _write(
             confidence=certificate.confidence,
             columns=tuple(columns),
             joint=tuple(_joint(domain, certificate, counter, codes)),
+            metrics=_metrics(domain, counter, codes),
             findings=tuple(
                 Finding(
                     column=finding["rule"]["column"],
@@ -122,3 +130,14 @@ def _joint(
             upper=by_columns[columns].upper,
             certified=bound.value,
         )
+
+
+def _metrics(domain: Domain, counter: DaskCounter, codes: Codes) -> tuple[Comparison, ...]:
+    """The utility metrics; none where a table has too few records to be compared.
+
+    Their queries are drawn one after the other from the records, so these are read into this
+    process: a few bytes an entry, less than the generator took.
+    """
+    private = np.concatenate([np.load(file, allow_pickle=False) for file in counter.files])
+    metrics = compare(private, codes, domain)
+    return in_words(metrics) if metrics else ()

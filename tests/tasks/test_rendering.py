@@ -192,6 +192,19 @@ def test_the_internal_page_points_at_a_broken_certificate(review: InternalReview
     assert "NO" in Page(render_internal_review(worse)).text.split()
 
 
+def test_the_internal_page_tells_what_each_metric_says(review: InternalReview) -> None:
+    section = render_internal_review(review).partition('<h2 id="metrics">')[2]
+    rows = section.partition("<tbody>")[2].partition("</tbody>")[0]
+    text = " ".join(Page(f"<body>{rows}</body>").text.split())
+    assert text == (
+        "Total variation, pairs 0.0314 share of records Records in the wrong cell of <two> "
+        "columns. Counting queries – relative None."
+    )
+    assert '<span class="tag internal">' in section.partition("<tbody>")[0]
+    without = review.model_copy(update={"metrics": ()})
+    assert "Utility metrics" not in render_internal_review(without)
+
+
 def test_a_bound_read_off_the_private_data_is_told_at_the_top(record: AuditRecord) -> None:
     columns = record.protected.columns
     learnt = (columns[0].model_copy(update={"bound_kind": "private_estimate"}), *columns[1:])

@@ -1,5 +1,6 @@
 """The internal review: it compares with the private data, and stays in the workspace."""
 
+import html
 import re
 from collections.abc import Iterator
 from itertools import combinations
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tasks.evaluate import evaluate_files, in_words
+from tasks.rendering.wording import number
 from tests.tasks.released import ROWS, Released, released
 
 
@@ -29,6 +32,20 @@ def test_it_tells_the_number_of_private_rows_and_the_findings(run: Released) -> 
     for column in run.prepared.spec.columns:
         assert column in text
     assert "are whole numbers or null" in text
+
+
+def test_its_utility_metrics_are_those_of_the_published_file(run: Released) -> None:
+    spec = run.prepared.path
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HALLMARK_HOME", str(run.workspace.path.parents[1]))
+        found = evaluate_files(spec, str(run.folder / "data.csv")).metrics
+    page = html.unescape(run.workspace.review.read_text())
+    for line in in_words(found):
+        assert line.value is not None
+        assert f'<th scope="row">{line.metric}</th>' in page
+        assert f'{number(line.value, 3)} <span class="unit">{line.unit}</span>' in page
+        assert line.meaning in page
+    assert "Downstream" not in page
 
 
 def test_no_file_of_the_release_holds_or_mentions_it(run: Released) -> None:

@@ -1,0 +1,74 @@
+"""`hallmark evaluate`: how far a synthetic file is from the private table. Internal."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows import quiet
+
+if TYPE_CHECKING:  # imported where it is used, to keep --help quick
+    from tasks.evaluate import Evaluation
+
+
+def evaluate(
+    spec: Annotated[Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")],
+    synthetic: Annotated[
+        str, typer.Option("--synthetic", help="The synthetic file, as a release writes it.")
+    ],
+    data: Annotated[
+        str | None, typer.Option("--data", help="The private table; default: the spec's source.")
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option("--test", help="Held-out private records to predict; default: a fifth."),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label",
+            metavar="COLUMN[=VALUE]",
+            help="Predict this column (or whether it is VALUE) from all others.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Compare a synthetic file with the private table; the result is internal."""
+    if test is not None and label is None:
+        raise typer.BadParameter("it is only read where there is a --label", param_hint="--test")
+    quiet.configure()
+    from tasks.evaluate import LabelRefused, evaluate_files
+
+    try:
+        found = evaluate_files(spec, synthetic, data=data, test=test, label=label)
+    except LabelRefused as error:
+        raise typer.BadParameter(str(error), param_hint="--label") from error
+    if as_json:
+        typer.echo(json.dumps(found.to_json()))  # one line, so that the warning is in the first
+    else:
+        _print(found)
+
+
+def _print(found: "Evaluation") -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    from tasks.evaluate import NOTICE, in_words
+
+    out, metrics = Console(highlight=False), found.metrics
+    out.print(NOTICE, style="bold red", soft_wrap=True)
+    out.print(
+        f"{metrics.rows_real:,} private and {metrics.rows_synthetic:,} synthetic records; "
+        "0 is best for every number"
+    )
+    if found.label is not None:
+        out.print(f"label {found.label}, predicted for {found.held_out} ({metrics.rows_test:,})")
+    if found.merged:
+        out.print(f"columns cut to 32 cells: {', '.join(found.merged)}")
+    table = Table("metric", Column("value", justify="right"), "meaning", box=box.SIMPLE)
+    for line in in_words(metrics, found.downstream_unit):
+        value = "–" if line.value is None else f"{line.value:.4g}"
+        table.add_row(line.metric, f"{value}\n[dim]{line.unit}[/]", line.meaning)
+    out.print(table)

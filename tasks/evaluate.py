@@ -1,0 +1,330 @@
+"""Compare a synthetic file with the private table by the usual metrics of utility.
+
+Nothing here is protected: the metrics are computed from the private records without noise. They
+are for the people who may see those records; no budget covers them, and none may be published.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mechanisms.geometry.domain import Domain, Kind
+from mechanisms.metrics import Label, Metrics, coarsen, evaluate, split
+from mechanisms.metrics.coded import MOST_CELLS
+from mechanisms.metrics.downstream import downstream_error
+from mechanisms.privacy.cells import Codes
+from schemas.internal_review import Comparison
+from schemas.loading import load_spec
+from schemas.release_spec import ReleaseSpec
+from tasks.coding import Codec, TableCodec
+from tasks.errors import SafeError
+from tasks.guard import guarded
+from tasks.sources import Source, SourceError, batches, parts
+from tasks.workspace import Workspace
+
+NOTICE = (
+    "INTERNAL - do not publish: this compares with the private data exactly, without noise, and no "
+    "privacy budget covers it."
+)
+LEAST_RECORDS = 2  # of a table, so that columns can vary together
+LEAST_TO_SPLIT = 5  # so that both parts of a table have what they need
+
+
+class EvaluationRefused(SafeError):
+    """The tables cannot be compared; the message shows no value of theirs."""
+
+
+class LabelRefused(SafeError):
+    """The label is no column of the release, or no value of that column."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What a comparison found. Internal.
+
+    Attributes:
+        metrics: the numbers.
+        label: what was predicted, as it was asked for; None where nothing was.
+        held_out: which records were predicted, in words; None likewise.
+        downstream_unit: of the downstream errors; None likewise.
+        merged: columns of which neighbouring cells were merged.
+    """
+
+    metrics: Metrics
+    label: str | None
+    held_out: str | None
+    downstream_unit: str | None
+    merged: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values, the warning first."""
+        return {
+            "internal": NOTICE,
+            "label": self.label,
+            "held_out": self.held_out,
+            "downstream_unit": self.downstream_unit,
+            "merged_columns": list(self.merged),
+            **asdict(self.metrics),
+        }
+
+
+def evaluate_files(
+    spec: Path,
+    synthetic: str,
+    *,
+    data: str | None = None,
+    test: str | None = None,
+    label: str | None = None,
+) -> Evaluation:
+    """Compare a synthetic file with the private table that `spec` names.
+
+    The columns compared are those that the spec releases. All records count, before any of a
+    person's are left out.
+
+    Args:
+        spec: path of the release spec.
+        synthetic: path or URL of the synthetic file, as a release writes it.
+        data: the private table, where it is not the spec's own source.
+        test: held-out private records; only read where there is a label.
+        label: `COLUMN`, to predict its cell, or `COLUMN=VALUE`, to predict whether it is that.
+    Raises:
+        SpecError: the spec is wrong.
+        LabelRefused: see there.
+        EvaluationRefused: a table cannot be read, holds what the spec refuses, or has too few
+            records.
+    """
+    loaded = load_spec(spec)
+    codec = TableCodec.of({name: loaded.columns[name] for name in loaded.released_columns})
+    try:
+        domain = codec.domain
+    except ValueError as error:  # distances that are no metric; they stand in the spec
+        raise EvaluationRefused(str(error)) from error
+    predicted = None if label is None else _label(label, codec, loaded)
+    tables = {
+        "data.source" if data is None else "--data": data or loaded.data.located(spec.parent),
+        "--synthetic": synthetic,
+    }
+    if predicted is not None and test is not None:
+        tables["--test"] = test
+
+    def compute() -> Metrics:
+        codes = [
+            _read(location, origin, codec, loaded, split_too=predicted is not None and test is None)
+            for origin, location in tables.items()
+        ]
+        held_out = codes[2] if len(codes) > 2 else None
+        return _metrics(codes[0], codes[1], held_out, domain, predicted)
+
+    metrics = guarded("evaluate", Workspace.of(loaded.release).path, compute)()
+    held_out = "a fifth of the private table" if test is None else f"the records of {test}"
+    return Evaluation(
+        metrics=metrics,
+        label=label,
+        held_out=None if predicted is None else held_out,
+        downstream_unit=None if predicted is None else _UNITS[predicted.number],
+        merged=tuple(a.name for a in domain.attributes if a.cells > MOST_CELLS),
+    )
+
+
+_UNITS = {True: "squared cells", False: "share of records"}  # of an error in numbers, in classes
+
+
+def compare(private: Codes, synthetic: Codes, domain: Domain) -> Metrics | None:
+    """The metrics of two coded tables, columns of many cells merged to 32 as the paper has them.
+
+    None where one of the tables has too few records to compare anything.
+    """
+    if min(len(private), len(synthetic)) < LEAST_RECORDS:
+        return None
+    nulls = [attribute.has_null for attribute in domain.attributes]
+    real, sizes = coarsen(private, domain.shape, nulls=nulls)
+    made, _ = coarsen(synthetic, domain.shape, nulls=nulls)
+    return evaluate(real, made, sizes)
+
+
+def in_words(metrics: Metrics, downstream_unit: str | None = None) -> tuple[Comparison, ...]:
+    """Every metric with its unit and what it means, for people; the downstream error if it has a
+    unit."""
+    return (*_downstream_in_words(metrics, downstream_unit), *_in_words(metrics))
+
+
+def _downstream_in_words(metrics: Metrics, unit: str | None) -> Iterator[Comparison]:
+    if unit is None:
+        return
+    yield Comparison(
+        metric="Downstream error",
+        value=metrics.downstream,
+        unit=unit,
+        meaning="How wrong gradient boosting is about the label of held-out private records when "
+        "it has learnt from the synthetic records.",
+    )
+    yield Comparison(
+        metric="Downstream error, private",
+        value=metrics.downstream_real,
+        unit=unit,
+        meaning="The same when it has learnt from the private records: what the one above may be "
+        "held against.",
+    )
+
+
+def _in_words(metrics: Metrics) -> Iterator[Comparison]:
+    yield Comparison(
+        metric="Covariance error",
+        value=metrics.covariance_real,
+        unit="relative",
+        meaning="Distance of the two covariance matrices, as a share of the private one's size.",
+    )
+    yield Comparison(
+        metric="Covariance error, as published",
+        value=metrics.covariance,
+        unit="relative",
+        meaning="The same distance as a share of the synthetic one's size, which is what the "
+        "PrivPGD paper tabulates.",
+    )
+    yield Comparison(
+        metric="Counting queries",
+        value=metrics.count,
+        unit="relative",
+        meaning=f"How far a count of the records within ranges of three columns is off, on "
+        f"average over {metrics.count_queries} random ones, as a share of the mean count."
+        if metrics.count_queries
+        else "No ranges were found that hold between 5 % and 95 % of the private records.",
+    )
+    yield Comparison(
+        metric="Threshold queries",
+        value=metrics.thresh,
+        unit="relative",
+        meaning="How far a count of the records on one side of a plane through three columns is "
+        "off, on average over 200 random ones, as a share of the mean count.",
+    )
+    yield Comparison(
+        metric="Sliced Wasserstein distance",
+        value=metrics.sw1,
+        unit="of a column's length",
+        meaning="How far, seen along one direction, records must be moved on average to turn the "
+        "joint distribution of two columns into the private one; mean over all pairs.",
+    )
+    yield Comparison(
+        metric="Total variation, pairs",
+        value=metrics.tv,
+        unit="share of records",
+        meaning="The share of records that lie in the wrong cell of the joint table of two "
+        "columns; mean over all pairs (the PrivPGD paper tabulates twice this).",
+    )
+    yield Comparison(
+        metric="Total variation, columns",
+        value=metrics.tv1,
+        unit="share of records",
+        meaning="The share of records that lie in the wrong cell of a single column; mean over "
+        "all columns.",
+    )
+
+
+def _metrics(
+    real: Codes, synthetic: Codes, test: Codes | None, domain: Domain, label: Label | None
+) -> Metrics:
+    if label is not None and test is None:
+        real, test = split(real)
+    metrics = compare(real, synthetic, domain)
+    assert metrics is not None, "the tables were read with enough records"
+    if label is None or test is None:
+        return metrics
+    return replace(  # learnt from the cells as they are: trees do not mind how many there are
+        metrics,
+        rows_test=len(test),
+        downstream=downstream_error(synthetic, test, label),
+        downstream_real=downstream_error(real, test, label),
+    )
+
+
+def _read(
+    location: str, origin: str, codec: TableCodec, spec: ReleaseSpec, *, split_too: bool
+) -> Codes:
+    """The coded records of one of the tables; `origin` says in messages which one it is."""
+    private = origin in ("data.source", "--data")
+    source = Source(
+        location=location,
+        format=spec.data.file_format if origin == "data.source" else None,
+        delimiter=spec.data.delimiter,
+        null_markers=tuple(spec.data.null_markers) or ("",),  # as a release writes a null
+        columns=tuple(c.name for c in codec.codecs),
+        others_ignored=True,
+    )
+    blocks = []
+    try:
+        for text in (text for part in parts(source) for text in batches(part)):
+            _check_values(text, origin, codec.codecs)
+            blocks.append(codec.encode(text))
+    except SourceError as error:
+        raise EvaluationRefused(_about(str(error), origin)) from error
+    records = sum(map(len, blocks))
+    least = {"--test": 1}.get(origin, LEAST_TO_SPLIT if private and split_too else LEAST_RECORDS)
+    if records < least:
+        raise EvaluationRefused(
+            f"{origin}: too few records; {least} at least are needed"
+            + (" to hold some out (or name held-out ones with --test)" if least > 2 else "")
+        )
+    return np.concatenate(blocks)
+
+
+def _check_values(text: pd.DataFrame, origin: str, codecs: Sequence[Codec]) -> None:
+    for codec in codecs:
+        values, unreadable = codec.read(text[codec.name])
+        outside = codec.outside(values) if codec.column.outside == "refuse" else False
+        missing = text[codec.name].isna().to_numpy(dtype=bool) & (not codec.column.nulls)
+        for what, where in (
+            ("cannot be read", unreadable),
+            ("lie outside the column's domain", outside),
+            ("are missing, but nulls are not allowed", missing),
+        ):
+            if np.any(where):
+                raise EvaluationRefused(
+                    f"{origin}: column {codec.name}: there are values that {what}; mend the "
+                    f"table, or columns.{codec.name} of the spec"
+                )
+
+
+def _about(message: str, origin: str) -> str:
+    """A message on reading a table that says which table it was."""
+    if origin == "data.source":
+        return message
+    message = message.replace("set data.format to csv or parquet", "let it end in .csv or .parquet")
+    message = re.sub(r"; check data\.format", "; name it by what it is", message)
+    return re.sub(r"\bdata\.source", origin, message)
+
+
+def _label(text: str, codec: TableCodec, spec: ReleaseSpec) -> Label:
+    """What `COLUMN` or `COLUMN=VALUE` asks to predict. Names and values are the user's own."""
+    names = [c.name for c in codec.codecs]
+    cuts = [len(text), *(at for at, character in enumerate(text) if character == "=")]
+    cut = next((cut for cut in cuts if text[:cut] in names), None)
+    if cut is None:
+        asked = text.partition("=")[0]
+        near = get_close_matches(asked, names, n=1)
+        mend = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+        raise LabelRefused(f"{asked!r} is no column that the spec releases; {mend}")
+    column = names.index(text[:cut])
+    of = codec.codecs[column]
+    if cut == len(text):
+        ordered = of.attribute.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
+        return Label(column=column, number=ordered)
+    return Label(column=column, equals=_cell(text[cut + 1 :], of, spec))
+
+
+def _cell(value: str, codec: Codec, spec: ReleaseSpec) -> int:
+    """The cell of a value as the private table would write it."""
+    null = value in spec.data.null_markers
+    cell = pd.Series([None if null else value], dtype=pd.StringDtype("pyarrow"))
+    values, unreadable = codec.read(cell)
+    if unreadable.any() or codec.outside(values).any() or (null and not codec.column.nulls):
+        raise LabelRefused(
+            f"{value!r} is no value of columns.{codec.name}; write one as the table does, within "
+            "the column's domain"
+        )
+    return int(codec.encode(values)[0])
