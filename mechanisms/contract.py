@@ -12,7 +12,7 @@ so that a stage may run on another machine.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import sqrt
+from math import pi, sqrt
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,7 +24,7 @@ from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import Codes, Counts
 from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.events import Event
+from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise
 
 Progress = Callable[[float, str], None]
@@ -36,8 +36,8 @@ class NoiseLine:
     """One line of a plan's noise table, for people and for the audit report."""
 
     query: str  # what is measured, such as "all 276 two-way marginals"
-    cells: int  # number of noisy entries
-    family: str  # "discrete Laplace" or "discrete Gaussian"
+    cells: int  # number of noisy entries, or of choices
+    family: str  # "discrete Laplace", "discrete Gaussian" or "exponential mechanism"
     parameter: str  # the exact noise parameter with its name, such as "sigma^2 = 36/5 records^2"
     standard_deviation: float  # of one entry, records
     sensitivity: str  # of the whole query with its norm, such as "L2 = sqrt(552) records"
@@ -71,6 +71,25 @@ class NoiseLine:
             standard_deviation=sqrt(query.noise.variance),
             sensitivity=sensitivity,
             source=f"mechanisms/privacy/transforms.py, {type(transform).__name__}",
+        )
+
+    @classmethod
+    def of_choices(
+        cls, event: ExponentialMechanism, what: str, *, adjacency: Adjacency
+    ) -> "NoiseLine":
+        """The line of `event.times` private choices by how badly tables fit (`L1Score`).
+
+        Each is a noisy maximum of misfits with Gumbel noise of scale 2 l1 / epsilon.
+        """
+        scale = 2 * adjacency.l1 / event.epsilon
+        return cls(
+            query=what,
+            cells=event.times,
+            family="exponential mechanism",
+            parameter=f"epsilon = {event.epsilon} each",
+            standard_deviation=pi / sqrt(6) * float(scale),
+            sensitivity=f"{adjacency.l1} records of misfit",
+            source="mechanisms/privacy/queries.py, L1Score",
         )
 
 

@@ -2,8 +2,8 @@
 
 from mechanisms.adaptive_support import AdaptiveSupport
 from mechanisms.contract import Mechanism
+from mechanisms.marginals import Marginals
 from mechanisms.pmm import PMM, PMMH
-from mechanisms.privpgd import PrivPGD
 from mechanisms.psmm import PSMM
 from mechanisms.sparse_lipschitz import SparseLipschitz
 from mechanisms.superregular import Superregular
@@ -15,7 +15,12 @@ _ALL: tuple[Mechanism, ...] = (
     Superregular(),
     SparseLipschitz(),
     AdaptiveSupport(),
-    PrivPGD(),
+    Marginals("privpgd", {"method": "all"}, {"method": "noise-aware"}),
+    Marginals("privpgd-paper", {"method": "all"}, {"method": "particles"}),
+    Marginals("private-gsd", {"method": "all"}, {"method": "private-gsd"}),
+    Marginals("mst", {"method": "mst"}, {"method": "graphical-model"}),
+    Marginals("aim", {"method": "aim"}, {"method": "graphical-model"}),
+    Marginals("mwem", {"method": "mwem"}, {"method": "particles"}),
 )
 
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in _ALL}

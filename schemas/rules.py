@@ -23,6 +23,7 @@ from schemas.columns import (
 )
 from schemas.exact import read_date, read_exact
 from schemas.nearest import did_you_mean, no_such_column
+from schemas.rule_parts import clauses
 from schemas.rule_syntax import (
     And,
     Body,
@@ -85,6 +86,12 @@ class Rule:
             if isinstance(column := columns[name], OrdinalColumn)
         }
         return replace(self, body=_with_codes(self.body, columns), orders=orders)
+
+    def clauses(self) -> tuple["Rule", ...]:
+        """Rules on fewer columns that a row breaks one of exactly where it breaks this one."""
+        if isinstance(self.body, Determines):
+            return (self,)
+        return tuple(replace(self, body=clause) for clause in clauses(self.body))
 
     def violations(self, frame: pd.DataFrame) -> "pd.Series[bool]":
         """Rows that break the rule, with the frame's index.

@@ -137,19 +137,19 @@ def _delta_suits_mechanism(sections: SoundSections) -> Iterator[Problem]:
         )
 
 
-_NEED_DELTA = ("privpgd",)
+_NEED_DELTA = ("privpgd", "aim", "mst", "mwem", "private-gsd", "privpgd-paper")
 _PURE = ("pmm", "pmm-h", "psmm", "superregular", "adaptive-support")
 
 
 def _places_suit_mechanism(sections: SoundSections) -> Iterator[Problem]:
-    if sections.mechanism is None or sections.mechanism.name != "privpgd":
+    if sections.mechanism is None or sections.mechanism.name not in _NEED_DELTA:
         return
     for name, column in sections.columns.items():
         if isinstance(column, PlacesColumn):
             yield Problem(
                 ("columns", name, "type"),
-                "is places, which privpgd cannot embed; choose mechanism superregular, psmm or "
-                "sparse-lipschitz, or say type: nominal and give up the distances",
+                f"is places, which {sections.mechanism.name} cannot embed; choose mechanism "
+                "superregular, psmm or sparse-lipschitz, or say type: nominal and give up the distances",
             )
 
 

@@ -179,9 +179,21 @@ class MechanismChoice(Section):
     __pydantic_extra__: dict[str, JsonValue]
 
     name: Literal[
-        "privpgd", "pmm", "pmm-h", "psmm", "superregular", "sparse-lipschitz", "adaptive-support"
+        "privpgd",
+        "aim",
+        "mst",
+        "mwem",
+        "private-gsd",
+        "privpgd-paper",
+        "pmm",
+        "pmm-h",
+        "psmm",
+        "superregular",
+        "sparse-lipschitz",
+        "adaptive-support",
     ]
-    """privpgd for tables of many columns; sparse-lipschitz for marginals of several columns, best
+    """privpgd for tables of many columns (aim, mst, mwem, private-gsd and privpgd-paper are other
+    selections of marginals and generators of records, for comparison); sparse-lipschitz for marginals of several columns, best
     with a public table like the private one; for few columns under pure differential privacy
     pmm-h (or pmm), psmm where a grid of them is small, superregular for places or a line, and
     adaptive-support where records lie on a thin set"""

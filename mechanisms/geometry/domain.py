@@ -7,6 +7,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.rules import Rules
+
+_NO_RULES = Rules(())
+
 
 class Kind(StrEnum):
     """How the cells of an attribute relate to each other."""
@@ -66,9 +70,19 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """A product of attributes. Records are rows of codes, one per attribute, in this order."""
+    """A product of attributes. Records are rows of codes, one per attribute, in this order.
+
+    Public edit rules may say that some records are impossible; without them, all are possible.
+    """
 
     attributes: tuple[Attribute, ...]
+    rules: Rules = _NO_RULES
+
+    def __post_init__(self) -> None:
+        if self.rules is _NO_RULES:
+            object.__setattr__(self, "rules", Rules(self.shape))
+        elif self.rules.shape != self.shape:
+            raise ValueError(f"the rules are about cells {self.rules.shape}, not {self.shape}")
 
     @property
     def names(self) -> tuple[str, ...]:

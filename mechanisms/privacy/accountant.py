@@ -11,6 +11,21 @@ Source.  Pure: epsilons add up; integer Laplace noise of scale b on a vector of 
          zCDP to (epsilon, delta): Canonne et al., Corollary 13.
          Privacy loss distributions: `privacy_loss`.
 Oracle.  tests/mechanisms/privacy/test_accountant.py: closed forms, and the exact law of a sum.
+
+Adaptive events. A list of fixed events may be composed by all three routes, whatever was asked in
+         view of answers. Where an event is `adaptive`, the list is itself an outcome, and what is
+         claimed is about a budget fixed beforehand that `fits` is asked about before each draw, as
+         the curator does (a privacy filter). Only sums are used for it, never privacy losses:
+         pure, since on every path the loss is at most the sum of the epsilons; and zCDP, since for
+         every order a > 1 the product of (P_i / Q_i)^(a-1) exp(-(a-1) a rho_i) over the draws is a
+         supermartingale under P whenever rho_i is known before draw i, so that the whole is
+         rho-zCDP if no path sums to more than rho. `fits` takes either of the two: a path that
+         passed the rho of the budget loses at most epsilon and adds nothing to delta, and the other
+         paths are those of the mechanism that stops instead of passing it.
+         `epsilon` and `bracket` of such a list tell what it adds up to; the claim is the budget.
+Source.  Rogers, Roth, Ullman, Vadhan (2016), arXiv:1605.08294, for pure epsilons; Feldman, Zrnic
+         (2021), arXiv:2008.11193, for one Renyi order; Whitehouse, Ramdas, Rogers, Wu (2023),
+         arXiv:2203.05481, for zCDP. We know no such proof for privacy loss distributions.
 """
 
 from collections.abc import Iterable
@@ -214,6 +229,8 @@ def _checked(events: Iterable[Event]) -> list[Event]:
                 )
         if not isinstance(noise, int | Fraction):
             raise TypeError(f"{event}: its parameter must be an exact rational")
+        if not isinstance(event.adaptive, bool):
+            raise TypeError(f"{event}: `adaptive` must be True or False")
         if not (noise > 0 and sensitivity >= 0 and event.times >= 1):
             raise ValueError(
                 f"{event}: needs a positive parameter, a sensitivity of at least 0 and at least "
@@ -231,6 +248,8 @@ def _fits(composition: tuple[Event, ...], budget: Budget) -> bool:
         return False
     if _within(zcdp_epsilon(rho(composition), budget.delta), budget):
         return True
+    if _is_adaptive(composition):
+        return False
     return _within(epsilon_at_most(composition, budget.delta), budget)
 
 
@@ -240,11 +259,18 @@ def _within(cost: float, budget: Budget) -> bool:
 
 def _upper_bounds(composition: tuple[Event, ...], delta: Fraction) -> dict[str, float]:
     pure = pure_epsilon(composition)
-    return {
+    bounds = {
         PURE: inf if pure is None else float_above(pure),
         ZCDP: zcdp_epsilon(rho(composition), delta),
-        PLD: epsilon_at_most(composition, delta),
     }
+    if not _is_adaptive(composition):
+        bounds[PLD] = epsilon_at_most(composition, delta)
+    return bounds
+
+
+def _is_adaptive(composition: tuple[Event, ...]) -> bool:
+    """Whether the list of events is itself an outcome, so that only sums of costs bound it."""
+    return any(event.adaptive for event in composition)
 
 
 def _second_opinion(composition: tuple[Event, ...], delta: Fraction) -> tuple[float, str]:

@@ -1,6 +1,6 @@
 """Calibration: the least noise that the accountant lets a budget pay for.
 
-Claim.   At `Calibration.value` the events cost at most the budget. One step of the grid lower,
+Claim.   At `Calibration.value` the events cost at most the budget. One step of the grid further,
          less than 1e-4 of the value, the accountant cannot prove that; both evaluations are kept.
 Source.  The search starts from the analytic Gaussian mechanism: Balle, Wang (2018),
          arXiv:1805.06530, which the discrete one comes close to.
@@ -16,30 +16,36 @@ from math import ceil, floor, inf, log10
 from dp_accounting import gaussian_mechanism
 
 from mechanisms.privacy.accountant import epsilon, fits
+from mechanisms.privacy.accountant import rho as cost
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.events import DiscreteGaussian
+from mechanisms.privacy.events import DiscreteGaussian, Event
+
+EventsAt = Callable[[Fraction], tuple[Event, ...]]
+"""A family of compositions, by its parameter."""
+
+_STEPS = 10**4  # of the grid to the root, at least
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """A noise parameter and the proof on which side of the root it lies. Public.
+    """A parameter of noise and the proof on which side of the root it lies. Public.
 
     Attributes:
-        value: the noise parameter; its cost is at most the budget.
+        value: the parameter; its cost is at most the budget.
         epsilon: upper bound on the cost at `value`, at the budget's delta.
-        below: the next smaller parameter on the grid.
-        epsilon_below: upper bound on the cost there, more than the budget.
+        beyond: the next parameter on the grid, where there is less noise.
+        epsilon_beyond: upper bound on the cost there, more than the budget.
     """
 
     value: Fraction
     epsilon: float
-    below: Fraction
-    epsilon_below: float
+    beyond: Fraction
+    epsilon_beyond: float
 
     @property
     def proof(self) -> tuple[float, float]:
-        """Costs just below the root, too high, and at the value, within the budget."""
-        return self.epsilon_below, self.epsilon
+        """Costs just beyond the root, too high, and at the value, within the budget."""
+        return self.epsilon_beyond, self.epsilon
 
 
 @lru_cache(maxsize=256)
@@ -55,27 +61,87 @@ def gaussian_sigma2(
     Raises:
         ValueError: delta is 0, or there is nothing to protect.
     """
-    if budget.is_pure:
-        raise ValueError("delta: 0, but Gaussian noise is never purely private; state delta > 0")
+    _needs_delta(budget)
     if l2_squared < 1 or count < 1:
         raise ValueError(
             f"{count} draws of squared sensitivity {l2_squared}: both must be at least 1, since "
             "what cannot change needs no noise"
         )
-    draws = DiscreteGaussian(
-        l2_squared=l2_squared, sigma2=Fraction(1), unit_moves=unit_moves, times=count
-    )
-    unit = gaussian_mechanism.get_sigma_gaussian(float(budget.epsilon), float(budget.delta))
-    guess = count * l2_squared * unit**2
-    step = Fraction(10) ** (floor(log10(guess)) - 4)
-    steps = _smallest(lambda n: _fits(draws, n * step, budget), ceil(Fraction(guess) / step))
-    value, below = steps * step, (steps - 1) * step
+
+    def events_at(sigma2: Fraction) -> tuple[Event, ...]:
+        return (
+            DiscreteGaussian(
+                l2_squared=l2_squared, sigma2=sigma2, unit_moves=unit_moves, times=count
+            ),
+        )
+
+    guess = count * l2_squared * _unit_sigma(budget) ** 2
+    step = _step(guess)
+    steps = _smallest(lambda n: fits(events_at(n * step), budget), ceil(Fraction(guess) / step))
+    value, beyond = steps * step, (steps - 1) * step
     return Calibration(
         value=value,
-        epsilon=_cost(draws, value, budget),
-        below=below,
-        epsilon_below=_cost(draws, below, budget),
+        epsilon=epsilon(events_at(value), budget.delta),
+        beyond=beyond,
+        epsilon_beyond=epsilon(events_at(beyond), budget.delta) if beyond else inf,
     )
+
+
+def largest_rho(events_at: EventsAt, budget: Budget) -> Calibration:
+    """Largest rho on a decimal grid at which a family of compositions fits the budget.
+
+    Args:
+        events_at: the events at a positive rho, which cost more the larger it is. That they cost
+            about rho in zCDP makes the search short; what is claimed does not rest on it.
+    Raises:
+        ValueError: delta is 0, or no rho that is worth anything fits.
+    """
+    _needs_delta(budget)
+
+    def by_sums(step: Fraction, guess: int) -> int:
+        """Most steps that sums of costs alone can prove to fit; they are cheap."""
+
+        def passes(steps: int) -> bool:
+            return fits((replace(e, adaptive=True) for e in events_at(steps * step)), budget)
+
+        return _largest(passes, guess)
+
+    guess = 1 / (2 * _unit_sigma(budget) ** 2)
+    step = _step(guess)
+    steps = by_sums(step, floor(Fraction(guess) / step))
+    while steps < _STEPS:
+        step /= 10
+        if step < Fraction(guess) / 10**12:
+            raise ValueError(f"{budget}: the least that is asked costs more; ask for more budget")
+        steps = by_sums(step, 10 * steps)
+    start = steps
+    if all(isinstance(event, DiscreteGaussian) for event in events_at(step)):
+        # Their privacy losses come close to the guess; of other events, to the sums.
+        start = floor(steps * Fraction(guess) / cost(events_at(steps * step)))
+    steps = _largest(lambda n: fits(events_at(n * step), budget), start)
+    value, beyond = steps * step, (steps + 1) * step
+    return Calibration(
+        value=value,
+        epsilon=epsilon(events_at(value), budget.delta),
+        beyond=beyond,
+        epsilon_beyond=epsilon(events_at(beyond), budget.delta),
+    )
+
+
+def _needs_delta(budget: Budget) -> None:
+    if budget.is_pure:
+        raise ValueError("delta: 0, but Gaussian noise is never purely private; state delta > 0")
+
+
+def _unit_sigma(budget: Budget) -> float:
+    """Noise of the analytic Gaussian mechanism for a sensitivity of 1."""
+    sigma: float = gaussian_mechanism.get_sigma_gaussian(float(budget.epsilon), float(budget.delta))
+    return sigma
+
+
+def _step(guess: float) -> Fraction:
+    """Mesh of a decimal grid on which `guess` is 10^4 to 10^5 steps."""
+    return Fraction(10) ** (floor(log10(guess)) - 4)
 
 
 def _smallest(passes: Callable[[int], bool], guess: int) -> int:
@@ -96,9 +162,6 @@ def _smallest(passes: Callable[[int], bool], guess: int) -> int:
     return good
 
 
-def _fits(draws: DiscreteGaussian, sigma2: Fraction, budget: Budget) -> bool:
-    return fits((replace(draws, sigma2=sigma2),), budget)
-
-
-def _cost(draws: DiscreteGaussian, sigma2: Fraction, budget: Budget) -> float:
-    return epsilon((replace(draws, sigma2=sigma2),), budget.delta) if sigma2 else inf
+def _largest(passes: Callable[[int], bool], guess: int) -> int:
+    """Largest n >= 0 that passes, next to one that does not; 0 always passes."""
+    return _smallest(lambda n: not passes(n), max(1, guess)) - 1

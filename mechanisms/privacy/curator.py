@@ -13,7 +13,7 @@ Order.   Look the call up in the log; if it is there, return what was logged. Ot
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,8 @@ from mechanisms.privacy.events import Event, ExponentialMechanism, merged
 from mechanisms.privacy.ledger import Ledger, LedgerError
 from mechanisms.privacy.noise import add_discrete_gaussian, add_discrete_laplace, choose
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise, Noise, Score
+
+_CELLS_AT_ONCE = 2**23  # of the tables that scores are computed from: 64 MiB of counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,21 +77,32 @@ class Curator:
         """Position of a candidate, drawn with probability proportional to
         exp(epsilon * score / (2 sensitivity)); the sensitivity is the largest of all candidates.
 
+        No score is taken to be monotone in the records, for which half of epsilon would be charged:
+        one record more may raise the misfit of one candidate and lower that of another.
+
         Raises:
             BudgetExceeded, LedgerError: as for `histograms`.
         """
-        request = _digest("choose", [str(event.epsilon), *(c.digest for c in candidates)])
+        terms = [str(event.epsilon), *(["adaptive"] if event.adaptive else [])]
+        request = _digest("choose", [*terms, *(c.digest for c in candidates)])
         logged = self.ledger.lookup(self.release, call, request)
         if logged is None:
             self._check([*self.ledger.events(self.release), event])
-            tables = self.counter.count([candidate.cells for candidate in candidates])
-            scores = [score(table) for score, table in zip(candidates, tables, strict=True)]
+            scores = self._scores(candidates)
             sensitivity = max(score.sensitivity(self.adjacency) for score in candidates)
             index = choose(scores, sensitivity=sensitivity, epsilon=event.epsilon)
             logged = self.ledger.record(
                 self.release, call, request, (event,), _pack(index), self._check
             )
         return int(_unpack(logged))
+
+    def _scores(self, candidates: Sequence[Score]) -> list[int]:
+        """Exact scores, counting so many tables at once as memory is for."""
+        scores: list[int] = []
+        for batch in _batches(candidates):
+            tables = self.counter.count([score.cells for score in batch])
+            scores += [score(table) for score, table in zip(batch, tables, strict=True)]
+        return scores
 
     def _draw(self, queries: Sequence[HistogramQuery]) -> list[Counts]:
         maps = {query.cells.digest: query.cells for query in queries}
@@ -135,6 +148,20 @@ def _positions(noises: Iterable[Noise]) -> dict[Noise, list[int]]:
     for position, noise in enumerate(noises):
         positions.setdefault(noise, []).append(position)
     return positions
+
+
+def _batches(candidates: Sequence[Score]) -> Iterator[list[Score]]:
+    """The candidates in order, in runs of at most `_CELLS_AT_ONCE` cells or of a single table."""
+    batch: list[Score] = []
+    cells = 0
+    for score in candidates:
+        if batch and cells + score.cells.size > _CELLS_AT_ONCE:
+            yield batch
+            batch, cells = [], 0
+        batch.append(score)
+        cells += score.cells.size
+    if batch:
+        yield batch
 
 
 def _digest(kind: str, parts: Sequence[str]) -> str:

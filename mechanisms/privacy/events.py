@@ -3,6 +3,11 @@
 An event describes one draw of noise and how far one privacy unit can move what the noise was put
 on. It says nothing about epsilon: `accountant` turns events into costs, so that a ledger full of
 events can be re-derived by a better accountant later. Every field is public.
+
+Adaptive events. What is *asked* (which marginal, which candidates) may always depend on earlier
+answers. Where a parameter of an event itself (its noise, its sensitivity), or whether it happens at
+all, was chosen after seeing answers, the event says `adaptive`: fewer theorems hold for it, and
+the accountant uses only those (`accountant`).
 """
 
 from collections.abc import Iterable
@@ -17,6 +22,7 @@ class DiscreteLaplace:
 
     l1: int  # L1 sensitivity of the vector
     scale: Fraction  # same unit as the vector
+    adaptive: bool = False  # a parameter, or that it happens, was chosen after seeing answers
     times: int = 1  # how many such draws, adaptively composed
 
 
@@ -27,6 +33,7 @@ class DiscreteGaussian:
     l2_squared: int  # squared L2 sensitivity of the vector
     sigma2: Fraction  # noise parameter of every coordinate, squared unit of the vector
     unit_moves: int | None = None  # coordinates that change, each by exactly one; None: unknown
+    adaptive: bool = False  # as above
     times: int = 1
 
 
@@ -35,6 +42,7 @@ class ExponentialMechanism:
     """Private selection, P(r) proportional to exp(epsilon u_r / (2 sensitivity of u))."""
 
     epsilon: Fraction
+    adaptive: bool = False  # as above
     times: int = 1
 
 
@@ -58,11 +66,18 @@ def merged(events: Iterable[Event]) -> tuple[Event, ...]:
 
 
 def events_to_json(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Plain JSON of `events`; rationals are strings such as "7/2", so that nothing is lost."""
+    """Plain JSON of `events`; rationals are strings such as "7/2", so that nothing is lost.
+
+    `adaptive` is written where it is true only: rows of other events stay as they always were.
+    """
     names = {cls: name for name, cls in _KINDS.items()}
     return [
         {"event": names[type(event)]}
-        | {k: str(v) if k in _RATIONALS else v for k, v in vars(event).items()}
+        | {
+            k: str(v) if k in _RATIONALS else v
+            for k, v in vars(event).items()
+            if k != "adaptive" or v
+        }
         for event in events
     ]
 
@@ -72,7 +87,8 @@ def events_from_json(rows: Iterable[dict[str, Any]]) -> tuple[Event, ...]:
 
     Raises:
         ValueError: a row names an event that this version does not know; it must not be ignored,
-            since an ignored event would be an uncharged one.
+            since an ignored event would be an uncharged one; or `adaptive` is neither true nor
+            false.
     """
     events = []
     for row in rows:
@@ -80,6 +96,8 @@ def events_from_json(rows: Iterable[dict[str, Any]]) -> tuple[Event, ...]:
         kind = fields.pop("event")
         if kind not in _KINDS:
             raise ValueError(f"unknown privacy event {kind!r}: use the version that recorded it")
+        if not isinstance(fields.get("adaptive", False), bool):
+            raise ValueError(f"privacy event {kind!r}: `adaptive` must be true or false")
         values: dict[str, Any] = {
             k: Fraction(v) if k in _RATIONALS else v for k, v in fields.items()
         }

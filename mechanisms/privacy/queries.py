@@ -8,7 +8,7 @@ import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -51,28 +51,39 @@ Noise = LaplaceNoise | GaussianNoise
 
 @dataclass(frozen=True)
 class HistogramQuery:
-    """A transformed histogram, to be answered with integer noise on every entry."""
+    """A transformed histogram, to be answered with integer noise on every entry.
+
+    Attributes:
+        adaptive: whether the noise, or that this is asked at all, was chosen after seeing answers;
+            not for a query whose cells alone were chosen so, as in `events`.
+    """
 
     cells: CellMap
     noise: Noise
     transform: Transform = HISTOGRAM
+    adaptive: bool = False
 
     def event(self, adjacency: Adjacency) -> Event:
         """What answering this query once is charged as."""
         match self.noise:
             case LaplaceNoise(scale):
-                return DiscreteLaplace(l1=self.transform.l1(adjacency), scale=scale)
+                return DiscreteLaplace(
+                    l1=self.transform.l1(adjacency), scale=scale, adaptive=self.adaptive
+                )
             case GaussianNoise(sigma2):
                 return DiscreteGaussian(
                     l2_squared=self.transform.l2_squared(adjacency),
                     sigma2=sigma2,
                     unit_moves=self.transform.unit_moves(adjacency),
+                    adaptive=self.adaptive,
                 )
 
     @property
     def digest(self) -> str:
         """SHA-256 over what is asked and with which noise."""
         text = f"{self.cells.digest} {self.noise!r} {self.transform!r}"
+        if self.adaptive:  # said here alone, so that digests in existing logs stay what they are
+            text += " adaptive"
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -116,8 +127,11 @@ class L1Score:
     penalty: int = 0
 
     def __call__(self, counts: Counts) -> int:
-        # In Python's integers: units times records may pass 64 bits.
-        misfit = self.unit * counts.astype(object) - self.reference.astype(object)
+        lowest, highest = int(self.reference.min()), int(self.reference.max())
+        furthest = self.unit * max(1, int(counts.max())) + max(highest, -lowest)
+        # Units times records may pass 64 bits: then in Python's integers, which are slow.
+        kind: type[Any] = np.int64 if furthest * len(counts) < 2**62 else object
+        misfit = self.unit * counts.astype(kind) - self.reference.astype(kind)
         distance = int(np.abs(misfit).sum())
         return self.weight * (distance - self.penalty)
 

@@ -25,8 +25,8 @@ from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import DiscreteLaplace
 from mechanisms.privacy.ledger import Ledger
 from mechanisms.privacy.simulation import simulate_discrete_laplace
-from mechanisms.privpgd import PrivPGD
 from mechanisms.psmm import PSMM
+from mechanisms.registry import MECHANISMS
 from mechanisms.sparse_lipschitz import SparseLipschitz
 from mechanisms.strategies.haar import haar
 from mechanisms.superregular import Superregular
@@ -85,7 +85,7 @@ def test_pure_costs_add_up_to_the_budget_exactly(inner, adjacency) -> None:
 @pytest.mark.parametrize("share", [Fraction(1, 100), Fraction(1, 2), Fraction(9, 10)])
 def test_gaussian_mechanisms_fit_the_budget_together_with_the_share(share, adjacency) -> None:
     delta = Fraction(1, 10**5)
-    plan = make(PrivPGD(), adjacency=adjacency, share=share, delta=delta)
+    plan = make(MECHANISMS["privpgd"], adjacency=adjacency, share=share, delta=delta)
     assert fits(plan.events, plan.budget)
     assert plan.inner.budget == Budget(epsilon=1 - share, delta=delta)
     assert plan.granted == Budget(epsilon=share)
@@ -95,7 +95,7 @@ def test_what_the_accountant_cannot_prove_to_fit_is_refused() -> None:
     """For persons it knows Gaussian noise in zCDP alone, which adds badly to pure epsilon."""
     with pytest.raises(ValueError, match=r"certificate\.share: 1/2, but .* cannot be proved"):
         make(
-            PrivPGD(),
+            MECHANISMS["privpgd"],
             adjacency=RELATIONS[2],
             share=Fraction(1, 2),
             delta=Fraction(1, 10**5),
@@ -204,8 +204,8 @@ def test_sparse_lipschitz_needs_no_share() -> None:
 
 
 def test_the_mechanisms_own_refusals_come_through() -> None:
-    with pytest.raises(ValueError, match="PrivPGD adds Gaussian noise, which needs delta"):
-        make(PrivPGD())
+    with pytest.raises(ValueError, match="privpgd adds Gaussian noise, which needs delta"):
+        make(MECHANISMS["privpgd"])
 
 
 @pytest.mark.parametrize("inner", [PMM(), PSMM()], ids=lambda m: m.name)

@@ -1,6 +1,8 @@
 """Costs against closed forms, exact laws and second accountants; traps of dp-accounting."""
 
+from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from math import ceil, exp, log, sqrt
 
 import dp_accounting
@@ -189,6 +191,89 @@ def test_order_does_not_matter_and_more_draws_never_cost_less(events, random):
     assert rho(shuffled) == rho(events)
     assert rho([*events, CHOICE]) > rho(events)
     assert pure_epsilon(shuffled) == pure_epsilon(events)
+
+
+# Adaptive events: sums alone are proved for them
+
+
+def adaptive(event):
+    return replace(event, adaptive=True)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [adaptive(gaussian(2, 7682, times=276))],
+        [gaussian(2, 7682, times=275), adaptive(gaussian(2, 7682))],
+        [gaussian(2, 7682, times=276), adaptive(ExponentialMechanism(epsilon=Fraction(1, 10**6)))],
+    ],
+    ids=["all", "one draw", "a choice worth nothing"],
+)
+def test_one_adaptive_event_takes_the_privacy_loss_distribution_away(events):
+    fixed = [replace(event, adaptive=False) for event in events]
+    sums = zcdp_epsilon(rho(events), DELTA)
+    assert epsilon(fixed, DELTA) < 0.95 * sums
+    assert epsilon(events, DELTA) == sums
+    between = Budget(epsilon=Fraction(0.99 * sums), delta=DELTA)
+    assert fits(fixed, between)
+    assert not fits(events, between)
+    assert fits(events, Budget(epsilon=Fraction(sums), delta=DELTA))
+    found = bracket(events, DELTA)
+    assert found.upper == sums
+    assert "zero-concentrated" in found.method
+    assert found.lower <= found.second
+
+
+def test_adaptive_pure_draws_cost_their_sum_or_what_zcdp_proves():
+    many = [adaptive(replace(LAPLACE, times=400))]
+    assert fits([adaptive(LAPLACE)], Budget(epsilon=Fraction(1)))
+    assert not fits([adaptive(LAPLACE)], Budget(epsilon=Fraction(99, 100)))
+    assert epsilon(many, DELTA) == zcdp_epsilon(rho(many), DELTA) < pure_epsilon(many)
+
+
+def test_adaptivity_that_is_not_stated_as_true_or_false_is_refused():
+    with pytest.raises(TypeError, match="True or False"):
+        rho([replace(CHOICE, adaptive=1)])
+
+
+def worst_delta(claim, cap, step, rounds):
+    """Largest delta at `claim` of an adversary who asks randomised responses as long as their sum
+    of rho is at most `cap`, choosing each after seeing the answers; exact, by enumeration.
+
+    It plays to pass `claim`: of all plans it takes, at every loss and rho left, the best for it.
+    A response that answers for r steps has the loss r * step or its negative, as a choice of
+    epsilon = 2 r step between two candidates has.
+    """
+    costs = {r: (2 * r * step) ** 2 / 8 for r in range(1, 7)}
+    unit = min(costs.values())
+    states = int(cap / unit + 1e-9)
+
+    @cache
+    def best(loss, left, turns):
+        stop = max(0.0, -np.expm1(claim - loss * step)) if loss * step > claim else 0.0
+        if turns == 0:
+            return stop
+        values = [stop]
+        for r, cost in costs.items():
+            used = round(cost / unit)
+            if used <= left:
+                up = 1 / (1 + exp(-r * step))
+                values.append(
+                    up * best(loss + r, left - used, turns - 1)
+                    + (1 - up) * best(loss - r, left - used, turns - 1)
+                )
+        return max(values)
+
+    return best(0, states, rounds)
+
+
+def test_no_adversary_who_chooses_noise_and_rounds_in_view_of_answers_beats_the_filter():
+    delta, step = Fraction(1, 100), 0.08
+    cap = Fraction(2, 10)
+    claim = zcdp_epsilon(cap, delta)
+    assert worst_delta(claim, float(cap), step, rounds=24) <= float(delta)
+    # Power: were a choice charged a quarter of epsilon^2 / 8, the adversary would win.
+    assert worst_delta(claim, 4 * float(cap), step, rounds=24) > float(delta)
 
 
 # The bracket

@@ -6,10 +6,10 @@ from time import perf_counter
 
 import pytest
 
-from mechanisms.privacy.accountant import fits
+from mechanisms.privacy.accountant import fits, rho, zcdp_epsilon
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calibration import _smallest, gaussian_sigma2
-from mechanisms.privacy.events import DiscreteGaussian
+from mechanisms.privacy.calibration import _smallest, gaussian_sigma2, largest_rho
+from mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
 
 DELTA = Fraction(1, 10**5)
 
@@ -41,12 +41,12 @@ def test_known_noise_comes_back(epsilon, unit_moves, expected):
 @pytest.mark.parametrize("count", [1, 276])
 def test_the_value_fits_and_one_step_below_does_not(count, unit_moves):
     budget, found = calibrated("1", count, unit_moves)
-    for sigma2, within in ((found.value, True), (found.below, False)):
+    for sigma2, within in ((found.value, True), (found.beyond, False)):
         draws = DiscreteGaussian(l2_squared=2, sigma2=sigma2, unit_moves=unit_moves, times=count)
         assert fits((draws,), budget) is within
-    assert 1 - found.below / found.value <= Fraction(1, 10**4)
-    assert found.epsilon <= budget.epsilon < found.epsilon_below
-    assert found.proof == (found.epsilon_below, found.epsilon)
+    assert 1 - found.beyond / found.value <= Fraction(1, 10**4)
+    assert found.epsilon <= budget.epsilon < found.epsilon_beyond
+    assert found.proof == (found.epsilon_beyond, found.epsilon)
 
 
 def test_many_draws_are_calibrated_in_seconds():
@@ -71,6 +71,72 @@ def test_nothing_to_protect_is_refused(l2_squared, count):
     budget = Budget(epsilon=Fraction(1), delta=DELTA)
     with pytest.raises(ValueError, match="at least 1"):
         gaussian_sigma2(budget, l2_squared=l2_squared, unit_moves=None, count=count)
+
+
+# Families of compositions
+
+
+def gaussians(count, *, adaptive=False):
+    return lambda rho: (
+        DiscreteGaussian(
+            l2_squared=2, sigma2=count / rho, unit_moves=2, times=count, adaptive=adaptive
+        ),
+    )
+
+
+def mixed(rho):
+    """A tree's: a third for choices, at less than its exact cost."""
+    epsilon = Fraction(int(sqrt(8 * rho / 27) * 10**8), 10**8)
+    return (
+        DiscreteGaussian(l2_squared=2, sigma2=15 / rho, unit_moves=2, times=10),
+        ExponentialMechanism(epsilon=epsilon, times=9),
+    )
+
+
+@pytest.mark.parametrize(
+    "family", [gaussians(45), gaussians(45, adaptive=True), mixed], ids=["pld", "zcdp", "mixed"]
+)
+@pytest.mark.parametrize("epsilon", ["1/5", "1", "4"])
+def test_the_largest_rho_fits_and_one_step_more_does_not(family, epsilon):
+    budget = Budget(epsilon=Fraction(epsilon), delta=DELTA)
+    found = largest_rho(family, budget)
+    assert fits(family(found.value), budget)
+    assert not fits(family(found.beyond), budget)
+    assert 0 < found.beyond / found.value - 1 <= Fraction(1, 10**4)
+    assert found.epsilon <= budget.epsilon < found.epsilon_beyond
+    assert found.proof == (found.epsilon_beyond, found.epsilon)
+
+
+def test_equal_gaussians_are_calibrated_alike_by_rho_and_by_sigma2():
+    budget, found = calibrated("1", 45, 2)
+    assert 45 / largest_rho(gaussians(45), budget).value == pytest.approx(found.value, rel=2e-4)
+
+
+def test_adaptive_events_get_the_rho_of_the_sums_alone():
+    budget = Budget(epsilon=Fraction(1), delta=DELTA)
+    adaptive, fixed = (largest_rho(gaussians(45, adaptive=a), budget).value for a in (True, False))
+    assert float(adaptive) == pytest.approx(0.030557, rel=1e-4)  # zCDP's best conversion
+    assert fixed > Fraction(11, 10) * adaptive
+    assert rho(gaussians(45)(adaptive)) == adaptive
+    assert zcdp_epsilon(adaptive, DELTA) <= 1
+
+
+def test_a_parameter_on_quite_another_scale_is_found():
+    budget = Budget(epsilon=Fraction(1), delta=DELTA)
+    for scale, adaptive in ((Fraction(1, 10**6), True), (Fraction(10**4), False)):
+        family = gaussians(3, adaptive=adaptive)
+        found = largest_rho(lambda rho, scale=scale, family=family: family(scale * rho), budget)
+        plain = largest_rho(family, budget).value
+        assert scale * found.value == pytest.approx(plain, rel=2e-4)
+        assert found.beyond / found.value - 1 <= Fraction(1, 10**4)
+
+
+def test_families_that_fit_nowhere_or_lack_a_delta_are_refused():
+    dear = DiscreteGaussian(l2_squared=2, sigma2=Fraction(1), unit_moves=2)
+    with pytest.raises(ValueError, match="ask for more budget"):
+        largest_rho(lambda rho: (dear,), Budget(epsilon=Fraction(1), delta=DELTA))
+    with pytest.raises(ValueError, match="delta: 0"):
+        largest_rho(gaussians(3), Budget(epsilon=Fraction(1)))
 
 
 @pytest.mark.parametrize("root", [1, 2, 17, 100, 1000])

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from multiprocessing import get_context
 
@@ -15,6 +16,7 @@ from sqlalchemy import NullPool, create_engine, text
 from mechanisms.privacy.accountant import BudgetExceeded, fits
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.calibration import gaussian_sigma2
 from mechanisms.privacy.cells import ArrayCounter, CellMap, Counts, marginal
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import ExponentialMechanism
@@ -209,6 +211,58 @@ def test_a_choice_follows_the_exponential_mechanism_and_is_drawn_once(sqlite_url
         assert (tails > FALSE_POSITIVE_RATE) == plausible
     assert curator.choose("call 0", candidates, cost) == curator.choose("call 0", candidates, cost)
     assert len(ledger.calls("r")) == draws
+
+
+def test_candidates_are_counted_in_runs_that_fit_memory_and_scored_alike(
+    make: Callable[..., Curator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables of 4, 3, 12, 4 and 3 cells, at most 8 at once: runs of 7, 12 and 7 cells."""
+    columns = [(0,), (1,), (0, 1), (0,), (1,)]
+    candidates = [
+        L1Score(marginal(clique, SHAPE), np.arange(np.prod([SHAPE[c] for c in clique])), weight=w)
+        for w, clique in enumerate(columns, start=1)
+    ]
+    whole, parts = make(), make()
+    together = whole._scores(candidates)
+    assert whole.counter.asked == 1  # type: ignore[attr-defined]
+    monkeypatch.setattr("mechanisms.privacy.curator._CELLS_AT_ONCE", 8)
+    assert parts._scores(candidates) == together
+    assert parts.counter.asked == 3  # type: ignore[attr-defined]
+    slow = [
+        score(np.bincount(score.cells(CODES), minlength=score.cells.size)) for score in candidates
+    ]
+    assert together == slow
+    cost = ExponentialMechanism(epsilon=Fraction(1, 2))
+    assert parts.choose("call", candidates, cost) in range(5)
+
+
+def test_a_fixed_and_an_adaptive_question_are_not_the_same(make: Callable[..., Curator]) -> None:
+    candidates = [L1Score(marginal((0,), SHAPE), np.array([1, 1, 1, 2]))]
+    cost = ExponentialMechanism(epsilon=Fraction(1, 10))
+    make().choose("choice", candidates, cost)
+    with pytest.raises(LedgerError, match="call"):
+        make().choose("choice", candidates, replace(cost, adaptive=True))
+    make().histograms("table", [laplace(20)])
+    with pytest.raises(LedgerError, match="call"):
+        make().histograms("table", [replace(laplace(20), adaptive=True)])
+    make().choose("adaptive", candidates, replace(cost, adaptive=True))
+    assert [event.adaptive for event in make().ledger.events("r")] == [False, False, True]
+
+
+def test_adaptive_draws_may_spend_what_sums_prove_and_no_more(
+    make: Callable[..., Curator],
+) -> None:
+    """Ten tables that privacy losses alone prove to fit: the last is refused if it is adaptive."""
+    sigma2 = gaussian_sigma2(BUDGET, l2_squared=2, unit_moves=2, count=10).value
+    query = HistogramQuery(marginal((0,), SHAPE), GaussianNoise(sigma2))
+    curator = make()
+    for number in range(8):
+        curator.histograms(f"call {number}", [query])
+    with pytest.raises(BudgetExceeded):
+        curator.histograms("call 8", [replace(query, adaptive=True)] * 2)
+    assert len(curator.ledger.calls("r")) == 8
+    curator.histograms("call 8", [query] * 2)
+    assert fits(curator.ledger.events("r"), BUDGET)
 
 
 def _ask(url: str, started: object) -> None:

@@ -19,15 +19,16 @@ from mechanisms.privacy.events import (
 
 positive = st.fractions(min_value=Fraction(1, 10**9), max_value=10**9)
 count = st.integers(1, 10**6)
-laplace = st.builds(DiscreteLaplace, l1=count, scale=positive, times=count)
+chosen = st.booleans()
+laplace = st.builds(DiscreteLaplace, l1=count, scale=positive, adaptive=chosen, times=count)
 gaussian = st.builds(
-    DiscreteGaussian, l2_squared=count, sigma2=positive, times=count
+    DiscreteGaussian, l2_squared=count, sigma2=positive, adaptive=chosen, times=count
 ) | count.flatmap(
     lambda m: st.builds(
         DiscreteGaussian, l2_squared=st.just(m), sigma2=positive, unit_moves=st.just(m), times=count
     )
 )
-selection = st.builds(ExponentialMechanism, epsilon=positive, times=count)
+selection = st.builds(ExponentialMechanism, epsilon=positive, adaptive=chosen, times=count)
 compositions = st.lists(laplace | gaussian | selection, max_size=6)
 
 
@@ -57,3 +58,36 @@ def test_an_event_with_an_unknown_field_is_refused():
     (row,) = events_to_json([ExponentialMechanism(epsilon=Fraction(1))])
     with pytest.raises(TypeError, match="discount"):
         events_from_json([row | {"discount": 2}])
+
+
+def test_rows_of_events_that_are_not_adaptive_stay_byte_for_byte_what_they_were():
+    events = [
+        DiscreteLaplace(l1=2, scale=Fraction(7, 2)),
+        DiscreteGaussian(l2_squared=2, sigma2=Fraction(9), unit_moves=2, times=3),
+        ExponentialMechanism(epsilon=Fraction(1, 3), times=2),
+    ]
+    old = (
+        '[{"event": "discrete_laplace", "l1": 2, "scale": "7/2", "times": 1}, '
+        '{"event": "discrete_gaussian", "l2_squared": 2, "sigma2": "9", "unit_moves": 2, '
+        '"times": 3}, '
+        '{"event": "exponential_mechanism", "epsilon": "1/3", "times": 2}]'
+    )
+    assert json.dumps(events_to_json(events)) == old
+    assert events_from_json(json.loads(old)) == tuple(events)
+
+
+def test_adaptive_events_say_so_and_are_not_merged_with_others():
+    plain = ExponentialMechanism(epsilon=Fraction(1))
+    adaptive = ExponentialMechanism(epsilon=Fraction(1), adaptive=True)
+    assert [row.get("adaptive") for row in events_to_json([plain, adaptive])] == [None, True]
+    assert merged([plain, adaptive, plain, adaptive]) == (
+        ExponentialMechanism(epsilon=Fraction(1), times=2),
+        ExponentialMechanism(epsilon=Fraction(1), times=2, adaptive=True),
+    )
+
+
+@pytest.mark.parametrize("value", ["false", 0, None])
+def test_a_row_whose_adaptivity_cannot_be_read_is_refused(value):
+    (row,) = events_to_json([ExponentialMechanism(epsilon=Fraction(1))])
+    with pytest.raises(ValueError, match="must be true or false"):
+        events_from_json([row | {"adaptive": value}])

@@ -1,0 +1,1 @@
+"""Generators: from noisy marginals to synthetic records."""

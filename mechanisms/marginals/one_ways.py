@@ -1,0 +1,137 @@
+"""One-way marginals as a linear function of the noisy tables, and the exact law of their error.
+
+Claim.   `combine` is unbiased. Being linear, it commutes with adding noise: its error on the real
+         tables has the law of `simulate_errors`, whatever the data.
+Method.  For an attribute a, every table that holds it gives one estimate, its margin, of variance
+         sigma^2 cells / k_a per cell: take their inverse-variance mean. Then spread evenly over the
+         cells what is missing to the total, so that all attributes agree on it.
+Oracle.  tests/mechanisms/marginals/test_one_ways.py takes the matrix of the map and its covariance.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.marginals.cliques import Clique, cells
+from mechanisms.marginals.selection.design import Asked
+
+Floats = NDArray[np.float64]
+Sampler = Callable[[np.random.Generator, Fraction, tuple[int, ...]], NDArray[np.int64]]
+
+_BATCH = 1 << 21  # noisy entries held at once by one thread
+_THREADS = 2  # the draws are made outside the interpreter's lock
+SIMULATION_BYTES = 3 * 8 * _THREADS * _BATCH  # uniforms, draws and their margins
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """One-way margins of one table with white noise, over leading axes of any shape.
+
+    Attributes:
+        sums: for every attribute of the clique, shape (..., k_a).
+        variance: of the noise in one cell of the table, records^2.
+    """
+
+    clique: Clique
+    sums: tuple[Floats, ...]
+    variance: float
+
+
+def margins(asked: Asked, shape: Sequence[int], tables: NDArray[np.int64]) -> Margins:
+    """Margins of `tables`, shape (..., cells) in C order over the clique's attributes."""
+    sizes = [shape[a] for a in asked.clique]
+    leading = tables.ndim - 1
+    full = tables.reshape(*tables.shape[:-1], *sizes)
+    sums = tuple(
+        full.sum(
+            axis=tuple(leading + other for other in range(len(sizes)) if other != position),
+            dtype=np.float64,
+        )
+        for position in range(len(sizes))
+    )
+    return Margins(asked.clique, sums, float(asked.sigma2))
+
+
+def combine(
+    shape: Sequence[int], every: Iterable[Margins], *, total: float | None
+) -> tuple[tuple[Floats, ...], Floats]:
+    """Estimated counts of every attribute, shapes (..., k_a), and their common total (...).
+
+    Args:
+        every: margins of all tables; every attribute lies in one at least.
+        total: number of records where it is public; else the inverse-variance mean of the tables'
+            sums is taken.
+    """
+    sums: list[Floats | float] = [0.0] * len(shape)
+    weights = [0.0] * len(shape)
+    records: Floats | float = 0.0
+    precision = 0.0
+    for margin in every:
+        variance = margin.variance * cells(margin.clique, shape)  # of the table's sum
+        for a, own in zip(margin.clique, margin.sums, strict=True):
+            sums[a] += own * (shape[a] / variance)
+            weights[a] += shape[a] / variance
+        records += margin.sums[0].sum(axis=-1) / variance
+        precision += 1 / variance
+    agreed = np.asarray(records / precision)
+    if total is not None:
+        agreed = np.full_like(agreed, total)
+    counts = [np.asarray(s / w) for s, w in zip(sums, weights, strict=True)]
+    return (
+        tuple(c + ((agreed - c.sum(axis=-1)) / c.shape[-1])[..., None] for c in counts),
+        agreed,
+    )
+
+
+def gaussian_margins(
+    asked: Asked, shape: Sequence[int], draws: int, rng: np.random.Generator
+) -> Margins:
+    """Margins of `draws` tables of continuous Gaussian noise, without drawing the tables.
+
+    Given the table's sum, what the margins of its attributes stray from evenness are independent.
+    For forecasts: the released noise is discrete, and `simulate_errors` draws it as it is.
+    """
+    size, sigma = cells(asked.clique, shape), float(asked.sigma2) ** 0.5
+    total = rng.normal(scale=sigma * np.sqrt(size), size=(draws, 1))
+
+    def spread(k: int) -> Floats:
+        free = rng.normal(scale=sigma * np.sqrt(size / k), size=(draws, k))
+        return np.asarray(total / k + free - free.mean(axis=1, keepdims=True))
+
+    return Margins(asked.clique, tuple(spread(shape[a]) for a in asked.clique), sigma**2)
+
+
+def simulate_errors(
+    shape: Sequence[int],
+    every: Sequence[Asked],
+    sampler: Sampler,
+    *,
+    total_is_public: bool,
+    draws: int,
+    rng: np.random.Generator,
+) -> tuple[tuple[Floats, ...], Floats]:
+    """`combine` of fresh pure noise: errors of shapes (draws, k_a), and the total's, (draws,).
+
+    Margins of one table share its entries, so whole tables are drawn, and their margins are taken
+    batch by batch. Every table has a stream of its own, so threads change nothing.
+    """
+
+    def noise(asked: Asked, source: np.random.Generator) -> Margins:
+        size = cells(asked.clique, shape)
+        step = max(1, _BATCH // size)
+        parts = [
+            margins(asked, shape, sampler(source, asked.sigma2, (min(step, draws - start), size)))
+            for start in range(0, draws, step)
+        ]
+        sums = zip(*(part.sums for part in parts), strict=True)
+        return Margins(
+            asked.clique, tuple(np.concatenate(own) for own in sums), float(asked.sigma2)
+        )
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        drawn = pool.map(noise, every, rng.spawn(len(every)))
+        return combine(shape, drawn, total=0.0 if total_is_public else None)

@@ -1,0 +1,102 @@
+"""Plan a release of the marginal family: a selection with its noise, and a generator.
+
+Claim.   The curator's answers to what the design asks are (epsilon, delta)-differentially private
+         under `MarginalPlan.adjacency`, within the budget.
+Proof.   In the module of each selection; what a generator does is post-processing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mechanisms.certificates.one_way import OneWayErrors, forecast_one_way
+from mechanisms.certificates.simultaneous import PILOT
+from mechanisms.contract import Forecast, NoiseLine
+from mechanisms.geometry.domain import Domain
+from mechanisms.geometry.wasserstein import w1
+from mechanisms.marginals.generators.generator import Generator
+from mechanisms.marginals.one_ways import SIMULATION_BYTES, combine, gaussian_margins
+from mechanisms.marginals.selection.design import Design
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.events import Event, ExponentialMechanism
+
+FORECAST_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MarginalPlan:
+    """What the curator will be asked, what that costs, and what follows. Every field is public.
+
+    Attributes:
+        mechanism: as the release spec names it.
+        design: which marginals are measured, with which noise.
+        generator: what makes records of them; it affects quality, not privacy.
+    """
+
+    mechanism: str
+    domain: Domain
+    adjacency: Adjacency
+    budget: Budget
+    expected_records: int
+    design: Design
+    generator: Generator
+
+    @property
+    def source(self) -> str:
+        return f"{self.design.source}; records by {self.generator.source}"
+
+    @property
+    def chooses(self) -> bool:
+        """Whether something is selected in private rounds."""
+        return any(isinstance(event, ExponentialMechanism) for event in self.events)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return self.design.events
+
+    @property
+    def noise(self) -> tuple[NoiseLine, ...]:
+        return self.design.noise
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {
+            "selection": {"method": self.design.name, **self.design.parameters},
+            "generator": {"method": self.generator.name, **self.generator.settings},
+        }
+
+    def forecast(self) -> Forecast:
+        """Error of the one-way marginals to expect, and the certificates, from the noise alone."""
+        errors = self._forecast_errors()
+        records = max(self.expected_records, 1)
+        means = [
+            float(w1(attribute, counts).mean()) / records
+            for attribute, counts in zip(self.domain.attributes, errors.counts, strict=True)
+        ]
+        memory = self.generator.memory(self.domain, self.design.largest, records)
+        return Forecast(
+            metric="1-Wasserstein distance of a column's distribution, mean over the columns, as "
+            "a share of the diameter",
+            expected_error=min(1.0, float(np.mean(means))),
+            statement="estimate: mean error of the one-way marginals that are measured before "
+            "anything is chosen, simulated with continuous Gaussian noise; fitting records to all "
+            "that is measured adds to it or takes from it",
+            memory_bytes=memory + SIMULATION_BYTES,
+            per_attribute=forecast_one_way(
+                self.domain,
+                errors,
+                expected_records=self.expected_records,
+                total_is_public=self.adjacency.total_is_public,
+                confidence=FORECAST_CONFIDENCE,
+            ),
+        )
+
+    def _forecast_errors(self) -> OneWayErrors:
+        shape, public = self.domain.shape, self.adjacency.total_is_public
+        rng = np.random.default_rng(0)  # a forecast is the same each time it is asked for
+        every = (gaussian_margins(asked, shape, PILOT + 199, rng) for asked in self.design.first)
+        counts, total = combine(shape, every, total=0.0 if public else None)
+        return OneWayErrors(counts=counts, total=total)

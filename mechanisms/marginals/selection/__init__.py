@@ -1,0 +1,1 @@
+"""Selection: which marginals to measure, and with how much noise."""

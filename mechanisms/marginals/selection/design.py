@@ -1,0 +1,123 @@
+"""What every selection of the marginal family is: which marginals are asked, and in which order.
+
+A design is public: it fixes all noise and all costs before a private byte is read, or bounds them
+where they depend on answers. What it asks first does not depend on any answer, so the law of its
+noise is known exactly; certificates rest on it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from mechanisms.contract import NoiseLine
+from mechanisms.marginals.cliques import Clique
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from mechanisms.marginals.generators.generator import Model
+from mechanisms.privacy.cells import Counts, marginal
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.events import Event
+from mechanisms.privacy.queries import GaussianNoise, HistogramQuery
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One marginal to be measured with discrete Gaussian noise.
+
+    Attributes:
+        sigma2: noise parameter of every count, records^2.
+        adaptive: whether the noise, or that anything is asked, was chosen after seeing answers; a
+            clique that was chosen so makes nothing adaptive (`privacy.events`).
+    """
+
+    clique: Clique
+    sigma2: Fraction
+    adaptive: bool = False
+
+    def query(self, shape: Sequence[int]) -> HistogramQuery:
+        """As the curator is asked it."""
+        noise = GaussianNoise(self.sigma2)
+        return HistogramQuery(marginal(self.clique, shape), noise, adaptive=self.adaptive)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What the curator answered; counts of shape (cells,) in C order."""
+
+    asked: Asked
+    counts: Counts
+
+    def noisy(self, shape: Sequence[int]) -> NoisyMarginal:
+        """The same as evidence."""
+        sizes = [shape[a] for a in self.asked.clique]
+        return NoisyMarginal(
+            self.asked.clique,
+            self.counts.astype(np.float64).reshape(sizes),
+            float(self.asked.sigma2) ** 0.5,
+        )
+
+
+class Modeller(Protocol):
+    """Fits models to answers on behalf of a selection; deterministic, so that a run may resume."""
+
+    def evidence(self, answers: Sequence[Answer], total: int | None) -> Evidence:
+        """What the answers say."""
+        ...
+
+    def model(self, answers: Sequence[Answer], total: int | None, previous: Model | None) -> Model:
+        """A draft of the generator's model."""
+        ...
+
+    def admits(self, cliques: Sequence[Clique], share: float) -> bool:
+        """As `Generator.admits`."""
+        ...
+
+
+class Design(Protocol):
+    """A selection with its noise, made for one domain and budget. Frozen; every field is public."""
+
+    @property
+    def name(self) -> str:
+        """As a release spec gives it."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Paper and statement."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Every constant that shapes it, as plain JSON values."""
+        ...
+
+    @property
+    def first(self) -> tuple[Asked, ...]:
+        """What is asked in one call before any answer is seen; it covers all attributes."""
+        ...
+
+    @property
+    def largest(self) -> tuple[Clique, ...]:
+        """All cliques that may ever be measured: what memory is forecast for."""
+        ...
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What a complete run charges; an upper bound where that depends on answers."""
+        ...
+
+    @property
+    def noise(self) -> tuple[NoiseLine, ...]:
+        """For the audit report, one line a kind of query."""
+        ...
+
+    def rounds(
+        self, curator: Curator, first: Sequence[Answer], modeller: Modeller
+    ) -> tuple[Answer, ...]:
+        """Everything that is asked after `first`: choices and the marginals that were chosen.
+
+        A replay of the same answers asks the same questions, bit by bit.
+        """
+        ...

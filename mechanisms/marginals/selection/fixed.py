@@ -1,0 +1,168 @@
+"""Selections that are fixed beforehand: all marginals of so many columns, or a weighted list.
+
+Claim.   The answers to `FixedDesign.first` are (epsilon, delta)-differentially private within the
+         budget, under `adjacency`.
+Proof.   No event depends on an answer. A unit changes one marginal by at most sqrt(l2_squared) in
+         L2 norm (`adjacency`), so marginal S with noise sigma2 / w_S^2 costs l2_squared w_S^2 /
+         (2 sigma2) in zCDP: Canonne, Kamath, Steinke (2020), arXiv:2004.00010, Theorem 14. The
+         noise comes from `calibration`, which proves on which side of the budget these very events
+         lie, privacy losses included.
+Source.  Donhauser, Abad, Hulkund, Yang (2024), "Privacy-preserving data release leveraging optimal
+         transport and particle gradient descent", ICML, measures all pairs with equal noise.
+Oracle.  tests/mechanisms/marginals/selection/test_fixed.py enumerates all neighbours.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
+
+from mechanisms.contract import NoiseLine
+from mechanisms.geometry.domain import Domain
+from mechanisms.marginals.cliques import Clique, cells, title
+from mechanisms.marginals.selection.design import Answer, Asked, Modeller
+from mechanisms.marginals.selection.settings import Settings, refuse_unknown
+from mechanisms.marginals.selection.spending import (
+    gaussian_event,
+    marginal_sigma2,
+    refuse_pure,
+)
+from mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.calibration import gaussian_sigma2, largest_rho
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.events import Event, merged
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FixedDesign:
+    """Marginals that are measured in one call. Every field is public.
+
+    Attributes:
+        workload: what the spec asks for.
+        added: one-way marginals of attributes that it leaves out.
+        sigma2: noise parameter of every marginal, the workload's first, records^2.
+    """
+
+    domain: Domain
+    adjacency: Adjacency
+    workload: Workload
+    added: tuple[Clique, ...]
+    sigma2: tuple[Fraction, ...]
+
+    @property
+    def name(self) -> str:
+        return "all"
+
+    @property
+    def source(self) -> str:
+        return (
+            "Donhauser, Abad, Hulkund, Yang (2024), Privacy-preserving data release leveraging "
+            "optimal transport and particle gradient descent, ICML, section 3"
+        )
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        named = {"one_ways_added": [title(clique, self.domain.names) for clique in self.added]}
+        sigma2 = sorted(set(self.sigma2))
+        return {
+            **self.workload.to_json(self.domain),
+            **(named if self.added else {}),
+            "sigma2": str(sigma2[0]) if len(sigma2) == 1 else [str(s) for s in self.sigma2],
+        }
+
+    @cached_property
+    def first(self) -> tuple[Asked, ...]:
+        return tuple(
+            Asked(clique, sigma2) for clique, sigma2 in zip(self.largest, self.sigma2, strict=True)
+        )
+
+    @property
+    def largest(self) -> tuple[Clique, ...]:
+        return (*self.workload.cliques, *self.added)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return merged(gaussian_event(sigma2, self.adjacency) for sigma2 in self.sigma2)
+
+    @property
+    def noise(self) -> tuple[NoiseLine, ...]:
+        lines = []
+        for sigma2 in sorted(set(self.sigma2)):
+            alike = [asked for asked in self.first if asked.sigma2 == sigma2]
+            lines.append(
+                NoiseLine.of(
+                    alike[0].query(self.domain.shape),
+                    self._what([asked.clique for asked in alike]),
+                    sum(cells(asked.clique, self.domain.shape) for asked in alike),
+                    adjacency=self.adjacency,
+                    times=len(alike),
+                )
+            )
+        return tuple(lines)
+
+    def rounds(
+        self, curator: Curator, first: Sequence[Answer], modeller: Modeller
+    ) -> tuple[Answer, ...]:
+        """Nothing is left to ask."""
+        return ()
+
+    def _what(self, alike: Sequence[Clique]) -> str:
+        if len(alike) == 1:
+            return f"the marginal {title(alike[0], self.domain.names)}"
+        if len(alike) == len(self.first) and self.workload.ways is not None:
+            return f"all {len(alike)} {self.workload.ways}-way marginals"
+        return f"{len(alike)} marginals, such as {title(alike[0], self.domain.names)}"
+
+
+def plan_fixed(
+    domain: Domain, *, budget: Budget, adjacency: Adjacency, settings: Settings
+) -> FixedDesign:
+    """All marginals of `ways` columns (2, where nothing is set) with equal noise; or a listed
+    `workload` with noise sigma / weight, where columns in no marginal are measured by themselves
+    with the mean of the weights.
+
+    Raises:
+        ValueError: a wrong setting, a budget without delta, or tables that are too large.
+    """
+    refuse_pure(budget, domain)
+    refuse_unknown(settings, ("ways", "workload"), "all")
+    workload = parse_workload(settings, domain)
+    covered = {a for clique in workload.cliques for a in clique}
+    added = tuple((a,) for a in range(len(domain)) if a not in covered)
+    refuse_large((*workload.cliques, *added), domain, "the marginals to be measured")
+    mean = sum(workload.weights, Fraction(0)) / len(workload.weights)
+    weights = (*workload.weights, *(mean for _ in added))
+    return FixedDesign(
+        domain=domain,
+        adjacency=adjacency,
+        workload=workload,
+        added=added,
+        sigma2=_calibrated(budget, adjacency, weights),
+    )
+
+
+@lru_cache(maxsize=64)
+def _calibrated(
+    budget: Budget, adjacency: Adjacency, weights: tuple[Fraction, ...]
+) -> tuple[Fraction, ...]:
+    """Noise parameters sigma2 / w_S^2 that the budget just pays for."""
+    if len(set(weights)) == 1:
+        equal = gaussian_sigma2(
+            budget,
+            l2_squared=adjacency.l2_squared,
+            unit_moves=adjacency.unit_moves,
+            count=len(weights),
+        )
+        return (equal.value,) * len(weights)
+    squares = sum((weight**2 for weight in weights), Fraction(0))
+
+    def noise(rho: Fraction) -> tuple[Fraction, ...]:
+        return tuple(marginal_sigma2(rho * w**2 / squares, adjacency) for w in weights)
+
+    def events_at(rho: Fraction) -> tuple[Event, ...]:
+        return merged(gaussian_event(sigma2, adjacency) for sigma2 in noise(rho))
+
+    return noise(largest_rho(events_at, budget).value)

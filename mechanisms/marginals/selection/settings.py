@@ -1,0 +1,66 @@
+"""What a release spec may set of a selection: values read one by one, with where they are wrong."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from fractions import Fraction
+from math import isfinite
+from typing import Any
+
+WHERE = "mechanism.selection"
+
+Settings = Mapping[str, Any]
+"""The section of the spec, without the selection's name."""
+
+
+def refuse_unknown(settings: Settings, known: Iterable[str], selection: str) -> None:
+    """Names that the selection does not know.
+
+    Raises:
+        ValueError: there is one; the message gives the nearest known name.
+    """
+    names = tuple(known)
+    for name in settings:
+        if name not in names:
+            mend = nearest(name, names) or f"it knows {', '.join(names) or 'none'}"
+            raise ValueError(f"{WHERE}.{name}: {selection} has no such setting; {mend}")
+
+
+def whole(settings: Settings, name: str, default: int) -> int:
+    """A whole number of at least 1.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    value = settings.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{WHERE}.{name}: {value!r}; give a whole number of at least 1")
+    return value
+
+
+def share(settings: Settings, name: str, default: Fraction) -> Fraction:
+    """A number between 0 and 1, exclusive, exactly as it is written.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    value = positive(settings.get(name, default))
+    if value is None or value >= 1:
+        raise ValueError(f"{WHERE}.{name}: {settings[name]!r}; give a number between 0 and 1")
+    return value
+
+
+def positive(value: Any) -> Fraction | None:
+    """A positive number, exactly as it is written in decimals; None where it is something else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        return None
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    exact = Fraction(str(value))
+    return exact if exact > 0 else None
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A question that offers the known word most like `word`; empty where none is like it."""
+    words = {candidate.lower(): candidate for candidate in known}
+    close = get_close_matches(str(word).lower(), list(words), n=1)
+    return f"did you mean {words[close[0]]}?" if close else ""

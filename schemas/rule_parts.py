@@ -1,0 +1,101 @@
+"""Parts of an edit rule: statements that hold together exactly where the rule does.
+
+Claim.   A row is known to break the rule where it is known to break one of its clauses, nowhere
+         else. In the logic of three values (`rule_truth`), `and` is false where a part is, `or`
+         where all parts are, and both distribute and obey De Morgan's laws as in that of two. A
+         chain of equivalences is false where some part is true and some is false, so where some
+         part implies another falsely; its negation is false where all are true or all are false.
+Oracle.  tests/schemas/test_rule_parts.py compares random rules with their clauses, row by row.
+"""
+
+from collections.abc import Iterator
+from itertools import permutations, product
+
+from schemas.rule_syntax import (
+    And,
+    ColumnName,
+    Comparison,
+    Equivalent,
+    Expression,
+    Implies,
+    IsNull,
+    Member,
+    Not,
+    Or,
+    parts,
+)
+
+MOST_CLAUSES = 64  # of one statement; a statement that makes more stays as it is
+
+Atom = Comparison | Member | IsNull
+"""A statement that holds no other."""
+
+
+def clauses(expression: Expression) -> tuple[Expression, ...]:
+    """Statements that together say the same, each on as few columns as splitting can make it."""
+    return tuple(dict.fromkeys(_split(expression, holds=True)))
+
+
+def atoms(expression: Expression) -> Iterator[Atom]:
+    """The comparisons, memberships and tests for null that a statement is put together from."""
+    if isinstance(expression, Comparison | Member | IsNull):
+        yield expression
+    for part in parts(expression):
+        yield from atoms(part)
+
+
+def compared(expression: Expression) -> Iterator[tuple[str, str]]:
+    """Pairs of columns that the statement compares with each other."""
+    for atom in atoms(expression):
+        if isinstance(atom, Comparison) and isinstance(atom.right, ColumnName):
+            yield atom.column, atom.right.name
+
+
+def _split(expression: Expression, *, holds: bool) -> list[Expression]:
+    """Clauses of the statement, or of its negation."""
+    match expression:
+        case Not(part):
+            return _split(part, holds=not holds)
+        case And(inner) if holds:
+            return [clause for part in inner for clause in _split(part, holds=True)]
+        case Or(inner) if not holds:
+            return [clause for part in inner for clause in _split(part, holds=False)]
+        case And(inner) | Or(inner):
+            return _either([_split(part, holds=holds) for part in inner])
+        case Implies(premise, conclusion) if holds:
+            return _either([_split(premise, holds=False), _split(conclusion, holds=True)])
+        case Implies(premise, conclusion):
+            return [*_split(premise, holds=True), *_split(conclusion, holds=False)]
+        case Equivalent(inner) if holds:
+            return [
+                clause
+                for one, other in permutations(inner, 2)
+                for clause in _split(Implies(one, other), holds=True)
+            ]
+        case Equivalent(inner):
+            return [
+                *_either([_split(part, holds=True) for part in inner]),
+                *_either([_split(part, holds=False) for part in inner]),
+            ]
+    return [expression if holds else Not(expression)]
+
+
+def _either(options: list[list[Expression]]) -> list[Expression]:
+    """Clauses of the disjunction of conjunctions."""
+    count = 1
+    for option in options:
+        count *= len(option)
+    if count > MOST_CLAUSES:
+        return [Or(tuple(_all(option) for option in options))]
+    return [_any(choice) for choice in product(*options)]
+
+
+def _all(inner: list[Expression]) -> Expression:
+    return inner[0] if len(inner) == 1 else And(tuple(inner))
+
+
+def _any(inner: tuple[Expression, ...]) -> Expression:
+    flat = dict.fromkeys(
+        part for one in inner for part in (one.parts if isinstance(one, Or) else (one,))
+    )
+    return next(iter(flat)) if len(flat) == 1 else Or(tuple(flat))

@@ -1,0 +1,170 @@
+"""Whole releases by the marginal family: every selection with every generator, with rules."""
+
+import json
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mechanisms.privacy.ledger import Ledger
+from schemas.manifest import CERTIFICATE_FILE, RECORD_FILE
+from tasks.prepare import PlanRefused, prepare
+from tasks.publish import Published
+from tasks.verification import verify_release
+from tasks.workspace import ledger_url
+from tests import example
+
+ROWS = 400
+BUDGET = (Fraction(1), Fraction(1, 100_000))
+SELECTIONS: dict[str, dict[str, Any]] = {
+    "all": {"method": "all"},
+    "workload": {
+        "method": "all",
+        "workload": [
+            {"columns": ["age", "income", "region"], "weight": 2},
+            {"columns": ["age", "employed"]},
+        ],
+    },
+    "mst": {"method": "mst"},
+    "aim": {"method": "aim", "rounds_cap": 4},
+    "mwem": {"method": "mwem", "rounds": 3},
+}
+GENERATORS: dict[str, dict[str, Any]] = {
+    "noise-aware": {"method": "noise-aware", "latent": {"members": 2, "classes": 10}},
+    "graphical-model": {"method": "graphical-model"},
+    "particles": {
+        "method": "particles",
+        "particles": 300,
+        "projection": {"iterations": 20, "directions": 10, "bank": 20},
+        "descent": {"epochs": 10},
+        "draft_iterations": 10,
+        "draft_epochs": 4,
+    },
+    "private-gsd": {"method": "private-gsd", "rows": 200, "generations": 4000},
+}
+RULES = [
+    {"rule": "age < 10 => income is null", "source": "tests"},
+    {"rule": "income is null <=> employed = false", "source": "tests"},
+    {"rule": "region determines employed", "source": "tests", "if_broken": "report"},
+]
+
+pytestmark = pytest.mark.usefixtures("prefect", "home")
+
+
+def run(spec: Path, *, resume: bool = False) -> Published:
+    from flows.release import release
+
+    return release(str(spec), str(spec.parent / "out"), resume=resume)
+
+
+def assert_sound(published: Published) -> dict[str, Any]:
+    """The release verifies, its charge is the budget, its rules hold; returns its record."""
+    folder = Path(published.folder)
+    verification = verify_release(folder)
+    assert verification.ok, [check for check in verification.checks if not check.ok]
+    ledger = Ledger(ledger_url())
+    ledger.verify("test-people")
+    assert ledger.account("test-people").spent == BUDGET
+    record: dict[str, Any] = json.loads((folder / RECORD_FILE).read_text())
+    assert all(check["held"] for check in record["post_processing"]["constraints"])
+    certificate = json.loads((folder / CERTIFICATE_FILE).read_text())
+    assert len(certificate["bounds"]) == 5
+    assert all(0 < bound["value"] <= 1 for bound in certificate["bounds"])
+    return record
+
+
+@pytest.mark.parametrize(
+    ("selection", "generator"),
+    [
+        pair
+        if pair in {("all", "noise-aware"), ("workload", "graphical-model"), ("mwem", "particles")}
+        or pair in {("aim", "noise-aware"), ("mst", "private-gsd")}
+        else pytest.param(*pair, marks=pytest.mark.slow)
+        for pair in product(SELECTIONS, GENERATORS)
+    ],
+)
+def test_any_selection_goes_with_any_generator(
+    selection: str, generator: str, tmp_path: Path
+) -> None:
+    mechanism = {
+        "name": "privpgd",
+        "selection": SELECTIONS[selection],
+        "generator": GENERATORS[generator],
+    }
+    example.open_account()
+    spec = example.write(tmp_path, ROWS, mechanism=mechanism, constraints=RULES[:2])
+    record = assert_sound(run(spec))
+    method = record["mechanism"]["parameters"]
+    assert method["generator"]["method"] == generator
+    kinds = {event["event"] for event in record["mechanism"]["events"]}
+    assert ("exponential_mechanism" in kinds) == (selection in ("mst", "aim", "mwem"))
+
+
+@pytest.mark.parametrize("name", ["aim", "mst", "mwem", "private-gsd", "privpgd-paper"])
+def test_the_peers_are_mechanisms_of_their_own_name(name: str, tmp_path: Path) -> None:
+    mechanism: dict[str, Any] = {"name": name}
+    if name in ("mwem", "privpgd-paper"):
+        mechanism["generator"] = GENERATORS["particles"]
+    if name == "private-gsd":
+        mechanism["generator"] = {"rows": 200, "generations": 4000}
+    if name == "aim":
+        mechanism["selection"] = {"rounds_cap": 4}
+    prepared = prepare(example.write(tmp_path, ROWS, mechanism=mechanism))
+    assert prepared.plan.mechanism == name
+    if name == "aim":
+        example.open_account()
+        assert_sound(run(prepared.path))
+
+
+def test_a_function_between_columns_holds_in_every_record(tmp_path: Path) -> None:
+    example.open_account()
+    spec = example.write(tmp_path, ROWS, constraints=RULES)
+    record = assert_sound(run(spec))
+    assert len(record["post_processing"]["constraints"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "words"),
+    [
+        (
+            {"selection": {"method": "all", "workload": [{"columns": ["age", "incme"]}]}},
+            r"mechanism\.selection\.workload\[0\]\.columns: there is no column incme; did you mean",
+        ),
+        ({"selection": {"ways": 9}}, r"mechanism\.selection\.ways: 9, but there are only 5"),
+        (
+            {"generator": {"method": "particles", "device": "cuda"}},
+            r"mechanism\.generator\.device: .*",
+        ),
+        (
+            {"generator": {"method": "noise-aware", "sweps": 3}},
+            r"mechanism\.generator\.sweps: .* did you mean sweeps",
+        ),
+    ],
+)
+def test_what_cannot_be_served_is_refused_before_a_reservation(
+    mechanism: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    import torch
+
+    if "cuda" in str(mechanism) and torch.cuda.is_available():
+        pytest.skip("this machine has what the test asks for in vain")
+    example.open_account()
+    spec = example.write(tmp_path, ROWS, mechanism={"name": "privpgd", **mechanism})
+    with pytest.raises(PlanRefused, match=words):
+        run(spec)
+    assert Ledger(ledger_url()).account("test-people").spent == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        (["age < 20", "age > 30"], r"constraints\[\d\]"),
+        (["income is null"], r"constraints\[0\].*income"),
+    ],
+)
+def test_rules_that_leave_nothing_are_named(rules: list[str], words: str, tmp_path: Path) -> None:
+    constraints = [{"rule": rule, "source": "tests"} for rule in rules]
+    with pytest.raises(PlanRefused, match=words):
+        prepare(example.write(tmp_path, ROWS, constraints=constraints))

@@ -1,0 +1,162 @@
+"""Fixed selections: sensitivities by brute force, calibrated weights, one call."""
+
+import json
+import pickle
+from fractions import Fraction
+from itertools import combinations
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from mechanisms.marginals.selection.fixed import FixedDesign, plan_fixed
+from mechanisms.privacy.accountant import fits, rho
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import count_codes
+from mechanisms.privacy.events import DiscreteGaussian
+from tests.mechanisms.marginals.selection.runs import (
+    ADD,
+    BUDGET,
+    PERSONS,
+    RELATIONS,
+    REPLACE,
+    curator_of,
+    domain,
+    run,
+    table,
+)
+from tests.mechanisms.single_histogram.neighbours import neighbours
+
+WEIGHTED = {
+    "workload": [
+        {"columns": ["c0", "c1"], "weight": 2},
+        {"columns": ["c0", "c1", "c2"], "weight": 0.5},
+        {"columns": ["c2"]},
+    ]
+}
+
+
+def make(*cells: int, adjacency: Adjacency = REPLACE, **settings: object) -> FixedDesign:
+    return plan_fixed(
+        domain(*(cells or (3, 2, 2))), budget=BUDGET, adjacency=adjacency, settings=settings
+    )
+
+
+@pytest.mark.parametrize("adjacency", [*RELATIONS, PERSONS])
+@pytest.mark.parametrize("settings", [{}, {"ways": 3}, WEIGHTED], ids=["pairs", "triple", "list"])
+def test_no_neighbour_moves_the_scaled_marginals_further_than_charged(
+    settings: dict[str, object], adjacency: Adjacency
+) -> None:
+    """The sum of |move|^2 / (2 sigma2) is the rho of continuous noise of that size."""
+    shape = (2, 2, 2)
+    design = make(*shape, adjacency=adjacency, **settings)
+    worst = 0.0
+    for one, other in neighbours(shape, adjacency, [[0, 1, 0]]):
+        lost = Fraction(0)
+        for asked in design.first:
+            maps = [asked.query(shape).cells]
+            (before,), (after,) = (count_codes(codes, maps) for codes in (one, other))
+            lost += Fraction(int(((after - before) ** 2).sum())) / (2 * asked.sigma2)
+        worst = max(worst, lost)
+    assert worst == rho(design.events)
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
+@pytest.mark.parametrize("settings", [{}, WEIGHTED], ids=["equal", "weighted"])
+def test_the_design_fits_its_budget_and_little_less_noise_would_not(
+    settings: dict[str, object], adjacency: Adjacency
+) -> None:
+    design = make(adjacency=adjacency, **settings)
+    assert fits(design.events, BUDGET)
+    less = [
+        DiscreteGaussian(**vars(event) | {"sigma2": event.sigma2 * Fraction(9995, 10_000)})
+        for event in design.events
+    ]
+    assert not fits(less, BUDGET)
+    assert not any(event.adaptive for event in design.events)
+
+
+def test_all_marginals_have_the_same_noise_and_cover_all_columns() -> None:
+    design = make(4, 3, 2, 5)
+    assert [asked.clique for asked in design.first] == list(combinations(range(4), 2))
+    assert len({asked.sigma2 for asked in design.first}) == 1
+    assert make(7, adjacency=PERSONS).largest == ((0,),)
+
+
+def test_noise_is_divided_by_the_weights_and_only_their_ratios_matter() -> None:
+    design = make(**WEIGHTED)
+    pair, triple, single = (asked.sigma2 for asked in design.first)
+    assert triple / pair == 16
+    assert single / pair == 4
+    tenfold = {"workload": [{**w, "weight": 10 * w.get("weight", 1)} for w in WEIGHTED["workload"]]}
+    assert make(**tenfold).sigma2 == design.sigma2
+
+
+def test_weights_are_normalised_as_the_paper_has_it() -> None:
+    """sigma_S = sigma / w_S with sum w_S^2 = K, where sigma is that of K equal marginals."""
+    sigma2, weights = make().sigma2[0], np.array([2, 0.5, 1])
+    normalised = weights / sqrt((weights**2).sum() / 3)
+    expected = float(sigma2) / normalised**2
+    assert [float(s) for s in make(**WEIGHTED).sigma2] == pytest.approx(expected, rel=3e-4)
+
+
+def test_columns_in_no_marginal_are_measured_by_themselves_and_that_is_said() -> None:
+    design = make(
+        4, 3, 2, 5, workload=[{"columns": ["c1"], "weight": 3}, {"columns": ["c3"], "weight": 1}]
+    )
+    assert design.largest == ((1,), (3,), (0,), (2,))
+    assert design.added == ((0,), (2,))
+    assert design.sigma2[2] == design.sigma2[3] == design.sigma2[0] * Fraction(9, 4)  # weight 2
+    assert design.parameters["one_ways_added"] == ["c0", "c2"]
+    assert "one_ways_added" not in make().parameters
+
+
+def test_noise_lines_group_equal_noise() -> None:
+    (line,) = make().noise
+    assert line.query == "all 3 two-way marginals".replace("two-way", "2-way")
+    assert line.cells == 6 + 6 + 4
+    assert line.sensitivity == "L2 = sqrt(6) records"
+    lines = make(**WEIGHTED).noise
+    assert [line.cells for line in lines] == [6, 2, 12]
+    assert lines[0].query == "the marginal c0 x c1"
+
+
+def test_a_run_is_one_call(url: str) -> None:
+    design, codes = make(3, 3, 2, 2), table()
+    curator = curator_of(url, codes)
+    answers = run(design, curator)
+    assert [call.call for call in curator.ledger.calls("r")] == ["marginals"]
+    assert curator.ledger.events("r") == design.events
+    for answer in answers:
+        (exact,) = count_codes(codes, [answer.asked.query(design.domain.shape).cells])
+        assert np.abs(answer.counts - exact).max() < 10 * sqrt(answer.asked.sigma2)
+
+
+def test_a_design_pickles_and_its_parameters_are_plain_json() -> None:
+    design = make(**WEIGHTED)
+    again = pickle.loads(pickle.dumps(design))
+    assert [a.query((3, 2, 2)).digest for a in again.first] == [
+        a.query((3, 2, 2)).digest for a in design.first
+    ]
+    assert json.loads(json.dumps(design.parameters)) == design.parameters
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"way": 2}, r"mechanism\.selection\.way: all has no such setting; did you mean ways\?"),
+        ({"zzz": 2}, "it knows ways, workload"),
+        ({"ways": 9}, "only 3 columns"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        make(**settings)
+
+
+def test_tables_that_are_too_large_and_pure_budgets_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"600,000,000 cells.*c0 x c1 with 600,000,000"):
+        make(20_000, 30_000)
+    with pytest.raises(ValueError, match="needs delta > 0"):
+        plan_fixed(domain(2, 2), budget=Budget(epsilon=Fraction(1)), adjacency=REPLACE, settings={})

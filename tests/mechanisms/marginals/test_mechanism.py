@@ -1,0 +1,259 @@
+"""The family from plan to certificate: quality, edge cases, determinism, runs under the curator."""
+
+import json
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from mechanisms.contract import SyntheticMeasure
+from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.wasserstein import w1
+from mechanisms.marginals import MarginalPlan
+from mechanisms.marginals.mechanism import MarginalMeasurements
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import ArrayCounter
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.ledger import Ledger
+from mechanisms.privacy.simulation import simulate_discrete_gaussian
+from mechanisms.registry import MECHANISMS
+
+DATA = Path(__file__).parents[3] / "../shared/data/benchmark"
+REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
+ADD = Adjacency(neighbours=Neighbours.ADD_REMOVE)
+PERSON = Adjacency(neighbours=Neighbours.REPLACE_ONE, records=3)
+SHAPE = (6, 4, 2, 9)
+PRIVPGD = MECHANISMS["privpgd"]
+QUICK = {"members": 2, "classes": 10}
+ATTRIBUTES = (
+    (Kind.NUMERIC, False),
+    (Kind.NOMINAL, False),
+    (Kind.NOMINAL, False),
+    (Kind.ORDINAL, True),
+)
+
+
+def domain(shape: tuple[int, ...] = SHAPE) -> Domain:
+    kinds = ATTRIBUTES if shape == SHAPE else ((Kind.ORDINAL, False),) * len(shape)
+    return Domain(
+        tuple(
+            Attribute(
+                name=f"c{i}",
+                kind=kind,
+                positions=(np.arange(k - null) + 0.5) / (k - null),
+                widths=np.zeros(k - null),
+                has_null=null,
+            )
+            for i, (k, (kind, null)) in enumerate(zip(shape, kinds, strict=True))
+        )
+    )
+
+
+def records(rows: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    mixed = 0.7 * rng.random((rows, 1)) + 0.3 * rng.random((rows, len(SHAPE)))
+    return np.floor(mixed * SHAPE).astype(np.int64)
+
+
+def make(
+    adjacency: Adjacency = REPLACE,
+    shape: tuple[int, ...] = SHAPE,
+    epsilon: str = "1",
+    **generator: object,
+) -> MarginalPlan:
+    plan = PRIVPGD.plan(
+        domain(shape),
+        budget=Budget(epsilon=Fraction(epsilon), delta=Fraction(1, 100_000)),
+        adjacency=adjacency,
+        expected_records=2000,
+        parameters={"generator": {"latent": QUICK, **generator}},
+    )
+    assert isinstance(plan, MarginalPlan)
+    return plan
+
+
+def measured(plan: MarginalPlan, codes: np.ndarray, seed: int) -> MarginalMeasurements:
+    """Noisy answers as the curator gives them, with noise that a seed fixes."""
+    rng = np.random.default_rng(seed)
+    asked = plan.design.first
+    exact = ArrayCounter(codes).count([a.query(plan.domain.shape).cells for a in asked])
+    tables = tuple(
+        t + simulate_discrete_gaussian(rng, a.sigma2, t.shape)
+        for a, t in zip(asked, exact, strict=True)
+    )
+    total = len(codes) if plan.adjacency.total_is_public else None
+    return MarginalMeasurements(tables=tables, total=total, asked=asked)
+
+
+def generate(
+    plan: MarginalPlan, measurements: MarginalMeasurements, rows: int | None = None, seed: int = 1
+) -> SyntheticMeasure:
+    return PRIVPGD.generate(
+        plan,
+        measurements,
+        rows=rows,
+        rng=np.random.default_rng(seed),
+        progress=lambda share, doing: None,
+    )
+
+
+def total_variation(a: np.ndarray, b: np.ndarray, shape: tuple[int, ...]) -> float:
+    """Mean over pairs."""
+
+    def table(codes: np.ndarray, i: int, j: int) -> np.ndarray:
+        flat = codes[:, i].astype(np.int64) * shape[j] + codes[:, j]
+        return np.bincount(flat, minlength=shape[i] * shape[j]) / len(codes)
+
+    return float(
+        np.mean(
+            [
+                np.abs(table(a, i, j) - table(b, i, j)).sum() / 2
+                for i, j in combinations(range(len(shape)), 2)
+            ]
+        )
+    )
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSON])
+@pytest.mark.parametrize("epochs", [0, 10])
+def test_a_release_is_close_to_the_private_table(adjacency: Adjacency, epochs: int) -> None:
+    codes = records(5000)
+    plan = make(adjacency, descent={"epochs": epochs})
+    synthetic = generate(plan, measured(plan, codes, 1))
+    shuffled = np.random.default_rng(0).permuted(codes, axis=0)
+    far = total_variation(codes, shuffled, SHAPE)
+    assert total_variation(codes, synthetic.codes, SHAPE) < 0.3 * far
+    assert len(synthetic.history.get("descent_loss", [])) == epochs
+    if adjacency.total_is_public:
+        assert len(synthetic.codes) == 5000
+    else:
+        assert 0 < abs(len(synthetic.codes) - 5000) < 500
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1234])
+@pytest.mark.parametrize("particles", [50, 100_000])
+def test_any_number_of_rows_can_be_asked_for(rows: int, particles: int) -> None:
+    plan = make(descent={"epochs": 2}, particles=particles)
+    synthetic = generate(plan, measured(plan, records(2000), 1), rows=rows)
+    assert synthetic.codes.shape == (rows, len(SHAPE))
+    assert (synthetic.codes >= 0).all()
+    assert (synthetic.codes < SHAPE).all()
+    with pytest.raises(ValueError, match=r"output\.rows: 0"):
+        generate(plan, measured(plan, records(20), 1), rows=0)
+
+
+@pytest.mark.parametrize("shape", [(5,), (1, 1), (1, 6, 2), (2, 2)])
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD])
+@pytest.mark.parametrize("rows", [0, 1, 300])
+def test_narrow_and_nearly_empty_tables_go_from_plan_to_certificate(
+    shape: tuple[int, ...], adjacency: Adjacency, rows: int
+) -> None:
+    codes = np.random.default_rng(0).integers(shape, size=(rows, len(shape)))
+    plan = make(adjacency, shape, descent={"epochs": 1})
+    measurements = measured(plan, codes, 1)
+    synthetic = generate(plan, measurements)
+    assert len(synthetic.codes) >= 1
+    assert (synthetic.codes < shape).all()
+    certificate = PRIVPGD.certify(
+        plan, measurements, synthetic, confidence=0.9, rng=np.random.default_rng(2)
+    )
+    assert len(certificate.bounds) == len(shape)
+    assert all(0 <= bound.value <= 1 for bound in certificate.bounds)
+
+
+def test_a_seed_gives_one_release() -> None:
+    plan = make(descent={"epochs": 3})
+    measurements = measured(plan, records(1000), 1)
+    first, again, other = (generate(plan, measurements, seed=s).codes for s in (3, 3, 4))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_progress_rises_to_one() -> None:
+    plan = make(descent={"epochs": 3})
+    seen: list[float] = []
+    PRIVPGD.generate(
+        plan,
+        measured(plan, records(1000), 1),
+        rows=None,
+        rng=np.random.default_rng(0),
+        progress=lambda share, doing: seen.append(share),
+    )
+    assert seen == sorted(seen)
+    assert (seen[0], seen[-1]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD])
+def test_certificates_miss_as_rarely_as_they_say(adjacency: Adjacency) -> None:
+    codes, confidence, releases = records(400), 0.8, 150
+    plan = make(adjacency)
+    rng = np.random.default_rng(5)
+    misses = noiseless = 0
+    for seed in range(releases):
+        measurements = measured(plan, codes, seed)
+        synthetic = SyntheticMeasure(codes=rng.integers(SHAPE, size=(300, 4)).astype(np.int32))
+        if seed == 0:
+            synthetic = generate(plan, measurements)
+        bounds = PRIVPGD.certify(
+            plan, measurements, synthetic, confidence=confidence, rng=rng
+        ).bounds
+        losses = [
+            float(
+                w1(
+                    attribute,
+                    np.bincount(codes[:, a], minlength=k) / len(codes)
+                    - np.bincount(synthetic.codes[:, a], minlength=k) / len(synthetic.codes),
+                )
+            )
+            for a, (attribute, k) in enumerate(zip(plan.domain.attributes, SHAPE, strict=True))
+        ]
+        misses += any(loss > b.value for loss, b in zip(losses, bounds, strict=True))
+        noiseless += any(
+            loss > b.terms["projection"] for loss, b in zip(losses, bounds, strict=True)
+        )
+    assert binom.sf(misses - 1, releases, 1 - confidence) > 1e-6
+    assert binom.sf(noiseless - 1, releases, 1 - confidence) < 1e-6  # the noise term is needed
+
+
+def test_a_release_through_curator_and_ledger_is_replayed(tmp_path: Path) -> None:
+    plan, codes = make(ADD), records(800)
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    cap = Budget(epsilon=Fraction(2), delta=Fraction(1, 10_000))
+    ledger.open_account("people", cap=cap, adjacency=ADD, by="steward", reason="test")
+    ledger.reserve("people", "r1", plan.budget, adjacency=ADD, binding="b")
+    curator = Curator(
+        counter=ArrayCounter(codes), ledger=ledger, release="r1", adjacency=ADD, budget=plan.budget
+    )
+    mechanism = PRIVPGD
+    first = mechanism.measure(curator, plan, mechanism.select(curator, plan))
+    again = mechanism.measure(curator, plan, mechanism.select(curator, plan))
+    for one, other in zip(first.tables, again.tables, strict=True):
+        np.testing.assert_array_equal(one, other)
+    queries = [asked.query(SHAPE) for asked in plan.design.first]
+    exact = ArrayCounter(codes).count([query.cells for query in queries])
+    assert any((t != e).any() for t, e in zip(first.tables, exact, strict=True))
+    assert first.total is None
+    assert tuple(ledger.events("r1")) == plan.events  # charged once, as planned
+    assert total_variation(codes, generate(plan, first).codes, SHAPE) < 0.25
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the shared benchmark tables are not here")
+@pytest.mark.parametrize(
+    ("epsilon", "most"), [("1", 0.0225), ("0.2", 0.055)]
+)  # measured .0204 and .0495 with the defaults
+def test_quality_on_adult_does_not_fall_behind(epsilon: str, most: float) -> None:
+    cells = json.loads((DATA / "adult-domain.json").read_text())
+    codes = pd.read_csv(DATA / "adult-train.csv")[list(cells)].to_numpy(dtype=np.int64)
+    shape = tuple(cells.values())
+    plan = make(ADD, shape, epsilon, latent={"members": 4})
+    synthetic = generate(plan, measured(plan, codes, 1))
+    found = total_variation(codes, synthetic.codes, shape)
+    assert found < most
+    alone = make(ADD, shape, epsilon, denoiser="singular-values")
+    by_pairs = generate(alone, measured(alone, codes, 1))
+    assert total_variation(codes, by_pairs.codes, shape) > 1.04 * found

@@ -1,0 +1,152 @@
+"""The linear one-way estimator, and the simulated law of its error."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from mechanisms.marginals.one_ways import combine, gaussian_margins, margins, simulate_errors
+from mechanisms.marginals.selection.design import Asked
+
+SHAPE = (4, 3, 2)
+PAIRS = tuple(combinations(range(3), 2))
+CELLS = [SHAPE[a] * SHAPE[b] for a, b in PAIRS]
+FALSE_POSITIVE_RATE = 1e-6
+ONE = Fraction(1)
+
+
+def flat(tables: list[np.ndarray], total: float | None) -> np.ndarray:
+    """All estimates and the total in one vector, per leading axis."""
+    every = [margins(Asked(p, ONE), SHAPE, t) for p, t in zip(PAIRS, tables, strict=True)]
+    counts, records = combine(SHAPE, every, total=total)
+    return np.concatenate([*counts, records[..., None]], axis=-1)
+
+
+def matrix(total: float | None) -> np.ndarray:
+    """The estimator as a matrix (cells of all tables, estimates), by its unit vectors."""
+    unit = np.split(np.eye(sum(CELLS), dtype=np.int64), np.cumsum(CELLS)[:-1], axis=1)
+    return flat(unit, total)
+
+
+def normal_sampler(rng: np.random.Generator, sigma2: Fraction, size: tuple[int, ...]) -> np.ndarray:
+    return np.rint(rng.normal(scale=float(sigma2) ** 0.5, size=size)).astype(np.int64)
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_without_noise_the_estimates_are_the_counts(public: bool) -> None:
+    codes = np.random.default_rng(0).integers(SHAPE, size=(500, 3))
+    tables = [
+        np.bincount(codes[:, a] * SHAPE[b] + codes[:, b], minlength=SHAPE[a] * SHAPE[b])
+        for a, b in PAIRS
+    ]
+    truth = [np.bincount(codes[:, a], minlength=k) for a, k in enumerate(SHAPE)]
+    np.testing.assert_allclose(
+        flat(tables, 500 if public else None), np.concatenate([*truth, [500]])
+    )
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_all_attributes_agree_on_the_total(public: bool) -> None:
+    rng = np.random.default_rng(1)
+    estimate = flat([rng.integers(-50, 100, size=c) for c in CELLS], 600 if public else None)
+    ends = np.cumsum(SHAPE)
+    for part in np.split(estimate[:-1], ends[:-1]):
+        assert part.sum() == pytest.approx(estimate[-1])
+    if public:
+        assert estimate[-1] == 600
+
+
+def test_no_reweighting_of_the_tables_gives_a_better_total() -> None:
+    total = matrix(None)[:, -1]
+    variance = (total**2).sum()
+    best = 1 / sum(1 / c for c in CELLS)  # inverse-variance mean of three independent sums
+    assert variance == pytest.approx(best)
+    assert variance < sum(CELLS) / 9  # the plain mean
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_simulated_errors_have_the_covariance_of_the_linear_map(public: bool) -> None:
+    draws, sigma2 = 20_000, Fraction(50)
+    counts, totals = simulate_errors(
+        SHAPE,
+        [Asked(pair, sigma2) for pair in PAIRS],
+        normal_sampler,
+        total_is_public=public,
+        draws=draws,
+        rng=np.random.default_rng(2),
+    )
+    errors = np.concatenate([*counts, totals[:, None]], axis=1)
+    linear = matrix(0.0 if public else None)
+    if public:
+        assert not totals.any()
+    # Along any direction the sum of squares is chi-squared; probes cover rows against columns.
+    probes = np.random.default_rng(3).normal(size=(20, errors.shape[1]))
+    edges = chi2.ppf([FALSE_POSITIVE_RATE / 40, 1 - FALSE_POSITIVE_RATE / 40], draws)
+    rounding = 1 + 1 / (12 * float(sigma2))
+    for probe in probes:
+        variance = float(sigma2) * rounding * ((linear @ probe) ** 2).sum()
+        statistic = ((errors @ probe) ** 2).sum() / variance
+        assert edges[0] < statistic < edges[1]
+        assert not edges[0] < 1.15 * statistic < edges[1]  # a variance 15 % off is seen
+
+
+def test_margins_drawn_separately_would_be_seen() -> None:
+    """A wrong twin: independent row and column sums of one table."""
+    rng = np.random.default_rng(4)
+    table = normal_sampler(rng, Fraction(50), (20_000, 12))
+    true = margins(Asked((0, 1), ONE), SHAPE, table)
+    twin = margins(Asked((0, 1), ONE), SHAPE, normal_sampler(rng, Fraction(50), (20_000, 12)))
+    for columns, same in ((true.sums[1], True), (twin.sums[1], False)):
+        assert np.allclose(true.sums[0].sum(axis=1), columns.sum(axis=1)) == same
+
+
+def test_the_batches_and_threads_of_a_simulation_leave_no_trace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def run() -> np.ndarray:
+        counts, totals = simulate_errors(
+            SHAPE,
+            [Asked(pair, Fraction(9)) for pair in PAIRS],
+            normal_sampler,
+            total_is_public=False,
+            draws=50,
+            rng=np.random.default_rng(5),
+        )
+        return np.concatenate([*counts, totals[:, None]], axis=1)
+
+    whole = run()
+    monkeypatch.setattr("mechanisms.marginals.one_ways._THREADS", 1)
+    np.testing.assert_array_equal(run(), whole)
+    monkeypatch.setattr("mechanisms.marginals.one_ways._BATCH", 7 * max(CELLS))
+    np.testing.assert_array_equal(run(), whole)
+
+
+def test_gaussian_margins_have_the_covariance_of_those_of_a_table() -> None:
+    draws = 40_000
+    found = gaussian_margins(Asked((0, 1), Fraction(4)), SHAPE, draws, np.random.default_rng(6))
+    unit = margins(Asked((0, 1), ONE), SHAPE, np.eye(12, dtype=np.int64))
+    linear = np.concatenate(unit.sums, axis=1)
+    sample = np.concatenate(found.sums, axis=1)
+    covariance = sample.T @ sample / draws
+    # Entries of variance at most 16 stray by 16 sqrt(2 / 40,000) = .11; five of these and more.
+    np.testing.assert_allclose(covariance, 4 * linear.T @ linear, atol=0.65)
+
+
+def test_a_single_attribute_is_its_own_table() -> None:
+    table = np.array([5, -2, 9], dtype=np.int64)
+    counts, total = combine((3,), [margins(Asked((0,), ONE), (3,), table)], total=None)
+    np.testing.assert_allclose(counts[0], table)
+    assert total == 12
+    counts, total = combine((3,), [margins(Asked((0,), ONE), (3,), table)], total=15)
+    np.testing.assert_allclose(counts[0], table + 1)
+    errors, _ = simulate_errors(
+        (3,),
+        [Asked((0,), Fraction(4))],
+        normal_sampler,
+        total_is_public=True,
+        draws=10,
+        rng=np.random.default_rng(0),
+    )
+    assert errors[0].shape == (10, 3)

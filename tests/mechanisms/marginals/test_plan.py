@@ -1,0 +1,179 @@
+"""Plans of the family: sensitivities by brute force, refusals, and what a plan says of itself."""
+
+import json
+import pickle
+from fractions import Fraction
+from itertools import combinations, product
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.marginals import MarginalPlan
+from mechanisms.privacy.accountant import fits
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import count_codes
+from mechanisms.privacy.events import DiscreteGaussian
+from mechanisms.registry import MECHANISMS
+
+BUDGET = Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000))
+REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
+ADD = Adjacency(neighbours=Neighbours.ADD_REMOVE)
+
+
+def domain(*cells: int) -> Domain:
+    return Domain(
+        tuple(
+            Attribute(
+                name=f"c{i}",
+                kind=Kind.ORDINAL,
+                positions=(np.arange(k) + 0.5) / k,
+                widths=np.zeros(k),
+            )
+            for i, k in enumerate(cells)
+        )
+    )
+
+
+def make(
+    cells: tuple[int, ...] = (4, 3, 2),
+    adjacency: Adjacency = REPLACE,
+    budget: Budget = BUDGET,
+    records: int = 1000,
+    **parameters: object,
+) -> MarginalPlan:
+    plan = MECHANISMS["privpgd"].plan(
+        domain(*cells),
+        budget=budget,
+        adjacency=adjacency,
+        expected_records=records,
+        parameters=parameters,
+    )
+    assert isinstance(plan, MarginalPlan)
+    return plan
+
+
+def stacked(plan: MarginalPlan, codes: np.ndarray) -> np.ndarray:
+    return np.concatenate(
+        count_codes(codes, [asked.query(plan.domain.shape).cells for asked in plan.design.first])
+    )
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD])
+def test_no_neighbour_moves_the_stacked_pairs_further_than_charged(adjacency: Adjacency) -> None:
+    shape = (3, 2, 2)
+    plan = make(shape, adjacency)
+    (event,) = plan.events
+    assert isinstance(event, DiscreteGaussian)
+    records = np.array(list(product(*map(range, shape))))
+    base = records[[0, 5, 5]]
+    worst = 0
+    for record in records:
+        if adjacency is REPLACE:
+            neighbour = np.vstack([record, base[1:]])
+        else:
+            neighbour = np.vstack([base, record])
+        moved = stacked(plan, neighbour) - stacked(plan, base)
+        worst = max(worst, int((moved**2).sum()))
+    assert worst == event.times * event.l2_squared  # attained: sqrt(2K), or sqrt(K)
+    assert event.times == 3
+
+
+@pytest.mark.parametrize(
+    "adjacency", [REPLACE, ADD, Adjacency(neighbours=ADD.neighbours, records=3)]
+)
+def test_the_plan_fits_its_budget_and_little_less_noise_would_not(adjacency: Adjacency) -> None:
+    plan = make(adjacency=adjacency)
+    (event,) = plan.events
+    assert fits(plan.events, BUDGET)
+    wrong = DiscreteGaussian(
+        l2_squared=event.l2_squared,
+        sigma2=event.sigma2 * Fraction(9, 10),
+        unit_moves=event.unit_moves,
+        times=event.times,
+    )
+    assert not fits((wrong,), BUDGET)
+
+
+def test_all_pairs_are_measured_with_the_same_noise() -> None:
+    plan = make((4, 3, 2, 5))
+    assert tuple(a.clique for a in plan.design.first) == tuple(combinations(range(4), 2))
+    assert len({asked.sigma2 for asked in plan.design.first}) == 1
+
+
+def test_a_domain_of_one_column_is_measured_by_itself() -> None:
+    plan = make((7,))
+    assert [asked.clique for asked in plan.design.first] == [(0,)]
+    assert plan.events[0].times == 1
+    assert plan.forecast().expected_error > 0
+
+
+def test_the_noise_line_states_what_is_drawn() -> None:
+    (line,) = make((4, 3, 2)).noise
+    plan = make((4, 3, 2))
+    assert line.cells == 12 + 8 + 6
+    assert str(plan.design.first[0].sigma2) in line.parameter
+    assert line.sensitivity == "L2 = sqrt(6) records"
+    assert line.standard_deviation == pytest.approx(sqrt(plan.design.first[0].sigma2))
+    assert make((4, 3, 2), ADD).noise[0].sensitivity == "L2 = sqrt(3) records"
+
+
+def test_a_plan_pickles_and_its_parameters_are_plain_json() -> None:
+    plan = make(generator={"sweeps": 7, "descent": {"learning_rate": 1}})
+    again = pickle.loads(pickle.dumps(plan))
+    assert again.design.first[0].sigma2 == plan.design.first[0].sigma2
+    assert again.events == plan.events
+    assert json.loads(json.dumps(plan.parameters))["generator"]["sweeps"] == 7
+
+
+def test_forecasts_fall_with_more_records_and_rise_with_more_columns() -> None:
+    few, many = (make(records=n).forecast() for n in (1000, 10_000))
+    wide = make((4, 3, 2, 900, 9, 9), records=1000).forecast()
+    assert many.expected_error == pytest.approx(few.expected_error / 10)
+    assert wide.expected_error > few.expected_error
+    assert wide.memory_bytes > few.memory_bytes
+    assert set(few.per_attribute) == {"c0", "c1", "c2"}
+    assert all(few.per_attribute[name] > few.expected_error / 3 for name in few.per_attribute)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"sweeps": 3}, "mechanism.sweeps: privpgd has no such parameter"),
+        ({"selection": "aimm"}, "there is no 'aimm'; did you mean aim?"),
+        ({"selection": 3}, "give a method, or a mapping"),
+        ({"selection": {"way": 2}}, "mechanism.selection.way: all has no such setting; did you"),
+        ({"generator": "x"}, "mechanism.generator.method: there is no 'x'; use noise-aware"),
+        ({"generator": {"sweep": 3}}, "mechanism.generator.sweep: .* did you mean sweeps?"),
+        ({"generator": {"zzz": 3}}, "known are denoiser"),
+        ({"generator": {"sweeps": True}}, "use a whole number"),
+        ({"generator": {"sweeps": -1}}, "mechanism.generator.sweeps: -1; use a whole number"),
+        ({"generator": {"particles": 0}}, "at least 1"),
+        ({"generator": {"denoiser": "none"}}, "use latent-classes or singular-values"),
+        ({"generator": {"descent": 3}}, "mechanism.generator.descent: 3; give a mapping"),
+        ({"generator": {"descent": {"epochs": 1.5}}}, "generator.descent.epochs: 1.5; use a whole"),
+        ({"generator": {"descent": {"epochs": -1}}}, "generator.descent.epochs: -1; .* at least 0"),
+        ({"generator": {"descent": {"directions": 33}}}, "there are 32"),
+        ({"generator": {"descent": {"adam_epsilon": float("nan")}}}, "use a finite number"),
+        ({"generator": {"latent": {"thinning": 0}}}, "generator.latent.thinning: 0.0; use a pos"),
+    ],
+)
+def test_wrong_parameters_are_refused(parameters: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        make(**parameters)
+
+
+def test_pure_budgets_are_refused_with_the_mend() -> None:
+    with pytest.raises(ValueError, match=r"needs delta > 0.*choose mechanism pmm"):
+        make(budget=Budget(epsilon=Fraction(1)))
+
+
+def test_domains_too_large_or_empty_and_no_records_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"c0 x c1 with 600,000,000"):
+        make((20_000, 30_000))
+    with pytest.raises(ValueError, match="at least one"):
+        make(())
+    with pytest.raises(ValueError, match="at least 1"):
+        make(records=0)
