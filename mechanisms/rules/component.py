@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.rules.flat import FlatTables, flatten, merge
-from mechanisms.rules.search import FOUND, NONE, any_choice
+from mechanisms.rules.search import FOUND, NONE, Forest, any_choice, forest_of
 from mechanisms.rules.tables import Mask, RuleTable
 
 Ints = NDArray[np.int64]
@@ -73,6 +73,11 @@ class Component:
         )
 
     @cached_property
+    def forest(self) -> Forest:
+        """Of the tables on classes."""
+        return forest_of(self.flat, self.classes)
+
+    @cached_property
     def members(self) -> tuple[Mask, ...]:
         """Whether a cell has a part of the class, shape (cells, classes), by column."""
         members = []
@@ -116,7 +121,7 @@ class Component:
             some = codes[start : start + _AT_ONCE]
             costs = self._costs_within(some)
             costs += rng.random(costs.shape)  # the order in which classes are tried
-            chosen, outcome = any_choice(costs, self.flat)
+            chosen, outcome = any_choice(costs, self.flat, self.forest)
             found = np.flatnonzero(outcome == FOUND)
             for j, cells in enumerate(self.part_cells):
                 keys = cells * self.classes[j] + self.labels[j]
@@ -131,7 +136,9 @@ class Component:
         possible = np.empty(len(probes), dtype=np.bool_)
         for start in range(0, len(probes), _AT_ONCE):
             costs = self._costs_within(probes[start : start + _AT_ONCE])
-            possible[start : start + _AT_ONCE] = any_choice(costs, self.flat)[1] != NONE
+            possible[start : start + _AT_ONCE] = (
+                any_choice(costs, self.flat, self.forest)[1] != NONE
+            )
         return possible
 
     def _costs_within(self, probes: NDArray[np.integer]) -> NDArray[np.float64]:

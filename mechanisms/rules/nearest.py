@@ -79,7 +79,7 @@ def _classes(
             away = way[np.searchsorted(known, codes[start:stop, j])]
             chance = np.minimum(rng.exponential(size=away.shape), 10.0) * rarity[j]
             costs[:, j, : component.classes[j]] = np.where(away > 0, away + _CHANGE + chance, 0.0)
-        chosen[start:stop], outcome = cheapest(costs, component.flat)
+        chosen[start:stop], outcome = cheapest(costs, component.flat, component.forest)
         if (outcome != FOUND).any():
             raise ValueError("no record obeys all rules; see mechanisms.rules.check")
     return chosen

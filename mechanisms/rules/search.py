@@ -1,12 +1,17 @@
 """The cheapest choice of one class per column that all tables allow: branch and bound, compiled.
 
-Claim.   `solve` finds a choice of least total cost, or shows that there is none. It goes depth
-         first, cheapest class first; after each choice, every table with one open column left
-         strikes out what it forbids there (forward checking), and a branch ends where what was
-         spent and the cheapest classes still open cost no less than the best choice so far.
+Claim.   `cheapest` finds a choice of least total cost, or shows that there is none. It goes depth
+         first, most promising class first. After each choice, every table with one open column left
+         strikes out what it forbids there, and a branch ends where a bound on what it can cost
+         reaches the best choice so far. The bound is the least cost of a choice that a forest of
+         tables on two columns allows, by dynamic programming; where all tables are in the forest it
+         is exact, and no branch is ever left.
          Since a table strikes from its last open column whatever breaks it, complete choices obey.
 Oracle.  tests/mechanisms/rules/test_search.py: the whole product of small columns.
 """
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -17,120 +22,210 @@ from mechanisms.rules.flat import FlatTables
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST_STEPS = 1_000_000  # choices that one search may try; a second or so
+MOST_STEPS = 100_000  # choices that one search may try; less than a second for a dozen columns
 FOUND, NONE, UNDECIDED = 1, 0, 2
 
 
-def cheapest(costs: Floats, flat: FlatTables, most: int = MOST_STEPS) -> tuple[Ints, Ints]:
+class Forest(NamedTuple):
+    """Tables on two columns that connect columns without a circle, the strictest ones.
+
+    Attributes:
+        order: the columns, each after its parent; in this order they are chosen.
+        parents: of each column; -1 for roots.
+        offsets, steps_parent, steps_own: where the table with the parent has its entries.
+        sizes: classes of each column.
+    """
+
+    order: Ints
+    parents: Ints
+    offsets: Ints
+    steps_parent: Ints
+    steps_own: Ints
+    sizes: Ints
+
+
+def cheapest(
+    costs: Floats, flat: FlatTables, forest: Forest, most: int = MOST_STEPS
+) -> tuple[Ints, Ints]:
     """The cheapest allowed choices, shape (n, columns), and what became of each search, (n,).
 
-    A search ends early with the best choice that it has, but never without one.
+    A search of more than `most` steps ends with the best choice that it has, but never without one.
 
     Args:
         costs: of every class of every column, infinite where it may not be chosen; shape
             (n, columns, classes).
     """
-    return _solve_all(costs, flat, most, False)
+    return _solve_all(costs, flat, forest, most, False)
 
 
-def any_choice(costs: Floats, flat: FlatTables, most: int = MOST_STEPS) -> tuple[Ints, Ints]:
-    """Some allowed choices, cheap classes tried first; else as `cheapest`.
+def any_choice(
+    costs: Floats, flat: FlatTables, forest: Forest, most: int = MOST_STEPS
+) -> tuple[Ints, Ints]:
+    """Some allowed choices, promising ones tried first; else as `cheapest`.
 
     A search of more than `most` steps ends UNDECIDED.
     """
-    return _solve_all(costs, flat, most, True)
+    return _solve_all(costs, flat, forest, most, True)
+
+
+def forest_of(flat: FlatTables, sizes: Sequence[int]) -> Forest:
+    """The forest of the tables that forbid most, from the columns with most tables down."""
+    columns = len(sizes)
+    edges = []
+    ends = np.append(flat.offsets, len(flat.allowed))
+    for table, offset in enumerate(flat.offsets):
+        span = slice(flat.spans[table], flat.spans[table + 1])
+        if flat.spans[table + 1] - flat.spans[table] == 2:
+            free = flat.allowed[offset : ends[table + 1]].mean()
+            edges.append((free, table, flat.columns[span].tolist(), flat.strides[span].tolist()))
+    trees = list(range(columns))  # a column of the tree that each one is in
+    neighbours: list[list[tuple[int, int, int, int]]] = [[] for _ in range(columns)]
+    for _, table, (one, other), (step_one, step_other) in sorted(edges):
+        if trees[one] != trees[other]:
+            trees = [trees[one] if tree == trees[other] else tree for tree in trees]
+            neighbours[one].append((other, table, step_one, step_other))
+            neighbours[other].append((one, table, step_other, step_one))
+    parents, offsets, steps_parent, steps_own = (np.full(columns, -1) for _ in range(4))
+    order: list[int] = []
+    tables = np.diff(flat.starts)
+    for root in sorted(range(columns), key=lambda column: -tables[column]):
+        if root in order:
+            continue
+        reached = [root]
+        for column in reached:
+            order.append(column)
+            for child, table, step_parent, step_own in neighbours[column]:
+                if child not in reached:
+                    reached.append(child)
+                    parents[child], offsets[child] = column, flat.offsets[table]
+                    steps_parent[child], steps_own[child] = step_parent, step_own
+    return Forest(
+        np.array(order, dtype=np.int64),
+        parents,
+        offsets,
+        steps_parent,
+        steps_own,
+        np.array(sizes, dtype=np.int64),
+    )
 
 
 @njit(cache=True, nogil=True)
-def _solve_all(costs, flat, most, first):  # type: ignore[no-untyped-def]  # compiled
-    count, columns, _ = costs.shape
+def _solve_all(costs, flat, forest, most, first):  # type: ignore[no-untyped-def]  # compiled
+    count, columns, classes = costs.shape
     chosen = np.full((count, columns), -1, dtype=np.int64)
     outcomes = np.zeros(count, dtype=np.int64)
+    live = np.zeros((columns + 1, columns, classes), dtype=np.bool_)  # by depth: what is open
+    bounds = np.zeros((columns, classes))  # by depth: least cost with each class of its column
+    value = np.zeros((columns, classes))
+    up = np.zeros((columns, classes))
     for i in range(count):
-        outcomes[i] = _solve(costs[i], flat, most, first, chosen[i])
+        outcomes[i] = _solve(
+            costs[i], flat, forest, most, first, chosen[i], live, bounds, value, up
+        )
     return chosen, outcomes
 
 
 @njit(cache=True, nogil=True)
-def _solve(costs, flat, most, first, best):  # type: ignore[no-untyped-def]  # compiled
+def _solve(  # type: ignore[no-untyped-def]  # compiled
+    costs, flat, forest, most, first, best, live, bounds, value, up
+):
     columns, classes = costs.shape
-    live = np.zeros((columns, columns, classes), dtype=np.bool_)  # by depth: what is open where
-    live[0] = np.isfinite(costs)
+    now = np.full(columns, -1, dtype=np.int64)
+    for column in range(columns):
+        for q in range(classes):
+            live[0, column, q] = np.isfinite(costs[column, q])
     for table in range(len(flat.offsets)):
         if flat.spans[table + 1] - flat.spans[table] == 1:
             column = flat.columns[flat.spans[table]]
             for q in range(classes):
                 if live[0, column, q] and not flat.allowed[flat.offsets[table] + q]:
                     live[0, column, q] = False
-    now = np.full(columns, -1, dtype=np.int64)
-    order = np.zeros(columns, dtype=np.int64)  # the column that is chosen at each depth
-    spent = np.zeros(columns)  # before that
-    rest = np.zeros(columns)  # cheapest open classes of the columns after it
-    lowest, order[0], rest[0] = _outlook(costs, live[0], now)
     least, outcome, steps, depth = np.inf, NONE, 0, 0
-    if lowest == np.inf:
+    total = _outlook(costs, flat, forest, live[0], value, up)
+    if total == np.inf:
         return outcome
+    _bounds(forest, depth, total, live[0], now, value, up, bounds)
     while depth >= 0:
-        column = order[depth]
+        column = forest.order[depth]
         now[column] = -1
-        q, cost = _cheapest_class(costs[column], live[depth, column])
-        if q < 0 or spent[depth] + cost + rest[depth] >= least:
+        q = np.argmin(bounds[depth])
+        bound = bounds[depth, q]
+        if bound >= least:
             depth -= 1
             continue
         steps += 1
         if steps > most and (first or outcome == FOUND):
             return outcome if outcome == FOUND else UNDECIDED
-        live[depth, column, q] = False
+        bounds[depth, q] = np.inf
         now[column] = q
         if depth == columns - 1:
-            least, outcome = spent[depth] + cost, FOUND
+            least, outcome = bound, FOUND
             best[:] = now
             if first:
                 return outcome
             continue
-        live[depth + 1] = live[depth]
-        if not _strike(flat, live[depth + 1], now, column):
+        following = live[depth + 1]
+        following[:] = live[depth]
+        following[column] = False
+        following[column, q] = True
+        if not _strike(flat, following, now, column):
             continue
-        lowest, following, after = _outlook(costs, live[depth + 1], now)
-        if spent[depth] + cost + lowest >= least:
+        total = _outlook(costs, flat, forest, following, value, up)
+        if total >= least:
             continue
-        spent[depth + 1] = spent[depth] + cost
         depth += 1
-        order[depth], rest[depth] = following, after
+        _bounds(forest, depth, total, following, now, value, up, bounds)
     return outcome
 
 
 @njit(cache=True, nogil=True)
-def _cheapest_class(costs, live):  # type: ignore[no-untyped-def]  # compiled
-    q, cost = -1, np.inf
-    for other in range(len(costs)):
-        if live[other] and costs[other] < cost:
-            q, cost = other, costs[other]
-    return q, cost
+def _outlook(costs, flat, forest, live, value, up):  # type: ignore[no-untyped-def]  # compiled
+    """Least cost of a choice of open classes that the forest allows.
+
+    Writes the least cost of each column's subtree, by its class (`value`) and by its parent's
+    (`up`); infinite where nothing is allowed.
+    """
+    sizes = forest.sizes
+    for column in range(len(sizes)):
+        for q in range(sizes[column]):
+            value[column, q] = costs[column, q] if live[column, q] else np.inf
+    total = 0.0
+    for k in range(len(sizes) - 1, -1, -1):
+        column = forest.order[k]
+        parent, size = forest.parents[column], sizes[column]
+        own = value[column, :size]
+        lowest = own.min()
+        if parent < 0 or lowest == np.inf:
+            total += lowest
+            continue
+        step = forest.steps_own[column]
+        for p in range(sizes[parent]):
+            low = np.inf
+            if value[parent, p] < np.inf:
+                at = forest.offsets[column] + forest.steps_parent[column] * p
+                for q in range(size):
+                    if own[q] < low and flat.allowed[at + step * q]:
+                        low = own[q]
+                        if low == lowest:
+                            break
+            up[column, p] = low
+            value[parent, p] += low
+    return total
 
 
 @njit(cache=True, nogil=True)
-def _outlook(costs, live, now):  # type: ignore[no-untyped-def]  # compiled
-    """Least cost of the open columns, the one with fewest classes left, and that of the others.
-
-    The cost is infinite where a column has no class left.
-    """
-    columns, classes = costs.shape
-    total, fewest, following, own = 0.0, classes + 1, -1, 0.0
-    for column in range(columns):
-        if now[column] >= 0:
-            continue
-        left, cost = 0, np.inf
-        for q in range(classes):
-            if live[column, q]:
-                left += 1
-                cost = min(cost, costs[column, q])
-        if left == 0:
-            return np.inf, column, 0.0
-        total += cost
-        if left < fewest:
-            fewest, following, own = left, column, cost
-    return total, following, total - own
+def _bounds(  # type: ignore[no-untyped-def]  # compiled
+    forest, depth, total, live, now, value, up, bounds
+):
+    """Least cost of the forest for each open class of the column to choose at `depth`."""
+    column = forest.order[depth]
+    parent = forest.parents[column]
+    size = forest.sizes[column]
+    lowest = value[column, :size].min() if parent < 0 else up[column, now[parent]]
+    bounds[depth] = np.inf
+    for q in range(size):
+        if live[column, q]:
+            bounds[depth, q] = total - lowest + value[column, q]
 
 
 @njit(cache=True, nogil=True)

@@ -109,5 +109,5 @@ def shrunk_pairs(evidence: Evidence) -> ShrunkPairs:
     )
     counts, _ = combine(shape, every, total=evidence.total)
     pairs = {(m.clique[0], m.clique[1]): m.counts for m in evidence.marginals}
-    sigma = evidence.marginals[0].sigma
+    sigma = {(m.clique[0], m.clique[1]): m.sigma for m in evidence.marginals}
     return ShrunkPairs(denoise(counts, pairs, total=evidence.total, sigma=sigma))

@@ -26,7 +26,8 @@ def chosen_device(device: Device) -> "torch.device":
             else "this build has no CUDA"
         )
         raise ValueError(
-            f"mechanism.generator.device: cuda, but PyTorch {torch.__version__} cannot use it: {reason}; set device: "
-            "auto or cpu, or run where a GPU and a CUDA build of PyTorch are installed"
+            f"mechanism.generator.device: cuda, but PyTorch {torch.__version__} cannot use it: "
+            f"{reason}; set device: auto or cpu, or run where a GPU and a CUDA build of PyTorch "
+            "are installed"
         )
     return torch.device("cuda")

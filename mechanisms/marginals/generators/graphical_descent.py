@@ -30,11 +30,11 @@ from mechanisms.marginals.generators.graphical_propagation import Calibrated, Pr
 _GROWTH = 3.0  # of the step after a success
 _SHORTER = 0.25  # of a step that did not lower the loss, at most so often:
 _SHORTENINGS = 4
-_SOLUTIONS = 20  # steps of conjugate gradients, at most
-_TOLERANCE = 0.2  # of conjugate gradients, relative
-_UP, _DOWN = 3.0, 10.0  # a potential moves by no more in one step, so that the linear r is of use
+_SOLUTIONS = 30  # steps of conjugate gradients, at most
+_TOLERANCE = 0.4  # of conjugate gradients, relative
+_UP, _DOWN = 5.0, 30.0  # a potential moves by no more in one step, so that the linear r is of use
 # The fit ends when so many steps in a row lower the mean squared residual by less, in variances.
-_IDLE, _ENOUGH = 3, 1e-4
+_IDLE, _ENOUGH = 3, 1e-5
 
 
 @dataclass(frozen=True, eq=False)

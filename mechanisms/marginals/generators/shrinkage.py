@@ -39,21 +39,25 @@ class Targets:
 
 
 def denoise(
-    one_way: Sequence[Table], pairs: Mapping[Pair, Table], *, total: float, sigma: float
+    one_way: Sequence[Table],
+    pairs: Mapping[Pair, Table],
+    *,
+    total: float,
+    sigma: Mapping[Pair, float],
 ) -> Targets:
     """Probability tables close to the ones that `pairs` are noisy counts of.
 
     Args:
         one_way: estimated counts of every attribute, shape (k_a,), unbiased.
-        pairs: noisy counts, shape (k_a, k_b), independent noise of deviation `sigma` per cell.
+        pairs: noisy counts, shape (k_a, k_b), independent noise per cell.
         total: number of records, measured or public; positive.
-        sigma: records.
+        sigma: deviation of the noise of every pair, records.
     """
     marginals = tuple(onto_simplex(counts / total) for counts in one_way)
     return Targets(
         marginals,
         {
-            (a, b): _denoise_pair(table / total, marginals[a], marginals[b], sigma / total)
+            (a, b): _denoise_pair(table / total, marginals[a], marginals[b], sigma[a, b] / total)
             for (a, b), table in pairs.items()
         },
     )

@@ -13,16 +13,17 @@ Oracle.  tests/mechanisms/marginals/selection/test_fixed.py enumerates all neigh
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from math import ceil, floor, log2, log10
 from typing import Any
 
 from mechanisms.contract import NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells, title
 from mechanisms.marginals.selection.design import Answer, Asked, Modeller
-from mechanisms.marginals.selection.settings import Settings, refuse_unknown
+from mechanisms.marginals.selection.settings import Settings, refuse_unknown, share
 from mechanisms.marginals.selection.spending import (
     gaussian_event,
     marginal_sigma2,
@@ -35,6 +36,8 @@ from mechanisms.privacy.calibration import gaussian_sigma2, largest_rho
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, merged
 
+_STEPS = 4  # weights between one power of two and the next
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FixedDesign:
@@ -44,6 +47,7 @@ class FixedDesign:
         workload: what the spec asks for.
         added: one-way marginals of attributes that it leaves out.
         sigma2: noise parameter of every marginal, the workload's first, records^2.
+        emphasis: exponent of the cells in the weights; 0 where weights are as asked.
     """
 
     domain: Domain
@@ -51,6 +55,7 @@ class FixedDesign:
     workload: Workload
     added: tuple[Clique, ...]
     sigma2: tuple[Fraction, ...]
+    emphasis: Fraction = Fraction(0)
 
     @property
     def name(self) -> str:
@@ -66,11 +71,12 @@ class FixedDesign:
     @property
     def parameters(self) -> Mapping[str, Any]:
         named = {"one_ways_added": [title(clique, self.domain.names) for clique in self.added]}
-        sigma2 = sorted(set(self.sigma2))
+        sigma2 = [str(s) for s in sorted(set(self.sigma2))]
         return {
             **self.workload.to_json(self.domain),
             **(named if self.added else {}),
-            "sigma2": str(sigma2[0]) if len(sigma2) == 1 else [str(s) for s in self.sigma2],
+            "emphasis": float(self.emphasis),
+            "sigma2": sigma2[0] if len(sigma2) == 1 else sigma2,
         }
 
     @cached_property
@@ -122,14 +128,17 @@ def plan_fixed(
 ) -> FixedDesign:
     """All marginals of `ways` columns (2, where nothing is set) with equal noise; or a listed
     `workload` with noise sigma / weight, where columns in no marginal are measured by themselves
-    with the mean of the weights.
+    with the mean of the weights. An `emphasis` e multiplies the weight of a marginal of m cells by
+    m^e: large tables have more to lose to noise of the same size.
 
     Raises:
         ValueError: a wrong setting, a budget without delta, or tables that are too large.
     """
     refuse_pure(budget, domain)
-    refuse_unknown(settings, ("ways", "workload"), "all")
-    workload = parse_workload(settings, domain)
+    refuse_unknown(settings, ("ways", "workload", "emphasis"), "all")
+    given = parse_workload(settings, domain)
+    emphasis = share(settings, "emphasis", Fraction(0)) if settings.get("emphasis") else Fraction(0)
+    workload = _emphasised(given, emphasis, domain)
     covered = {a for clique in workload.cliques for a in clique}
     added = tuple((a,) for a in range(len(domain)) if a not in covered)
     refuse_large((*workload.cliques, *added), domain, "the marginals to be measured")
@@ -141,7 +150,20 @@ def plan_fixed(
         workload=workload,
         added=added,
         sigma2=_calibrated(budget, adjacency, weights),
+        emphasis=emphasis,
     )
+
+
+def _emphasised(workload: Workload, emphasis: Fraction, domain: Domain) -> Workload:
+    """The workload with its weights multiplied by cells^emphasis, as powers of 2^(1/4).
+
+    Few different weights make few kinds of noise, which the accountant composes faster.
+    """
+    sizes = [cells(clique, domain.shape) for clique in workload.cliques]
+    steps = [round(_STEPS * float(emphasis) * log2(size)) for size in sizes]
+    factors = [Fraction(2 ** (step / _STEPS)).limit_denominator(1000) for step in steps]
+    weights = tuple(w * factor for w, factor in zip(workload.weights, factors, strict=True))
+    return replace(workload, weights=weights)
 
 
 @lru_cache(maxsize=64)
@@ -160,9 +182,15 @@ def _calibrated(
     squares = sum((weight**2 for weight in weights), Fraction(0))
 
     def noise(rho: Fraction) -> tuple[Fraction, ...]:
-        return tuple(marginal_sigma2(rho * w**2 / squares, adjacency) for w in weights)
+        return tuple(_readable(marginal_sigma2(rho * w**2 / squares, adjacency)) for w in weights)
 
     def events_at(rho: Fraction) -> tuple[Event, ...]:
         return merged(gaussian_event(sigma2, adjacency) for sigma2 in noise(rho))
 
     return noise(largest_rho(events_at, budget).value)
+
+
+def _readable(sigma2: Fraction) -> Fraction:
+    """The noise parameter rounded up to six decimal digits: a little more noise, a short number."""
+    unit = Fraction(10) ** (floor(log10(sigma2)) - 5)
+    return ceil(sigma2 / unit) * unit

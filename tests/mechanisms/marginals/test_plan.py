@@ -2,8 +2,9 @@
 
 import json
 import pickle
+from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from math import sqrt
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.marginals import MarginalPlan
+from mechanisms.marginals.cliques import cells
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
@@ -49,7 +51,7 @@ def make(
         budget=budget,
         adjacency=adjacency,
         expected_records=records,
-        parameters=parameters,
+        parameters={"selection": {"emphasis": 0}, **parameters},
     )
     assert isinstance(plan, MarginalPlan)
     return plan
@@ -101,6 +103,16 @@ def test_all_pairs_are_measured_with_the_same_noise() -> None:
     plan = make((4, 3, 2, 5))
     assert tuple(a.clique for a in plan.design.first) == tuple(combinations(range(4), 2))
     assert len({asked.sigma2 for asked in plan.design.first}) == 1
+
+
+def test_large_tables_are_measured_with_less_noise() -> None:
+    plan = make((30, 20, 2, 2), selection={"emphasis": 0.2})
+    by_size = sorted((cells(a.clique, plan.domain.shape), a.sigma2) for a in plan.design.first)
+    assert by_size[0][1] > 2 * by_size[-1][1]
+    assert all(one[1] >= other[1] for one, other in pairwise(by_size))
+    assert fits(plan.events, BUDGET)
+    wrong = (replace(event, sigma2=event.sigma2 * Fraction(9, 10)) for event in plan.events)
+    assert not fits(wrong, BUDGET)
 
 
 def test_a_domain_of_one_column_is_measured_by_itself() -> None:

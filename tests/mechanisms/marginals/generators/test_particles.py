@@ -334,11 +334,12 @@ def protecting(strength: float, reference: float, goal: str = "protect") -> Part
 
 @pytest.mark.slow
 def test_the_protected_statistic_moves_away_as_the_strength_grows_and_others_stay() -> None:
-    # Figure 3 in kind, five seeds: medians grow at every step, other errors by less than half.
+    # Figure 3 in kind: for each of five seeds the statistic goes farther at every step, while the
+    # total variation of all pairs stays below one and a half times what it is without.
     codes, truth = data()
     penalty = protecting(1.0, 0.5).penalties[0]
     reference = penalty.of_records(codes, SHAPE)
-    strengths = (0.0, 1e-4, 1e-3, 1e-2)
+    strengths = (0.0, 0.001, 0.002, 0.003)
     away = np.empty((5, len(strengths)))
     other = np.empty_like(away)
     for seed in range(5):
@@ -347,9 +348,9 @@ def test_the_protected_statistic_moves_away_as_the_strength_grows_and_others_sta
             model = fit(protecting(strength, reference), evidence, seed)
             away[seed, i] = abs(penalty.of_records(model.codes, SHAPE) - reference)
             other[seed, i] = paper.errors(model.codes, truth)[1]
-    assert (np.diff(np.median(away, axis=0)) > 0).all()
-    assert (away[:, -1] > 5 * away[:, 0]).all()
-    assert (other[:, -1] < 1.5 * other[:, 0]).all()
+    assert (np.diff(away, axis=1) > 0).all()
+    assert np.median(away[:, -1]) > 5 * np.median(away[:, 0])
+    assert (other < 1.5 * other[:, :1]).all()
 
 
 def test_a_statistic_is_pushed_from_its_reference_or_pulled_to_it() -> None:

@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import minimize
 
 from mechanisms.marginals.generators.shrinkage import (
-    add_residual,
     centred,
     denoise,
     onto_simplex,
@@ -24,7 +23,10 @@ def dependent_table(rows: int, columns: int, rng: np.random.Generator) -> np.nda
 def test_without_noise_targets_are_the_measured_tables(shape: tuple[int, int]) -> None:
     table = dependent_table(*shape, np.random.default_rng(0))
     targets = denoise(
-        [table.sum(axis=1), table.sum(axis=0)], {(0, 1): table}, total=table.sum(), sigma=0.0
+        [table.sum(axis=1), table.sum(axis=0)],
+        {(0, 1): table},
+        total=table.sum(),
+        sigma={(0, 1): 0.0},
     )
     np.testing.assert_allclose(targets.pairs[0, 1], table / table.sum(), atol=1e-10)
     np.testing.assert_allclose(targets.one_way[0], table.sum(axis=1) / table.sum(), atol=1e-10)
@@ -34,7 +36,10 @@ def test_without_noise_targets_are_the_measured_tables(shape: tuple[int, int]) -
 def test_in_strong_noise_targets_are_the_independent_product(shape: tuple[int, int]) -> None:
     table = dependent_table(*shape, np.random.default_rng(0))
     targets = denoise(
-        [table.sum(axis=1), table.sum(axis=0)], {(0, 1): table}, total=table.sum(), sigma=1e6
+        [table.sum(axis=1), table.sum(axis=0)],
+        {(0, 1): table},
+        total=table.sum(),
+        sigma={(0, 1): 1e6},
     )
     np.testing.assert_allclose(targets.pairs[0, 1], np.outer(*targets.one_way), atol=1e-12)
 
@@ -73,7 +78,7 @@ def test_denoising_brings_tables_closer_to_the_truth_than_clipping() -> None:
     noisy = truth + rng.normal(scale=30, size=truth.shape)
     total, truth = truth.sum(), truth / truth.sum()
     target = denoise(
-        [noisy.sum(axis=1), noisy.sum(axis=0)], {(0, 1): noisy}, total=total, sigma=30.0
+        [noisy.sum(axis=1), noisy.sum(axis=0)], {(0, 1): noisy}, total=total, sigma={(0, 1): 30.0}
     ).pairs[0, 1]
     clipped = np.maximum(noisy, 0) / np.maximum(noisy, 0).sum()
     assert np.abs(target - truth).sum() < 0.5 * np.abs(clipped - truth).sum()
@@ -86,7 +91,7 @@ def test_denoising_does_not_depend_on_the_order_of_categories() -> None:
 
     def target(counts: np.ndarray) -> np.ndarray:
         margins = [counts.sum(axis=1), counts.sum(axis=0)]
-        return denoise(margins, {(0, 1): counts}, total=20_000.0, sigma=20.0).pairs[0, 1]
+        return denoise(margins, {(0, 1): counts}, total=20_000.0, sigma={(0, 1): 20.0}).pairs[0, 1]
 
     np.testing.assert_allclose(target(table[order]), target(table)[order], atol=1e-12)
 
@@ -96,7 +101,10 @@ def test_margins_agree_with_the_shared_one_ways() -> None:
     table = dependent_table(8, 6, rng)
     noisy = table + rng.normal(scale=20, size=(8, 6))
     targets = denoise(
-        [table.sum(axis=1), table.sum(axis=0)], {(0, 1): noisy}, total=table.sum(), sigma=20.0
+        [table.sum(axis=1), table.sum(axis=0)],
+        {(0, 1): noisy},
+        total=table.sum(),
+        sigma={(0, 1): 20.0},
     )
     rows, columns = targets.one_way
     strays = centred(noisy / table.sum() - np.outer(rows, columns))
@@ -110,7 +118,9 @@ def test_margins_agree_with_the_shared_one_ways() -> None:
 
 def test_a_table_of_noise_over_one_record_still_gives_probabilities() -> None:
     noisy = np.random.default_rng(6).normal(scale=1e3, size=(4, 3))
-    targets = denoise([noisy.sum(axis=1), noisy.sum(axis=0)], {(0, 1): noisy}, total=1.0, sigma=1e3)
+    targets = denoise(
+        [noisy.sum(axis=1), noisy.sum(axis=0)], {(0, 1): noisy}, total=1.0, sigma={(0, 1): 1e3}
+    )
     for table in (*targets.one_way, targets.pairs[0, 1]):
         assert table.min() >= 0
         assert table.sum() == pytest.approx(1)
