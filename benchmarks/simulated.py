@@ -2,23 +2,30 @@
 by simulation. Nothing that it answers may be published."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from mechanisms.privacy.accountant import BudgetExceeded, fits
 from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import ArrayCounter, Codes, Counts
-from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise
+from mechanisms.privacy.events import Event, ExponentialMechanism, merged
+from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise, Score
 from mechanisms.privacy.simulation import simulate_discrete_gaussian, simulate_discrete_laplace
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SimulatedCurator:
-    """Answers histogram queries on `codes`, shape (n, attributes), as often as it is asked."""
+    """Answers queries on `codes`, shape (n, attributes), as often as it is asked.
+
+    `events` collects what a ledger would have been charged.
+    """
 
     codes: Codes
     adjacency: Adjacency
     rng: np.random.Generator
+    events: list[Event] = field(default_factory=list)
 
     def total(self) -> int | None:
         """Number of records where it is public."""
@@ -26,10 +33,38 @@ class SimulatedCurator:
 
     def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
         """Noisy answers, one int64 array a query."""
+        self.events.extend(query.event(self.adjacency) for query in queries)
         maps = {query.cells.digest: query.cells for query in queries}
         counts = ArrayCounter(self.codes).count(list(maps.values()))
         tables = dict(zip(maps, counts, strict=True))
         return [self._noisy(query, tables[query.cells.digest]) for query in queries]
+
+    def choose(self, call: str, candidates: Sequence[Score], event: ExponentialMechanism) -> int:
+        """Position of a candidate, drawn with probability proportional to
+        exp(epsilon * score / (2 sensitivity)); the sensitivity is the largest of all candidates.
+        """
+        self.events.append(event)
+        scores = [self._score(candidate) for candidate in candidates]
+        sensitivity = max(candidate.sensitivity(self.adjacency) for candidate in candidates)
+        best = max(scores)  # whole numbers of any size: only their differences become floats
+        misses = np.array([float(score - best) for score in scores])
+        noise = self.rng.gumbel(size=len(scores))
+        return int(np.argmax(float(event.epsilon) / (2 * sensitivity) * misses + noise))
+
+    def check(self, budget: Budget) -> None:
+        """Whether all that was asked costs at most the budget, as the ledger would have seen to.
+
+        Raises:
+            BudgetExceeded: it costs more.
+        """
+        if not fits(merged(self.events), budget):
+            raise BudgetExceeded(
+                f"what was asked of the simulated curator costs more than {budget}"
+            )
+
+    def _score(self, candidate: Score) -> int:
+        (table,) = ArrayCounter(self.codes).count([candidate.cells])
+        return candidate(table)
 
     def _noisy(self, query: HistogramQuery, counts: Counts) -> Counts:
         exact = query.transform(counts)

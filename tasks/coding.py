@@ -234,7 +234,13 @@ class TableCodec:
         return cls(tuple(codec_of(name, column) for name, column in columns.items()))
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns."""
+        return tuple(codec.name for codec in self.codecs)
+
+    @cached_property
     def domain(self) -> Domain:
+        """Of the columns alone; `tasks.prepare` adds the edit rules."""
         return Domain(tuple(codec.attribute for codec in self.codecs))
 
     def encode(self, text: pd.DataFrame) -> NDArray[np.int32]:

@@ -14,6 +14,8 @@ from schemas.columns import Column, DateColumn
 from tasks.errors import SafeError
 from tasks.generate import SyntheticFile
 from tasks.prepare import Prepared
+from tasks.rule_tables import rule_cells
+from tasks.rule_values import decode
 from tasks.sources import Source, batches, parts
 from tasks.validate import merge, validate_part
 from tasks.workspace import Workspace
@@ -50,7 +52,10 @@ def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace)
         FinalCheckFailed: what was read back breaks the schema, or a rule that blocks.
     """
     shutil.rmtree(workspace.staging)  # an earlier attempt may have left files of other formats
-    frame = prepared.codec.decode(synthetic.load().codes, prepared.rng("decode"))
+    codec = prepared.codec
+    cells = rule_cells(prepared.spec, codec)
+    codes, rng = synthetic.load().codes, prepared.rng("decode")
+    frame = decode(codec, codes, prepared.spec.rules, cells, rng)
     released = frame[list(prepared.spec.released_columns)]
     files = []
     for form in prepared.spec.output.formats:

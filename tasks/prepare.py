@@ -1,6 +1,7 @@
 """From a spec to a plan: everything about a release that is known before a private byte is read."""
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,15 +9,18 @@ import numpy as np
 
 from mechanisms.certificates.granted import CertifiedWithShare
 from mechanisms.contract import Mechanism, Plan
+from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.registry import MECHANISMS
+from mechanisms.rules import Contradiction, Rules, check
 from schemas.loading import load_spec
 from schemas.privacy_claim import PrivacyClaim
 from schemas.release_spec import ReleaseSpec
 from tasks.coding import TableCodec
 from tasks.errors import SafeError
 from tasks.public_data import PublicDataError, read_public
+from tasks.rule_tables import RuleTooWide, rule_cells
 from tasks.sources import Source
 
 GRANTED_MARGINALS = 2  # columns certified jointly with a share, where the spec does not say
@@ -85,10 +89,12 @@ def prepare(path: Path) -> Prepared:
             public = read_public(spec.public_data, spec.columns, path.parent)
         except PublicDataError as error:
             raise PlanRefused(str(error)) from error
+    codec = TableCodec.of(spec.columns)
     try:
-        domain = TableCodec.of(spec.columns).domain
+        attributes = codec.domain.attributes
     except ValueError as error:
         raise PlanRefused(_with_place(str(error), "columns")) from error
+    domain = Domain(attributes, rules=_rules(spec, codec))
     try:
         plan = mechanism.plan(
             domain,
@@ -106,6 +112,25 @@ def prepare(path: Path) -> Prepared:
             "single cell each, or depth is 0), so a release would say nothing; choose finer cells"
         )
     return Prepared(spec, plan, path.resolve())
+
+
+def _rules(spec: ReleaseSpec, codec: TableCodec) -> Rules:
+    """The edit rules on cells, which no mechanism can be asked to obey if they contradict."""
+
+    def places(texts: Collection[str]) -> str:
+        numbers = (i for i, constraint in enumerate(spec.constraints) if constraint.rule in texts)
+        return ", ".join(f"constraints[{i}]" for i in numbers)
+
+    try:
+        rules = rule_cells(spec, codec).rules
+        check(rules, codec.names)
+    except RuleTooWide as error:
+        raise PlanRefused(f"{places([error.rule])}: {error}") from error
+    except Contradiction as error:
+        raise PlanRefused(
+            f"{places(error.rules)}: {error}; correct one of them, or widen the columns' domains"
+        ) from error
+    return rules
 
 
 def _refuse_private(spec: ReleaseSpec, folder: Path) -> None:

@@ -47,6 +47,7 @@ from schemas.manifest import Software
 from schemas.privacy_claim import Amount
 from tasks.coding import Codec
 from tasks.finalise import FinalFile, null_marker
+from tasks.generate import MOVED
 from tasks.prepare import Prepared, privacy_claim
 from tasks.validate import Rule
 
@@ -251,10 +252,7 @@ def _mechanism(run: Executed) -> MechanismRecord:
 def _post_processing(run: Executed) -> PostProcessing:
     total = len(run.synthetic.codes)
     return PostProcessing(
-        steps=(
-            Step(step=f"{run.prepared.plan.mechanism}: records from noisy measurements"),
-            Step(step="values drawn uniformly within their cells, in original units"),
-        ),
+        steps=tuple(_steps(run)),
         constraints=tuple(
             Check(
                 rule=result.rule,
@@ -270,6 +268,18 @@ def _post_processing(run: Executed) -> PostProcessing:
             for path in run.final.files
         ),
     )
+
+
+def _steps(run: Executed) -> Iterator[Step]:
+    yield Step(step=f"{run.prepared.plan.mechanism}: records from noisy measurements")
+    moved = run.synthetic.history.get(MOVED)
+    if moved is not None:
+        yield Step(
+            step="records that break an edit rule moved to the nearest that break none",
+            effect=f"{moved} of {len(run.synthetic.codes)} records",
+        )
+    within = " that obey the edit rules" if moved is not None else ""
+    yield Step(step=f"values{within} drawn uniformly within the records' cells, in original units")
 
 
 def _utility(run: Executed) -> Utility:

@@ -1,10 +1,17 @@
 """A plan as plain JSON values: what a release will cost and how good it will be."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from mechanisms.privacy.accountant import bracket
+from schemas.rule_syntax import Determines
 from tasks.prepare import Prepared, privacy_claim
+from tasks.record import cell_labels
+from tasks.rule_tables import rule_cells
+from tasks.rule_values import holds_several
+
+MOST_SHOWN = 5  # cells of a column that a warning lists
 
 
 def plan_summary(prepared: Prepared) -> dict[str, Any]:
@@ -46,16 +53,52 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
                 if codec.name in forecast.per_attribute
             ],
         },
-        "warnings": [*spec.warnings(), *_unenforced(prepared)],
+        "warnings": [*spec.warnings(), *_about_rules(prepared)],
     }
 
 
-def _unenforced(prepared: Prepared) -> list[str]:
-    """Rules that may stop the publishing, since they are checked but not enforced."""
-    return [
-        f"constraints: {prepared.plan.mechanism} does not enforce {constraint.rule!r}; if a "
-        "synthetic record breaks it, publishing stops after the budget is spent, until the spec "
-        "says if_broken: report and the run is resumed"
-        for constraint in prepared.spec.constraints
-        if constraint.if_broken == "block"
-    ]
+def _about_rules(prepared: Prepared) -> Iterator[str]:
+    """What the edit rules make impossible or certain, and rules that say less or more than meant.
+
+    Every synthetic record obeys the rules, so this holds of any release.
+    """
+    spec, codec = prepared.spec, prepared.codec
+    cells = rule_cells(spec, codec)
+    for index, dead in cells.rules.dead_cells().items():
+        column = codec.codecs[index]
+        labels = cell_labels(column)
+        left = [label for cell, label in enumerate(labels) if cell not in dead]
+        if len(left) == 1:
+            yield f"constraints: they leave {column.name} only {left[0]}, which is certain then"
+        else:
+            yield (
+                f"constraints: no record that obeys them has {column.name} "
+                f"{_listed([labels[cell] for cell in dead])}; the release will have none"
+            )
+    for i, rule in enumerate(spec.rules):
+        if rule.text in cells.useless:
+            yield (
+                f"constraints[{i}]: {rule.text!r} is certain: no values of these columns break it, "
+                "so it changes nothing"
+            )
+        if not isinstance(rule.body, Determines):
+            continue
+        other = codec.names.index(rule.body.other)
+        parts = cells.rules.parts
+        if parts is not None and len(parts.cells[other]) > cells.rules.shape[other]:
+            yield (
+                f"constraints[{i}]: {rule.text!r} gives records one value of {rule.body.other}, "
+                "but other rules cut its cells, so that records may need different ones and break "
+                "them; cut its cells where these rules do"
+            )
+        if holds_several(codec, rule.body.column):
+            yield (
+                f"constraints[{i}]: {rule.text!r} is enforced for whole cells of "
+                f"{rule.body.column}, so all values of a cell go with one {rule.body.other}; cut "
+                f"its cells where {rule.body.other} changes"
+            )
+
+
+def _listed(labels: list[str]) -> str:
+    shown = ", ".join(labels[:MOST_SHOWN])
+    return shown if len(labels) <= MOST_SHOWN else f"{shown} and {len(labels) - MOST_SHOWN} more"

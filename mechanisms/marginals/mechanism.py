@@ -117,7 +117,7 @@ class Marginals:
             ),
             generator=generator_of(parameters.get("generator"), self.generator),
         )
-        plan.generator.memory(domain, plan.design.largest, expected_records)
+        plan.memory()
         return plan
 
     def select(self, curator: Curator, plan: MarginalPlan) -> tuple[Answer, ...]:

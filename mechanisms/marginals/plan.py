@@ -68,6 +68,20 @@ class MarginalPlan:
             "generator": {"method": self.generator.name, **self.generator.settings},
         }
 
+    def memory(self) -> int:
+        """Peak memory of fitting all that may be measured, and of the records, bytes.
+
+        Raises:
+            ValueError: the generator refuses; the message tells why.
+        """
+        cliques = list(self.design.largest)
+        if self.chooses:  # what the generator does not admit will not be chosen
+            cliques = []
+            for clique in self.design.largest:
+                if self.generator.admits(self.domain, (*cliques, clique), 1.0):
+                    cliques.append(clique)
+        return self.generator.memory(self.domain, cliques, self.expected_records)
+
     def forecast(self) -> Forecast:
         """Error of the one-way marginals to expect, and the certificates, from the noise alone."""
         errors = self._forecast_errors()
@@ -76,7 +90,6 @@ class MarginalPlan:
             float(w1(attribute, counts).mean()) / records
             for attribute, counts in zip(self.domain.attributes, errors.counts, strict=True)
         ]
-        memory = self.generator.memory(self.domain, self.design.largest, records)
         return Forecast(
             metric="1-Wasserstein distance of a column's distribution, mean over the columns, as "
             "a share of the diameter",
@@ -84,7 +97,7 @@ class MarginalPlan:
             statement="estimate: mean error of the one-way marginals that are measured before "
             "anything is chosen, simulated with continuous Gaussian noise; fitting records to all "
             "that is measured adds to it or takes from it",
-            memory_bytes=memory + SIMULATION_BYTES,
+            memory_bytes=self.memory() + SIMULATION_BYTES,
             per_attribute=forecast_one_way(
                 self.domain,
                 errors,

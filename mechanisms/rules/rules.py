@@ -112,7 +112,7 @@ class Rules:
         return cells
 
     def dead_cells(self) -> dict[int, tuple[int, ...]]:
-        """Cells that no valid record has, by column; only columns that have some."""
+        """Cells that no valid record has, by column; only columns of rules that have some."""
         dead = {
             column: np.flatnonzero(~self.allowed((column,)))
             for component in self._engines

@@ -148,7 +148,7 @@ def _solve(  # type: ignore[no-untyped-def]  # compiled
     while depth >= 0:
         column = forest.order[depth]
         now[column] = -1
-        q = np.argmin(bounds[depth])
+        q = int(np.argmin(bounds[depth]))
         bound = bounds[depth, q]
         if bound >= least:
             depth -= 1

@@ -26,7 +26,10 @@ from tests.flows.story import disagreements, violations
 
 USAGE, DATA, BUDGET = 2, 3, 4  # exit statuses
 # Some seconds of generating, so that there is time to be killed in.
-LENGTHY = {"name": "privpgd", "epochs": 60, "particles": 3000}
+LENGTHY = {
+    "name": "privpgd",
+    "generator": {"descent": {"epochs": 60}, "particles": 3000},
+}
 
 
 @pytest.fixture

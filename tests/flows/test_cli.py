@@ -246,8 +246,8 @@ def test_a_plan_opens_no_data_file_and_needs_none(hallmark: Hallmark, spec: Path
 
 
 def test_a_mechanism_that_cannot_serve_the_spec_says_so(hallmark: Hallmark, tmp_path: Path) -> None:
-    spec = example.write(tmp_path, 5, mechanism={"name": "privpgd", "epoch": 3})
-    assert_said(hallmark("plan", spec), ExitCode.USAGE, "did you mean 'epochs'?")
+    spec = example.write(tmp_path, 5, mechanism={"name": "privpgd", "generator": {"sweep": 3}})
+    assert_said(hallmark("plan", spec), ExitCode.USAGE, "did you mean sweeps?")
 
 
 # ledger
@@ -332,12 +332,14 @@ def test_a_rule_that_blocks_exits_with_5_and_resume_goes_on(
     hallmark: Hallmark, tmp_path: Path
 ) -> None:
     hallmark(*OPEN)
-    rule = {"rule": "age < 50 => employed = false", "source": "tests"}
-    spec = example.write(tmp_path, ROWS, constraints=[rule])
+    # One income for a region cannot equal all ages there, so one of these rules must be broken.
+    given = {"rule": "region determines income", "source": "tests"}
+    rule = {"rule": "income = age", "source": "tests"}
+    spec = example.write(tmp_path, ROWS, constraints=[given, rule])
     out = ("--out", tmp_path / "out")
-    assert_said(hallmark("release", spec, *out), ExitCode.CHECK, "age < 50 => employed = false")
+    assert_said(hallmark("release", spec, *out), ExitCode.CHECK, "income = age")
     assert_said(hallmark("release", spec, *out), ExitCode.USAGE, "--resume")
-    example.write(tmp_path, ROWS, constraints=[{**rule, "if_broken": "report"}])
+    example.write(tmp_path, ROWS, constraints=[given, {**rule, "if_broken": "report"}])
     assert hallmark("release", spec, *out, "--resume").code == 0
 
 

@@ -204,15 +204,17 @@ def test_a_rule_that_blocks_can_be_relaxed_and_the_run_resumed_without_a_new_dra
     tmp_path: Path,
 ) -> None:
     example.open_account()
-    rule = {"rule": "age < 50 => employed = false", "source": "tests"}
-    spec = example.write(tmp_path, ROWS, constraints=[rule])
+    # One income for a region cannot equal all ages there, so one of these rules must be broken.
+    given = {"rule": "region determines income", "source": "tests"}
+    rule = {"rule": "income = age", "source": "tests"}
+    spec = example.write(tmp_path, ROWS, constraints=[given, rule])
     with pytest.raises(FinalCheckFailed, match="block publishing"):
         run(spec)
     drawn, outcomes = calls(), _outcomes()
     assert drawn
     with pytest.raises(AlreadyStarted, match="Run with --resume"):
         run(spec)
-    example.write(tmp_path, ROWS, constraints=[{**rule, "if_broken": "report"}])
+    example.write(tmp_path, ROWS, constraints=[given, {**rule, "if_broken": "report"}])
     published = run(spec, resume=True)
     assert_sound(published)
     assert (calls(), _outcomes()) == (drawn, outcomes)
@@ -231,8 +233,10 @@ def _outcomes() -> list[bytes]:
 
 def test_resuming_with_another_question_to_the_data_is_refused(tmp_path: Path) -> None:
     example.open_account()
-    rule = {"rule": "age < 50 => employed = false", "source": "tests"}
-    spec = example.write(tmp_path, ROWS, constraints=[rule])
+    # One income for a region cannot equal all ages there, so one of these rules must be broken.
+    given = {"rule": "region determines income", "source": "tests"}
+    rule = {"rule": "income = age", "source": "tests"}
+    spec = example.write(tmp_path, ROWS, constraints=[given, rule])
     with pytest.raises(FinalCheckFailed):
         run(spec)
     columns = example.spec(tmp_path / "table.csv")["columns"]

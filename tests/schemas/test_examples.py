@@ -19,6 +19,9 @@ MOST_CELLS = {
     "adaptive-support": 100,
     "sparse-lipschitz": 251,
     "pmm-h": 1000,
+    "aim": 64,
+    "workload": 64,
+    "privpgd-paper": 64,
 }
 TOP_CODED = ("PINCP",)  # clamped on purpose
 OF_NIST = [name for name in MOST_CELLS if name != "rand-hie"]

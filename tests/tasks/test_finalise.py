@@ -136,6 +136,17 @@ def test_a_rule_that_blocks_and_holds_does_not_stop(home: Path, tmp_path: Path) 
     assert finished(of, codes).rules[0].violations == 0
 
 
+def test_values_obey_rules_that_cut_their_cells(home: Path, tmp_path: Path) -> None:
+    texts = ["age < 15 <=> income is null", "region determines since", "since > '2003-05-06'"]
+    rules = [r for text in texts for r in rule(text, "block")]
+    of = prepared(tmp_path, constraints=rules)
+    codes = of.plan.domain.rules.repair(random_codes(of).astype(np.int32), of.rng("rules"))
+    final = finished(of, codes)
+    assert [result.violations for result in final.rules] == [0, 0, 0]
+    for path in final.files:
+        assert of.codec.encode(read_back(of, path)).tolist() == codes.tolist()
+
+
 BREAKS = {
     "csv": lambda path: path.write_text(path.read_text() + "100,1,01,1,2000-01-01\n"),
     "parquet": lambda path: pq.write_table(

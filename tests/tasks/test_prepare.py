@@ -79,3 +79,52 @@ def test_parameters_that_the_mechanism_does_not_take_are_refused(
 ) -> None:
     with pytest.raises(PlanRefused, match=r"^mechanism\."):
         prepare(spec(tmp_path, mechanism=mechanism))
+
+
+def rules(*texts: str) -> dict[str, Any]:
+    return {"constraints": [{"rule": text, "source": "tests"} for text in texts]}
+
+
+def test_the_plan_knows_the_rules_of_the_spec(tmp_path: Path) -> None:
+    prepared = prepare(spec(tmp_path, **rules("age < 20 <=> income is null")))
+    allowed = prepared.plan.domain.rules.allowed((0, 1))
+    assert allowed.tolist() == [[(age < 2) == (income == 8) for income in range(9)]
+                                for age in range(10)]  # fmt: skip
+    assert not prepare(spec(tmp_path / "none", constraints=[])).plan.domain.rules
+
+
+@pytest.mark.parametrize(
+    ("texts", "says"),
+    [
+        (
+            ("age < 50", "employed = true => age >= 30", "employed = true", "age < 25 or age > 60"),
+            r"^constraints\[0\], constraints\[1\], constraints\[2\], constraints\[3\]: "
+            r"'age < 50', .* contradict each other, for no record obeys all of them; correct one",
+        ),
+        (
+            ("age > 15", "income >= 0", "age < 16"),  # told apart within a cell
+            r"^constraints\[0\], constraints\[2\]: 'age > 15', 'age < 16': contradict each other",
+        ),
+        (("region != region",), r"^constraints\[0\]: 'region != region': no record obeys it;"),
+        (
+            ("employed = true or employed = false => income is null",),
+            r"^constraints\[0\]: 'employed = .*': leaves income no value but null;",
+        ),
+    ],
+)
+def test_rules_that_contradict_are_refused_with_a_minimal_set_of_them(
+    texts: tuple[str, ...], says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(PlanRefused, match=says):
+        prepare(spec(tmp_path, **rules(*texts)))
+
+
+def test_a_rule_that_needs_too_large_a_table_is_refused(tmp_path: Path) -> None:
+    columns = example.spec(tmp_path / "table.csv")["columns"]
+    text = "income > age or since > '2001-02-03' or region = '01' or region = '07'"
+    assert prepare(spec(tmp_path / "fits", columns=columns, **rules(text))).plan.domain.rules
+    columns["income"] = {**columns["income"], "cells": 4000}
+    columns["since"] = {**columns["since"], "cells": 3000}
+    said = r"^constraints\[1\]: a table of .* \(income\) x .* kinds of values is needed"
+    with pytest.raises(PlanRefused, match=said):
+        prepare(spec(tmp_path, columns=columns, **rules("age > 3", text)))

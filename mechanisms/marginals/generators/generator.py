@@ -70,7 +70,8 @@ class Generator(Protocol):
         ...
 
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
-        """Whether a model of these cliques may be built when `share` of the budget is spent.
+        """Whether a model of these cliques may be built when `share` of the budget is spent; the
+        last one is the candidate.
 
         Adaptive selections leave out candidates that would make the model too large; a generator
         whose models do not grow admits all.

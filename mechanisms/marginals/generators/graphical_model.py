@@ -9,9 +9,9 @@ Claim.   Records obey every rule whose columns lie together in a clique of the t
          `rng` give the same records.
 Source.  McKenna, Sheldon, Miklau (2019), "Graphical-model based estimation and inference for
          differential privacy", ICML; McKenna, Mullins, Sheldon, Miklau (2022), "AIM", PVLDB 15(11),
-         for the cap that grows with the budget spent. Inference and fit are our own, in numpy: a
-         just-in-time compiler takes a minute for every new set of cliques, and an adaptive
-         selection has a new one in every round.
+         for the cap that grows with the budget spent. Inference and fit are our own, in numpy: the
+         library of the paper's authors compiles anew for every set of cliques, which takes longer
+         than a whole fit does here, and an adaptive selection has a new set in every round.
 Oracle.  tests/mechanisms/marginals/generators/test_graphical_model.py: closed forms, brute force
          over small domains, and the library of the paper's authors.
 """
@@ -48,6 +48,7 @@ from mechanisms.rules import Rules
 
 _EXACT = 0.1  # standard deviation of a public marginal, in units of the least one of the noisy
 _LOSSES = 20  # kept in the history
+_NAMED = 6  # columns in a message
 _SMALLER = 1 / 27  # a fit that goes on from another starts with so much of its last step
 _RULES = 2  # rules have room in one part out of so many of the cap, before anything is measured
 # Memory of tables: of the tree (the model before, the one now, the one tried, and what answers to
@@ -84,7 +85,7 @@ class GraphicalFit:
     ) -> tuple[Codes, Mapping[str, Any]]:
         """See `Model.records`."""
         codes = sample(self.calibrated, rows, rng, lambda share: progress(share, "drawing records"))
-        return codes, self.history
+        return codes, {}
 
     @cached_property
     def _query(self) -> Query:
@@ -103,7 +104,7 @@ class GraphicalModel:
 
     iterations: int = 400
     draft_iterations: int = 60
-    max_model_bytes: int = 2**26
+    max_model_bytes: int = 2**25
 
     name = "graphical-model"
     source = (
@@ -218,7 +219,7 @@ class GraphicalModel:
             raise ValueError(
                 f"mechanism.generator: a {self.name} of these {len(cliques)} marginals takes "
                 f"{_bytes(size * BYTES_A_CELL)} ({size:,} cells), above max_model_bytes = "
-                f"{_bytes(self.max_model_bytes)}; the columns {title(largest, domain.names)} hang "
+                f"{_bytes(self.max_model_bytes)}; the columns {_named(largest, domain)} hang "
                 f"together in {cells(largest, domain.shape):,} of them; measure fewer marginals "
                 "among these, give the columns coarser grids, raise max_model_bytes, or take "
                 "another generator"
@@ -284,6 +285,12 @@ def _described(domain: Domain, plan: Structure) -> dict[str, Any]:
         "largest_clique_cells": cells(largest, domain.shape),
         "rules_left_to_repair": [title(columns, domain.names) for columns in plan.left_out],
     }
+
+
+def _named(clique: Clique, domain: Domain) -> str:
+    """The clique for people, cut where it is long."""
+    more = len(clique) - _NAMED
+    return title(clique[:_NAMED], domain.names) + (f" and {more} more" if more > 0 else "")
 
 
 def _thinned(values: list[float], most: int) -> list[float]:

@@ -8,6 +8,7 @@ in any case; records may still break a rule that has no clique, and are repaired
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells
@@ -37,7 +38,7 @@ class Structure:
             for clique in self.tree.cliques
             for columns in rule_columns(rules)
         }
-        masks = {part: rules.allowed(part) for part in sorted(parts) if part}
+        masks = {part: _allowed(rules, part) for part in sorted(parts) if part}
         return {part: mask for part, mask in masks.items() if not mask.all()}
 
 
@@ -64,3 +65,9 @@ def structure(domain: Domain, cliques: Sequence[Clique], largest: int) -> Struct
         else:
             left_out.append(columns)
     return Structure(tree, tuple(left_out))
+
+
+@lru_cache(maxsize=256)
+def _allowed(rules: Rules, part: Clique) -> Allowed:
+    """Kept, since an adaptive selection fits many models under the same rules."""
+    return rules.allowed(part)

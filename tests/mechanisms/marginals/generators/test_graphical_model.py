@@ -248,12 +248,17 @@ def test_a_model_that_is_too_large_is_refused_with_size_columns_and_mend() -> No
     with pytest.raises(ValueError, match=f"{cells:,} cells") as refusal:
         MODEL.memory(domain_of(WIDE), ALL_PAIRS, 1000)
     message = str(refusal.value)
-    for part in ("mechanism.generator", "686.6 MiB", "64.0 MiB", "max_model_bytes"):
+    for part in ("mechanism.generator", "686.6 MiB", "32.0 MiB", "max_model_bytes"):
         assert part in message
     assert "x".join(f" column {a} " for a in range(6)).strip() in message
     assert (
         GraphicalModel(max_model_bytes=8 * cells).memory(domain_of(WIDE), ALL_PAIRS, 1000) > cells
     )
+
+
+def test_a_refusal_names_no_more_columns_than_can_be_read() -> None:
+    with pytest.raises(ValueError, match="column 5 and 4 more hang together"):
+        MODEL.memory(domain_of((9,) * 10), tuple(combinations(range(10), 2)), 1000)
 
 
 def test_the_forecast_covers_the_peak_and_is_not_far_above_it() -> None:
@@ -323,7 +328,7 @@ def test_settings_are_all_that_shapes_the_result() -> None:
     assert MODEL.settings == {
         "iterations": 400,
         "draft_iterations": 60,
-        "max_model_bytes": 2**26,
+        "max_model_bytes": 2**25,
     }
 
 

@@ -1,0 +1,93 @@
+"""The simulated curator: the law of its choices, and what it charges."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks.simulated import SimulatedCurator
+from mechanisms.privacy.accountant import BudgetExceeded
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import marginal
+from mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
+from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score
+
+FALSE_POSITIVE_RATE = 1e-6
+SHAPE = (2, 3, 2)
+CODES = np.array([[0, 0, 1], [0, 1, 1], [1, 2, 0], [1, 2, 0], [0, 0, 0]])
+ADJACENCY = Adjacency(neighbours=Neighbours.REPLACE_ONE)
+
+
+def curator(seed: int = 1) -> Any:
+    return SimulatedCurator(codes=CODES, adjacency=ADJACENCY, rng=np.random.default_rng(seed))
+
+
+def candidates() -> list[L1Score]:
+    """Misfits of three columns to empty tables, with weights 1, 3 and 2: scores 5, 15, 10."""
+    return [
+        L1Score(
+            cells=marginal([column], SHAPE),
+            reference=np.zeros(SHAPE[column], dtype=np.int64),
+            weight=weight,
+        )
+        for column, weight in zip(range(3), (1, 3, 2), strict=True)
+    ]
+
+
+def law(scores: Sequence[int], epsilon: float, sensitivity: int) -> np.ndarray:
+    """The exponential mechanism, in the textbook's form."""
+    weights = np.exp(epsilon * np.array(scores) / (2 * sensitivity))
+    return weights / weights.sum()
+
+
+def test_choices_have_the_law_of_the_exponential_mechanism() -> None:
+    asked = curator()
+    event, draws = ExponentialMechanism(epsilon=Fraction(2)), 6_000
+    counts = np.bincount(
+        [asked.choose(f"{n}", candidates(), event) for n in range(draws)], minlength=3
+    )
+    # The largest weight is 3, and replacing a record moves a misfit by 2: sensitivity 6.
+    right = law((5, 15, 10), 2.0, 6)
+    assert stats.chisquare(counts, draws * right).pvalue > FALSE_POSITIVE_RATE
+    for wrong in (law((5, 15, 10), 2.0, 3), law((5, 15, 10), 1.6, 6)):
+        assert stats.chisquare(counts, draws * wrong).pvalue < FALSE_POSITIVE_RATE
+
+
+def test_scores_beyond_floating_point_are_told_apart() -> None:
+    huge = [
+        L1Score(
+            cells=marginal([0], SHAPE),
+            reference=np.zeros(2, dtype=np.int64),
+            penalty=10**20 + offset,
+        )
+        for offset in (60, 0)
+    ]
+    event = ExponentialMechanism(epsilon=Fraction(4))
+    # A difference of 60 at sensitivity 2: the worse one has probability exp(-60).
+    assert all(curator(seed).choose("c", huge, event) == 1 for seed in range(50))
+
+
+def test_every_query_and_choice_is_charged() -> None:
+    asked = curator()
+    query = HistogramQuery(marginal([0, 1], SHAPE), GaussianNoise(Fraction(3)))
+    event = ExponentialMechanism(epsilon=Fraction(1, 10))
+    (answer,) = asked.histograms("first", [query])
+    asked.choose("second", candidates(), event)
+    assert answer.shape == (6,)
+    assert asked.events == [
+        DiscreteGaussian(l2_squared=2, sigma2=Fraction(3), unit_moves=2),
+        event,
+    ]
+
+
+def test_a_budget_that_was_overspent_is_noticed() -> None:
+    asked = curator()
+    asked.histograms("a", [HistogramQuery(marginal([0], SHAPE), GaussianNoise(Fraction(100)))])
+    asked.check(Budget(epsilon=Fraction(1), delta=Fraction(1, 10**5)))
+    asked.histograms("b", [HistogramQuery(marginal([0], SHAPE), GaussianNoise(Fraction(1, 2)))])
+    with pytest.raises(BudgetExceeded, match="costs more than epsilon 1"):
+        asked.check(Budget(epsilon=Fraction(1), delta=Fraction(1, 10**5)))

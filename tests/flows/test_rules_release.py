@@ -1,0 +1,110 @@
+"""Whole releases under edit rules: no mechanism knows them, and no released record breaks them."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mechanisms.privacy.ledger import Ledger
+from schemas.loading import load_spec
+from schemas.manifest import RECORD_FILE
+from tasks.coding import TableCodec
+from tasks.generate import MOVED
+from tasks.prepare import PlanRefused
+from tasks.publish import Published
+from tasks.verification import verify_release
+from tasks.workspace import ledger_url
+from tests import example
+
+ROWS = 400
+PURE = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
+RULES = (
+    "age < 15 <=> income is null",  # 15 cuts a cell
+    "age < 50 => employed = false",
+    "region = '07' => age >= 30 and income > 20",
+    "since >= '2001-06-01' or region != '02'",
+    "employed determines region",
+)
+
+pytestmark = pytest.mark.usefixtures("prefect", "home")
+
+
+def run(spec: Path) -> Published:
+    from flows.release import release
+
+    return release(str(spec), str(spec.parent / "out"))
+
+
+def constraints(*texts: str) -> list[dict[str, Any]]:
+    """Rules that block publishing where one record breaks them."""
+    return [{"rule": text, "source": "tests"} for text in texts]
+
+
+def write(folder: Path, name: str, *columns: str, texts: tuple[str, ...] = RULES) -> Path:
+    whole = example.spec(folder / "table.csv")
+    sections: dict[str, Any] = {"mechanism": {"name": name}, "constraints": constraints(*texts)}
+    if columns:
+        ignored = [name for name in (*whole["columns"], "person") if name not in columns]
+        sections |= {
+            "columns": {name: whole["columns"][name] for name in columns},
+            "data": {**whole["data"], "ignore": ignored},
+            "privacy": PURE,
+        }
+    return example.write(folder, ROWS, **sections)
+
+
+def values(spec: Path, folder: Path) -> pd.DataFrame:
+    """The released table, read as any of its users would."""
+    codec = TableCodec.of(load_spec(spec).columns)
+    text = pd.read_csv(folder / "data.csv", dtype=str, keep_default_na=False)
+    text = text.mask(text == "NA")
+    return pd.DataFrame({one.name: one.read(text[one.name])[0] for one in codec.codecs})
+
+
+def assert_obedient(spec: Path, published: Published) -> dict[str, Any]:
+    """No record breaks a rule, and the release is sound; returns the public record."""
+    folder = Path(published.folder)
+    table = values(spec, folder)
+    assert len(table) == ROWS
+    broken = {rule.text: int(rule.violations(table).sum()) for rule in load_spec(spec).rules}
+    assert broken == dict.fromkeys(broken, 0)
+    verification = verify_release(folder)
+    assert verification.ok, [check for check in verification.checks if not check.ok]
+    record: dict[str, Any] = json.loads((folder / RECORD_FILE).read_text())
+    held = {check["rule"]: check["held"] for check in record["post_processing"]["constraints"]}
+    assert held == dict.fromkeys(broken, True)
+    return record
+
+
+def test_a_table_of_many_columns_obeys_all_its_rules(tmp_path: Path) -> None:
+    example.open_account()
+    spec = write(tmp_path, "privpgd")
+    record = assert_obedient(spec, run(spec))
+    moved = record["mechanism"]["generator"]["facts"][MOVED]
+    assert 0 <= moved <= ROWS
+    steps = [step["step"] for step in record["post_processing"]["steps"]]
+    assert any("moved to the nearest that break none" in step for step in steps)
+
+
+@pytest.mark.parametrize("name", ["pmm", "psmm", "adaptive-support"])
+def test_mechanisms_that_know_nothing_of_rules_release_obedient_records(
+    name: str, tmp_path: Path
+) -> None:
+    example.open_account()
+    spec = write(tmp_path, name, "age", "income", texts=RULES[:1])
+    record = assert_obedient(spec, run(spec))
+    # Noise puts incomes on children; ages and incomes are far from what any rule lets be.
+    assert record["mechanism"]["generator"]["facts"][MOVED] > 0
+    certified = record["utility"]["certificate"]["bounds"]
+    assert all(0 < bound["value"] <= 1 for bound in certified)
+
+
+def test_rules_that_contradict_are_refused_before_anything_is_reserved(tmp_path: Path) -> None:
+    example.open_account()
+    spec = write(tmp_path, "pmm", "age", "region", texts=("age > 15", "age < 100", "age < 16"))
+    with pytest.raises(PlanRefused, match=r"^constraints\[0\], constraints\[2\]: 'age > 15', 'age"):
+        run(spec)
+    assert Ledger(ledger_url()).account("test-people").spent == (Fraction(0), 0)
