@@ -180,7 +180,7 @@ def draw(rows: list[dict[str, float]], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("docs/marginals"))
     arguments = parser.parse_args()
     if not DATA.exists():

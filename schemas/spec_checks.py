@@ -149,7 +149,8 @@ def _places_suit_mechanism(sections: SoundSections) -> Iterator[Problem]:
             yield Problem(
                 ("columns", name, "type"),
                 f"is places, which {sections.mechanism.name} cannot embed; choose mechanism "
-                "superregular, psmm or sparse-lipschitz, or say type: nominal and give up the distances",
+                "superregular, psmm or sparse-lipschitz, or say type: nominal and give up the "
+                "distances",
             )
 
 

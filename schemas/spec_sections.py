@@ -193,10 +193,10 @@ class MechanismChoice(Section):
         "adaptive-support",
     ]
     """privpgd for tables of many columns (aim, mst, mwem, private-gsd and privpgd-paper are other
-    selections of marginals and generators of records, for comparison); sparse-lipschitz for marginals of several columns, best
-    with a public table like the private one; for few columns under pure differential privacy
-    pmm-h (or pmm), psmm where a grid of them is small, superregular for places or a line, and
-    adaptive-support where records lie on a thin set"""
+    selections of marginals and generators of records, for comparison); sparse-lipschitz for
+    marginals of several columns, best with a public table like the private one; for few columns
+    under pure differential privacy pmm-h (or pmm), psmm where a grid of them is small, superregular
+    for places or a line, and adaptive-support where records lie on a thin set"""
 
     @property
     def parameters(self) -> Mapping[str, JsonValue]:
@@ -228,7 +228,7 @@ class CertificateRequest(Section):
 
 
 class Constraint(Section):
-    """An edit rule that the released records are checked against."""
+    """An edit rule that every released record is made to obey, and is checked against."""
 
     rule: str
     """the rule, such as "AGE < 15 => INCOME is null" (see schemas/rule_syntax.py)"""

@@ -189,7 +189,8 @@ class CertifiedWithShare:
             raise ValueError(
                 f"certificate.share: {self.share}, but Gaussian noise of {self.name} and Laplace "
                 f"noise of the share cannot be proved to cost {budget} together where the unit is "
-                f"a {adjacency.unit}; set the share to 0, or choose a mechanism without delta"
+                f"a {adjacency.unit}, or where noise is chosen on answers; set the share to 0 or a "
+                "smaller one, or choose a mechanism without delta"
             )
         return plan
 

@@ -27,7 +27,7 @@ from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells, title
 from mechanisms.marginals.evidence import Evidence, Table
-from mechanisms.marginals.generators.generator import Model
+from mechanisms.marginals.generators.generator import Codes, Model
 from mechanisms.marginals.generators.graphical_descent import Fit, descend
 from mechanisms.marginals.generators.graphical_propagation import (
     Allowed,
@@ -43,7 +43,6 @@ from mechanisms.marginals.generators.graphical_structure import (
     structure,
 )
 from mechanisms.marginals.generators.graphical_tree import junction_tree
-from mechanisms.privacy.cells import Codes
 from mechanisms.rules import Rules
 
 _EXACT = 0.1  # standard deviation of a public marginal, in units of the least one of the noisy

@@ -10,7 +10,8 @@ SHAPE = (3, 5, 32)
 def test_centres_are_equally_spaced_and_in_c_order() -> None:
     points = centres(SHAPE)
     for cell, point in zip(np.ndindex(*SHAPE), points, strict=True):
-        np.testing.assert_allclose(point, [(2 * x + 1) / (2 * k) for x, k in zip(cell, SHAPE)])
+        expected = [(2 * x + 1) / (2 * k) for x, k in zip(cell, SHAPE, strict=True)]
+        np.testing.assert_allclose(point, expected, rtol=1e-6)
 
 
 def test_codes_are_those_of_the_nearest_centre() -> None:
