@@ -200,7 +200,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "protected-statistic.json").write_text(
         json.dumps(
-            [{name: float(f"{value:.4g}") for name, value in row.items()} for row in rows],
+            [row | {name: float(f"{row[name]:.4g}") for name in LINES} for row in rows],
             indent=1,
         )
         + "\n"

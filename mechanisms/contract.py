@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
@@ -274,8 +275,12 @@ class Mechanism(Protocol):
         rows: int | None,
         rng: np.random.Generator,
         progress: Progress,
+        checkpoint: Checkpoint | None = None,
     ) -> SyntheticMeasure:
-        """Synthetic records; `rows=None` asks for as many as were measured."""
+        """Synthetic records; `rows=None` asks for as many as were measured.
+
+        Long generators leave their state in `checkpoint`, and go on from there after a crash.
+        """
         ...
 
     def certify(

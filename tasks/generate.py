@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from prefect import task
 
+from mechanisms.checkpoint import FileCheckpoint
 from mechanisms.contract import Measurements, SyntheticMeasure
 from mechanisms.rules import Rules
 from tasks.prepare import Prepared
@@ -41,6 +42,7 @@ def generate(prepared: Prepared, measurements: Measurements, workspace: Workspac
         rows=None if rows == "same" else rows,
         rng=prepared.rng("generate"),
         progress=reporter("generate"),
+        checkpoint=FileCheckpoint(workspace.path / "generating.npz"),
     )
     synthetic = obedient(synthetic, prepared.plan.domain.rules, prepared.rng("rules"))
     file = SyntheticFile(workspace.path / "synthetic.npy")

@@ -17,6 +17,7 @@ from mechanisms.geometry.domain import Attribute
 from mechanisms.privacy.accountant import bracket, pure_epsilon, rho
 from mechanisms.privacy.events import Event, events_to_json
 from mechanisms.privacy.ledger import AccountState, Entry
+from mechanisms.privacy.rounding import decimal_above
 from schemas.audit_privacy import (
     Account,
     Generator,
@@ -50,6 +51,8 @@ from tasks.finalise import FinalFile, null_marker
 from tasks.generate import MOVED
 from tasks.prepare import Prepared, privacy_claim
 from tasks.validate import Rule
+
+_RHO_DIGITS = 12  # rounded up; the exact sum of different noises may have hundreds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +191,7 @@ def _guarantee(run: Executed) -> Guarantee:
     return Guarantee(
         claim=privacy_claim(run.prepared),
         variant="pure differential privacy" if pure else "approximate differential privacy",
-        rho=None if pure else rho(run.events),
+        rho=None if pure else decimal_above(rho(run.events), _RHO_DIGITS),
         accountant=f"{proven.method}; the smallest of its valid bounds",
         bracket=(proven.lower, proven.upper),
         cross_check=f"epsilon at most {proven.second:.6g} by {proven.second_method}",

@@ -17,6 +17,7 @@ import numpy as np
 from mechanisms.adaptive_support.certify import certify
 from mechanisms.adaptive_support.plan import AdaptiveSupportPlan, make_plan
 from mechanisms.adaptive_support.simplex import project_on_simplex
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
     Certificate,
@@ -90,6 +91,7 @@ class AdaptiveSupport:
         rows: int | None,
         rng: np.random.Generator,
         progress: Progress,
+        checkpoint: Checkpoint | None = None,
     ) -> SyntheticMeasure:
         """The projected histogram as records: as many as were measured, or `rows` of them.
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from mechanisms.certificates.family import certify_family
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
     Certificate,
@@ -211,10 +212,13 @@ class CertifiedWithShare:
         rows: int | None,
         rng: np.random.Generator,
         progress: Progress,
+        checkpoint: Checkpoint | None = None,
     ) -> SyntheticMeasure:
         """The mechanism's records, from its own measurements."""
         own, _ = _parts(plan, measurements)
-        return self.inner.generate(plan.inner, own, rows=rows, rng=rng, progress=progress)
+        return self.inner.generate(
+            plan.inner, own, rows=rows, rng=rng, progress=progress, checkpoint=checkpoint
+        )
 
     def certify(
         self,

@@ -24,6 +24,7 @@ from mechanisms.certificates.one_way import (
     certify_one_way,
 )
 from mechanisms.certificates.simultaneous import draws_needed
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
     Certificate,
@@ -146,6 +147,7 @@ class Marginals:
         rows: int | None,
         rng: np.random.Generator,
         progress: Progress,
+        checkpoint: Checkpoint | None = None,
     ) -> SyntheticMeasure:
         """Records whose marginals look like the measured ones: as many as measured, or `rows`.
 
@@ -159,7 +161,10 @@ class Marginals:
         answers = _answers(measurements)
         evidence = evidence_of(plan.domain, answers, measurements.total)
         model = plan.generator.fit(
-            evidence, rng=rng, progress=partial(_within, progress, 0.0, _FITTED)
+            evidence,
+            rng=rng,
+            progress=partial(_within, progress, 0.0, _FITTED),
+            checkpoint=checkpoint,
         )
         rows = rows or max(1, round(evidence.total))
         codes, made = model.records(rows, rng, partial(_within, progress, _FITTED, 1.0))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
     Certificate,
@@ -94,6 +95,7 @@ class TreeMechanism:
         rows: int | None,
         rng: np.random.Generator,
         progress: Progress,
+        checkpoint: Checkpoint | None = None,
     ) -> SyntheticMeasure:
         """Records drawn from the leaves: as many as were measured, or `rows` of them.
 

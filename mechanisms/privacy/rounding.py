@@ -1,7 +1,7 @@
-"""Floats on the stated side of an exact number, so that rounding never flatters a privacy claim."""
+"""Numbers on the stated side of an exact one, so that rounding never flatters a privacy claim."""
 
 from fractions import Fraction
-from math import inf, nextafter, sqrt
+from math import ceil, floor, inf, log10, nextafter, sqrt
 
 
 def float_above(exact: Fraction) -> float:
@@ -30,3 +30,9 @@ def sqrt_below(exact: Fraction) -> float:
     while Fraction(near) ** 2 > exact:
         near = nextafter(near, -inf)
     return near
+
+
+def decimal_above(value: Fraction, digits: int) -> Fraction:
+    """A number of so many decimal digits, just above `value`, which is positive, or equal to it."""
+    unit = Fraction(10) ** (floor(log10(value)) + 1 - digits)
+    return ceil(value / unit) * unit

@@ -8,6 +8,7 @@ import numpy as np
 
 from mechanisms.certificates.family import certify_family_and_columns
 from mechanisms.certificates.joint import jointly, no_wider
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
     Certificate,
@@ -72,6 +73,7 @@ class HistogramMechanism:
         rows: int | None,
         rng: np.random.Generator,
         progress: Progress,
+        checkpoint: Checkpoint | None = None,
     ) -> SyntheticMeasure:
         """See `mechanisms.single_histogram.release.generate`."""
         return generate(plan, measurements, rows=rows, progress=progress)

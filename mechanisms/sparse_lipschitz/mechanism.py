@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.certificates.family import certify_family_and_columns
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import Certificate, Measurements, Progress, SyntheticMeasure
 from mechanisms.families.estimate import FamilyEstimate
@@ -79,6 +80,7 @@ class SparseLipschitz:
         rows: int | None,
         rng: np.random.Generator,
         progress: Progress,
+        checkpoint: Checkpoint | None = None,
     ) -> SyntheticMeasure:
         """Records on the support: as many as were measured, or `rows` of them.
 

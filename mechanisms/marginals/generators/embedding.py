@@ -21,6 +21,12 @@ def centres(shape: Sequence[int]) -> NDArray[np.float32]:
     return np.stack([grid.ravel() for grid in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
+def embedded(codes: NDArray[np.int32], shape: Sequence[int]) -> Positions:
+    """Cell centres in [0, 1], shape (attributes, rows): each attribute contiguous."""
+    sizes = np.array(shape, dtype=np.float32)
+    return np.ascontiguousarray(((codes + np.float32(0.5)) / sizes).T)
+
+
 def nearest_codes(positions: Positions, shape: Sequence[int]) -> NDArray[np.int32]:
     """Codes of the cells with the nearest centres, shape (particles, attributes)."""
     sizes = np.array(shape, dtype=np.float32)[:, None]

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
@@ -86,11 +87,13 @@ class Generator(Protocol):
         progress: Progress,
         previous: Model | None = None,
         draft: bool = False,
+        checkpoint: Checkpoint | None = None,
     ) -> Model:
         """The model of the evidence.
 
         Args:
             previous: a model of part of the evidence, to start from.
             draft: a rough one will do, as for the next choice of an adaptive selection.
+            checkpoint: where a long fit leaves its state, and looks for one.
         """
         ...

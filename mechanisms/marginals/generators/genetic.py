@@ -33,6 +33,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells
@@ -164,6 +165,7 @@ class PrivateGSD:
         progress: Progress,
         previous: Model | None = None,
         draft: bool = False,
+        checkpoint: Checkpoint | None = None,
     ) -> GeneticModel:
         """The fittest table for the evidence.
 

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells, title
@@ -162,6 +163,7 @@ class GraphicalModel:
         progress: Progress,
         previous: Model | None = None,
         draft: bool = False,
+        checkpoint: Checkpoint | None = None,
     ) -> GraphicalFit:
         """See `Generator.fit`; `rng` is not used.
 

@@ -235,31 +235,41 @@ class _State:
         shares = np.exp(weights - weights.max())
         return shares / shares.sum(), profiles
 
-    def descend(self, gradients: tuple[Floats, Floats], rate: float) -> None:
+    def descend(self, slopes: tuple[Floats, Floats], rate: float) -> None:
         """One step of Adam (Kingma, Ba 2015, Algorithm 1)."""
         self.step += 1
         beta1, beta2 = _MOMENTS
         scale = rate * np.sqrt(1 - beta2**self.step) / (1 - beta1**self.step)
-        for p, g, m, v in zip(self.parameters, gradients, self.first, self.second, strict=True):
+        for p, g, m, v in zip(self.parameters, slopes, self.first, self.second, strict=True):
             m += np.float32(1 - beta1) * (g - m)
             v += np.float32(1 - beta2) * (g * g - v)
             p -= np.float32(scale) * m / (np.sqrt(v) + np.float32(_ADAM_EPSILON))
 
 
-def loss_and_gradients(
+def squared_error(state: _State, target: Target, weights: Floats, profiles: Floats) -> float:
+    """Half the weighted squared error of all marginals."""
+    misfits = profiles.T @ (weights[:, None] * profiles)
+    misfits -= target.pairs
+    error = 0.25 * float(np.vdot(misfits * target.precision, misfits))  # each pair counts twice
+    for clique, (table, precision) in target.others.items():
+        misfit = weights @ _product([profiles[:, state.where[a]] for a in clique]) - table
+        error += 0.5 * precision * float(misfit @ misfit)
+    return error
+
+
+def gradients(
     state: _State, target: Target, weights: Floats, profiles: Floats
-) -> tuple[float, tuple[Floats, Floats]]:
-    """Half the weighted squared error of all marginals, and its gradients in the logits."""
-    excess = (profiles.T @ (weights[:, None] * profiles) - target.pairs) * target.precision
-    pulled = profiles @ excess  # (classes, cells); the matrix counts every pair twice
-    loss = 0.25 * float(np.vdot(excess, excess / np.maximum(target.precision, 1e-30)))
+) -> tuple[Floats, Floats]:
+    """Gradients of `squared_error` in the logits of profiles and of weights."""
+    excess = profiles.T @ (weights[:, None] * profiles)
+    excess -= target.pairs  # in place: of a table with many cells, passes over memory cost most
+    excess *= target.precision
+    pulled = profiles @ excess  # (classes, cells)
     by_profile = weights[:, None] * pulled
     by_weight = 0.5 * (pulled * profiles).sum(axis=1)
     for clique, (table, precision) in target.others.items():
         factors = [profiles[:, state.where[a]] for a in clique]
-        misfit = weights @ _product(factors) - table
-        loss += 0.5 * precision * float(misfit @ misfit)
-        misfit = np.float32(precision) * misfit
+        misfit = np.float32(precision) * (weights @ _product(factors) - table)
         for position, a in enumerate(clique):
             own = _contracted(misfit, factors, position)
             by_profile[:, state.where[a]] += weights[:, None] * own
@@ -267,7 +277,7 @@ def loss_and_gradients(
                 by_weight = by_weight + (own * factors[0]).sum(axis=1)
     inner = np.add.reduceat(by_profile * profiles, state.starts, axis=1)
     by_logit = profiles * (by_profile - np.repeat(inner, state.cells, axis=1))
-    return loss, (by_logit, weights * (by_weight - float(weights @ by_weight)))
+    return by_logit, weights * (by_weight - float(weights @ by_weight))
 
 
 def _product(factors: Sequence[Floats]) -> Floats:
@@ -295,7 +305,7 @@ def _stopped(
     best: tuple[Floats, Floats, int] | None = None
     least, waited = np.inf, 0
     for weights, profiles in _path(state, seen, settings):
-        error, _ = loss_and_gradients(state, held, weights, profiles)
+        error = squared_error(state, held, weights, profiles)
         if error < least:
             best, least, waited = (weights, profiles, state.step), error, 0
         else:
@@ -311,8 +321,7 @@ def _path(state: _State, seen: Target, settings: LatentClassFit) -> Iterator[tup
     for _ in range(0, settings.most_steps, settings.check):
         for _ in range(settings.check):
             weights, profiles = state.distribution()
-            _, gradients = loss_and_gradients(state, seen, weights, profiles)
-            state.descend(gradients, settings.learning_rate)
+            state.descend(gradients(state, seen, weights, profiles), settings.learning_rate)
         yield state.distribution()
 
 

@@ -21,6 +21,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, all_ways, cells
@@ -114,6 +115,7 @@ class NoiseAware:
         progress: Progress,
         previous: Model | None = None,
         draft: bool = False,
+        checkpoint: Checkpoint | None = None,
     ) -> "NoiseAwareModel":
         """The denoised marginals as a model that can be sampled."""
         progress(0.0, "denoising the marginals")

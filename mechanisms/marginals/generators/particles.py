@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.checkpoint import Checkpoint
 from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells, title
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table
-from mechanisms.marginals.generators.checkpoint import Checkpoint
 from mechanisms.marginals.generators.device import Device, chosen_device
 from mechanisms.marginals.generators.embedding import Positions, nearest_codes
 from mechanisms.marginals.generators.generator import Model

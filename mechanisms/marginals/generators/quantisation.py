@@ -12,24 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Table
 from mechanisms.marginals.generators.embedding import centres
-
-
-def quantised(table: Table, atoms: int) -> NDArray[np.int64]:
-    """Whole counts that sum to `atoms`, each less than one from its share, flat in C order.
-
-    Largest remainders, ties to the earlier cell; `table` is nonnegative with a positive sum.
-    """
-    share = table.ravel().astype(np.float64)
-    share *= atoms / share.sum()
-    counts = np.floor(share).astype(np.int64)
-    missing = atoms - int(counts.sum())
-    counts[np.argsort(counts - share, kind="stable")[:missing]] += 1
-    return counts
+from mechanisms.marginals.generators.rounding import quantised
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Systematic rounding: whole counts that differ from expectation by less than one.
+"""Rounding shares to whole counts: at random with an exact mean, or by largest remainders.
 
 Source.  Kitagawa (1996), J. Comp. Graph. Statistics 5(1), "low-variance" resampling.
 """
@@ -33,3 +33,16 @@ def rounded_sample(
 def repeated(codes: NDArray[np.int32], rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
     """`rows` records, each of `codes` floor or ceil(rows / len(codes)) times, at random."""
     return codes[rng.permutation(len(codes))[np.arange(rows) % len(codes)]]
+
+
+def quantised(table: NDArray[np.float64], atoms: int) -> NDArray[np.int64]:
+    """Whole counts that sum to `atoms`, each less than one from its share, flat in C order.
+
+    Largest remainders, ties to the earlier cell; `table` is nonnegative with a positive sum.
+    """
+    share = table.ravel().astype(np.float64)
+    share *= atoms / share.sum()
+    counts = np.floor(share).astype(np.int64)
+    missing = atoms - int(counts.sum())
+    counts[np.argsort(counts - share, kind="stable")[:missing]] += 1
+    return counts

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.marginals.evidence import Table
+from mechanisms.marginals.generators.embedding import Positions, embedded, nearest_codes
+from mechanisms.marginals.generators.rounding import quantised
 
-Positions = NDArray[np.float32]
 Codes = NDArray[np.int32]
 Pair = tuple[int, ...]
 
@@ -67,32 +68,6 @@ class Descent:
                 raise ValueError(f"{name}: {getattr(self, name)}; use a positive number")
 
 
-def embed(codes: Codes, shape: Sequence[int]) -> Positions:
-    """Cell centres in [0, 1], shape (attributes, rows): each attribute contiguous."""
-    sizes = np.array(shape, dtype=np.float32)
-    return np.ascontiguousarray(((codes + np.float32(0.5)) / sizes).T)
-
-
-def to_codes(positions: Positions, shape: Sequence[int]) -> Codes:
-    """Codes of the cells that hold the positions, shape (rows, attributes)."""
-    sizes = np.array(shape, dtype=np.float32)[:, None]
-    return np.ascontiguousarray(
-        np.clip(np.floor(positions * sizes), 0, sizes - 1).astype(np.int32).T
-    )
-
-
-def quantise(table: Table, size: int) -> NDArray[np.int64]:
-    """Whole counts that sum to `size`, each less than one from `size * table`.
-
-    Largest remainders, ties to the lower index; `table` is a probability table of any shape.
-    """
-    exact = table.ravel() * size
-    counts = np.floor(exact).astype(np.int64)
-    missing = size - int(counts.sum())
-    counts[np.argsort(counts - exact, kind="stable")[:missing]] += 1
-    return counts
-
-
 @dataclass(frozen=True, eq=False)
 class SortedTarget:
     """One pair's target as run lengths, sorted along every direction of the bank."""
@@ -108,10 +83,10 @@ class SortedTarget:
 
 def sorted_target(pair: Pair, table: Table, size: int) -> SortedTarget:
     """`table`, shape (k_a, k_b) in probability, as `size` atoms at cell centres."""
-    counts = quantise(table, size)
+    counts = quantised(table, size)
     occupied = np.flatnonzero(counts)
     cells = np.stack(np.unravel_index(occupied, table.shape), axis=1).astype(np.int32)
-    places = DIRECTIONS @ embed(cells, table.shape)
+    places = DIRECTIONS @ embedded(cells, table.shape)
     order = np.argsort(places, axis=1)
     return SortedTarget(pair, np.take_along_axis(places, order, axis=1), counts[occupied][order])
 
@@ -152,7 +127,7 @@ def descend(
         pairs: target probability tables.
         report: called with the share done after every epoch.
     """
-    positions = embed(codes, shape)
+    positions = embedded(codes, shape)
     targets = [sorted_target(pair, table, len(codes)) for pair, table in pairs.items()]
     first, second = np.zeros_like(positions), np.zeros_like(positions)
     history: list[float] = []
@@ -170,7 +145,7 @@ def descend(
             _adam(positions, first, second, gradient, step, rate, descent.adam_epsilon)
         history.append(float(np.mean(losses)))
         report((epoch + 1) / descent.epochs)
-    return to_codes(positions, shape), history
+    return nearest_codes(positions, shape), history
 
 
 def _gradient(

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import ceil, floor, log2, log10
+from math import log2
 from typing import Any
 
 from mechanisms.contract import NoiseLine
@@ -35,7 +35,9 @@ from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import gaussian_sigma2, largest_rho
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, merged
+from mechanisms.privacy.rounding import decimal_above
 
+_DIGITS = 6  # of a noise parameter, which is rounded up: a little more noise, a short number
 _STEPS = 4  # weights between one power of two and the next
 
 
@@ -182,15 +184,12 @@ def _calibrated(
     squares = sum((weight**2 for weight in weights), Fraction(0))
 
     def noise(rho: Fraction) -> tuple[Fraction, ...]:
-        return tuple(_readable(marginal_sigma2(rho * w**2 / squares, adjacency)) for w in weights)
+        return tuple(
+            decimal_above(marginal_sigma2(rho * w**2 / squares, adjacency), _DIGITS)
+            for w in weights
+        )
 
     def events_at(rho: Fraction) -> tuple[Event, ...]:
         return merged(gaussian_event(sigma2, adjacency) for sigma2 in noise(rho))
 
     return noise(largest_rho(events_at, budget).value)
-
-
-def _readable(sigma2: Fraction) -> Fraction:
-    """The noise parameter rounded up to six decimal digits: a little more noise, a short number."""
-    unit = Fraction(10) ** (floor(log10(sigma2)) - 5)
-    return ceil(sigma2 / unit) * unit

@@ -13,7 +13,8 @@ from mechanisms.marginals.generators.latent_classes import (
     LatentClassFit,
     Target,
     fit_latent_classes,
-    loss_and_gradients,
+    gradients,
+    squared_error,
 )
 from mechanisms.marginals.generators.latent_classes import _State as State
 from mechanisms.marginals.generators.latent_classes import _targets as targets_of
@@ -91,14 +92,14 @@ def target(cliques: tuple[Clique, ...], sigmas: tuple[float, ...]) -> Target:
 def test_gradients_are_those_of_finite_differences(cliques: tuple[Clique, ...]) -> None:
     goal = target(cliques, tuple(1.0 + 0.5 * i for i in range(len(cliques))))
     member = state(2)
-    _, gradients = loss_and_gradients(member, goal, *member.distribution())
+    slopes = gradients(member, goal, *member.distribution())
     step = 1e-5
-    for parameter, gradient in zip(member.parameters, gradients, strict=True):
+    for parameter, gradient in zip(member.parameters, slopes, strict=True):
         for index in np.ndindex(parameter.shape):
             ends = []
             for sign in (1, -1):
                 parameter[index] += sign * step
-                ends.append(loss_and_gradients(member, goal, *member.distribution())[0])
+                ends.append(squared_error(member, goal, *member.distribution()))
                 parameter[index] -= sign * step
             found = (ends[0] - ends[1]) / (2 * step)
             assert gradient[index] == pytest.approx(found, abs=2e-6 * np.abs(gradient).max() + 1e-8)
@@ -116,7 +117,7 @@ def test_the_loss_is_half_the_weighted_squared_error_of_all_marginals(
         0.5 / s**2 * ((model.marginal(c) - over(joint(1), c)) ** 2).sum()
         for c, s in zip(cliques, sigmas, strict=True)
     )
-    assert loss_and_gradients(member, goal, weights, profiles)[0] == pytest.approx(expected)
+    assert squared_error(member, goal, weights, profiles) == pytest.approx(expected)
 
 
 def test_marginals_of_any_order_come_from_one_distribution() -> None:

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 import torch
 
+from mechanisms.checkpoint import FileCheckpoint
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from mechanisms.marginals.generators.checkpoint import FileCheckpoint
 from mechanisms.marginals.generators.generator import Generator
 from mechanisms.marginals.generators.particle_settings import Descent, Projection
 from mechanisms.marginals.generators.particles import (
@@ -390,7 +390,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
         import os, signal, sys
         from pathlib import Path
         from tests.mechanisms.marginals.generators import paper, test_particles as tests
-        from mechanisms.marginals.generators.checkpoint import FileCheckpoint
+        from mechanisms.checkpoint import FileCheckpoint
 
         def progress(share, doing):
             assert doing.startswith("moving"), "projected again"

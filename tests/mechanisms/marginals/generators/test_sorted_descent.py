@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance
 
+from mechanisms.marginals.generators.embedding import embedded, nearest_codes
+from mechanisms.marginals.generators.rounding import quantised
 from mechanisms.marginals.generators.sorted_descent import (
     BANK,
     DIRECTIONS,
     Descent,
     descend,
-    embed,
     pull,
-    quantise,
     sorted_target,
-    to_codes,
 )
 
 SHAPE = (6, 4, 9)
@@ -45,7 +44,7 @@ def total_variation(codes: np.ndarray, pairs: dict[tuple[int, int], np.ndarray])
 def test_counts_are_quantised_to_within_one_and_sum_up() -> None:
     table = np.random.default_rng(0).dirichlet(np.full(30, 0.2)).reshape(5, 6)
     for size in (1, 7, 100, 12_345):
-        counts = quantise(table, size)
+        counts = quantised(table, size)
         assert counts.sum() == size
         assert np.abs(counts - size * table.ravel()).max() < 1
     assert (np.floor(12_345 * table).sum()) < 12_345  # flooring alone would lose records
@@ -54,7 +53,7 @@ def test_counts_are_quantised_to_within_one_and_sum_up() -> None:
 @pytest.mark.parametrize("direction", [0, 5, BANK // 2, BANK - 1])
 def test_run_lengths_expand_to_the_sorted_atoms(direction: int) -> None:
     table = np.random.default_rng(1).dirichlet(np.ones(24)).reshape(6, 4)
-    counts = quantise(table, 500).reshape(6, 4)
+    counts = quantised(table, 500).reshape(6, 4)
     atoms = np.repeat(np.indices((6, 4)).reshape(2, -1).T, counts.ravel(), axis=0)
     direct = np.sort(((atoms + 0.5) / (6, 4)) @ DIRECTIONS[direction])
     np.testing.assert_allclose(
@@ -99,9 +98,9 @@ def test_the_gradient_agrees_with_finite_differences() -> None:
 
 def test_embedding_and_codes_invert_each_other() -> None:
     codes = records(200, 4)
-    np.testing.assert_array_equal(to_codes(embed(codes, SHAPE), SHAPE), codes)
+    np.testing.assert_array_equal(nearest_codes(embedded(codes, SHAPE), SHAPE), codes)
     ends = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]], dtype=np.float32)
-    np.testing.assert_array_equal(to_codes(ends, SHAPE), [[0, 0, 0], [5, 3, 8]])
+    np.testing.assert_array_equal(nearest_codes(ends, SHAPE), [[0, 0, 0], [5, 3, 8]])
 
 
 def test_records_on_target_are_a_fixed_point() -> None:
