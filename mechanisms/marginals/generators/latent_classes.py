@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, Table
@@ -143,6 +144,19 @@ def fit_latent_classes(
         previous: members to start from, of as many classes; else each starts near independence.
         report: called with the share done.
     """
+    # Of matrices of this size, threads cost more than they save; and with one, a result does not
+    # depend on how many there are.
+    with threadpool_limits(1, user_api="blas"):
+        return _fitted(evidence, settings, rng, previous, report)
+
+
+def _fitted(
+    evidence: Evidence,
+    settings: LatentClassFit,
+    rng: np.random.Generator,
+    previous: LatentClasses | None,
+    report: Callable[[float], None],
+) -> LatentClasses:
     shape = evidence.domain.shape
     start = _logits(_one_ways(evidence))
     fitted = []

@@ -37,6 +37,8 @@ from mechanisms.marginals.generators.local_search import polish
 from mechanisms.marginals.generators.rounding import repeated
 from mechanisms.marginals.generators.shrinkage import add_residual
 from mechanisms.marginals.generators.sorted_descent import Descent, descend
+from mechanisms.marginals.generators.valid_moves import settled_by
+from mechanisms.rules import Rules
 
 Denoiser = Literal["latent-classes", "singular-values"]
 
@@ -162,6 +164,11 @@ class NoiseAwareModel:
         return self.denoised.marginal(clique)
 
     @cached_property
+    def rules(self) -> Rules:
+        """The domain's, what determines what settled by the measured counts: the model blurs it."""
+        return settled_by(self.evidence.domain.rules, self.evidence.marginals)
+
+    @cached_property
     def targets(self) -> Mapping[Clique, Table]:
         """What the records' marginals shall be: denoised, and 0 where no record may be."""
         return {m.clique: self._target(m) for m in self.evidence.marginals}
@@ -171,7 +178,7 @@ class NoiseAwareModel:
         target = add_residual(
             self.marginal(measured.clique), measured.counts / total, measured.sigma / total
         )
-        allowed = np.where(self.evidence.domain.rules.allowed(measured.clique), target, 0.0)
+        allowed = np.where(self.rules.allowed(measured.clique), target, 0.0)
         mass = allowed.sum()
         return np.asarray(allowed / mass) if mass > 0 else target
 
@@ -198,14 +205,13 @@ class NoiseAwareModel:
                 ),
             )
             codes = repeated(moved, rows, rng)
-        rules = domain.rules.settled(lambda pair: self.marginal(pair))
-        codes = rules.repair(codes, rng)
+        codes = self.rules.repair(codes, rng)
         if generator.sweeps:
             codes, errors = polish(
                 codes,
                 self.targets,
                 weights=_weights(self.evidence),
-                rules=rules,
+                rules=self.rules,
                 proposals=generator.sweeps * codes.size,
                 rng=rng,
                 report=lambda share: progress(
