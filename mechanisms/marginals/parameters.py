@@ -117,6 +117,11 @@ def _value(kind: Any, value: Any, where: str) -> Any:
         if value not in get_args(kind):
             raise ValueError(f"{where}: {value!r}; use {' or '.join(map(str, get_args(kind)))}")
         return value
+    if get_origin(kind) is tuple:  # of any length, all of one kind
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"{where}: {value!r}; give a list")
+        inner, *_ = get_args(kind)
+        return tuple(_value(inner, part, f"{where}[{i}]") for i, part in enumerate(value))
     if get_origin(kind) in (Union, UnionType):
         if value is None:
             return None

@@ -177,6 +177,25 @@ def test_wrong_parameters_are_refused(parameters: dict[str, object], words: str)
         make(**parameters)
 
 
+def test_penalties_are_read_from_a_spec() -> None:
+    penalty = {"weights": [1, 0, -1], "threshold": 0.2, "reference": 0.5, "strength": 0.01}
+    plan = make(generator={"method": "particles", "penalties": [penalty]})
+    (read,) = plan.parameters["generator"]["penalties"]
+    assert read["weights"] == [1.0, 0.0, -1.0]
+    assert read["goal"] == "protect"
+    for wrong, words in (
+        ({"penalties": penalty}, r"generator\.penalties: .* give a list"),
+        (
+            {"penalties": [{**penalty, "goal": "hide"}]},
+            r"penalties\[0\]\.goal: 'hide'; use protect",
+        ),
+        ({"penalties": [{**penalty, "weights": [1, "a", 0]}]}, r"weights\[1\]: 'a'; use a number"),
+        ({"penalties": [{**penalty, "weights": [1.0, 2.0]}]}, r"2 numbers for 3 columns"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            make(generator={"method": "particles", **wrong})
+
+
 def test_pure_budgets_are_refused_with_the_mend() -> None:
     with pytest.raises(ValueError, match=r"needs delta > 0.*choose mechanism pmm"):
         make(budget=Budget(epsilon=Fraction(1)))
