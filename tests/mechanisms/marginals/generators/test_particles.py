@@ -517,6 +517,7 @@ def memory_of_this_process(line: str) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
+@pytest.mark.slow  # reads this process's peak, which other tests may have raised: run it alone
 def test_the_memory_forecast_is_an_upper_bound_but_not_idle() -> None:
     shape = (16,) * 12
     evidence = paper.evidence_of(paper.correlated(60_000, shape, 0), shape, sigma=5.0)
