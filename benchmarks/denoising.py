@@ -20,8 +20,8 @@ from benchmarks.simulated import SimulatedCurator
 from mechanisms.marginals import Marginals
 from mechanisms.marginals.cliques import Clique, all_ways
 from mechanisms.marginals.evidence import Evidence, Table
-from mechanisms.marginals.generators.latent_classes import LatentClassFit
-from mechanisms.marginals.generators.noise_aware import NoiseAware
+from mechanisms.marginals.generators.noise_aware.latent_classes import LatentClassFit
+from mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware
 from mechanisms.marginals.mechanism import MarginalMeasurements, evidence_of
 from mechanisms.marginals.selection.design import Answer
 from mechanisms.metrics.sliced_pairs import sliced_w1_of_pair

@@ -25,13 +25,13 @@ import torch
 
 from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from mechanisms.marginals.generators.descent import State, descend
-from mechanisms.marginals.generators.device import chosen_device
 from mechanisms.marginals.generators.embedding import nearest_codes
-from mechanisms.marginals.generators.particle_settings import Descent, Projection
-from mechanisms.marginals.generators.particles import Particles
-from mechanisms.marginals.generators.quantisation import Target
-from mechanisms.marginals.generators.targets import target_tables
+from mechanisms.marginals.generators.particles.descent import State, descend
+from mechanisms.marginals.generators.particles.device import chosen_device
+from mechanisms.marginals.generators.particles.particles import Particles
+from mechanisms.marginals.generators.particles.quantisation import Target
+from mechanisms.marginals.generators.particles.settings import Descent, Projection
+from mechanisms.marginals.generators.particles.targets import target_tables
 
 SHAPE = (32, 2, 7, 5, 9, 21, 20, 3, 3, 13, 11, 7, 3, 3, 2, 2, 20, 32, 20)
 RECORDS, SIGMA = 21_802, 73.0  # noise at epsilon 1 and delta 1e-5

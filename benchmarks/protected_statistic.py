@@ -36,9 +36,9 @@ from numpy.typing import NDArray
 from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.marginals.cliques import cells
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from mechanisms.marginals.generators.particle_settings import Descent, Projection
-from mechanisms.marginals.generators.particles import Particles
-from mechanisms.marginals.generators.penalty import Penalty
+from mechanisms.marginals.generators.particles.particles import Particles
+from mechanisms.marginals.generators.particles.penalty import Penalty
+from mechanisms.marginals.generators.particles.settings import Descent, Projection
 from mechanisms.metrics.coded import by_column
 from mechanisms.metrics.counting_queries import counting_error
 from mechanisms.metrics.downstream import Label, downstream_error

@@ -15,10 +15,10 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.generators.generator import Generator
-from mechanisms.marginals.generators.genetic import PrivateGSD
-from mechanisms.marginals.generators.graphical_model import GraphicalModel
-from mechanisms.marginals.generators.noise_aware import NoiseAware
-from mechanisms.marginals.generators.particles import Particles
+from mechanisms.marginals.generators.genetic.private_gsd import PrivateGSD
+from mechanisms.marginals.generators.graphical.model import GraphicalModel
+from mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware
+from mechanisms.marginals.generators.particles.particles import Particles
 from mechanisms.marginals.selection.aim import plan_aim
 from mechanisms.marginals.selection.design import Design
 from mechanisms.marginals.selection.fixed import plan_fixed

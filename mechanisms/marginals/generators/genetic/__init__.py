@@ -1,0 +1,1 @@
+"""Private GSD: a genetic search over whole tables."""

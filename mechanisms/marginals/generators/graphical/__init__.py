@@ -1,0 +1,1 @@
+"""Graphical models: estimated by belief propagation and mirror descent, and sampled."""

@@ -1,0 +1,1 @@
+"""Compiled local search on coded records, whose moves obey the edit rules."""

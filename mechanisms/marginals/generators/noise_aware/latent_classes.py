@@ -1,0 +1,363 @@
+"""Latent classes: a mixture of product distributions fitted to noisy marginals of any order.
+
+Model.   P(x) = sum_r w_r prod_a theta_ra(x_a). All its marginals are consistent, nonnegative and of
+         low rank *together*, so dependence that is lost in the noise of one pair is found in what
+         many pairs have in common. That is what shrinking every pair by itself cannot do.
+Fit.     Least squares, weighted by precision (the likelihood, where noise is Gaussian), by Adam on
+         logits. What regularises is when it stops, and that is measured: noise is *thinned*, which
+         splits y into independent y + t z and y - z / t (z fresh noise of y's own deviation); the
+         fit sees the first and stops where its error on the second is least.
+         Several members, each with a start and a split of its own, are averaged; that cancels the
+         noise that the splits added, and averages over models as a posterior mean would.
+Source.  Lazarsfeld, Henry (1968), "Latent structure analysis", for the model; Leiner, Duan,
+         Wasserman, Ramdas (2023), "Data fission: splitting a single data point", JASA, and Neufeld,
+         Dharamshi, Gao, Witten (2024), "Data thinning", JMLR 25, for the split; Breiman (1996),
+         "Bagging predictors", Machine Learning 24, for the members. Together, and for private
+         marginals, they are ours.
+Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_latent_classes.py takes finite
+         differences of the gradient, recovers a known mixture, and compares with the measured
+         tables themselves.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from mechanisms.marginals.cliques import Clique
+from mechanisms.marginals.evidence import Evidence, Table
+from mechanisms.marginals.generators.rounding import rounded_sample, whole_parts
+
+Floats = NDArray[np.float32]
+Codes = NDArray[np.int32]
+
+_MOMENTS = (0.9, 0.999)
+_ADAM_EPSILON = 1e-10
+_LEAST_SHARE = 1e-4  # of a level in the logits that a fit starts from: more than none
+_EXACT = 10.0  # how many times the best measured precision an exact marginal is given
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatentClassFit:
+    """Constants of the fit. The defaults were chosen by benchmarks/denoising.py.
+
+    Attributes:
+        classes: of every member.
+        members: fits that are averaged.
+        thinning: variance of the noise that a member's split adds, as a share of the marginals'.
+        spread: deviation of the logits that a member starts from.
+        learning_rate: of Adam, on logits.
+        check: steps between two looks at the held-out error.
+        patience: looks without a gain after which a member stops.
+        most_steps: of one member.
+    """
+
+    classes: int = 50
+    members: int = 12
+    thinning: float = 0.1
+    spread: float = 0.5
+    learning_rate: float = 0.05
+    check: int = 10
+    patience: int = 4
+    most_steps: int = 3000
+
+    def __post_init__(self) -> None:
+        for name in ("classes", "members", "check", "patience", "most_steps"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: {getattr(self, name)}; use a whole number of at least 1")
+        for name in ("thinning", "spread", "learning_rate"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name}: {getattr(self, name)}; use a positive number")
+
+
+@dataclass(frozen=True, eq=False)
+class LatentClasses:
+    """Fitted members, weighted equally.
+
+    Attributes:
+        shape: cells of every attribute.
+        weights: of the classes, shape (members, classes); each row sums to 1.
+        profiles: theta of all attributes side by side, shape (members, classes, sum of cells).
+        steps: that every member took.
+    """
+
+    shape: tuple[int, ...]
+    weights: Floats
+    profiles: Floats
+    steps: tuple[int, ...]
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """What the fit did."""
+        return {"latent_class_steps": sum(self.steps) / len(self.steps)}
+
+    @cached_property
+    def _slices(self) -> tuple[slice, ...]:
+        return slices(self.shape)
+
+    def marginal(self, clique: Clique) -> Table:
+        """Probabilities, shape (k_a for a in clique)."""
+        parts = [self.profiles[:, :, self._slices[a]].reshape(-1, self.shape[a]) for a in clique]
+        table = (self.weights / len(self.weights)).reshape(-1, 1) * parts[0]
+        for part in parts[1:-1]:
+            table = (table[:, :, None] * part[:, None, :]).reshape(len(part), -1)
+        whole = table.sum(axis=0) if len(parts) == 1 else table.T @ parts[-1]
+        probabilities = np.asarray(whole, dtype=np.float64).reshape([self.shape[a] for a in clique])
+        return np.asarray(probabilities / probabilities.sum())
+
+    def sample(self, rows: int, rng: np.random.Generator) -> Codes:
+        """Records, codes of shape (rows, attributes); counts of classes, and of codes within a
+        class, differ from expectation by less than one."""
+        members, classes = self.weights.shape
+        sizes = whole_parts(self.weights.ravel() / members, rows, rng).reshape(members, classes)
+        codes = np.empty((rows, len(self.shape)), dtype=np.int32)
+        start = 0
+        for member, label in zip(*np.nonzero(sizes), strict=True):
+            end = start + int(sizes[member, label])
+            for a, where in enumerate(self._slices):
+                law = self.profiles[member, label, where].astype(np.float64)
+                codes[start:end, a] = rounded_sample(law, end - start, rng)
+            start = end
+        return rng.permutation(codes)
+
+
+def slices(shape: Sequence[int]) -> tuple[slice, ...]:
+    """Where each attribute's cells lie when all stand side by side."""
+    ends = np.cumsum(shape).tolist()
+    return tuple(slice(end - k, end) for end, k in zip(ends, shape, strict=True))
+
+
+def fit_latent_classes(
+    evidence: Evidence,
+    settings: LatentClassFit,
+    *,
+    rng: np.random.Generator,
+    previous: LatentClasses | None = None,
+    report: Callable[[float], None] = lambda share: None,
+) -> LatentClasses:
+    """Members fitted to the evidence.
+
+    Args:
+        previous: members to start from, of as many classes; else each starts near independence.
+        report: called with the share done.
+    """
+    # Of matrices of this size, threads cost more than they save; and with one, a result does not
+    # depend on how many there are.
+    with threadpool_limits(1, user_api="blas"):
+        return _fitted(evidence, settings, rng, previous, report)
+
+
+def _fitted(
+    evidence: Evidence,
+    settings: LatentClassFit,
+    rng: np.random.Generator,
+    previous: LatentClasses | None,
+    report: Callable[[float], None],
+) -> LatentClasses:
+    shape = evidence.domain.shape
+    start = _logits(_one_ways(evidence))
+    fitted = []
+    for member, source in enumerate(rng.spawn(settings.members)):
+        seen, held = _thinned(evidence, settings.thinning, source)
+        if previous is not None:
+            known = member % len(previous.weights)
+            logits = np.log(np.maximum(previous.profiles[known], _LEAST_SHARE**2))
+            weights = np.log(np.maximum(previous.weights[known], _LEAST_SHARE**2))
+        else:
+            noise = source.normal(scale=settings.spread, size=(settings.classes, len(start)))
+            logits, weights = start + noise, np.zeros(settings.classes)
+        state = _State(shape, logits.astype(np.float32), weights.astype(np.float32))
+        fitted.append(_stopped(state, seen, held, settings))
+        report((member + 1) / settings.members)
+    return LatentClasses(
+        shape=shape,
+        weights=np.stack([weights for weights, _, _ in fitted]),
+        profiles=np.stack([profiles for _, profiles, _ in fitted]),
+        steps=tuple(steps for _, _, steps in fitted),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Marginals to be fitted, as probabilities, with weights.
+
+    Attributes:
+        pairs: all two-way tables as one symmetric matrix over all cells; 0 where none was measured.
+        precision: weights of its entries, likewise.
+        others: tables of other orders, flat, by clique, with their weights.
+    """
+
+    pairs: Floats
+    precision: Floats
+    others: Mapping[Clique, tuple[Floats, float]]
+
+
+def _targets(evidence: Evidence, tables: Mapping[Clique, Table]) -> Target:
+    shape, where = evidence.domain.shape, slices(evidence.domain.shape)
+    measured = [m.sigma for m in evidence.marginals if m.sigma]
+    finest = min(measured, default=1.0)
+    pairs = np.zeros((sum(shape), sum(shape)), dtype=np.float32)
+    precision = np.zeros_like(pairs)
+    others = {}
+    for marginal in evidence.marginals:
+        weight = min((finest / marginal.sigma) ** 2, _EXACT) if marginal.sigma else _EXACT
+        table = tables[marginal.clique].astype(np.float32)
+        if len(marginal.clique) == 2:
+            rows, columns = (where[a] for a in marginal.clique)
+            pairs[rows, columns], pairs[columns, rows] = table, table.T
+            precision[rows, columns] = precision[columns, rows] = weight
+        else:
+            others[marginal.clique] = (table.ravel(), weight)
+    return Target(pairs, precision, others)
+
+
+def _thinned(
+    evidence: Evidence, thinning: float, rng: np.random.Generator
+) -> tuple[Target, Target]:
+    """The marginals as two independent copies: one to fit, one to stop by."""
+    step = np.sqrt(thinning)
+    seen, held = {}, {}
+    for marginal in evidence.marginals:
+        noise = rng.normal(scale=1.0, size=marginal.counts.shape) * marginal.sigma
+        seen[marginal.clique] = (marginal.counts + step * noise) / evidence.total
+        held[marginal.clique] = (marginal.counts - noise / step) / evidence.total
+    return _targets(evidence, seen), _targets(evidence, held)
+
+
+class _State:
+    """Logits of one member, with the moments of Adam."""
+
+    def __init__(self, shape: Sequence[int], logits: Floats, weights: Floats) -> None:
+        self.where = slices(shape)
+        self.starts = np.array([s.start for s in self.where])
+        self.cells = np.array(shape)
+        self.parameters = (logits, weights)
+        self.first = tuple(np.zeros_like(p) for p in self.parameters)
+        self.second = tuple(np.zeros_like(p) for p in self.parameters)
+        self.step = 0
+
+    def distribution(self) -> tuple[Floats, Floats]:
+        """Weights (classes,) and profiles (classes, cells) that the logits stand for."""
+        logits, weights = self.parameters
+        highest = np.maximum.reduceat(logits, self.starts, axis=1)
+        odds = np.exp(logits - np.repeat(highest, self.cells, axis=1))
+        sums = np.add.reduceat(odds, self.starts, axis=1)
+        profiles = odds / np.repeat(sums, self.cells, axis=1)
+        shares = np.exp(weights - weights.max())
+        return shares / shares.sum(), profiles
+
+    def descend(self, slopes: tuple[Floats, Floats], rate: float) -> None:
+        """One step of Adam (Kingma, Ba 2015, Algorithm 1)."""
+        self.step += 1
+        beta1, beta2 = _MOMENTS
+        scale = rate * np.sqrt(1 - beta2**self.step) / (1 - beta1**self.step)
+        for p, g, m, v in zip(self.parameters, slopes, self.first, self.second, strict=True):
+            m += np.float32(1 - beta1) * (g - m)
+            v += np.float32(1 - beta2) * (g * g - v)
+            p -= np.float32(scale) * m / (np.sqrt(v) + np.float32(_ADAM_EPSILON))
+
+
+def squared_error(state: _State, target: Target, weights: Floats, profiles: Floats) -> float:
+    """Half the weighted squared error of all marginals."""
+    misfits = profiles.T @ (weights[:, None] * profiles)
+    misfits -= target.pairs
+    error = 0.25 * float(np.vdot(misfits * target.precision, misfits))  # each pair counts twice
+    for clique, (table, precision) in target.others.items():
+        misfit = weights @ _product([profiles[:, state.where[a]] for a in clique]) - table
+        error += 0.5 * precision * float(misfit @ misfit)
+    return error
+
+
+def gradients(
+    state: _State, target: Target, weights: Floats, profiles: Floats
+) -> tuple[Floats, Floats]:
+    """Gradients of `squared_error` in the logits of profiles and of weights."""
+    excess = profiles.T @ (weights[:, None] * profiles)
+    excess -= target.pairs  # in place: of a table with many cells, passes over memory cost most
+    excess *= target.precision
+    pulled = profiles @ excess  # (classes, cells)
+    by_profile = weights[:, None] * pulled
+    by_weight = 0.5 * (pulled * profiles).sum(axis=1)
+    for clique, (table, precision) in target.others.items():
+        factors = [profiles[:, state.where[a]] for a in clique]
+        misfit = np.float32(precision) * (weights @ _product(factors) - table)
+        for position, a in enumerate(clique):
+            own = _contracted(misfit, factors, position)
+            by_profile[:, state.where[a]] += weights[:, None] * own
+            if position == 0:
+                by_weight = by_weight + (own * factors[0]).sum(axis=1)
+    inner = np.add.reduceat(by_profile * profiles, state.starts, axis=1)
+    by_logit = profiles * (by_profile - np.repeat(inner, state.cells, axis=1))
+    return by_logit, weights * (by_weight - float(weights @ by_weight))
+
+
+def _product(factors: Sequence[Floats]) -> Floats:
+    """Row-wise tensor products, shape (classes, product of cells)."""
+    table = factors[0]
+    for factor in factors[1:]:
+        table = (table[:, :, None] * factor[:, None, :]).reshape(len(factor), -1)
+    return table
+
+
+def _contracted(table: Floats, factors: Sequence[Floats], kept: int) -> Floats:
+    """`table` against the factors of all attributes but one, shape (classes, its cells)."""
+    cells = [factor.shape[1] for factor in factors]
+    moved = np.moveaxis(table.reshape(cells), kept, 0).reshape(cells[kept], -1)
+    others = [factor for position, factor in enumerate(factors) if position != kept]
+    if not others:
+        return np.broadcast_to(moved[:, 0], (len(factors[0]), cells[kept]))
+    return np.asarray(_product(others) @ moved.T)
+
+
+def _stopped(
+    state: _State, seen: Target, held: Target, settings: LatentClassFit
+) -> tuple[Floats, Floats, int]:
+    """Weights, profiles and steps where the held-out error was least."""
+    best: tuple[Floats, Floats, int] | None = None
+    least, waited = np.inf, 0
+    for weights, profiles in _path(state, seen, settings):
+        error = squared_error(state, held, weights, profiles)
+        if error < least:
+            best, least, waited = (weights, profiles, state.step), error, 0
+        else:
+            waited += 1
+            if waited >= settings.patience:
+                break
+    assert best is not None, "a fit takes one step at least"
+    return best
+
+
+def _path(state: _State, seen: Target, settings: LatentClassFit) -> Iterator[tuple[Floats, Floats]]:
+    """Distributions after every few steps."""
+    for _ in range(0, settings.most_steps, settings.check):
+        for _ in range(settings.check):
+            weights, profiles = state.distribution()
+            state.descend(gradients(state, seen, weights, profiles), settings.learning_rate)
+        yield state.distribution()
+
+
+def _one_ways(evidence: Evidence) -> list[Table]:
+    """Rough shares of every attribute's cells: the mean over all marginals that hold it, weighted
+    by their precision; even where there is none."""
+    shape = evidence.domain.shape
+    sums = [np.zeros(k) for k in shape]
+    for marginal in evidence.marginals:
+        variance = max(marginal.sigma, 1e-3) ** 2 * marginal.counts.size
+        for position, a in enumerate(marginal.clique):
+            others = tuple(p for p in range(len(marginal.clique)) if p != position)
+            sums[a] += marginal.counts.sum(axis=others) / (variance / shape[a])
+    return sums
+
+
+def _logits(one_ways: Sequence[Table]) -> NDArray[np.float64]:
+    logits = []
+    for counts in one_ways:
+        positive = np.maximum(counts, 0.0)
+        total = positive.sum()
+        shares = positive / total if total > 0 else np.full(len(counts), 1 / len(counts))
+        logits.append(np.log(np.maximum(shares, _LEAST_SHARE)))
+    return np.concatenate(logits)

@@ -1,0 +1,229 @@
+"""Noise-aware generation, the house's default: denoise all marginals together, sample, polish.
+
+    evidence -> latent classes (or singular values) -> targets -> records -> polished records
+
+What the classes leave unexplained is added back to a measured marginal as far as it stands out of
+the noise, so that strong dependence is not biased towards what a mixture can say. Records start
+as a sample of the model; `epochs` moves them by the particle descent of PrivPGD first; the polish
+fits their counts to the targets. Edit rules hold in all steps.
+
+Source.  Donhauser, Abad, Hulkund, Yang (2024), "Privacy-preserving data release leveraging optimal
+         transport and particle gradient descent", ICML, for measuring all marginals and moving
+         records towards them; denoising (`latent_classes`, `shrinkage`) and polish (`local_search`)
+         are ours.
+Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_noise_aware.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from mechanisms.checkpoint import Checkpoint
+from mechanisms.contract import Progress
+from mechanisms.geometry.domain import Domain
+from mechanisms.marginals.cliques import Clique, all_ways, cells
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table
+from mechanisms.marginals.generators.generator import Codes, Model
+from mechanisms.marginals.generators.moves.local_search import polish
+from mechanisms.marginals.generators.moves.valid_moves import settled_by
+from mechanisms.marginals.generators.noise_aware.chow_liu import shrunk_pairs
+from mechanisms.marginals.generators.noise_aware.latent_classes import (
+    LatentClasses,
+    LatentClassFit,
+    fit_latent_classes,
+)
+from mechanisms.marginals.generators.noise_aware.shrinkage import add_residual
+from mechanisms.marginals.generators.noise_aware.sorted_descent import Descent, descend
+from mechanisms.marginals.generators.rounding import repeated
+from mechanisms.rules import Rules
+
+Denoiser = Literal["latent-classes", "singular-values"]
+
+_DRAFT = {"members": 1, "patience": 2}  # of the classes, for the next round of a selection
+_DENOISED = 0.4  # progress when the model is fitted
+_BYTES_PER_CELL = 40  # noisy counts, targets, and what the polish keeps
+_BYTES_PER_ENTRY = 16  # of the records: codes, positions
+_SQUARES = 6  # matrices over all cells that a fit holds, float32
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseAware:
+    """The generator with its settings.
+
+    Attributes:
+        denoiser: latent classes for any marginals, or singular values where all pairs are measured.
+        latent: constants of the latent classes.
+        particles: at most so many records are moved by the descent.
+        descent: of the particles; 0 epochs leave it out.
+        sweeps: proposals of the polish per entry of the table; 0 leaves it out.
+    """
+
+    denoiser: Denoiser = "latent-classes"
+    latent: LatentClassFit = field(default_factory=LatentClassFit)
+    particles: int = 100_000
+    descent: Descent = field(default_factory=Descent)
+    sweeps: int = 15
+
+    def __post_init__(self) -> None:
+        if self.particles < 1:
+            raise ValueError(f"particles: {self.particles}; use a whole number of at least 1")
+        if self.sweeps < 0:
+            raise ValueError(f"sweeps: {self.sweeps}; use a whole number, 0 leaves the polish out")
+
+    @property
+    def name(self) -> str:
+        return "noise-aware"
+
+    @property
+    def source(self) -> str:
+        denoised = "latent classes" if self.denoiser == "latent-classes" else "singular values"
+        return f"our noise-aware generator: {denoised} denoise the marginals, local search polishes"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return asdict(self)
+
+    def memory(self, domain: Domain, cliques: Sequence[Clique], records: int) -> int:
+        """Forecast of peak memory, bytes.
+
+        Raises:
+            ValueError: singular values are asked for where not all pairs are measured.
+        """
+        if self.denoiser == "singular-values" and set(cliques) != set(all_ways(len(domain), 2)):
+            raise ValueError(
+                "mechanism.generator.denoiser: singular-values needs all two-way marginals and "
+                "nothing else; use latent-classes, or selection all with ways 2"
+            )
+        entries = sum(domain.shape)
+        widest = max(
+            (cells(clique, domain.shape) for clique in cliques if len(clique) > 2), default=0
+        )
+        fit = 4 * (_SQUARES * entries**2 + 8 * self.latent.classes * (entries + widest))
+        tables = _BYTES_PER_CELL * sum(cells(clique, domain.shape) for clique in cliques)
+        return fit + tables + _BYTES_PER_ENTRY * records * len(domain)
+
+    def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
+        """All: the model does not grow with the marginals."""
+        return True
+
+    def fit(
+        self,
+        evidence: Evidence,
+        *,
+        rng: np.random.Generator,
+        progress: Progress,
+        previous: Model | None = None,
+        draft: bool = False,
+        checkpoint: Checkpoint | None = None,
+    ) -> "NoiseAwareModel":
+        """The denoised marginals as a model that can be sampled."""
+        progress(0.0, "denoising the marginals")
+        if self.denoiser == "singular-values":
+            return NoiseAwareModel(self, evidence, shrunk_pairs(evidence))
+        known = previous.denoised if isinstance(previous, NoiseAwareModel) else None
+        settings = LatentClassFit(**asdict(self.latent) | (_DRAFT if draft else {}))
+        classes = fit_latent_classes(
+            evidence,
+            settings,
+            rng=rng,
+            previous=known if isinstance(known, LatentClasses) else None,
+            report=lambda share: progress(_DENOISED * share, "denoising the marginals"),
+        )
+        return NoiseAwareModel(self, evidence, classes)
+
+
+class Denoised(Protocol):
+    """Marginals that fit together, and records that have them."""
+
+    def marginal(self, clique: Clique) -> Table: ...
+
+    def sample(self, rows: int, rng: np.random.Generator) -> Codes: ...
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """What the fit did, as plain JSON values."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseAwareModel:
+    """Denoised evidence."""
+
+    settings: NoiseAware
+    evidence: Evidence
+    denoised: Denoised
+
+    @property
+    def history(self) -> Mapping[str, Any]:
+        return {"estimated_records": self.evidence.total, **self.denoised.summary}
+
+    def marginal(self, clique: Clique) -> Table:
+        return self.denoised.marginal(clique)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The domain's, what determines what settled by the measured counts: the model blurs it."""
+        return settled_by(self.evidence.domain.rules, self.evidence.marginals)
+
+    @cached_property
+    def targets(self) -> Mapping[Clique, Table]:
+        """What the records' marginals shall be: denoised, and 0 where no record may be."""
+        return {m.clique: self._target(m) for m in self.evidence.marginals}
+
+    def _target(self, measured: NoisyMarginal) -> Table:
+        total = self.evidence.total
+        target = add_residual(
+            self.marginal(measured.clique), measured.counts / total, measured.sigma / total
+        )
+        allowed = np.where(self.rules.allowed(measured.clique), target, 0.0)
+        mass = allowed.sum()
+        return np.asarray(allowed / mass) if mass > 0 else target
+
+    def records(
+        self, rows: int, rng: np.random.Generator, progress: Progress
+    ) -> tuple[Codes, Mapping[str, Any]]:
+        """Sampled, moved where `descent.epochs` asks for it, repaired, and polished records."""
+        generator, domain = self.settings, self.evidence.domain
+        pairs: dict[Clique, Table] = {c: t for c, t in self.targets.items() if len(c) == 2}
+        made: dict[str, Any] = {}
+        codes = self.denoised.sample(rows, rng)
+        polishing = _DENOISED
+        if generator.descent.epochs and pairs:
+            polishing = 0.8
+            particles = codes[: generator.particles]
+            moved, made["descent_loss"] = descend(
+                particles,
+                pairs,
+                domain.shape,
+                descent=generator.descent,
+                rng=rng,
+                report=lambda share: progress(
+                    _DENOISED + (polishing - _DENOISED) * share, "moving particles"
+                ),
+            )
+            codes = repeated(moved, rows, rng)
+        codes = self.rules.repair(codes, rng)
+        if generator.sweeps:
+            codes, errors = polish(
+                codes,
+                self.targets,
+                weights=_weights(self.evidence),
+                rules=self.rules,
+                proposals=generator.sweeps * codes.size,
+                rng=rng,
+                report=lambda share: progress(
+                    polishing + (1 - polishing) * share, "polishing records"
+                ),
+            )
+            made["polish_squared_error"] = errors
+        progress(1.0, "records generated")
+        return codes, made
+
+
+def _weights(evidence: Evidence) -> Mapping[Clique, float]:
+    """Weights of the marginals in the polish: their precision, relative to the best."""
+    finest = min((m.sigma for m in evidence.marginals if m.sigma), default=1.0)
+    return {m.clique: (finest / m.sigma) ** 2 if m.sigma else 1.0 for m in evidence.marginals}

@@ -1,0 +1,237 @@
+"""Latent classes: gradients, recovery of a known mixture, stopping, and samples."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.marginals.cliques import Clique
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from mechanisms.marginals.generators.noise_aware.latent_classes import (
+    LatentClasses,
+    LatentClassFit,
+    Target,
+    fit_latent_classes,
+    gradients,
+    squared_error,
+)
+from mechanisms.marginals.generators.noise_aware.latent_classes import _State as State
+from mechanisms.marginals.generators.noise_aware.latent_classes import (
+    _targets as targets_of,
+)
+
+SHAPE = (3, 4, 2, 5)
+PAIRS = tuple(combinations(range(4), 2))
+MIXED: tuple[Clique, ...] = ((0,), (0, 1), (1, 3), (0, 2, 3), (0, 1, 2, 3))
+
+
+def domain(shape: tuple[int, ...]) -> Domain:
+    return Domain(
+        tuple(
+            Attribute(
+                name=f"c{i}",
+                kind=Kind.ORDINAL,
+                positions=(np.arange(k) + 0.5) / k,
+                widths=np.zeros(k),
+            )
+            for i, k in enumerate(shape)
+        )
+    )
+
+
+def joint(seed: int, classes: int = 2) -> np.ndarray:
+    """A mixture of products as a whole table."""
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(np.full(classes, 5.0))
+    profiles = [rng.dirichlet(np.full(k, 0.7), size=classes) for k in SHAPE]
+    return np.einsum("r,ra,rb,rc,rd->abcd", weights, *profiles)
+
+
+def over(table: np.ndarray, clique: Clique) -> np.ndarray:
+    return table.sum(axis=tuple(a for a in range(table.ndim) if a not in clique))
+
+
+def evidence(
+    table: np.ndarray,
+    cliques: tuple[Clique, ...],
+    *,
+    sigma: float,
+    total: float = 10_000.0,
+    seed: int = 0,
+) -> Evidence:
+    rng = np.random.default_rng(seed)
+    return Evidence(
+        domain(SHAPE),
+        tuple(
+            NoisyMarginal(
+                c, total * over(table, c) + rng.normal(size=over(table, c).shape) * sigma, sigma
+            )
+            for c in cliques
+        ),
+        total,
+        total_is_public=True,
+    )
+
+
+def state(seed: int, classes: int = 3) -> State:
+    rng = np.random.default_rng(seed)
+    made = State(SHAPE, np.zeros((classes, sum(SHAPE))), np.zeros(classes))
+    made.parameters = (rng.normal(size=(classes, sum(SHAPE))), rng.normal(size=classes))
+    return made
+
+
+def target(cliques: tuple[Clique, ...], sigmas: tuple[float, ...]) -> Target:
+    table = joint(1)
+    marginals = tuple(
+        NoisyMarginal(c, over(table, c), s) for c, s in zip(cliques, sigmas, strict=True)
+    )
+    given = Evidence(domain(SHAPE), marginals, 1.0, total_is_public=True)
+    return targets_of(given, {c: over(table, c) for c in cliques})
+
+
+@pytest.mark.parametrize("cliques", [PAIRS, MIXED])
+def test_gradients_are_those_of_finite_differences(cliques: tuple[Clique, ...]) -> None:
+    goal = target(cliques, tuple(1.0 + 0.5 * i for i in range(len(cliques))))
+    member = state(2)
+    slopes = gradients(member, goal, *member.distribution())
+    step = 1e-5
+    for parameter, gradient in zip(member.parameters, slopes, strict=True):
+        for index in np.ndindex(parameter.shape):
+            ends = []
+            for sign in (1, -1):
+                parameter[index] += sign * step
+                ends.append(squared_error(member, goal, *member.distribution()))
+                parameter[index] -= sign * step
+            found = (ends[0] - ends[1]) / (2 * step)
+            assert gradient[index] == pytest.approx(found, abs=2e-6 * np.abs(gradient).max() + 1e-8)
+
+
+@pytest.mark.parametrize("cliques", [PAIRS, MIXED])
+def test_the_loss_is_half_the_weighted_squared_error_of_all_marginals(
+    cliques: tuple[Clique, ...],
+) -> None:
+    sigmas = tuple(1.0 + 0.5 * i for i in range(len(cliques)))
+    goal, member = target(cliques, sigmas), state(3)
+    weights, profiles = member.distribution()
+    model = LatentClasses(SHAPE, weights[None], profiles[None], (0,))
+    expected = sum(
+        0.5 / s**2 * ((model.marginal(c) - over(joint(1), c)) ** 2).sum()
+        for c, s in zip(cliques, sigmas, strict=True)
+    )
+    assert squared_error(member, goal, weights, profiles) == pytest.approx(expected)
+
+
+def test_marginals_of_any_order_come_from_one_distribution() -> None:
+    weights, profiles = state(4).distribution()
+    model = LatentClasses(SHAPE, np.stack([weights] * 2), np.stack([profiles] * 2), (0, 0))
+    whole = model.marginal((0, 1, 2, 3))
+    assert whole.sum() == pytest.approx(1)
+    for clique in (*MIXED, *PAIRS, (3,)):
+        np.testing.assert_allclose(model.marginal(clique), over(whole, clique), atol=1e-12)
+
+
+@pytest.mark.parametrize("cliques", [PAIRS, MIXED])
+def test_a_mixture_is_recovered_when_there_is_next_to_no_noise(
+    cliques: tuple[Clique, ...],
+) -> None:
+    table = joint(5)
+    settings = LatentClassFit(classes=8, members=1, most_steps=2000, patience=20)
+    model = fit_latent_classes(
+        evidence(table, cliques, sigma=0.5), settings, rng=np.random.default_rng(0)
+    )
+    for clique in cliques:
+        strays = 0.5 * np.abs(model.marginal(clique) - over(table, clique)).sum()
+        assert strays < 2e-3
+
+
+def test_marginals_are_closer_to_the_truth_than_the_measured_tables() -> None:
+    """In noise that drowns single cells, what pairs have in common still shows."""
+    table, sigma = joint(6), 150.0
+    noisy = evidence(table, PAIRS, sigma=sigma)
+    model = fit_latent_classes(
+        noisy, LatentClassFit(classes=20, members=4), rng=np.random.default_rng(1)
+    )
+
+    def error(tables: dict[Clique, np.ndarray]) -> float:
+        return float(np.mean([np.abs(tables[c] - over(table, c)).sum() for c in PAIRS]))
+
+    one_way = [over(table, (a,)) for a in range(4)]
+    clipped = {}
+    for m in noisy.marginals:
+        positive = np.maximum(m.counts, 0)
+        clipped[m.clique] = positive / positive.sum()
+    found = error({c: model.marginal(c) for c in PAIRS})
+    assert found < 0.8 * error(clipped)
+    assert found < error({(a, b): np.outer(one_way[a], one_way[b]) for a, b in PAIRS})
+
+
+def test_more_noise_stops_a_fit_sooner() -> None:
+    settings = LatentClassFit(classes=20, members=2)
+    steps = [
+        np.mean(
+            fit_latent_classes(
+                evidence(joint(7), PAIRS, sigma=sigma), settings, rng=np.random.default_rng(2)
+            ).steps
+        )
+        for sigma in (5.0, 500.0)
+    ]
+    assert steps[1] < steps[0] / 2
+
+
+def test_a_fit_may_start_from_an_earlier_one() -> None:
+    given = evidence(joint(8), PAIRS, sigma=20.0)
+    settings = LatentClassFit(classes=10, members=2)
+    first = fit_latent_classes(given, settings, rng=np.random.default_rng(3))
+    short = LatentClassFit(classes=10, members=2, most_steps=20)
+    cold = fit_latent_classes(given, short, rng=np.random.default_rng(4))
+    warm = fit_latent_classes(given, short, rng=np.random.default_rng(4), previous=first)
+
+    def misfit(model: LatentClasses) -> float:
+        return sum(float(np.abs(model.marginal(c) - over(joint(8), c)).sum()) for c in PAIRS)
+
+    assert misfit(warm) < misfit(cold) / 2
+
+
+def test_samples_have_the_marginals_of_the_model() -> None:
+    weights, profiles = state(9, classes=4).distribution()
+    model = LatentClasses(SHAPE, weights[None], profiles[None], (0,))
+    rows = 40_000
+    codes = model.sample(rows, np.random.default_rng(5))
+    assert codes.shape == (rows, 4)
+    for a, k in enumerate(SHAPE):
+        # Every class rounds its counts by less than one, up or down.
+        counts = np.bincount(codes[:, a], minlength=k)
+        assert np.abs(counts - rows * model.marginal((a,))).max() < 4 * 2
+    for a, b in PAIRS:
+        cells = np.ravel_multi_index((codes[:, a], codes[:, b]), (SHAPE[a], SHAPE[b]))
+        found = np.bincount(cells, minlength=SHAPE[a] * SHAPE[b]) / rows
+        law = model.marginal((a, b)).ravel()
+        # Independent draws stray by sqrt(p / rows); six of these for all cells of all pairs.
+        assert (np.abs(found - law) < 6 * np.sqrt(law / rows) + 1e-3).all()
+
+
+def test_the_same_generator_makes_the_same_model_and_records() -> None:
+    given, settings = evidence(joint(10), PAIRS, sigma=50.0), LatentClassFit(classes=5, members=2)
+    one, two = (fit_latent_classes(given, settings, rng=np.random.default_rng(6)) for _ in range(2))
+    np.testing.assert_array_equal(one.profiles, two.profiles)
+    np.testing.assert_array_equal(
+        one.sample(100, np.random.default_rng(7)), two.sample(100, np.random.default_rng(7))
+    )
+
+
+def test_an_exact_marginal_weighs_most() -> None:
+    """A public total disagrees with a noisy pair: the model sides with it."""
+    table = joint(11)
+    skewed = np.roll(over(table, (0,)), 1)
+    given = evidence(table, PAIRS, sigma=100.0)
+    public = NoisyMarginal((0,), 10_000 * skewed, 0.0)
+    with_public = Evidence(
+        given.domain, (*given.marginals, public), given.total, total_is_public=True
+    )
+    settings = LatentClassFit(classes=10, members=1)
+    models = [
+        fit_latent_classes(e, settings, rng=np.random.default_rng(8)) for e in (given, with_public)
+    ]
+    strays = [np.abs(model.marginal((0,)) - skewed).sum() for model in models]
+    assert strays[1] < strays[0] / 2

@@ -1,0 +1,164 @@
+"""Noise-aware generation: targets, rules in every record, drafts, and what is refused."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.marginals.cliques import Clique
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from mechanisms.marginals.generators.noise_aware.latent_classes import LatentClassFit
+from mechanisms.marginals.generators.noise_aware.noise_aware import (
+    NoiseAware,
+    NoiseAwareModel,
+)
+from mechanisms.marginals.generators.noise_aware.sorted_descent import Descent
+from mechanisms.rules import Rules
+from mechanisms.rules.tables import Determination, RuleTable
+
+SHAPE = (5, 4, 3, 6)
+PAIRS = tuple(combinations(range(4), 2))
+QUICK = NoiseAware(latent=LatentClassFit(classes=10, members=2))
+NOT_TOGETHER = RuleTable(
+    "c0 = 0 => c1 = 0", (0, 1), np.array([[True] + [False] * 3] + [[True] * 4] * 4)
+)
+DETERMINES = Determination("c3 determines c2", 3, 2)
+
+
+def table(rows: int = 4000) -> np.ndarray:
+    """Records that obey both rules."""
+    rng = np.random.default_rng(0)
+    codes = np.floor((0.6 * rng.random((rows, 1)) + 0.4 * rng.random((rows, 4))) * SHAPE).astype(
+        np.int64
+    )
+    codes[codes[:, 0] == 0, 1] = 0
+    codes[:, 2] = np.array([2, 0, 1, 1, 0, 2])[codes[:, 3]]
+    return codes
+
+
+def domain(*, ruled: bool) -> Domain:
+    attributes = tuple(
+        Attribute(
+            name=f"c{i}",
+            kind=Kind.ORDINAL,
+            positions=(np.arange(k) + 0.5) / k,
+            widths=np.zeros(k),
+        )
+        for i, k in enumerate(SHAPE)
+    )
+    if not ruled:
+        return Domain(attributes)
+    rules = Rules(SHAPE, (NOT_TOGETHER,), (DETERMINES,), ordered=(0, 1, 2, 3))
+    return Domain(attributes, rules)
+
+
+def counted(codes: np.ndarray, clique: Clique) -> np.ndarray:
+    sizes = [SHAPE[a] for a in clique]
+    flat = np.ravel_multi_index(tuple(codes[:, a] for a in clique), sizes)
+    return np.bincount(flat, minlength=int(np.prod(sizes))).reshape(sizes).astype(float)
+
+
+def evidence(
+    *, sigma: float = 20.0, ruled: bool = False, cliques: tuple[Clique, ...] = PAIRS
+) -> Evidence:
+    rng, codes = np.random.default_rng(1), table()
+    noisy = (counted(codes, c) for c in cliques)
+    marginals = tuple(
+        NoisyMarginal(c, t + sigma * rng.normal(size=t.shape), sigma)
+        for c, t in zip(cliques, noisy, strict=True)
+    )
+    return Evidence(domain(ruled=ruled), marginals, 4000.0, total_is_public=True)
+
+
+def fit(generator: NoiseAware, given: Evidence, **changes: object) -> NoiseAwareModel:
+    return generator.fit(
+        given,
+        rng=np.random.default_rng(2),
+        progress=lambda share, doing: None,
+        **changes,  # type: ignore[arg-type]  # previous and draft
+    )
+
+
+def records(model: NoiseAwareModel, rows: int = 4000) -> tuple[np.ndarray, dict[str, object]]:
+    codes, made = model.records(rows, np.random.default_rng(3), lambda share, doing: None)
+    return codes, dict(made)
+
+
+def variation(codes: np.ndarray, cliques: tuple[Clique, ...] = PAIRS) -> float:
+    """Mean total variation to the private marginals."""
+    private = table()
+    return float(
+        np.mean(
+            [
+                np.abs(counted(codes, c) / len(codes) - counted(private, c) / 4000).sum() / 2
+                for c in cliques
+            ]
+        )
+    )
+
+
+@pytest.mark.parametrize("denoiser", ["latent-classes", "singular-values"])
+@pytest.mark.parametrize("epochs", [0, 5])
+def test_records_have_the_marginals_that_were_measured(denoiser: str, epochs: int) -> None:
+    generator = replace(QUICK, denoiser=denoiser, descent=Descent(epochs=epochs))
+    codes, made = records(fit(generator, evidence()))
+    shuffled = np.random.default_rng(4).permuted(table(), axis=0)
+    assert variation(codes) < 0.25 * variation(shuffled)
+    errors = made["polish_squared_error"]
+    assert isinstance(errors, list)
+    assert errors[-1] < errors[0]
+    assert ("descent_loss" in made) == (epochs > 0)
+
+
+def test_all_records_obey_the_rules_of_the_domain() -> None:
+    given = evidence(ruled=True)
+    model = fit(QUICK, given)
+    codes, _ = records(model, rows=1500)
+    assert given.domain.rules.valid(codes).all()
+    assert all(len(np.unique(codes[codes[:, 3] == code, 2])) <= 1 for code in range(6))
+    np.testing.assert_array_equal(  # settled by the counts, not by the model that blurs them
+        [codes[codes[:, 3] == c, 2][0] for c in range(6)], [2, 0, 1, 1, 0, 2]
+    )
+    assert not model.targets[0, 1][0, 1:].any()
+    free, _ = records(fit(QUICK, evidence()), rows=1500)
+    assert not given.domain.rules.valid(free).all()  # the check can fail
+
+
+def test_targets_are_distributions_and_follow_what_stands_out_of_the_noise() -> None:
+    precise = fit(replace(QUICK, latent=LatentClassFit(classes=1, members=1)), evidence(sigma=1.0))
+    private = table()
+    for clique, target in precise.targets.items():
+        assert target.min() >= 0
+        assert target.sum() == pytest.approx(1)
+        truth = counted(private, clique) / 4000
+        # One class is independence: all of the dependence is residual.
+        assert np.abs(target - truth).sum() < 0.25 * np.abs(precise.marginal(clique) - truth).sum()
+
+
+@pytest.mark.parametrize("cliques", [((0, 1, 2), (3,)), ((0,), (1,), (2, 3)), ((0, 1, 2, 3),)])
+def test_marginals_of_any_order_will_do(cliques: tuple[Clique, ...]) -> None:
+    codes, _ = records(fit(QUICK, evidence(cliques=cliques, sigma=5.0)))
+    shuffled = np.random.default_rng(4).integers(SHAPE, size=(4000, 4))
+    assert variation(codes, cliques) < 0.4 * variation(shuffled, cliques)
+
+
+def test_a_draft_goes_on_from_an_earlier_model() -> None:
+    first = fit(QUICK, evidence())
+    draft = fit(QUICK, evidence(), previous=first, draft=True)
+    assert draft.marginal((0, 1)).sum() == pytest.approx(1)
+    gap = np.abs(draft.marginal((0, 1)) - first.marginal((0, 1))).sum()
+    assert gap < 0.1
+
+
+def test_a_seed_gives_the_same_records() -> None:
+    one, two = (records(fit(QUICK, evidence()), rows=500)[0] for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_singular_values_need_all_pairs_and_nothing_else() -> None:
+    generator = NoiseAware(denoiser="singular-values")
+    assert generator.memory(domain(ruled=False), PAIRS, 1000) > 0
+    with pytest.raises(ValueError, match=r"generator\.denoiser: singular-values needs all two-way"):
+        generator.memory(domain(ruled=False), ((0, 1), (2,)), 1000)
