@@ -66,6 +66,19 @@ class Adjacency:
         by_record = self.records == 1 and self.person is None
         return self.neighbours is Neighbours.REPLACE_ONE and by_record
 
+    def weighted_sum(self, lowest: int, highest: int) -> int:
+        """Sensitivity of a sum over all records of weights between `lowest` and `highest`.
+
+        Add/remove: at most m weights appear or vanish. Replace one: one weight becomes another
+        where the unit is a record; else up to m weights vanish and up to m appear, of which either
+        may be none, so that 0 counts among the weights.
+        """
+        if self.neighbours is Neighbours.ADD_REMOVE:
+            return self.records * max(highest, -lowest, 0)
+        if self.total_is_public:
+            return highest - lowest
+        return self.records * (max(highest, 0) - min(lowest, 0))
+
     @property
     def unit(self) -> str:
         """What one neighbour differs by: a record, or a person with a bounded number of them."""

@@ -1,4 +1,4 @@
-"""The curator: the private data behind two kinds of call, noisy histograms and a noisy choice.
+"""The curator: the private data behind two kinds of call, noisy histograms and noisy choices.
 
 Claim.   Everything a curator returns is a function of outcomes in the measurement log; each logged
          outcome was drawn once, with the noise of its event, after the event was shown to fit the
@@ -25,8 +25,18 @@ from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import Counter, Counts
 from mechanisms.privacy.events import Event, ExponentialMechanism, merged
 from mechanisms.privacy.ledger import Ledger, LedgerError
+from mechanisms.privacy.linear_queries import LinearQueries
 from mechanisms.privacy.noise import add_discrete_gaussian, add_discrete_laplace, choose
-from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise, Noise, Score
+from mechanisms.privacy.queries import (
+    SCORE_STEPS,
+    GaussianNoise,
+    HistogramQuery,
+    LaplaceNoise,
+    Noise,
+    Question,
+    Score,
+    signed_misfits,
+)
 
 _CELLS_AT_ONCE = 2**23  # of the tables that scores are computed from: 64 MiB of counts
 
@@ -95,6 +105,42 @@ class Curator:
                 self.release, call, request, (event,), _pack(index), self._check
             )
         return int(_unpack(logged))
+
+    def choices(
+        self,
+        call: str,
+        queries: LinearQueries,
+        question: Question,
+        events: Sequence[ExponentialMechanism],
+    ) -> list[int]:
+        """Which of the queries, or of their negations, fit worst: a choice for each event.
+
+        Position r < `queries.size` is a query whose answer is above the question's reference, and
+        `queries.size` + r one whose answer is below. Choice t is drawn with probability
+        proportional to exp(epsilon_t misfit / (2 sensitivity)). All are logged as one call: later
+        questions depend on earlier choices, which nobody has seen until the log has them.
+
+        Raises:
+            BudgetExceeded, LedgerError: as for `histograms`.
+        """
+        terms = [f"{event.epsilon} {event.times} {event.adaptive}" for event in events]
+        request = _digest("choices", [str(self.total()), *terms, queries.digest, question.digest])
+        logged = self.ledger.lookup(self.release, call, request)
+        if logged is None:
+            self._check([*self.ledger.events(self.release), *events])
+            answers = queries.answers(self.counter.count(queries.maps))
+            sensitivity = SCORE_STEPS * queries.sensitivity(self.adjacency)
+            chosen: list[int] = []
+            for event in events:
+                for _ in range(event.times):
+                    scores = signed_misfits(answers, question(tuple(chosen)))
+                    chosen.append(
+                        choose(scores.tolist(), sensitivity=sensitivity, epsilon=event.epsilon)
+                    )
+            logged = self.ledger.record(
+                self.release, call, request, events, _pack(chosen), self._check
+            )
+        return [int(index) for index in _unpack(logged)]
 
     def _scores(self, candidates: Sequence[Score]) -> list[int]:
         """Exact scores, counting so many tables at once as memory is for."""

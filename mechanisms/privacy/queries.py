@@ -5,6 +5,7 @@ so what is drawn is what is charged.
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1
@@ -145,3 +146,41 @@ class L1Score:
         )
         sha.update(np.ascontiguousarray(self.reference, dtype="<i8").tobytes())
         return sha.hexdigest()
+
+
+class Question(Protocol):
+    """What each of several choices among linear queries is asked, given the choices before it.
+
+    Public and deterministic: the same earlier choices give the same question.
+    """
+
+    def __call__(self, chosen: Sequence[int]) -> Counts:
+        """What the answers are compared with, int64 of shape (queries,), in units of
+        1/(`SCORE_STEPS` unit) records."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all that determines the questions."""
+        ...
+
+
+SCORE_STEPS = 2**10
+"""Misfits of linear queries are compared in units of 1/(SCORE_STEPS unit) records."""
+
+
+def signed_misfits(answers: Counts, reference: Counts) -> Counts:
+    """Scores of all queries and, after them, of their negations: int64 of shape (2 queries,).
+
+    Sensitivity: `SCORE_STEPS` times that of the answers, since the reference is public and a
+    negation changes by as much.
+
+    Raises:
+        OverflowError: a reference is so large that scores may not fit into 64 bits.
+    """
+    if np.abs(reference).max(initial=0) >= 2**61:
+        raise OverflowError("a reference of linear queries has 61 bits at most")
+    # Answers of 2**50 and more are cut there, which moves no two neighbours further apart.
+    cut = np.clip(answers, -(2**50), 2**50)
+    misfits = SCORE_STEPS * cut - reference
+    return np.concatenate([misfits, -misfits])

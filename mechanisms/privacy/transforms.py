@@ -167,27 +167,23 @@ class TreeDifferences(_Differences):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WeightedSum(_OneNumber):
-    """One number, the sum of public integer weights of all records.
-
-    Sensitivity: with w the largest weight, taking away at most m records lowers the sum by 0 to
-    m w, and adding at most m raises it by 0 to m w, so it changes by at most m w under either
-    relation. (A unit may own fewer than m records, so the smallest weight helps nothing.)
+    """One number, the sum of public integer weights of all records (`Adjacency.weighted_sum`).
 
     Attributes:
-        weights: of every cell, int64 of shape (cells,), not negative.
+        weights: of every cell, int64 of shape (cells,).
     """
 
     weights: Counts
 
     def __post_init__(self) -> None:
-        if len(self.weights) == 0 or self.weights.min() < 0:
-            raise ValueError("a weighted sum needs weights, none of them negative")
+        if len(self.weights) == 0:
+            raise ValueError("a weighted sum needs weights")
 
     def __call__(self, counts: Counts) -> Counts:
         return np.array([int(self.weights @ counts)], dtype=np.int64)
 
     def l1(self, adjacency: Adjacency) -> int:
-        return adjacency.records * int(self.weights.max())
+        return adjacency.weighted_sum(int(self.weights.min()), int(self.weights.max()))
 
     def __repr__(self) -> str:
         return f"WeightedSum(weights={_sha256(self.weights)})"

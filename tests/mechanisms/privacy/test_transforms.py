@@ -40,12 +40,13 @@ TRANSFORMS = {
     "padded": TreeDifferences(ORDER, np.array([[0, 2, 3], [3, 4, 4]])),
     "weights": WeightedSum(np.array([3, 0, 7, 2])),
     "heavy weights": WeightedSum(np.array([7, 5, 7, 6])),
+    "signed weights": WeightedSum(np.array([-3, 0, 7, 2])),
+    "negative weights": WeightedSum(np.array([-3, -1, -7, -2])),
     "occupied": Occupied(),
 }
 # Where the worst neighbours lie inside the bound, and why.
 INSIDE = {
     "total": "replaced records leave it",
-    "heavy weights": "a replaced record keeps its least weight",
     "occupied": "a record that is replaced empties one cell and fills another",
 }
 
@@ -152,10 +153,9 @@ def test_a_tree_that_would_count_a_cell_twice_is_refused(order, nodes, message):
         TreeDifferences(np.array(order), np.array(nodes))
 
 
-@pytest.mark.parametrize("weights", [[], [1, -1, 0]])
-def test_weights_that_lower_a_sum_are_refused(weights):
-    with pytest.raises(ValueError, match="needs weights, none of them negative"):
-        WeightedSum(np.array(weights, dtype=np.int64))
+def test_a_sum_without_weights_is_refused():
+    with pytest.raises(ValueError, match="needs weights"):
+        WeightedSum(np.array([], dtype=np.int64))
 
 
 def test_digests_of_queries_tell_all_transforms_apart_and_survive_pickling():

@@ -1,0 +1,89 @@
+"""What every way of answering linear queries has in common.
+
+    ask(curator)               -> answers        all private steps
+    distribution(answers, ...) -> Distribution   post-processing
+
+`mechanism` puts a method behind the house's contract, adds records and a certificate.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.contract import NoiseLine, Progress
+from mechanisms.linear_queries.universe import Universe
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.cells import Counts
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.events import Event
+
+Floats = NDArray[np.float64]
+
+
+class Distribution(Protocol):
+    """A distribution over the cells of a universe. Public."""
+
+    def answers(self) -> Floats:
+        """Of all queries, shape (queries,), in their own scale."""
+        ...
+
+    def cells(self, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """So many records with nearly these answers, as cells by column: (rows, columns)."""
+        ...
+
+
+class Method(Protocol):
+    """A plan of how a universe's queries are asked and answered. Every field is public."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> str:
+        """Paper and statement, and what differs from it."""
+        ...
+
+    @property
+    def universe(self) -> Universe: ...
+    @property
+    def adjacency(self) -> Adjacency: ...
+    @property
+    def expected_records(self) -> int: ...
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Every constant that shapes the answers, as plain JSON values."""
+        ...
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What `ask` charges, exactly."""
+        ...
+
+    @property
+    def noise(self) -> tuple[NoiseLine, ...]: ...
+
+    @property
+    def memory_bytes(self) -> int:
+        """Forecast of the peak of `distribution`."""
+        ...
+
+    def expected_error(self) -> tuple[float, str]:
+        """Forecast of the largest error of any query, in its own scale, and what the number is: a
+        bound proved in expectation (which theorem), or an estimate (of what)."""
+        ...
+
+    def ask(self, curator: Curator) -> tuple[Counts, ...]:
+        """All that is asked of the private data: noisy answers, or positions of choices."""
+        ...
+
+    def distribution(
+        self, answers: Sequence[Counts], total: int | None, *, progress: Progress
+    ) -> Distribution:
+        """The distribution that answers the queries; the same for the same answers.
+
+        Args:
+            answers: of `ask`.
+            total: number of records where that is public, else None (then `ask` measured it).
+        """
+        ...

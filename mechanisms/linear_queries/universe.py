@@ -1,0 +1,125 @@
+"""All cells of a product of columns, and linear queries on distributions over them.
+
+Nothing is stored of the matrix of queries by cells: answers go through the marginals that queries
+see, and so does the adjoint.
+
+Oracle.  tests/mechanisms/linear_queries/test_universe.py writes the matrix out.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.linear_queries.marginals import marginals, spread
+from mechanisms.marginals.cliques import Clique
+from mechanisms.privacy.cells import CellMap, marginal
+from mechanisms.privacy.linear_queries import LinearQueries
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Universe:
+    """An enumerated product of columns with the queries on it. Public.
+
+    Answers and values are in the queries' own scale: integers over `queries.unit`.
+
+    Attributes:
+        shape: cells of every column.
+        queries: on records with these columns.
+        levels: by column, the cell of every level that a record may have, int64 of shape
+            (levels,). No query tells levels of one cell apart, which is why they share it.
+    """
+
+    shape: tuple[int, ...]
+    queries: LinearQueries
+    levels: tuple[NDArray[np.int64], ...]
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return prod(self.shape)
+
+    @cached_property
+    def uniform(self) -> Floats:
+        """The distribution in which all combinations of levels are alike, shape (size,)."""
+        total = np.ones(1)
+        for cell, count in zip(self.levels, self.shape, strict=True):
+            share = np.bincount(cell, minlength=count) / len(cell)
+            total = np.multiply.outer(total, share).ravel()
+        return total
+
+    @cached_property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The columns that each block sees, ascending."""
+        return tuple(tuple(sorted(cells.columns)) for cells in self.queries.maps)
+
+    def answers(self, weights: Floats) -> Floats:
+        """Answers on a distribution, or any other weights of all cells: shapes (size,) to (m,)."""
+        found = marginals(weights, self.shape, self.cliques)
+        parts = [
+            block.rows.answers(_gathered(found[clique], place, block.cells.size))
+            for block, clique, place in zip(
+                self.queries.blocks, self.cliques, self._places, strict=True
+            )
+        ]
+        return np.concatenate(parts) / self.queries.unit
+
+    def adjoint(self, weights: Floats) -> Floats:
+        """The sum of all queries, weighted: shapes (m,) to (size,)."""
+        parts = np.split(weights / self.queries.unit, self.queries.starts[1:-1])
+        total = {clique: np.zeros(self._cells(clique)) for clique in self.cliques}
+        for block, clique, place, part in zip(
+            self.queries.blocks, self.cliques, self._places, parts, strict=True
+        ):
+            values = block.rows.adjoint(part)
+            total[clique] += values if place is None else values[place]
+        return spread(total, self.shape)
+
+    def values(self, query: int) -> Floats:
+        """What a query gives every cell, shape (size,)."""
+        block, row = self.queries.located(query)
+        clique, place = self.cliques[block], self._places[block]
+        values = self.queries.blocks[block].rows.row(row) / self.queries.unit
+        return spread({clique: values if place is None else values[place]}, self.shape)
+
+    def add(self, total: Floats, query: int, weight: float) -> None:
+        """Add a query's values, weighted, to `total` of shape (size,), in place."""
+        block, row = self.queries.located(query)
+        clique, place = self.cliques[block], self._places[block]
+        values = self.queries.blocks[block].rows.row(row) * (weight / self.queries.unit)
+        shape = [k if column in clique else 1 for column, k in enumerate(self.shape)]
+        total.reshape(self.shape)[...] += (values if place is None else values[place]).reshape(
+            shape
+        )
+
+    def _cells(self, clique: Clique) -> int:
+        return prod(self.shape[column] for column in clique)
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.int64] | None, ...]:
+        """By block, the cell of the queries that every cell of the clique goes to; None where the
+        two are the same."""
+        return tuple(
+            _places(cells, clique, self.shape)
+            for cells, clique in zip(self.queries.maps, self.cliques, strict=True)
+        )
+
+
+def _places(cells: CellMap, clique: Clique, shape: tuple[int, ...]) -> NDArray[np.int64] | None:
+    if cells.digest == marginal(clique, shape).digest:
+        return None
+    codes = np.indices([shape[column] for column in clique]).reshape(len(clique), -1)
+    records = np.zeros((codes.shape[1], len(shape)), dtype=np.int64)
+    records[:, list(clique)] = codes.T
+    return cells(records)
+
+
+def _gathered(table: Floats, place: NDArray[np.int64] | None, size: int) -> Floats:
+    if place is None:
+        return table
+    sums: Floats = np.bincount(place, weights=table, minlength=size)
+    return sums

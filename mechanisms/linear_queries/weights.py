@@ -1,0 +1,38 @@
+"""A distribution that gives every cell of an enumerated universe its share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.linear_queries.universe import Universe
+from mechanisms.marginals.generators.rounding import rounded_sample
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Shares of the cells of a universe.
+
+    Attributes:
+        shares: nonnegative and summing to 1, shape (universe.size,).
+    """
+
+    universe: Universe
+    shares: Floats
+
+    def answers(self) -> Floats:
+        """Of all queries, shape (queries,)."""
+        return self.universe.answers(self.shares)
+
+    def cells(self, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Every cell's share of `rows`, rounded up or down; the mean is exact."""
+        drawn = rounded_sample(self.shares, rows, rng)
+        return np.stack(np.unravel_index(drawn, self.universe.shape), axis=1).astype(np.int64)
+
+
+def tilted(uniform: Floats, exponents: Floats) -> Floats:
+    """Shares proportional to `uniform * exp(exponents)`, without overflow."""
+    shares: Floats = uniform * np.exp(exponents - exponents.max())
+    return shares / shares.sum()

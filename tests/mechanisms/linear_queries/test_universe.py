@@ -1,0 +1,56 @@
+"""Answers and adjoint against the matrix of queries by cells, written out."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mechanisms.linear_queries.universe import Universe
+from mechanisms.privacy.cells import CellMap, marginal
+from mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries, Matrix
+
+SHAPE = (2, 3, 4)
+WEIGHTED = CellMap((2, 0), (np.array([0, 2, 1, 3]), np.array([0, 2])), 6)
+QUERIES = LinearQueries(
+    (
+        Block(marginal((0, 2), SHAPE), EachCell(8, value=4)),
+        Block(
+            marginal((1, 2), SHAPE),
+            Boxes((3, 4), np.array([[0, 0], [1, 2]]), np.array([[3, 2], [3, 3]]), value=-4),
+        ),
+        Block(marginal((1,), SHAPE), Matrix(sparse.csr_array(np.array([[1, -4, 0]])))),
+        Block(WEIGHTED, EachCell(6)),
+    ),
+    unit=4,
+)
+UNIVERSE = Universe(SHAPE, QUERIES, (np.arange(2), np.array([0, 0, 1, 2]), np.arange(4)))
+RECORDS = np.indices(SHAPE).reshape(3, -1).T  # one of every cell
+
+
+def written_out():
+    rows = []
+    for block in QUERIES.blocks:
+        cells = block.cells(RECORDS)
+        rows += [block.rows.row(query)[cells] for query in range(block.rows.size)]
+    return np.stack(rows) / QUERIES.unit
+
+
+def test_answers_and_adjoint_are_those_of_the_matrix():
+    rng = np.random.default_rng(0)
+    matrix = written_out()
+    weights, dual = rng.random(UNIVERSE.size), rng.normal(size=QUERIES.size)
+    np.testing.assert_allclose(UNIVERSE.answers(weights), matrix @ weights, rtol=1e-12)
+    np.testing.assert_allclose(UNIVERSE.adjoint(dual), matrix.T @ dual, atol=1e-12)
+
+
+@pytest.mark.parametrize("query", range(QUERIES.size))
+def test_values_of_one_query_are_a_row(query):
+    np.testing.assert_allclose(UNIVERSE.values(query), written_out()[query], atol=1e-15)
+    total = np.ones(UNIVERSE.size)
+    UNIVERSE.add(total, query, -2.0)
+    np.testing.assert_allclose(total, 1 - 2 * written_out()[query], atol=1e-15)
+
+
+def test_the_uniform_distribution_counts_levels_rather_than_cells():
+    share = UNIVERSE.uniform.reshape(SHAPE)
+    np.testing.assert_allclose(share.sum(axis=(0, 2)), [1 / 2, 1 / 4, 1 / 4])
+    np.testing.assert_allclose(share.sum(axis=(1, 2)), 1 / 2)
