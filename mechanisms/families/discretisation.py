@@ -6,9 +6,9 @@ Claim.   The answers to `queries` cost exactly `epsilon`; and with probability a
 Proof.   A block's query is the sum over records of integer weights of at most 2^20, whose
          sensitivity is that of `transforms.WeightedSum`; all blocks have the same noise, at a scale
          of the sum of all sensitivities over epsilon. Weights are distances in units of radius /
-         2^20 rounded up, so the sum is never understated. Discrete Laplace noise z of parameter p has
-         P(z <= -t) = p^t / (1 + p), so the answer plus t bounds the sum but for that probability,
-         which is (1 - confidence) / K for each block.
+         2^20 rounded up, so the sum is never understated. Discrete Laplace noise z of parameter p
+         has P(z <= -t) = p^t / (1 + p), so the answer plus t bounds the sum but for that
+         probability, which is (1 - confidence) / K for each of K blocks.
 Source.  The discretisation term of "Certified private data release for sparse Lipschitz functions"
          (AISTATS 2024), eq. (4), is the radius 1/(2k); smooth data in s columns have a mean
          distance of about s / (s + 1) of it.
