@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.marginals.generators.embedding import nearest_codes
 from mechanisms.marginals.generators.particles.descent import State, descend
@@ -53,21 +53,17 @@ class Stage:
 def evidence() -> Evidence:
     """Noisy marginals of all pairs."""
     rng = np.random.default_rng(0)
-    attributes = tuple(
-        Attribute(
-            name=f"x{i}",
-            kind=Kind.ORDINAL,
-            positions=(np.arange(k) + 0.5) / k,
-            widths=np.zeros(k),
-        )
-        for i, k in enumerate(SHAPE)
-    )
     ones = [np.sort(rng.dirichlet(np.full(k, 0.7)))[::-1] for k in SHAPE]
     marginals = []
     for a, b in combinations(range(len(SHAPE)), 2):
         counts = RECORDS * np.outer(ones[a], ones[b]) + rng.normal(0, SIGMA, (SHAPE[a], SHAPE[b]))
         marginals.append(NoisyMarginal((a, b), counts, SIGMA))
-    return Evidence(Domain(attributes), tuple(marginals), float(RECORDS), True)
+    return Evidence(
+        Domain.coded({f"x{i}": k for i, k in enumerate(SHAPE)}),
+        tuple(marginals),
+        float(RECORDS),
+        True,
+    )
 
 
 def seconds(device: torch.device, work: Callable[[], Any]) -> tuple[float, Any]:

@@ -33,7 +33,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import cells
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.marginals.generators.particles.particles import Particles
@@ -95,18 +95,7 @@ def measured(codes: Codes, shape: dict[str, int], rng: np.random.Generator) -> E
         flat = codes[:, a] * sizes[b] + codes[:, b]
         counts = np.bincount(flat, minlength=cells((a, b), sizes)).reshape(sizes[a], sizes[b])
         marginals.append(NoisyMarginal((a, b), counts + rng.normal(0, sigma, counts.shape), sigma))
-    domain = Domain(
-        tuple(
-            Attribute(
-                name=name,
-                kind=Kind.ORDINAL,
-                positions=(np.arange(k) + 0.5) / k,
-                widths=np.zeros(k),
-            )
-            for name, k in shape.items()
-        )
-    )
-    return Evidence(domain, tuple(marginals), float(len(codes)), True)
+    return Evidence(Domain.coded(shape), tuple(marginals), float(len(codes)), True)
 
 
 def statistic(codes: Codes, shape: tuple[int, ...]) -> Penalty:

@@ -1,5 +1,6 @@
 """The public domain: a product of attributes, each with a grid of cells and a metric on them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -8,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.rules import Rules
+from mechanisms.totals import PublicTotals
 
 _NO_RULES = Rules(())
+_NO_TOTALS = PublicTotals(())
 
 
 class Kind(StrEnum):
@@ -73,16 +76,33 @@ class Domain:
     """A product of attributes. Records are rows of codes, one per attribute, in this order.
 
     Public edit rules may say that some records are impossible; without them, all are possible.
+    Published totals may say how many records are where.
     """
 
     attributes: tuple[Attribute, ...]
     rules: Rules = _NO_RULES
+    totals: PublicTotals = _NO_TOTALS
 
     def __post_init__(self) -> None:
         if self.rules is _NO_RULES:
             object.__setattr__(self, "rules", Rules(self.shape))
         elif self.rules.shape != self.shape:
             raise ValueError(f"the rules are about cells {self.rules.shape}, not {self.shape}")
+        if self.totals is _NO_TOTALS:
+            object.__setattr__(self, "totals", PublicTotals(self.shape))
+        elif self.totals.shape != self.shape:
+            raise ValueError(f"the totals are about cells {self.totals.shape}, not {self.shape}")
+
+    @classmethod
+    def coded(
+        cls, cells: Mapping[str, int], *, kind: Kind = Kind.ORDINAL, rules: Rules | None = None
+    ) -> "Domain":
+        """For tables of codes: so many evenly spaced categories of every column, by its name."""
+        attributes = tuple(
+            Attribute(name=name, kind=kind, positions=(np.arange(k) + 0.5) / k, widths=np.zeros(k))
+            for name, k in cells.items()
+        )
+        return cls(attributes, _NO_RULES if rules is None else rules)
 
     @property
     def names(self) -> tuple[str, ...]:

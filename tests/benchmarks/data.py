@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.domain import Domain
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "../shared/data/benchmark"
@@ -58,14 +58,4 @@ def load(name: str) -> Table:
 
 def coded_domain(cells: dict[str, int]) -> Domain:
     """All columns ordinal, as the metrics embed them."""
-    return Domain(
-        tuple(
-            Attribute(
-                name=name,
-                kind=Kind.ORDINAL,
-                positions=(np.arange(k) + 0.5) / k,
-                widths=np.zeros(k),
-            )
-            for name, k in cells.items()
-        )
-    )
+    return Domain.coded(cells)

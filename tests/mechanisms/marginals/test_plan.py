@@ -10,7 +10,6 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.marginals import MarginalPlan
 from mechanisms.marginals.cliques import cells
 from mechanisms.privacy.accountant import fits
@@ -19,24 +18,11 @@ from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import count_codes
 from mechanisms.privacy.events import DiscreteGaussian
 from mechanisms.registry import MECHANISMS
+from tests.mechanisms.marginals.domains import domain_of
 
 BUDGET = Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000))
 REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 ADD = Adjacency(neighbours=Neighbours.ADD_REMOVE)
-
-
-def domain(*cells: int) -> Domain:
-    return Domain(
-        tuple(
-            Attribute(
-                name=f"c{i}",
-                kind=Kind.ORDINAL,
-                positions=(np.arange(k) + 0.5) / k,
-                widths=np.zeros(k),
-            )
-            for i, k in enumerate(cells)
-        )
-    )
 
 
 def make(
@@ -47,7 +33,7 @@ def make(
     **parameters: object,
 ) -> MarginalPlan:
     plan = MECHANISMS["privpgd"].plan(
-        domain(*cells),
+        domain_of(cells),
         budget=budget,
         adjacency=adjacency,
         expected_records=records,

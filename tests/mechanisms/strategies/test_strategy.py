@@ -92,7 +92,7 @@ def test_batches_are_estimated_like_their_members(name, size, adjacency) -> None
         assert estimates[position] == pytest.approx(alone, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", set(ALL) - set(PAPER))
+@pytest.mark.parametrize("name", sorted(set(ALL) - set(PAPER)))
 def test_estimates_sum_to_a_public_total(name) -> None:
     strategy, rng = ALL[name](6, REPLACE), np.random.default_rng(0)
     answers = [rng.integers(-9, 9, (4, entries)) for _, entries in strategy.noise]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, Table, pooled
 from mechanisms.marginals.selection.design import Answer, Design
@@ -24,20 +24,6 @@ REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 ADD = Adjacency(neighbours=Neighbours.ADD_REMOVE)
 PERSONS = Adjacency(neighbours=Neighbours.ADD_REMOVE, records=3, person="id")
 RELATIONS = (REPLACE, ADD)
-
-
-def domain(*cells: int) -> Domain:
-    return Domain(
-        tuple(
-            Attribute(
-                name=f"c{i}",
-                kind=Kind.ORDINAL,
-                positions=(np.arange(k) + 0.5) / k,
-                widths=np.zeros(k),
-            )
-            for i, k in enumerate(cells)
-        )
-    )
 
 
 def table(rows: int = 4000, seed: int = 7) -> np.ndarray:

@@ -19,19 +19,16 @@ from mechanisms.privacy.accountant import BudgetExceeded, fits, rho
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
+from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.selection.runs import (
     ADD,
     BUDGET,
     PERSONS,
     RELATIONS,
     REPLACE,
-    Dying,
-    Killed,
     PlainModeller,
     Watching,
-    asked,
     curator_of,
-    domain,
     run,
     table,
 )
@@ -43,7 +40,7 @@ ALL = [REPLACE, ADD, PERSONS]
 def make(
     *cells: int, adjacency: Adjacency = REPLACE, budget: Budget = BUDGET, **given: object
 ) -> AimDesign:
-    return plan_aim(domain(*(cells or SHAPE)), budget=budget, adjacency=adjacency, settings=given)
+    return plan_aim(domain_of(cells or SHAPE), budget=budget, adjacency=adjacency, settings=given)
 
 
 # Schedules, without any data
@@ -180,22 +177,6 @@ def test_a_run_without_a_cap_ends_when_the_budget_does(url: str) -> None:
     rounds = range(1, len(answers) - 1)
     named = [f"round-{number}-{what}" for number in rounds for what in ("choice", "marginal")]
     assert calls == ["marginals", *named]
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before the draw", "in the log"])
-@pytest.mark.parametrize("calls", [0, 1, 2, 3, 4])
-def test_killed_in_any_call_a_run_resumes_with_what_was_drawn(
-    url: str, calls: int, after: bool
-) -> None:
-    design, codes = make(rounds_cap=4), table()
-    with pytest.raises(Killed):
-        run(design, curator_of(url, codes, kind=Dying, calls=calls, after=after))
-    first = run(design, curator_of(url, codes))
-    again = run(design, curator_of(url, codes))
-    assert asked(first) == asked(again)
-    curator = curator_of(url, codes)
-    assert rho(curator.ledger.events("r")) == design.rho
-    assert len(curator.ledger.calls("r")) == 1 + 2 * (len(first) - 4)
 
 
 def test_a_strong_dependence_is_measured_first(url: str) -> None:

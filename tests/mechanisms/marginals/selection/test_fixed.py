@@ -15,6 +15,7 @@ from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import count_codes
 from mechanisms.privacy.events import DiscreteGaussian
+from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.selection.runs import (
     ADD,
     BUDGET,
@@ -22,7 +23,6 @@ from tests.mechanisms.marginals.selection.runs import (
     RELATIONS,
     REPLACE,
     curator_of,
-    domain,
     run,
     table,
 )
@@ -39,7 +39,7 @@ WEIGHTED = {
 
 def make(*cells: int, adjacency: Adjacency = REPLACE, **settings: object) -> FixedDesign:
     return plan_fixed(
-        domain(*(cells or (3, 2, 2))), budget=BUDGET, adjacency=adjacency, settings=settings
+        domain_of(cells or (3, 2, 2)), budget=BUDGET, adjacency=adjacency, settings=settings
     )
 
 
@@ -160,4 +160,6 @@ def test_tables_that_are_too_large_and_pure_budgets_are_refused() -> None:
     with pytest.raises(ValueError, match=r"600,000,000 cells.*c0 x c1 with 600,000,000"):
         make(20_000, 30_000)
     with pytest.raises(ValueError, match="needs delta > 0"):
-        plan_fixed(domain(2, 2), budget=Budget(epsilon=Fraction(1)), adjacency=REPLACE, settings={})
+        plan_fixed(
+            domain_of((2, 2)), budget=Budget(epsilon=Fraction(1)), adjacency=REPLACE, settings={}
+        )

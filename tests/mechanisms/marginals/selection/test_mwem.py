@@ -17,19 +17,16 @@ from mechanisms.privacy.accountant import fits, rho
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import merged
+from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.selection.runs import (
     ADD,
     BUDGET,
     PERSONS,
     RELATIONS,
     REPLACE,
-    Dying,
-    Killed,
     PlainModeller,
     Watching,
-    asked,
     curator_of,
-    domain,
     run,
     table,
 )
@@ -40,7 +37,7 @@ SHAPE = (3, 3, 2, 2)
 def make(
     *cells: int, adjacency: Adjacency = REPLACE, budget: Budget = BUDGET, **given: object
 ) -> MwemDesign:
-    return plan_mwem(domain(*(cells or SHAPE)), budget=budget, adjacency=adjacency, settings=given)
+    return plan_mwem(domain_of(cells or SHAPE), budget=budget, adjacency=adjacency, settings=given)
 
 
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
@@ -101,19 +98,6 @@ def test_a_strong_dependence_is_measured_first(url: str) -> None:
     budget = Budget(epsilon=Fraction(4), delta=Fraction(1, 10**5))
     answers = run(make(budget=budget), curator_of(url, table(), budget=budget))
     assert answers[4].asked.clique == (0, 1)
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before the draw", "in the log"])
-@pytest.mark.parametrize("calls", [0, 1, 2, 4])
-def test_killed_in_any_call_a_run_resumes_with_what_was_drawn(
-    url: str, calls: int, after: bool
-) -> None:
-    design, codes = make(rounds=2), table()
-    with pytest.raises(Killed):
-        run(design, curator_of(url, codes, kind=Dying, calls=calls, after=after))
-    first = run(design, curator_of(url, codes))
-    assert asked(first) == asked(run(design, curator_of(url, codes)))
-    assert len(curator_of(url, codes).ledger.calls("r")) == 5
 
 
 def test_models_that_would_be_too_large_are_not_offered(url: str) -> None:

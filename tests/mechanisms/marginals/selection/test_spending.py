@@ -17,7 +17,8 @@ from mechanisms.marginals.selection.spending import (
 from mechanisms.privacy.accountant import fits, rho
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import ExponentialMechanism
-from tests.mechanisms.marginals.selection.runs import ADD, BUDGET, PERSONS, REPLACE, domain
+from tests.mechanisms.marginals.domains import domain_of
+from tests.mechanisms.marginals.selection.runs import ADD, BUDGET, PERSONS, REPLACE
 
 RHO = st.fractions(Fraction(1, 10**12), 100, max_denominator=10**12)
 
@@ -48,6 +49,6 @@ def test_rho_is_what_adaptive_events_may_cost(epsilon):
 
 def test_budgets_without_delta_and_domains_without_columns_are_refused():
     with pytest.raises(ValueError, match=r"privacy\.delta: 0.*choose mechanism pmm"):
-        refuse_pure(Budget(epsilon=Fraction(1)), domain(2))
+        refuse_pure(Budget(epsilon=Fraction(1)), domain_of((2,)))
     with pytest.raises(ValueError, match="there is none"):
-        refuse_pure(BUDGET, domain())
+        refuse_pure(BUDGET, domain_of(()))

@@ -13,19 +13,16 @@ from mechanisms.privacy.accountant import fits, rho
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import ExponentialMechanism, merged
+from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.selection.runs import (
     ADD,
     BUDGET,
     PERSONS,
     RELATIONS,
     REPLACE,
-    Dying,
-    Killed,
     PlainModeller,
     Watching,
-    asked,
     curator_of,
-    domain,
     law,
     run,
     table,
@@ -38,7 +35,7 @@ def make(
     *cells: int, adjacency: Adjacency = REPLACE, budget: Budget = BUDGET, **settings: object
 ) -> TreeDesign:
     return plan_tree(
-        domain(*(cells or SHAPE)), budget=budget, adjacency=adjacency, settings=settings
+        domain_of(cells or SHAPE), budget=budget, adjacency=adjacency, settings=settings
     )
 
 
@@ -120,25 +117,6 @@ def test_a_strong_dependence_is_found(url: str) -> None:
     budget = Budget(epsilon=Fraction(4), delta=Fraction(1, 10**5))
     answers = run(make(budget=budget), curator_of(url, table(), budget=budget))
     assert (0, 1) in [answer.asked.clique for answer in answers[4:]]
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before the draw", "in the log"])
-@pytest.mark.parametrize("calls", range(5))
-def test_killed_in_any_call_a_run_resumes_with_what_was_drawn(
-    url: str, calls: int, after: bool
-) -> None:
-    design, codes = make(), table()
-    with pytest.raises(Killed):
-        run(design, curator_of(url, codes, kind=Dying, calls=calls, after=after))
-    first = run(design, curator_of(url, codes))
-    again = run(design, curator_of(url, codes))
-    assert asked(first) == asked(again)
-    log = curator_of(url, codes).ledger.calls("r")
-    assert [call.call for call in log] == [
-        "marginals",
-        *(f"round-{number}-choice" for number in (1, 2, 3)),
-        "pairs",
-    ]
 
 
 def test_one_column_is_measured_with_all_of_rho_and_two_make_one_pair(url: str) -> None:

@@ -5,9 +5,15 @@ from fractions import Fraction
 import pytest
 
 from mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
-from tests.mechanisms.marginals.selection.runs import domain
+from tests.mechanisms.marginals.domains import domain_of
 
-DOMAIN = domain(4, 3, 2)
+DOMAIN = domain_of(
+    (
+        4,
+        3,
+        2,
+    )
+)
 
 
 def listed(*entries: object) -> Workload:
@@ -18,7 +24,7 @@ def test_without_settings_the_workload_is_all_pairs() -> None:
     workload = parse_workload({}, DOMAIN)
     assert workload == Workload(((0, 1), (0, 2), (1, 2)), (Fraction(1),) * 3, ways=2)
     assert workload.to_json(DOMAIN) == {"ways": 2}
-    assert parse_workload({}, domain(5)).cliques == ((0,),)
+    assert parse_workload({}, domain_of((5,))).cliques == ((0,),)
 
 
 @pytest.mark.parametrize("ways", [1, 2, 3])
@@ -79,13 +85,19 @@ def test_a_wrong_workload_is_refused_with_place_and_mend(
 
 def test_too_many_marginals_are_refused_before_they_are_listed() -> None:
     with pytest.raises(ValueError, match="137,846,528,820 marginals of so many, more than 100,000"):
-        parse_workload({"ways": 20}, domain(*[2] * 40))
+        parse_workload({"ways": 20}, domain_of([2] * 40))
     with pytest.raises(ValueError, match="100,001 marginals; list at most"):
         listed(*[{"columns": ["c0"]}] * 100_001)
 
 
 def test_tables_that_are_too_large_are_refused_with_the_largest_one() -> None:
-    wide = domain(20_000, 3, 30_000)
+    wide = domain_of(
+        (
+            20_000,
+            3,
+            30_000,
+        )
+    )
     words = r"have 600,060,003 cells, more than 134,217,728; .* c0 x c2 with 600,000,000"
     with pytest.raises(ValueError, match=words):
         refuse_large([(0, 1), (0, 2), (1,)], wide, "the marginals")

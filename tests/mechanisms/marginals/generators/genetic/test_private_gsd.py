@@ -5,26 +5,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.domain import Kind
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.marginals.generators.genetic.private_gsd import GeneticModel, PrivateGSD
 from mechanisms.rules import Determination, Rules, RuleTable
+from tests.mechanisms.marginals.domains import domain_of
 
 SHAPE = (4, 3, 2, 5)
 RECORDS = 600
-
-
-def domain(rules: Rules | None = None) -> Domain:
-    attributes = tuple(
-        Attribute(
-            name=f"c{a}",
-            kind=Kind.NOMINAL,
-            positions=(np.arange(k) + 0.5) / k,
-            widths=np.zeros(k),
-        )
-        for a, k in enumerate(SHAPE)
-    )
-    return Domain(attributes) if rules is None else Domain(attributes, rules=rules)
 
 
 def records(seed: int) -> np.ndarray:
@@ -48,7 +36,7 @@ def evidence(
         NoisyMarginal(c, (t := table(codes, c)) + sigma * rng.normal(size=t.shape), sigma)
         for c in combinations(range(len(SHAPE)), ways)
     )
-    return Evidence(domain(rules), marginals, float(RECORDS), True)
+    return Evidence(domain_of(SHAPE, rules, Kind.NOMINAL), marginals, float(RECORDS), True)
 
 
 def fit(generator: PrivateGSD, known: Evidence, seed: int = 1, **how) -> GeneticModel:
@@ -92,8 +80,8 @@ def test_precise_marginals_count_for_more_when_weighted_by_inverse_variance() ->
     codes = records(4)
     good, bad = evidence(codes).marginals, evidence(codes, sigma=200.0).marginals
     mixed = (*good[:3], *bad[3:])
-    known = Evidence(domain(), mixed, float(RECORDS), True)
-    truth = Evidence(domain(), good[:3], float(RECORDS), True)
+    known = Evidence(domain_of(SHAPE, kind=Kind.NOMINAL), mixed, float(RECORDS), True)
+    truth = Evidence(domain_of(SHAPE, kind=Kind.NOMINAL), good[:3], float(RECORDS), True)
     equal = fit(PrivateGSD(rows=RECORDS), known)
     weighted = fit(PrivateGSD(rows=RECORDS, weighting="inverse-variance"), known)
     assert fitness(weighted, truth, False) < 0.1 * fitness(equal, truth, False)
@@ -183,7 +171,7 @@ def test_records_are_repeated_as_evenly_as_possible(rows: int) -> None:
 
 
 def test_without_evidence_any_table_will_do() -> None:
-    empty = Evidence(domain(), (), 10.0, True)
+    empty = Evidence(domain_of(SHAPE, kind=Kind.NOMINAL), (), 10.0, True)
     model = fit(PrivateGSD(rows=20), empty)
     assert model.codes.shape == (20, len(SHAPE))
     assert model.history["generations"] == 40
@@ -192,11 +180,12 @@ def test_without_evidence_any_table_will_do() -> None:
 def test_memory_grows_with_cells_rows_and_records_and_all_cliques_are_admitted() -> None:
     generator = PrivateGSD(rows=100)
     pairs = list(combinations(range(len(SHAPE)), 2))
-    small = generator.memory(domain(), pairs[:1], 100)
-    assert generator.memory(domain(), pairs, 100) > small
-    assert generator.memory(domain(), pairs[:1], 10_000) > small + 100_000
-    assert PrivateGSD(rows=10_000).memory(domain(), pairs[:1], 100) > small + 100_000
-    assert generator.admits(domain(), pairs, 0.0)
+    domain = domain_of(SHAPE, kind=Kind.NOMINAL)
+    small = generator.memory(domain, pairs[:1], 100)
+    assert generator.memory(domain, pairs, 100) > small
+    assert generator.memory(domain, pairs[:1], 10_000) > small + 100_000
+    assert PrivateGSD(rows=10_000).memory(domain, pairs[:1], 100) > small + 100_000
+    assert generator.admits(domain, pairs, 0.0)
     assert generator.name == "private-gsd"
     assert generator.settings["rows"] == 100
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table
 from mechanisms.rules import Rules
+from tests.mechanisms.marginals.domains import domain_of
 
 SHAPE = (3, 2, 4, 2, 5, 2)
 
@@ -53,19 +53,6 @@ def over_all(clique: Clique, table: np.ndarray, shape: tuple[int, ...] = SHAPE) 
 def margin(joint: Table, clique: Clique) -> Table:
     """Axes in the order of the clique."""
     return np.einsum(joint, list(range(joint.ndim)), list(clique))
-
-
-def domain_of(shape: tuple[int, ...], rules: Rules | None = None) -> Domain:
-    attributes = tuple(
-        Attribute(
-            name=f"column {a}",
-            kind=Kind.ORDINAL,
-            positions=(np.arange(k) + 0.5) / k,
-            widths=np.zeros(k),
-        )
-        for a, k in enumerate(shape)
-    )
-    return Domain(attributes, rules) if rules is not None else Domain(attributes)
 
 
 def evidence_of(

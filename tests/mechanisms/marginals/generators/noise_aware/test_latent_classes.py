@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.marginals.generators.noise_aware.latent_classes import (
@@ -20,24 +19,11 @@ from mechanisms.marginals.generators.noise_aware.latent_classes import _State as
 from mechanisms.marginals.generators.noise_aware.latent_classes import (
     _targets as targets_of,
 )
+from tests.mechanisms.marginals.domains import domain_of
 
 SHAPE = (3, 4, 2, 5)
 PAIRS = tuple(combinations(range(4), 2))
 MIXED: tuple[Clique, ...] = ((0,), (0, 1), (1, 3), (0, 2, 3), (0, 1, 2, 3))
-
-
-def domain(shape: tuple[int, ...]) -> Domain:
-    return Domain(
-        tuple(
-            Attribute(
-                name=f"c{i}",
-                kind=Kind.ORDINAL,
-                positions=(np.arange(k) + 0.5) / k,
-                widths=np.zeros(k),
-            )
-            for i, k in enumerate(shape)
-        )
-    )
 
 
 def joint(seed: int, classes: int = 2) -> np.ndarray:
@@ -62,7 +48,7 @@ def evidence(
 ) -> Evidence:
     rng = np.random.default_rng(seed)
     return Evidence(
-        domain(SHAPE),
+        domain_of(SHAPE),
         tuple(
             NoisyMarginal(
                 c, total * over(table, c) + rng.normal(size=over(table, c).shape) * sigma, sigma
@@ -86,7 +72,7 @@ def target(cliques: tuple[Clique, ...], sigmas: tuple[float, ...]) -> Target:
     marginals = tuple(
         NoisyMarginal(c, over(table, c), s) for c, s in zip(cliques, sigmas, strict=True)
     )
-    given = Evidence(domain(SHAPE), marginals, 1.0, total_is_public=True)
+    given = Evidence(domain_of(SHAPE), marginals, 1.0, total_is_public=True)
     return targets_of(given, {c: over(table, c) for c in cliques})
 
 

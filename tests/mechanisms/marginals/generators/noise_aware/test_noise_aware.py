@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.marginals.generators.noise_aware.latent_classes import LatentClassFit
@@ -17,6 +17,7 @@ from mechanisms.marginals.generators.noise_aware.noise_aware import (
 from mechanisms.marginals.generators.noise_aware.sorted_descent import Descent
 from mechanisms.rules import Rules
 from mechanisms.rules.tables import Determination, RuleTable
+from tests.mechanisms.marginals.domains import domain_of
 
 SHAPE = (5, 4, 3, 6)
 PAIRS = tuple(combinations(range(4), 2))
@@ -39,19 +40,8 @@ def table(rows: int = 4000) -> np.ndarray:
 
 
 def domain(*, ruled: bool) -> Domain:
-    attributes = tuple(
-        Attribute(
-            name=f"c{i}",
-            kind=Kind.ORDINAL,
-            positions=(np.arange(k) + 0.5) / k,
-            widths=np.zeros(k),
-        )
-        for i, k in enumerate(SHAPE)
-    )
-    if not ruled:
-        return Domain(attributes)
     rules = Rules(SHAPE, (NOT_TOGETHER,), (DETERMINES,), ordered=(0, 1, 2, 3))
-    return Domain(attributes, rules)
+    return domain_of(SHAPE, rules if ruled else None)
 
 
 def counted(codes: np.ndarray, clique: Clique) -> np.ndarray:

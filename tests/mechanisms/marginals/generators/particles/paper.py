@@ -11,25 +11,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.rules import Rules
+from tests.mechanisms.marginals.domains import domain_of
 
 Clique = tuple[int, ...]
 Array = NDArray[np.float64]
-
-
-def domain_of(shape: Sequence[int], rules: Rules | None = None) -> Domain:
-    attributes = tuple(
-        Attribute(
-            name=f"x{i}",
-            kind=Kind.ORDINAL,
-            positions=(np.arange(k) + 0.5) / k,
-            widths=np.zeros(k),
-        )
-        for i, k in enumerate(shape)
-    )
-    return Domain(attributes) if rules is None else Domain(attributes, rules)
 
 
 def correlated(rows: int, shape: Sequence[int], seed: int) -> NDArray[np.int32]:

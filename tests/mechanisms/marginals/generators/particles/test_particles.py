@@ -34,6 +34,7 @@ from mechanisms.marginals.generators.particles.targets import (
     without_forbidden,
 )
 from mechanisms.rules import Rules, RuleTable
+from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.generators.particles import paper
 
 SHAPE = (8, 5, 12, 3)
@@ -282,12 +283,12 @@ def test_targets_have_no_mass_where_rules_forbid_it() -> None:
     forbidden = np.ones((8, 5), dtype=np.bool_)
     forbidden[2:4, 1] = False
     rules = Rules(SHAPE, (RuleTable("no such pair", (0, 1), forbidden),))
-    domain = paper.domain_of(SHAPE, rules)
+    domain = domain_of(SHAPE, rules)
     mask = allowed_cells(domain, (0, 1))
     assert mask is not None
     np.testing.assert_array_equal(mask, forbidden)
     assert allowed_cells(domain, (2, 3)) is None
-    assert allowed_cells(paper.domain_of(SHAPE), (0, 1)) is None
+    assert allowed_cells(domain_of(SHAPE), (0, 1)) is None
     table = without_forbidden(np.full((8, 5), 1 / 40), mask)
     assert table.sum() == pytest.approx(1)
     assert table[2:4, 1].tolist() == [0, 0]
@@ -304,7 +305,7 @@ def test_targets_have_no_mass_where_rules_forbid_it() -> None:
 
 def test_rules_that_allow_nothing_are_named() -> None:
     none = np.zeros((8, 5), dtype=np.bool_)
-    domain = paper.domain_of(SHAPE, Rules(SHAPE, (RuleTable("nothing", (0, 1), none),)))
+    domain = domain_of(SHAPE, Rules(SHAPE, (RuleTable("nothing", (0, 1), none),)))
     with pytest.raises(ValueError, match="rules: they allow no combination of x0 x x1"):
         allowed_cells(domain, (0, 1))
 
@@ -316,7 +317,7 @@ def test_impossible_public_marginals_are_refused(counts: list[list[float]]) -> N
 
 
 def test_without_marginals_there_is_nothing_to_fit() -> None:
-    evidence = Evidence(paper.domain_of(SHAPE), (), 100.0, True)
+    evidence = Evidence(domain_of(SHAPE), (), 100.0, True)
     with pytest.raises(ValueError, match="no marginal was measured"):
         fit(QUICK, evidence)
 
@@ -456,8 +457,8 @@ def test_a_checkpoint_of_other_evidence_or_settings_is_not_used(tmp_path: Path) 
 def test_a_gpu_that_is_not_there_is_refused_when_the_plan_is_made() -> None:
     generator = Particles(device="cuda")
     with pytest.raises(ValueError, match=r"device: cuda, but PyTorch .* set device: auto or cpu"):
-        generator.memory(paper.domain_of(SHAPE), PAIRS, 1000)
-    assert Particles(device="auto").memory(paper.domain_of(SHAPE), PAIRS, 1000) > 0
+        generator.memory(domain_of(SHAPE), PAIRS, 1000)
+    assert Particles(device="auto").memory(domain_of(SHAPE), PAIRS, 1000) > 0
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -472,14 +473,14 @@ def test_on_a_gpu_it_ends_as_near_as_on_a_cpu() -> None:
 
 
 def test_tables_that_are_too_large_are_refused_with_their_size() -> None:
-    wide = paper.domain_of((1100, 1000, 2))
+    wide = domain_of((1100, 1000, 2))
     generator = Particles(device="cpu")
     message = f"marginal of x0 x x1 has 1,100,000 cells, more than {MOST_CELLS:,}"
     with pytest.raises(ValueError, match=re.escape(message)):
         generator.memory(wide, [(0, 1)], 1000)
     assert not generator.admits(wide, [(0, 1)], 0.5)
     assert generator.admits(wide, [(0, 2)], 0.5)
-    many = paper.domain_of((1000,) * 20)
+    many = domain_of((1000,) * 20)
     with pytest.raises(ValueError, match="190,000,000 cells in all"):
         generator.memory(many, list(combinations(range(20), 2)), 1000)
     assert not generator.admits(many, list(combinations(range(20), 2)), 0.5)
@@ -490,7 +491,7 @@ def test_penalties_for_other_columns_are_refused() -> None:
     generator = replace(QUICK, penalties=(penalty,))
     message = "penalty.weights: 2 numbers for 4 columns"
     with pytest.raises(ValueError, match=message):
-        generator.memory(paper.domain_of(SHAPE), PAIRS, 1000)
+        generator.memory(domain_of(SHAPE), PAIRS, 1000)
     with pytest.raises(ValueError, match=message):
         fit(generator, paper.evidence_of(data()[0], SHAPE, sigma=5.0))
 
