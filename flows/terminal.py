@@ -1,6 +1,7 @@
 """What the command line shows a person: progress, plans, results, accounts."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -100,7 +101,7 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         noise.add_row(
             line["query"],
             str(line["cells"]),
-            f"{line['family']}, {line['parameter']}",
+            _short(f"{line['family']}, {line['parameter']}"),
             f"{line['standard_deviation']:.4g}",
         )
     _out.print(noise)
@@ -121,16 +122,31 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         f"({forecast['statement']})\nmemory     {forecast['memory_bytes'] / 2**20:.0f} MiB at the "
         "peak"
     )
+    for total in summary["public_totals"]:
+        _out.print(f"total      {total['total']}, held exactly; from {total['reference']}")
     for warning in summary["warnings"]:
         _out.print(f"[yellow]warning[/]    {warning}")
 
 
-def _settings(parameters: Mapping[str, Any]) -> Iterator[str]:
+def _settings(parameters: Mapping[str, Any], within: str = "") -> Iterator[str]:
     """The parameters that fit on a line each, as `name value`; all of them are in --json."""
     for name, value in parameters.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        if len(shown) <= 40 and not isinstance(value, Mapping):
-            yield f"{name.replace('_', ' ')} {shown}"
+        words = f"{within}{name.replace('_', ' ')} "
+        if isinstance(value, Mapping):
+            yield from _settings(value, words)
+            continue
+        shown = _short(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+        if len(shown) <= 40:
+            yield words + shown
+
+
+def _short(text: str) -> str:
+    """The text with its long fractions as decimals; they are exact in --json."""
+    return re.sub(
+        r"(\d+)/(\d+)",
+        lambda part: part[0] if len(part[0]) <= 12 else f"{int(part[1]) / int(part[2]):.6g}",
+        text,
+    )
 
 
 def print_published(published: Published) -> None:
