@@ -6,9 +6,8 @@ Claim.   The answers to `queries` cost exactly `epsilon`; and with probability a
 Proof.   A block's query is the sum over records of integer weights of at most 2^20, whose
          sensitivity is that of `transforms.WeightedSum`; all blocks have the same noise, at a scale
          of the sum of all sensitivities over epsilon. Weights are distances in units of radius /
-         2^20 rounded up, so the sum is never understated. Discrete Laplace noise z of parameter p
-         has P(z <= -t) = p^t / (1 + p), so the answer plus t bounds the sum but for that
-         probability, which is (1 - confidence) / K for each of K blocks.
+         2^20 rounded up, so the sum is never understated. The answer plus the noise's reach
+         (`privacy.tails`) bounds the sum but for (1 - confidence) / K, for each of K blocks.
 Source.  The discretisation term of "Certified private data release for sparse Lipschitz functions"
          (AISTATS 2024), eq. (4), is the radius 1/(2k); smooth data in s columns have a mean
          distance of about s / (s + 1) of it.
@@ -19,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, exp, log, prod
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +27,7 @@ from mechanisms.families.family import Block, Family
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.cells import Counts, marginal
 from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
+from mechanisms.privacy.tails import reach
 from mechanisms.privacy.transforms import WeightedSum
 
 Floats = NDArray[np.float64]
@@ -83,9 +83,8 @@ class MeasuredDiscretisation:
         return bounds
 
     def slack(self, failure: float) -> int:
-        """The least t with P(z <= -t) <= failure, in units of radius / `STEPS`."""
-        p = exp(-1 / float(self.scale))
-        return max(0, ceil(-float(self.scale) * log(failure * (1 + p))))
+        """How far the noise may hide a sum, in units of radius / `STEPS`, but for `failure`."""
+        return reach(LaplaceNoise(self.scale), failure)
 
 
 def weights(block: Block) -> Counts:

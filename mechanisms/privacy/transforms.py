@@ -171,22 +171,32 @@ class WeightedSum(_OneNumber):
 
     Attributes:
         weights: of every cell, int64 of shape (cells,).
+        span: the least and the greatest weight that the sensitivity is stated for; where answers
+            decide which of several sums is asked, one span of all makes the same event of each.
     """
 
     weights: Counts
+    span: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if len(self.weights) == 0:
             raise ValueError("a weighted sum needs weights")
+        if self.span and not self.span[0] <= self._range[0] <= self._range[1] <= self.span[1]:
+            raise ValueError(f"weights {self._range} lie outside the span {self.span}")
 
     def __call__(self, counts: Counts) -> Counts:
         return np.array([int(self.weights @ counts)], dtype=np.int64)
 
     def l1(self, adjacency: Adjacency) -> int:
-        return adjacency.weighted_sum(int(self.weights.min()), int(self.weights.max()))
+        return adjacency.weighted_sum(*(self.span or self._range))
+
+    @property
+    def _range(self) -> tuple[int, int]:
+        return int(self.weights.min()), int(self.weights.max())
 
     def __repr__(self) -> str:
-        return f"WeightedSum(weights={_sha256(self.weights)})"
+        span = f", span={self.span}" if self.span else ""
+        return f"WeightedSum(weights={_sha256(self.weights)}{span})"
 
 
 @dataclass(frozen=True)
