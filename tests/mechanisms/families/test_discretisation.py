@@ -106,7 +106,7 @@ def test_blocks_whose_records_lie_on_their_points_cost_nothing() -> None:
 def test_the_slack_is_the_exact_tail_of_the_noise(failure) -> None:
     own = plan(RELATIONS[0])
     scale, slack = float(own.scale), own.slack(failure)
-    tails = [exp(-t / scale) / (1 + exp(-1 / scale)) for t in (slack, slack - 1)]
+    tails = [exp(-t / scale) / (1 + exp(-1 / scale)) for t in (slack + 1, slack)]
     assert tails[0] <= failure < tails[1]
 
 
