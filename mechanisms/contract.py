@@ -218,12 +218,31 @@ class MarginalEstimate:
     half_width: NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QueryAnswers:
+    """Answers of a workload of linear queries, to be released beside the records.
+
+    Attributes:
+        labels: what each asks, for people.
+        distribution: answers of the distribution that records are drawn from, shape (queries,).
+        records: answers of the records, shape (queries,).
+        bounds: how far each answer of the distribution is from the private one at most, all of
+            them together with the certificate's confidence, shape (queries,).
+    """
+
+    labels: tuple[str, ...]
+    distribution: NDArray[np.float64]
+    records: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
     """Bounds that hold jointly with probability at least `confidence`, from released numbers only.
 
     `cost` is the budget spent on the certificate beyond the mechanism's own measurements.
-    `measured` holds, by attribute, the linear estimates that the bounds rest on.
+    `measured` holds, by attribute, the linear estimates that the bounds rest on; `answers` those of
+    the workload, where the mechanism answers one.
     """
 
     confidence: float
@@ -232,6 +251,7 @@ class Certificate:
     assumptions: tuple[str, ...]  # what the reader must accept, such as clamping to public bounds
     cost: Budget | None = None
     measured: Mapping[str, MarginalEstimate] = field(default_factory=dict)
+    answers: QueryAnswers | None = None
 
 
 class Mechanism(Protocol):

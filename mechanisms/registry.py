@@ -2,6 +2,13 @@
 
 from mechanisms.adaptive_support import AdaptiveSupport
 from mechanisms.contract import Mechanism
+from mechanisms.linear_queries.direct.method import plan_direct
+from mechanisms.linear_queries.dpam.method import plan_dpam
+from mechanisms.linear_queries.frank_wolfe.dpfw import plan_dpfw
+from mechanisms.linear_queries.mechanism import LinearQueryMechanism
+from mechanisms.linear_queries.peers.dual_query import plan_dual_query
+from mechanisms.linear_queries.peers.fem import plan_fem, plan_sep_fem
+from mechanisms.linear_queries.peers.mwem import plan_mwem
 from mechanisms.marginals import Marginals
 from mechanisms.pmm import PMM, PMMH
 from mechanisms.psmm import PSMM
@@ -21,6 +28,13 @@ _ALL: tuple[Mechanism, ...] = (
     Marginals("mst", {"method": "mst"}, {"method": "graphical-model"}),
     Marginals("aim", {"method": "aim"}, {"method": "graphical-model"}),
     Marginals("mwem", {"method": "mwem"}, {"method": "particles"}),
+    LinearQueryMechanism("linear-queries", plan_direct, bounds_itself=True),
+    LinearQueryMechanism("dpam", plan_dpam, bounds_itself=True),
+    LinearQueryMechanism("dpfw", plan_dpfw, bounds_itself=False),
+    LinearQueryMechanism("mwem-queries", plan_mwem, bounds_itself=False),
+    LinearQueryMechanism("dual-query", plan_dual_query, bounds_itself=False),
+    LinearQueryMechanism("fem", plan_fem, bounds_itself=False),
+    LinearQueryMechanism("sep-fem", plan_sep_fem, bounds_itself=False),
 )
 
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in _ALL}

@@ -109,6 +109,7 @@ class PostProcessing(PublicSection):
 
     steps: Annotated[tuple[Step, ...], Shown("Steps")] = ()
     constraints: Annotated[tuple[Check, ...], Shown("Edit rules on the final file")] = ()
+    totals: Annotated[tuple[Check, ...], Shown("Public totals in the final file")] = ()
     final_checks: Annotated[tuple[Check, ...], Shown("Schema checks on the final file")] = ()
     statement: Annotated[str, Shown("Statement")] = (
         "No step after the last noisy answer read the private data."

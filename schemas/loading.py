@@ -10,9 +10,11 @@ from typing import Any, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from schemas.binning import Binning
 from schemas.columns import COLUMN_TYPES, Column
 from schemas.exact import shown
 from schemas.nearest import did_you_mean
+from schemas.public_totals import PublicTotal
 from schemas.release_spec import ReleaseSpec
 from schemas.section import Path, Problem
 from schemas.spec_checks import SoundSections, problems_between
@@ -84,6 +86,7 @@ _CHECKED_TOGETHER: Mapping[str, type[BaseModel]] = {
     "privacy": Privacy,
     "mechanism": MechanismChoice,
     "certificate": CertificateRequest,
+    "binning": Binning,
     "output": Output,
 }
 
@@ -101,6 +104,8 @@ def _sound_sections(content: dict[str, Any], broken: set[Path]) -> SoundSections
     columns = listed if isinstance(listed, dict) else {}
     rules = content.get("constraints")
     constraints = enumerate(rules) if isinstance(rules, list) else ()
+    stated = content.get("public_totals")
+    totals = enumerate(stated) if isinstance(stated, list) else ()
     return SoundSections(
         **sound,
         columns={
@@ -113,6 +118,11 @@ def _sound_sections(content: dict[str, Any], broken: set[Path]) -> SoundSections
             i: Constraint.model_validate(constraint)
             for i, constraint in constraints
             if ("constraints", i) not in broken
+        },
+        public_totals={
+            i: PublicTotal.model_validate(total)
+            for i, total in totals
+            if ("public_totals", i) not in broken
         },
     )
 

@@ -24,6 +24,7 @@ CERTIFICATE_FILE = "certificate.json"
 REPORT_FILE = "audit-report.html"
 RECORD_FILE = "audit-report.json"
 DICTIONARY_FILE = "data-dictionary.json"
+ANSWERS_FILE = "answers.csv"  # of releases that answer a workload of queries
 DATA_FILES = ("data.csv", "data.parquet")
 
 SIGNATURE_FILES = (MANIFEST_FILE, SIGNATURE_FILE, PUBLIC_KEY_FILE)

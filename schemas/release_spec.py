@@ -6,11 +6,14 @@ A `ReleaseSpec` is complete and consistent: whatever one section says about anot
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any, Self
 
 from pydantic import Field, model_validator
 
+from schemas.binning import Binning
 from schemas.columns import Column
+from schemas.public_totals import PublicTotal
 from schemas.rules import Rule
 from schemas.section import Section, refuse
 from schemas.spec_checks import SoundSections, problems_between, warnings_about
@@ -53,8 +56,12 @@ class ReleaseSpec(Section):
     """what the certificate should state"""
     columns: dict[str, Column] = Field(min_length=1)
     """every released column with its public domain"""
+    binning: Binning | None = None
+    """columns that are released on private quantile bins: {share: ..., columns: ...}"""
     constraints: tuple[Constraint, ...] = ()
     """edit rules"""
+    public_totals: tuple[PublicTotal, ...] = ()
+    """published totals that the released file reproduces exactly; they are not protected"""
     output: Output = Output()
     """what is published"""
 
@@ -69,6 +76,13 @@ class ReleaseSpec(Section):
         return tuple(constraint.parsed.bound_to(self.columns) for constraint in self.constraints)
 
     @property
+    def records(self) -> int | None:
+        """How many records are published; None for as many as were measured."""
+        if self.output.rows != "same":
+            return self.output.rows
+        return next((total.records for total in self.public_totals if total.is_table), None)
+
+    @property
     def released_columns(self) -> tuple[str, ...]:
         """Columns of the published file, in its order."""
         return self.output.columns or tuple(self.columns)
@@ -79,7 +93,12 @@ class ReleaseSpec(Section):
 
     def content(self) -> dict[str, Any]:
         """The spec as plain JSON values, under the keys that its file has."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        content = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if not self.public_totals:  # digests of specs from before there were totals stand
+            del content["public_totals"]
+        if not self.mechanism.queries:
+            del content["mechanism"]["queries"]
+        return content
 
     def canonical_json(self) -> str:
         """The spec as one line of JSON: equal specs give equal text, and it loads back.
@@ -96,14 +115,17 @@ class ReleaseSpec(Section):
         """SHA-256 over everything that the spec says, in hexadecimal."""
         return _sha256(self.canonical_json())
 
-    def privacy_digest(self, public_records: str | None = None) -> str:
+    def privacy_digest(
+        self, public_records: str | None = None, query_files: Sequence[str] = ()
+    ) -> str:
         """SHA-256 over what determines which questions the private data are asked.
 
-        These are data, privacy, mechanism, population, what the certificate's share is for, and of
-        the columns everything but descriptions, labels, units and the sources of bounds. Title,
-        descriptions, constraints and output are not among them. Where there is a public table, it
-        counts by `public_records`, a digest of its records: a plan depends on those, wherever the
-        file lies.
+        These are data, privacy, mechanism, population, what the certificate's share is for, private
+        bins, and of the columns everything but descriptions, labels, units and the sources of
+        bounds. Title, descriptions, constraints, public totals and output are not among them: they
+        shape only what is made of the answers. Where there is a public table, it counts by
+        `public_records`, a digest of its records: a plan depends on those, wherever the file lies.
+        So do files of queries by `query_files`, the SHA-256 of each.
         """
         content = self.content()
         columns = [
@@ -124,7 +146,9 @@ class ReleaseSpec(Section):
                     "columns": columns,
                 }
                 | ({} if public_records is None else {"public_records": public_records})
+                | ({"query_files": list(query_files)} if query_files else {})
                 | self._granted()
+                | self._binned()
             )
         )
 
@@ -135,6 +159,12 @@ class ReleaseSpec(Section):
             return {}
         return {"granted": [certificate.marginals, certificate.cells]}
 
+    def _binned(self) -> dict[str, Any]:
+        """Private bins, where there are any."""
+        if self.binning is None:
+            return {}
+        return {"binning": [str(self.binning.share), sorted(self.binning.columns.items())]}
+
     def _sections(self) -> SoundSections:
         return SoundSections(
             certificate=self.certificate,
@@ -143,8 +173,10 @@ class ReleaseSpec(Section):
             privacy=self.privacy,
             mechanism=self.mechanism,
             constraints=dict(enumerate(self.constraints)),
+            public_totals=dict(enumerate(self.public_totals)),
             output=self.output,
             columns=self.columns,
+            binning=self.binning,
         )
 
 

@@ -31,6 +31,9 @@ A column is one of
   boolean  values, such as {{"1": true, "0": false}}, outside: refuse, or catch_all with other
 each with nulls: true or false, and, but for boolean, bound_source: {{kind: law or public,
 reference: where it is stated}}. List columns that are not to be read under data.ignore.
+Numeric and date columns with many cells may get private quantile bins: for a section such as
+binning: {{share: 1/20, columns: {{NAME: 24}}}}, see docs/marginals.md.
+Published totals that the release must have exactly go under public_totals, see docs/totals.md.
 """
 
 

@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from schemas.binning import Binning
 from schemas.category_columns import CategoryColumn
 from schemas.columns import BooleanColumn, Column, DateColumn, NumericColumn, PlacesColumn
 from schemas.exact import decimal, read_exact
 from schemas.nearest import no_such_column
+from schemas.public_totals import PublicTotal
 from schemas.section import Path, Problem
 from schemas.spec_sections import (
     CertificateRequest,
@@ -37,7 +39,9 @@ class SoundSections:
     privacy: Privacy | None = None
     mechanism: MechanismChoice | None = None
     certificate: CertificateRequest | None = None
+    binning: Binning | None = None
     constraints: Mapping[int, Constraint] = field(default_factory=dict)
+    public_totals: Mapping[int, PublicTotal] = field(default_factory=dict)
     output: Output | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     unsound_columns: frozenset[str] = frozenset()
@@ -91,6 +95,11 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
         yield (
             f"public_data: nothing in {sections.public_data.source} is protected, and the release "
             f"may repeat its records; that it is public rests on: {sections.public_data.reference}"
+        )
+    for i, total in sections.public_totals.items():
+        yield (
+            f"public_totals[{i}]: {total.title} is published as stated and not protected; that it "
+            f"is public rests on: {total.reference}"
         )
 
 
@@ -187,6 +196,20 @@ def _certificate_keys_belong_to_a_share(sections: SoundSections) -> Iterator[Pro
                 "says what certificate.share is spent on, but the share is 0; give a share such "
                 "as 0.1, or remove this",
             )
+
+
+def _bins_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
+    binning, mechanism = sections.binning, sections.mechanism
+    if binning is None:
+        return
+    if mechanism is not None and mechanism.name not in _NEED_DELTA:
+        yield Problem(
+            ("binning",),
+            f"is for mechanisms that measure marginals, which {mechanism.name} does not; remove "
+            f"the section, or choose one of {', '.join(_NEED_DELTA)}",
+        )
+    for path, what in binning.problems(sections.columns, sections.unsound_columns):
+        yield Problem(("binning", *path), what)
 
 
 def _person_is_never_released(sections: SoundSections) -> Iterator[Problem]:
@@ -296,17 +319,81 @@ def _rules_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
                     )
 
 
+def _queries_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
+    for i, entry in enumerate(sections.mechanism.queries if sections.mechanism else ()):
+        if sections.unsound_columns.isdisjoint(entry.touched()):
+            for path, what in entry.problems(sections.columns):
+                yield Problem(("mechanism", "queries", i, *path), what)
+
+
+def _totals_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
+    markers = sections.data.null_markers if sections.data is not None else ()
+    released = sections.output.columns if sections.output is not None else None
+    for i, total in sections.public_totals.items():
+        touched = total.touched()
+        if sections.unsound_columns.isdisjoint(touched):
+            for path, what in total.problems(sections.columns, markers):
+                yield Problem(("public_totals", i, *path), what)
+        for name in touched:
+            if released is not None and name in sections.columns and name not in released:
+                yield Problem(
+                    ("public_totals", i),
+                    f"counts {name}, which output.columns leaves out, so it cannot be checked on "
+                    "the published file; publish the column, or drop the total",
+                )
+
+
+def _totals_agree_on_the_number_of_records(sections: SoundSections) -> Iterator[Problem]:
+    tables = {i: total for i, total in sections.public_totals.items() if total.is_table}
+    rows = sections.output.rows if sections.output is not None else "same"
+    records, source = (None, "") if rows == "same" else (rows, "output.rows asks for")
+    for i, total in tables.items():
+        if records is None:
+            records, source = total.records, f"public_totals[{i}] counts"
+            if not records:
+                yield Problem(("public_totals", i, "counts"), "counts no record at all")
+        elif total.records != records:
+            mend = (
+                "give output.rows that number, or leave it out"
+                if source.startswith("output")
+                else "correct the one that is not of these records"
+            )
+            yield Problem(
+                ("public_totals", i, "counts"),
+                f"adds up to {total.records} records, but {source} {records}; {mend}",
+            )
+    for i, total in sections.public_totals.items():
+        if total.is_table:
+            continue
+        if records is None:
+            yield Problem(
+                ("public_totals", i, "count"),
+                "counts some of the records, but nothing says how many there are in all; state a "
+                "complete table too, or set output.rows",
+            )
+        elif total.fulfilling > records:
+            yield Problem(
+                ("public_totals", i, "count"),
+                f"is {total.fulfilling}, but {source} {records} records in all; correct one "
+                "of them",
+            )
+
+
 _CHECKS: tuple[Callable[[SoundSections], Iterator[Problem]], ...] = (
     _delta_suits_mechanism,
     _places_suit_mechanism,
     _public_data_is_used,
     _certificate_keys_belong_to_a_share,
+    _bins_suit_the_columns,
     _person_is_never_released,
     _ignored_columns_are_not_listed,
     _files_are_readable_as_stated,
     _null_markers_are_no_values,
     _output_columns_are_known,
     _rules_suit_the_columns,
+    _queries_suit_the_columns,
+    _totals_suit_the_columns,
+    _totals_agree_on_the_number_of_records,
 )
 
 

@@ -20,6 +20,7 @@ from pydantic.config import ConfigDict
 
 from schemas.category_columns import Code
 from schemas.exact import Exact, shown
+from schemas.query_workload import QueryEntry
 from schemas.rules import Rule, parse_rule
 from schemas.section import Section
 
@@ -198,9 +199,13 @@ class MechanismChoice(Section):
     under pure differential privacy pmm-h (or pmm), psmm where a grid of them is small, superregular
     for places or a line, and adaptive-support where records lie on a thin set"""
 
+    queries: tuple[QueryEntry, ...] = ()
+    """the linear queries that are to be answered, for mechanisms that answer such (see
+    schemas/query_workload.py)"""
+
     @property
-    def parameters(self) -> Mapping[str, JsonValue]:
-        """What the spec says beyond the name; the mechanism checks it."""
+    def parameters(self) -> dict[str, Any]:
+        """What the spec says beyond the name and the queries; the mechanism checks it."""
         return dict(self.__pydantic_extra__)
 
 

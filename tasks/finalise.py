@@ -14,15 +14,16 @@ from schemas.columns import Column, DateColumn
 from tasks.errors import SafeError
 from tasks.generate import SyntheticFile
 from tasks.prepare import Prepared
+from tasks.released import broken_totals, released_null, released_source, released_values
 from tasks.rule_tables import rule_cells
 from tasks.rule_values import decode
-from tasks.sources import Source, batches, parts
+from tasks.sources import parts
 from tasks.validate import merge, validate_part
 from tasks.workspace import Workspace
 
 
 class FinalCheckFailed(SafeError):
-    """The written file breaks the schema or an edit rule, so it is not published."""
+    """The written file breaks the schema, an edit rule or a total, so it is not published."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,7 @@ class FinalFile:
     files: tuple[Path, ...]
     rows: int
     rules: tuple[RuleResult, ...]
+    totals: tuple[str, ...] = ()  # public totals that hold exactly, by title
 
 
 @task(name="finalise")
@@ -49,7 +51,7 @@ def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace)
     """Write the data files into the staging folder and check what was written.
 
     Raises:
-        FinalCheckFailed: what was read back breaks the schema, or a rule that blocks.
+        FinalCheckFailed: what was read back breaks the schema, a total, or a rule that blocks.
     """
     shutil.rmtree(workspace.staging)  # an earlier attempt may have left files of other formats
     codec = prepared.codec
@@ -65,7 +67,14 @@ def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace)
     for path in files:
         _check_schema(prepared, path)
     rules = _check_rules(prepared, files[0], frame)
-    return FinalFile(files=tuple(files), rows=len(released), rules=rules)
+    for path in files:
+        _check_totals(prepared, path)
+    return FinalFile(
+        files=tuple(files),
+        rows=len(released),
+        rules=rules,
+        totals=tuple(total.title for total in prepared.spec.public_totals),
+    )
 
 
 def _write_csv(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
@@ -85,26 +94,16 @@ def _write_parquet(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
 
 
 def null_marker(prepared: Prepared) -> str:
-    """How the released CSV writes a null: as the source first does."""
-    return next(iter(prepared.spec.data.null_markers), "")
+    """How the released CSV writes a null."""
+    return released_null(prepared.spec)
 
 
 def _columns(prepared: Prepared, frame: pd.DataFrame) -> Mapping[str, Column]:
     return {name: prepared.spec.columns[name] for name in frame.columns}
 
 
-def _read_back(prepared: Prepared, path: Path) -> Source:
-    return Source(
-        location=str(path),
-        format=path.suffix[1:],
-        delimiter=prepared.spec.data.delimiter,
-        null_markers=(null_marker(prepared),),
-        columns=prepared.spec.released_columns,
-    )
-
-
 def _check_schema(prepared: Prepared, path: Path) -> None:
-    source = _read_back(prepared, path)
+    source = released_source(prepared.spec, path)
     # A released value has no excuse to lie outside the public domain, whatever a private one has.
     strict = {
         name: prepared.spec.columns[name].model_copy(update={"outside": "refuse"})
@@ -119,14 +118,10 @@ def _check_schema(prepared: Prepared, path: Path) -> None:
 def _check_rules(prepared: Prepared, path: Path, frame: pd.DataFrame) -> tuple[RuleResult, ...]:
     """Edit rules on the released records; rules over columns that are not released are checked on
     the records before those columns were dropped."""
-    source = _read_back(prepared, path)
-    text = pd.concat([batch for part in parts(source) for batch in batches(part)], axis=0)
-    text = text.reset_index(drop=True)
-    values = {
-        codec.name: codec.read(text[codec.name])[0] if codec.name in text else frame[codec.name]
-        for codec in prepared.codec.codecs
-    }
-    table = pd.DataFrame(values)
+    released = released_values(prepared.spec, path)
+    table = pd.DataFrame(
+        {name: released[name] if name in released else frame[name] for name in prepared.codec.names}
+    )
     results = tuple(
         RuleResult(
             rule=constraint.rule,
@@ -145,3 +140,13 @@ def _check_rules(prepared: Prepared, path: Path, frame: pd.DataFrame) -> tuple[R
             + "\nNo budget is lost: say if_broken: report for them, and run again with --resume"
         )
     return results
+
+
+def _check_totals(prepared: Prepared, path: Path) -> None:
+    broken = broken_totals(prepared.spec, path)
+    if broken:
+        raise FinalCheckFailed(
+            f"{path.name} does not have the public totals:\n"
+            + "\n".join(f"  {fault}" for fault in broken)
+            + "\nNo budget is lost, but this should not happen; please report it"
+        )

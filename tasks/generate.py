@@ -10,6 +10,9 @@ from prefect import task
 from mechanisms.checkpoint import FileCheckpoint
 from mechanisms.contract import Measurements, SyntheticMeasure
 from mechanisms.rules import Rules
+from mechanisms.rules.rules import joint_of
+from mechanisms.totals import PublicTotals, hold
+from tasks.errors import SafeError
 from tasks.prepare import Prepared
 from tasks.progress import reporter
 from tasks.workspace import Workspace, whole
@@ -29,22 +32,26 @@ class SyntheticFile:
 
 @task(name="generate")
 def generate(prepared: Prepared, measurements: Measurements, workspace: Workspace) -> SyntheticFile:
-    """Synthetic records in cell codes that obey the spec's edit rules.
+    """Synthetic records in cell codes that obey the spec's edit rules and have its public totals.
 
-    Sees no private data: the measurements are noisy, and the rules are public. Whatever mechanism
-    made the records, those that break a rule are moved to the nearest that break none; the history
-    says how many.
+    Sees no private data: the measurements are noisy, and rules and totals are public. Whatever
+    mechanism made the records, those that break a rule are moved to the nearest that break none,
+    and then as few as possible until the totals hold; the history says how many.
+
+    Raises:
+        TotalsUnreachable: the totals cannot hold with what noisy answers say determines what.
     """
-    rows = prepared.spec.output.rows
     synthetic = prepared.mechanism.generate(
         prepared.plan,
         measurements,
-        rows=None if rows == "same" else rows,
+        rows=prepared.spec.records,
         rng=prepared.rng("generate"),
         progress=reporter("generate"),
         checkpoint=FileCheckpoint(workspace.path / "generating.npz"),
     )
-    synthetic = obedient(synthetic, prepared.plan.domain.rules, prepared.rng("rules"))
+    domain = prepared.plan.domain
+    synthetic = obedient(synthetic, domain.rules, prepared.rng("rules"))
+    synthetic = totalled(synthetic, domain.totals, domain.rules, prepared.rng("totals"))
     file = SyntheticFile(workspace.path / "synthetic.npy")
     # Dask may run this again, to the same end, while a later stage reads the files.
     with whole(file.path.with_suffix(".json")) as draft:
@@ -55,6 +62,11 @@ def generate(prepared: Prepared, measurements: Measurements, workspace: Workspac
 
 
 MOVED = "records_moved_to_obey_rules"
+TOTALLED = "records_moved_to_hold_totals"
+
+
+class TotalsUnreachable(SafeError):
+    """The public totals cannot hold with the functions that were measured."""
 
 
 def obedient(
@@ -69,3 +81,28 @@ def obedient(
     codes = rules.repair(synthetic.codes, rng)
     moved = int((codes != synthetic.codes).any(axis=1).sum())
     return replace(synthetic, codes=codes, history={**synthetic.history, MOVED: moved})
+
+
+def totalled(
+    synthetic: SyntheticMeasure, totals: PublicTotals, rules: Rules, rng: np.random.Generator
+) -> SyntheticMeasure:
+    """The records, which obey the rules, with as few moved as it takes for the totals to hold.
+
+    Raises:
+        TotalsUnreachable: they cannot, with what the records say determines what.
+    """
+    if not totals:
+        return synthetic
+    settled = rules.settled(joint_of(synthetic.codes, rules.shape))
+    try:
+        codes = hold(totals, settled, synthetic.codes, rng)
+    except ValueError as error:
+        if not rules.determinations:
+            raise  # the plan was checked, so this is a mistake of ours
+        raise TotalsUnreachable(
+            "public_totals: they cannot hold together with what noisy answers say of the rules "
+            "with determines; state which value goes with which by rules, or drop a total. No "
+            "budget is lost: correct the spec, and run again with --resume"
+        ) from error
+    moved = int((codes != synthetic.codes).any(axis=1).sum())
+    return replace(synthetic, codes=codes, history={**synthetic.history, TOTALLED: moved})

@@ -7,21 +7,27 @@ from pathlib import Path
 
 import numpy as np
 
+from mechanisms.binning import PrivatelyBinned
 from mechanisms.certificates.granted import CertifiedWithShare
 from mechanisms.contract import Mechanism, Plan
 from mechanisms.geometry.domain import Domain
+from mechanisms.marginals import Marginals
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.registry import MECHANISMS
 from mechanisms.rules import Contradiction, Rules, check
+from mechanisms.totals import PublicTotals, TotalsContradict, TotalsTooWide
+from mechanisms.totals import check as check_totals
 from schemas.loading import load_spec
 from schemas.privacy_claim import PrivacyClaim
 from schemas.release_spec import ReleaseSpec
 from tasks.coding import TableCodec
 from tasks.errors import SafeError
 from tasks.public_data import PublicDataError, read_public
+from tasks.query_tables import query_tables
 from tasks.rule_tables import RuleTooWide, rule_cells
 from tasks.sources import Source
+from tasks.total_tables import TotalRefused, total_cells
 
 GRANTED_MARGINALS = 2  # columns certified jointly with a share, where the spec does not say
 
@@ -37,6 +43,7 @@ class Prepared:
     spec: ReleaseSpec
     plan: Plan
     path: Path  # of the spec; relative sources start at its folder
+    query_files: tuple[str, ...] = ()  # SHA-256 of every file of queries
 
     @property
     def codec(self) -> TableCodec:
@@ -94,14 +101,16 @@ def prepare(path: Path) -> Prepared:
         attributes = codec.domain.attributes
     except ValueError as error:
         raise PlanRefused(_with_place(str(error), "columns")) from error
-    domain = Domain(attributes, rules=_rules(spec, codec))
+    rules = _rules(spec, codec)
+    domain = Domain(attributes, rules=rules, totals=_totals(spec, codec, rules))
     try:
+        asked = query_tables(spec, domain, path.parent)
         plan = mechanism.plan(
             domain,
             budget=budget(spec),
             adjacency=adjacency(spec),
             expected_records=spec.data.expected_rows,
-            parameters=spec.mechanism.parameters,
+            parameters=spec.mechanism.parameters | ({"queries": asked.workload} if asked else {}),
             public=public,
         )
     except ValueError as error:
@@ -111,26 +120,43 @@ def prepare(path: Path) -> Prepared:
             f"mechanism: {mechanism.name} would measure nothing of this table (its columns hold a "
             "single cell each, or depth is 0), so a release would say nothing; choose finer cells"
         )
-    return Prepared(spec, plan, path.resolve())
+    return Prepared(spec, plan, path.resolve(), asked.files if asked else ())
 
 
 def _rules(spec: ReleaseSpec, codec: TableCodec) -> Rules:
     """The edit rules on cells, which no mechanism can be asked to obey if they contradict."""
-
-    def places(texts: Collection[str]) -> str:
-        numbers = (i for i, constraint in enumerate(spec.constraints) if constraint.rule in texts)
-        return ", ".join(f"constraints[{i}]" for i in numbers)
-
     try:
         rules = rule_cells(spec, codec).rules
         check(rules, codec.names)
     except RuleTooWide as error:
-        raise PlanRefused(f"{places([error.rule])}: {error}") from error
+        raise PlanRefused(f"{_places(spec, [error.rule])}: {error}") from error
     except Contradiction as error:
         raise PlanRefused(
-            f"{places(error.rules)}: {error}; correct one of them, or widen the columns' domains"
+            f"{_places(spec, error.rules)}: {error}; correct one of them, or widen the columns' "
+            "domains"
         ) from error
     return rules
+
+
+def _totals(spec: ReleaseSpec, codec: TableCodec, rules: Rules) -> PublicTotals:
+    """The public totals on cells, which some table that obeys the rules must have."""
+    try:
+        totals = total_cells(spec, codec)
+        check_totals(totals, rules, codec.names)
+    except TotalRefused as error:
+        raise PlanRefused(str(error)) from error
+    except TotalsTooWide as error:
+        raise PlanRefused(f"{', '.join(error.totals)}: {error}") from error
+    except TotalsContradict as error:
+        where = ", ".join([*error.totals, *filter(None, [_places(spec, error.rules)])])
+        raise PlanRefused(f"{where}: {error}; correct one of them") from error
+    return totals
+
+
+def _places(spec: ReleaseSpec, rules: Collection[str]) -> str:
+    """Where the spec states these rules."""
+    numbers = (i for i, constraint in enumerate(spec.constraints) if constraint.rule in rules)
+    return ", ".join(f"constraints[{i}]" for i in numbers)
 
 
 def _refuse_private(spec: ReleaseSpec, folder: Path) -> None:
@@ -151,8 +177,13 @@ def _with_place(message: str, section: str) -> str:
 
 
 def mechanism_of(spec: ReleaseSpec) -> Mechanism:
-    """The mechanism that the spec names, with a share for the certificate where it has one."""
+    """The mechanism that the spec names, with shares for bins and certificate where it has them."""
     mechanism, certificate = MECHANISMS[spec.mechanism.name], spec.certificate
+    if spec.binning is not None:
+        assert isinstance(mechanism, Marginals), "the spec was checked"
+        mechanism = PrivatelyBinned(
+            mechanism, share=spec.binning.share, bins=dict(spec.binning.columns)
+        )
     if not certificate.share:
         return mechanism
     return CertifiedWithShare(

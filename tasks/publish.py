@@ -143,8 +143,8 @@ def _published(
         left=(decimal(account.remaining[0]), decimal(account.remaining[1])),
         certificate=(
             f"with {percent(summary.confidence, 12)} confidence, each of {summary.bounds} "
-            f"certified 1-Wasserstein distances is at most {percent(summary.largest, up=True)} of "
-            f"its diameter (largest: {summary.largest_target})"
+            f"certified losses is at most {percent(summary.largest, up=True)} of the largest "
+            f"possible (that bound: {summary.largest_target})"
         ),
         review=str(Workspace.of(spec.release).review),
         warnings=(warning,) if warning else (),

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from mechanisms.binning import BINS
 from mechanisms.contract import Certificate, MarginalEstimate, SyntheticMeasure
 from mechanisms.geometry.domain import Attribute
 from mechanisms.privacy.accountant import bracket, pure_epsilon, rho
@@ -48,7 +49,7 @@ from schemas.manifest import Software
 from schemas.privacy_claim import Amount
 from tasks.coding import Codec
 from tasks.finalise import FinalFile, null_marker
-from tasks.generate import MOVED
+from tasks.generate import MOVED, TOTALLED
 from tasks.prepare import Prepared, privacy_claim
 from tasks.validate import Rule
 
@@ -183,6 +184,13 @@ def _guarantee(run: Executed) -> Guarantee:
         )
     facts += [
         UnprotectedFact(
+            fact=f"public total, {total.title}: the released file has the stated counts",
+            why=f"they are public constants, not read from the private data: {total.reference}",
+        )
+        for total in spec.public_totals
+    ]
+    facts += [
+        UnprotectedFact(
             fact=f"the bounds of {name} were estimated from the private data",
             why=f"without a charge, so the guarantee does not cover them; accepted by {accepted}",
         )
@@ -266,6 +274,14 @@ def _post_processing(run: Executed) -> PostProcessing:
             )
             for result in run.final.rules
         ),
+        totals=tuple(
+            Check(
+                rule=f"{title}, in every data file",
+                held=True,
+                detail=f"held exactly; published in: {total.reference}",
+            )
+            for title, total in zip(run.final.totals, run.prepared.spec.public_totals, strict=True)
+        ),
         final_checks=tuple(
             Check(rule=f"{path.name}: every value lies in its public domain", held=True)
             for path in run.final.files
@@ -275,14 +291,40 @@ def _post_processing(run: Executed) -> PostProcessing:
 
 def _steps(run: Executed) -> Iterator[Step]:
     yield Step(step=f"{run.prepared.plan.mechanism}: records from noisy measurements")
+    starts = run.synthetic.history.get(BINS, {})
+    if starts:
+        yield Step(
+            step="records in private quantile bins given cells there, in the proportions of the "
+            "noisy histograms that chose the bins",
+            effect="; ".join(
+                f"bins of {codec.name} from {', '.join(_first_values(codec, starts[codec.name]))}"
+                for codec in run.prepared.codec.codecs
+                if codec.name in starts
+            ),
+        )
     moved = run.synthetic.history.get(MOVED)
     if moved is not None:
         yield Step(
             step="records that break an edit rule moved to the nearest that break none",
             effect=f"{moved} of {len(run.synthetic.codes)} records",
         )
+    totalled = run.synthetic.history.get(TOTALLED)
+    if totalled is not None:
+        yield Step(
+            step="as few records as possible moved to other cells, so that all public totals hold",
+            effect=f"{totalled} of {len(run.synthetic.codes)} records",
+        )
     within = " that obey the edit rules" if moved is not None else ""
     yield Step(step=f"values{within} drawn uniformly within the records' cells, in original units")
+
+
+def _first_values(codec: Codec, cells: Sequence[int]) -> Iterator[str]:
+    """The lower ends of cells of an interval, for people."""
+    column = codec.column
+    assert isinstance(column, NumericColumn | DateColumn), "only intervals have bins"
+    for low in np.asarray(column.edges)[list(cells)]:
+        is_date = isinstance(column, DateColumn)
+        yield str(np.datetime64(int(low), "D")) if is_date else f"{low:.10g}"
 
 
 def _utility(run: Executed) -> Utility:

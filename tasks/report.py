@@ -16,6 +16,7 @@ from schemas.audit_report import Signature
 from schemas.certificate import CertificateFile
 from schemas.labels import NOT_RECORDED
 from schemas.manifest import (
+    ANSWERS_FILE,
     CERTIFICATE_FILE,
     DICTIONARY_FILE,
     RECORD_FILE,
@@ -23,6 +24,7 @@ from schemas.manifest import (
     SPEC_FILE,
     Software,
 )
+from tasks.answers import write_answers
 from tasks.dictionary import data_dictionary
 from tasks.finalise import FinalFile
 from tasks.generate import SyntheticFile
@@ -75,6 +77,8 @@ def report(
     (folder / CERTIFICATE_FILE).write_text(certified.model_dump_json(indent=2) + "\n")
     (folder / DICTIONARY_FILE).write_text(dictionary.model_dump_json(indent=2) + "\n")
     (folder / RECORD_FILE).write_bytes(record.to_json())
+    if certificate.answers:
+        write_answers(certificate.answers, folder / ANSWERS_FILE)
     (folder / REPORT_FILE).write_text(render_audit_report(record), encoding="utf-8")
 
 

@@ -44,7 +44,7 @@ def reserve(prepared: Prepared, ledger: str, *, resume: bool) -> None:
         spec.release,
         prepared.plan.budget,
         adjacency=prepared.plan.adjacency,
-        binding=spec.privacy_digest(),
+        binding=spec.privacy_digest(query_files=prepared.query_files),
     )
 
 

@@ -53,6 +53,9 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
                 if codec.name in forecast.per_attribute
             ],
         },
+        "public_totals": [
+            {"total": total.title, "reference": total.reference} for total in spec.public_totals
+        ],
         "warnings": [*spec.warnings(), *_about_rules(prepared)],
     }
 

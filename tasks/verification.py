@@ -41,6 +41,7 @@ from schemas.manifest import (
 )
 from schemas.release_spec import ReleaseSpec
 from tasks.conformity import nonconformities
+from tasks.released import broken_totals
 from tasks.rendering import render_audit_report
 from tasks.signing import digest, fingerprint
 
@@ -127,6 +128,15 @@ def verify_release(folder: Path, public_key: Path | None = None) -> Verification
             _check(name, _data_faults(folder / name, documents.dictionary), "as in the dictionary")
             for name in DATA_FILES
             if name in manifest.files
+        ),
+        *(
+            _check(
+                f"public totals in {name}",
+                _total_faults(folder / name, documents.spec),
+                f"all {len(documents.spec.public_totals)} hold exactly",
+            )
+            for name in DATA_FILES
+            if name in manifest.files and documents.spec.public_totals
         ),
         _check("report", _report_faults(folder, documents.record), "as rendered from its record"),
     ]
@@ -313,6 +323,13 @@ def _data_faults(path: Path, dictionary: DataDictionary) -> Iterator[str]:
         yield from nonconformities(path, dictionary)
     except (OSError, pa.ArrowException) as error:
         yield f"it cannot be read as {path.suffix[1:]} ({type(error).__name__})"
+
+
+def _total_faults(path: Path, spec: ReleaseSpec) -> Iterator[str]:
+    try:
+        yield from broken_totals(spec, path)
+    except Exception as error:  # whatever a file that is not as it should be makes a reader do
+        yield f"it cannot be counted in ({type(error).__name__})"
 
 
 def _report_faults(folder: Path, record: AuditRecord) -> Iterator[str]:

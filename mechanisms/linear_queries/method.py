@@ -7,7 +7,8 @@
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
+from mechanisms.privacy.queries import Noise
 
 Floats = NDArray[np.float64]
 
@@ -73,6 +75,15 @@ class Method(Protocol):
         bound proved in expectation (which theorem), or an estimate (of what)."""
         ...
 
+    @property
+    def total_noise(self) -> Noise | None:
+        """Of the number of records, where it is private and `ask` measures it."""
+        ...
+
+    def records(self, answers: Sequence[Counts], total: int | None) -> int:
+        """The number of records to go on with: public, or as the answers tell; at least 1."""
+        ...
+
     def ask(self, curator: Curator) -> tuple[Counts, ...]:
         """All that is asked of the private data: noisy answers, or positions of choices."""
         ...
@@ -87,3 +98,36 @@ class Method(Protocol):
             total: number of records where that is public, else None (then `ask` measured it).
         """
         ...
+
+
+@runtime_checkable
+class SelfBounding(Method, Protocol):
+    """A method that measures what it answers, and so can bound its own errors."""
+
+    def bounds(
+        self,
+        answers: Sequence[Counts],
+        total: int | None,
+        made: Floats,
+        *,
+        confidence: float,
+        rng: np.random.Generator,
+    ) -> "ErrorBounds":
+        """How far `made`, answers of the distribution, are from the private ones at most, all of
+        them together with the stated confidence."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ErrorBounds:
+    """Bounds on the errors of all queries together, in the queries' own scale.
+
+    Attributes:
+        each: by query, shape (queries,).
+        terms: that sum to the largest of them, or to more.
+        how: the method and its evidence, for the certificate.
+    """
+
+    each: Floats
+    terms: Mapping[str, float]
+    how: str

@@ -6,6 +6,7 @@ see, and so does the adjoint.
 Oracle.  tests/mechanisms/linear_queries/test_universe.py writes the matrix out.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -59,11 +60,14 @@ class Universe:
 
     def answers(self, weights: Floats) -> Floats:
         """Answers on a distribution, or any other weights of all cells: shapes (size,) to (m,)."""
-        found = marginals(weights, self.shape, self.cliques)
+        return self.answers_to(marginals(weights, self.shape, self.cliques))
+
+    def answers_to(self, tables: Mapping[Clique, Floats]) -> Floats:
+        """Answers from the marginals over `cliques` alone, shapes (cells,) to (m,)."""
         parts = [
-            block.rows.answers(_gathered(found[clique], place, block.cells.size))
+            block.rows.answers(_gathered(tables[clique], place, block.cells.size))
             for block, clique, place in zip(
-                self.queries.blocks, self.cliques, self._places, strict=True
+                self.queries.blocks, self.cliques, self.places, strict=True
             )
         ]
         return np.concatenate(parts) / self.queries.unit
@@ -73,34 +77,35 @@ class Universe:
         parts = np.split(weights / self.queries.unit, self.queries.starts[1:-1])
         total = {clique: np.zeros(self._cells(clique)) for clique in self.cliques}
         for block, clique, place, part in zip(
-            self.queries.blocks, self.cliques, self._places, parts, strict=True
+            self.queries.blocks, self.cliques, self.places, parts, strict=True
         ):
             values = block.rows.adjoint(part)
             total[clique] += values if place is None else values[place]
         return spread(total, self.shape)
 
+    def on_clique(self, query: int) -> tuple[Clique, Floats]:
+        """The columns that a query sees, and its values on their cells, shape (cells,)."""
+        block, row = self.queries.located(query)
+        clique, place = self.cliques[block], self.places[block]
+        values = self.queries.blocks[block].rows.row(row) / self.queries.unit
+        return clique, values if place is None else values[place]
+
     def values(self, query: int) -> Floats:
         """What a query gives every cell, shape (size,)."""
-        block, row = self.queries.located(query)
-        clique, place = self.cliques[block], self._places[block]
-        values = self.queries.blocks[block].rows.row(row) / self.queries.unit
-        return spread({clique: values if place is None else values[place]}, self.shape)
+        clique, values = self.on_clique(query)
+        return spread({clique: values}, self.shape)
 
     def add(self, total: Floats, query: int, weight: float) -> None:
         """Add a query's values, weighted, to `total` of shape (size,), in place."""
-        block, row = self.queries.located(query)
-        clique, place = self.cliques[block], self._places[block]
-        values = self.queries.blocks[block].rows.row(row) * (weight / self.queries.unit)
+        clique, values = self.on_clique(query)
         shape = [k if column in clique else 1 for column, k in enumerate(self.shape)]
-        total.reshape(self.shape)[...] += (values if place is None else values[place]).reshape(
-            shape
-        )
+        total.reshape(self.shape)[...] += (weight * values).reshape(shape)
 
     def _cells(self, clique: Clique) -> int:
         return prod(self.shape[column] for column in clique)
 
     @cached_property
-    def _places(self) -> tuple[NDArray[np.int64] | None, ...]:
+    def places(self) -> tuple[NDArray[np.int64] | None, ...]:
         """By block, the cell of the queries that every cell of the clique goes to; None where the
         two are the same."""
         return tuple(
@@ -121,5 +126,4 @@ def _places(cells: CellMap, clique: Clique, shape: tuple[int, ...]) -> NDArray[n
 def _gathered(table: Floats, place: NDArray[np.int64] | None, size: int) -> Floats:
     if place is None:
         return table
-    sums: Floats = np.bincount(place, weights=table, minlength=size)
-    return sums
+    return np.bincount(place, weights=table, minlength=size).astype(np.float64, copy=False)

@@ -159,7 +159,7 @@ class Marginals:
         if rows is not None and rows < 1:
             raise ValueError(f"output.rows: {rows}; ask for at least 1")
         answers = _answers(measurements)
-        evidence = evidence_of(plan.domain, answers, measurements.total)
+        evidence = plan.with_totals(evidence_of(plan.domain, answers, measurements.total))
         model = plan.generator.fit(
             evidence,
             rng=rng,

@@ -6,7 +6,7 @@ Proof.   In the module of each selection; what a generator does is post-processi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from mechanisms.certificates.simultaneous import PILOT
 from mechanisms.contract import Forecast, NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.wasserstein import w1
+from mechanisms.marginals.cliques import Clique
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table, pooled
 from mechanisms.marginals.generators.generator import Generator
 from mechanisms.marginals.one_ways import SIMULATION_BYTES, combine, gaussian_margins
 from mechanisms.marginals.selection.design import Design
@@ -80,7 +82,32 @@ class MarginalPlan:
             for clique in self.design.largest:
                 if self.generator.admits(self.domain, (*cliques, clique), 1.0):
                     cliques.append(clique)
-        return self.generator.memory(self.domain, cliques, self.expected_records)
+        known = [clique for clique, _ in self._admitted_totals(cliques)]
+        return self.generator.memory(self.domain, [*cliques, *known], self.expected_records)
+
+    def with_totals(self, evidence: Evidence) -> Evidence:
+        """The evidence with the public totals that are marginals, known exactly.
+
+        They join when records are made, not before: so what is asked of the private data never
+        depends on them. Totals count the published records, which need not be as many as were
+        measured, so they are taken as shares. One that would make the model too large is left out.
+        """
+        scale = evidence.total / max(self.domain.totals.records, 1)
+        exact = [
+            NoisyMarginal(clique, counts * scale, 0.0)
+            for clique, counts in self._admitted_totals(list(evidence.by_clique))
+        ]
+        return replace(evidence, marginals=pooled([*evidence.marginals, *exact]))
+
+    def _admitted_totals(self, cliques: list[Clique]) -> list[tuple[Clique, Table]]:
+        """Totals that are marginals and that the generator admits beside these cliques."""
+        admitted: dict[Clique, Table] = {}
+        for clique, counts in self.domain.totals.marginals():
+            if clique in cliques or self.generator.admits(
+                self.domain, (*cliques, *admitted, clique), 1.0
+            ):
+                admitted[clique] = counts
+        return list(admitted.items())
 
     def forecast(self) -> Forecast:
         """Error of the one-way marginals to expect, and the certificates, from the noise alone."""

@@ -24,6 +24,7 @@ EventsAt = Callable[[Fraction], tuple[Event, ...]]
 """A family of compositions, by its parameter."""
 
 _STEPS = 10**4  # of the grid to the root, at least
+_LEAST = Fraction(1, 10**4)  # share of a budget that is worth searching for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,12 @@ class Calibration:
 
 @lru_cache(maxsize=256)
 def gaussian_sigma2(
-    budget: Budget, *, l2_squared: int, unit_moves: int | None, count: int
+    budget: Budget,
+    *,
+    l2_squared: int,
+    unit_moves: int | None,
+    count: int,
+    beside: tuple[Event, ...] = (),
 ) -> Calibration:
     """Smallest sigma2 on a decimal grid at which `count` Gaussian draws fit the budget.
 
@@ -58,8 +64,10 @@ def gaussian_sigma2(
         l2_squared: squared L2 sensitivity of each draw, records^2.
         unit_moves: as in `DiscreteGaussian`; None is about 17 % dearer, since only zCDP applies.
         count: how many draws of that sensitivity the budget is for.
+        beside: what else the budget pays for.
     Raises:
-        ValueError: delta is 0, or there is nothing to protect.
+        ValueError: delta is 0, there is nothing to protect, or what is asked besides leaves
+            nothing of the budget that could be proved.
     """
     _needs_delta(budget)
     if l2_squared < 1 or count < 1:
@@ -73,11 +81,24 @@ def gaussian_sigma2(
             DiscreteGaussian(
                 l2_squared=l2_squared, sigma2=sigma2, unit_moves=unit_moves, times=count
             ),
+            *beside,
         )
 
-    guess = count * l2_squared * _unit_sigma(budget) ** 2
+    # In zCDP, about: what the budget is worth, and how much of it is left.
+    worth = 1 / (2 * _unit_sigma(budget) ** 2)
+    left = max(worth - float(cost(beside)), _LEAST * worth)
+    guess = count * l2_squared / (2 * left)
+    if beside and not fits(events_at(Fraction(guess) / _LEAST), budget):
+        raise ValueError(f"{budget}: what else is asked leaves nothing of it; ask for less")
+
+    def least(step: Fraction, guess: int) -> int:
+        return _smallest(lambda n: fits(events_at(n * step), budget), guess)
+
     step = _step(guess)
-    steps = _smallest(lambda n: fits(events_at(n * step), budget), ceil(Fraction(guess) / step))
+    steps = least(step, ceil(Fraction(guess) / step))
+    while beside and steps < _STEPS:  # the guess was too large for a fine grid
+        step /= 10
+        steps = least(step, 10 * steps)
     value, beyond = steps * step, (steps - 1) * step
     return Calibration(
         value=value,

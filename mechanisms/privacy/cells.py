@@ -36,6 +36,10 @@ class CellMap:
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.tables):
             raise ValueError(f"{len(self.columns)} columns but {len(self.tables)} tables")
+        if any(table.dtype != np.int64 for table in self.tables):
+            raise TypeError(
+                "tables of cells are int64: others would fail where records are counted"
+            )
         if any(table.min() < 0 for table in self.tables):
             raise ValueError("a table sends a record to a negative cell")
         if sum(int(table.max()) for table in self.tables) >= self.size:

@@ -29,12 +29,14 @@ from mechanisms.privacy.linear_queries import LinearQueries
 from mechanisms.privacy.noise import add_discrete_gaussian, add_discrete_laplace, choose
 from mechanisms.privacy.queries import (
     SCORE_STEPS,
+    Admissible,
     GaussianNoise,
     HistogramQuery,
     LaplaceNoise,
     Noise,
     Question,
     Score,
+    admitted,
     signed_misfits,
 )
 
@@ -112,6 +114,7 @@ class Curator:
         queries: LinearQueries,
         question: Question,
         events: Sequence[ExponentialMechanism],
+        admissible: Admissible | None = None,
     ) -> list[int]:
         """Which of the queries, or of their negations, fit worst: a choice for each event.
 
@@ -120,11 +123,19 @@ class Curator:
         proportional to exp(epsilon_t misfit / (2 sensitivity)). All are logged as one call: later
         questions depend on earlier choices, which nobody has seen until the log has them.
 
+        With `admissible`, a choice is among the queries that it leaves. Which those are is decided
+        by earlier choices alone, hence alike for neighbours; and fewer scores have no larger
+        sensitivity. So the law of each choice, given those before it, is that of its event.
+
         Raises:
             BudgetExceeded, LedgerError: as for `histograms`.
+            ValueError: no query is admissible.
         """
         terms = [f"{event.epsilon} {event.times} {event.adaptive}" for event in events]
-        request = _digest("choices", [str(self.total()), *terms, queries.digest, question.digest])
+        terms += [queries.digest, question.digest]
+        if admissible is not None:
+            terms.append(f"admissible {admissible.digest}")
+        request = _digest("choices", [str(self.total()), *terms])
         logged = self.ledger.lookup(self.release, call, request)
         if logged is None:
             self._check([*self.ledger.events(self.release), *events])
@@ -133,10 +144,13 @@ class Curator:
             chosen: list[int] = []
             for event in events:
                 for _ in range(event.times):
-                    scores = signed_misfits(answers, question(tuple(chosen)))
-                    chosen.append(
-                        choose(scores.tolist(), sensitivity=sensitivity, epsilon=event.epsilon)
+                    earlier = tuple(chosen)
+                    scores = signed_misfits(answers, question(earlier))
+                    among = admitted(admissible, earlier, queries.size)
+                    position = choose(
+                        scores[among].tolist(), sensitivity=sensitivity, epsilon=event.epsilon
                     )
+                    chosen.append(int(among[position]))
             logged = self.ledger.record(
                 self.release, call, request, events, _pack(chosen), self._check
             )

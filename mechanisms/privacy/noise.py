@@ -83,7 +83,8 @@ def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction) -> int
     measurement = selection_measurement(Fraction(2 * sensitivity) / epsilon)
     exact = [int(score) for score in scores]
     best = max(exact)
-    return int(measurement([max(score - best, _LOWEST_SCORE) for score in exact]))
+    moved = [max(score - best, _LOWEST_SCORE) for score in exact]
+    return int(measurement(np.array(moved, dtype=np.int64)))  # OpenDP takes lists one by one
 
 
 def laplace_measurement(scale: Fraction) -> dp.Measurement:

@@ -12,6 +12,7 @@ from math import exp, expm1
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.cells import CellMap, Counts
@@ -165,6 +166,22 @@ class Question(Protocol):
         ...
 
 
+class Admissible(Protocol):
+    """Which queries each of several choices is among, given the choices before it.
+
+    Public and deterministic, as a `Question`; nothing but earlier choices decides.
+    """
+
+    def __call__(self, chosen: Sequence[int]) -> NDArray[np.bool_]:
+        """Shape (queries,); a query is admissible together with its negation."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all that determines what is admissible."""
+        ...
+
+
 SCORE_STEPS = 2**10
 """Misfits of linear queries are compared in units of 1/(SCORE_STEPS unit) records."""
 
@@ -184,3 +201,22 @@ def signed_misfits(answers: Counts, reference: Counts) -> Counts:
     cut = np.clip(answers, -(2**50), 2**50)
     misfits = SCORE_STEPS * cut - reference
     return np.concatenate([misfits, -misfits])
+
+
+def admitted(
+    admissible: Admissible | None, chosen: Sequence[int], queries: int
+) -> NDArray[np.intp]:
+    """Positions among the scores of `signed_misfits` that the next choice is among, ascending.
+
+    Raises:
+        ValueError: there is none, or there are not so many queries.
+    """
+    if admissible is None:
+        return np.arange(2 * queries)
+    mask = admissible(chosen)
+    if mask.shape != (queries,) or not mask.any():
+        raise ValueError(
+            f"after {len(chosen)} choices, {int(mask.sum())} of {queries} queries are admissible "
+            f"(the mask has shape {mask.shape}); a choice needs at least one"
+        )
+    return np.flatnonzero(np.concatenate([mask, mask]))

@@ -62,16 +62,22 @@ def check(rules: Rules, names: Sequence[str] | None = None) -> None:
 
 def _minimal(rules: Rules, wrong: Callable[[Rules], bool]) -> tuple[str, ...]:
     """A minimal set of rules, by name in their order, that is still `wrong`."""
-    tables = (*rules.tables, *(rules.parts.tables if rules.parts else ()))
-    kept = list(dict.fromkeys(table.name for table in tables))
+    kept = list(names_of(rules))
     for name in tuple(kept):
         fewer = [other for other in kept if other != name]
-        if wrong(_only(rules, fewer)):
+        if wrong(only(rules, fewer)):
             kept = fewer
     return tuple(kept)
 
 
-def _only(rules: Rules, names: Collection[str]) -> Rules:
+def names_of(rules: Rules) -> tuple[str, ...]:
+    """Names of the rules that have tables, in their order."""
+    tables = (*rules.tables, *(rules.parts.tables if rules.parts else ()))
+    return tuple(dict.fromkeys(table.name for table in tables))
+
+
+def only(rules: Rules, names: Collection[str]) -> Rules:
+    """The rules with the tables of these names alone."""
     parts = rules.parts
     if parts is not None:
         parts = replace(parts, tables=tuple(t for t in parts.tables if t.name in names))

@@ -34,18 +34,21 @@ def nearest_valid(
     codes: NDArray[np.integer],
     common: Sequence[NDArray[np.integer]],
     rng: np.random.Generator,
+    fixed: Sequence[bool] | None = None,
 ) -> Ints:
     """Valid records near `codes`, both of shape (n, columns of the component).
 
     Args:
         common: how often each cell occurs, by column; ties fall in proportion.
+        fixed: whether the column keeps its cells; none does where it is not given.
     Raises:
-        ValueError: no valid record exists.
+        ValueError: no valid record exists, or none with what is fixed.
     """
     weights = [counts / max(counts.sum(), 1) for counts in common]
     drawn = _drawn_per_tuple(codes, rng)
     _, first, inverse = distinct(drawn)
-    classes = _classes(component, codes[first], weights, rng)[inverse]
+    still = [False] * len(component.columns) if fixed is None else fixed
+    classes = _classes(component, codes[first], weights, rng, still)[inverse]
     moved = codes.astype(np.int64)
     for j, has in enumerate(component.members):
         rows = np.flatnonzero(~has[codes[:, j], classes[:, j]])
@@ -64,9 +67,14 @@ def _classes(
     codes: NDArray[np.integer],
     weights: Sequence[Floats],
     rng: np.random.Generator,
+    fixed: Sequence[bool],
 ) -> Ints:
     """Class of every column in the nearest valid record, shape (n, columns)."""
     distances = [_distances(component, j, codes[:, j]) for j in range(len(component.columns))]
+    distances = [
+        (known, np.where(away > 0, np.inf, 0.0) if still else away)
+        for (known, away), still in zip(distances, fixed, strict=True)
+    ]
     rarity = [
         _CHANCE / np.maximum(weight @ has, _RAREST)
         for weight, has in zip(weights, component.members, strict=True)

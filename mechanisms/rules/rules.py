@@ -124,7 +124,7 @@ class Rules:
             if len(cells)
         }
 
-    def repair(self, codes: Codes, rng: np.random.Generator) -> Codes:
+    def repair(self, codes: Codes, rng: np.random.Generator, *, fixed: Sequence[int] = ()) -> Codes:
         """Valid records near the given ones, shape (n, attributes); valid ones are untouched.
 
         Each record moves as short a way as possible, and of the ways that are as short, one that
@@ -136,11 +136,13 @@ class Rules:
         A search that takes more than `search.MOST_STEPS` steps ends with the nearest valid record
         that it has found.
 
+        Args:
+            fixed: columns that keep their cells.
         Raises:
-            ValueError: no valid record exists (see `check`).
+            ValueError: no valid record exists (see `check`), or none with what is fixed.
         """
         if self.determinations:
-            return self.settled(joint_of(codes, self.shape)).repair(codes, rng)
+            return self.settled(joint_of(codes, self.shape)).repair(codes, rng, fixed=fixed)
         repaired = codes.copy()
         wrong = np.flatnonzero(~self.valid(codes))
         if len(wrong) == 0:
@@ -153,7 +155,8 @@ class Rules:
                     np.bincount(codes[:, column], minlength=self.shape[column])
                     for column in columns
                 ]
-                moved = nearest_valid(component, codes[rows][:, columns], common, rng)
+                still = [column in fixed for column in columns]
+                moved = nearest_valid(component, codes[rows][:, columns], common, rng, still)
                 repaired[rows[:, None], columns] = moved
         return repaired
 

@@ -70,7 +70,11 @@ def render_audit_report(record: AuditRecord) -> str:
             claim=claim,
             certificate=certificate,
             worst=max(certificate.bounds, key=lambda bound: bound.value),
-            checks=(*record.post_processing.constraints, *record.post_processing.final_checks),
+            checks=(
+                *record.post_processing.constraints,
+                *record.post_processing.totals,
+                *record.post_processing.final_checks,
+            ),
             alerts=_alerts(record),
             missing=record.not_recorded(),
             tags=TAG_MEANINGS,
@@ -192,6 +196,7 @@ def _alerts(record: AuditRecord) -> list[str]:
         )
     checks: tuple[Check, ...] = (
         *record.post_processing.constraints,
+        *record.post_processing.totals,
         *record.post_processing.final_checks,
         *record.utility.acceptance,
     )

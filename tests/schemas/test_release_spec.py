@@ -93,6 +93,7 @@ FOR_THE_DATA = [
     ('other: "9"', 'other: "1"'),
     ("    nulls: true\n", "    nulls: false\n"),
     ("output:", "certificate: {share: 0.1}\noutput:"),
+    ("output:", "binning: {share: 0.1, columns: {wage: 9}}\noutput:"),
 ]
 RECORDS = ("{person: id, max_records: 3}", "record")
 PUBLIC_TABLE = "public_data: {source: old.csv, reference: the codebook of 2018}\n"
@@ -116,6 +117,24 @@ def test_what_the_share_is_for_changes_both_digests(purpose, edited):
     other = edited(("output:", f"certificate: {{share: 0.1, {purpose}}}\noutput:"))
     assert share.digest() != other.digest()
     assert share.privacy_digest() != other.privacy_digest()
+
+
+def test_private_bins_count_in_the_privacy_digest_by_columns_and_share_alone(edited):
+    def digest(binning):
+        return edited(("output:", f"binning: {binning}\noutput:")).privacy_digest()
+
+    one = digest("{share: 1/20, columns: {wage: 9, hired: 4}}")
+    assert digest("{share: 0.05, columns: {hired: 4, wage: 9}}") == one
+    others = ["{share: 1/10, columns: {wage: 9, hired: 4}}", "{share: 1/20, columns: {wage: 9}}",
+              "{share: 1/20, columns: {wage: 8, hired: 4}}"]  # fmt: skip
+    assert len({one, *map(digest, others)}) == 4
+
+
+def test_specs_without_private_bins_keep_their_digests(edited):
+    """What ledgers hold of releases from before there were bins."""
+    assert edited().privacy_digest() == (
+        "99bd37c01db3edb40bc681b2e490ae366165f8d36227dab612fae5d519c020c3"
+    )
 
 
 def test_the_order_of_columns_is_part_of_both_digests(edited):

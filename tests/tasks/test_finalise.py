@@ -15,6 +15,7 @@ from tasks import finalise as stage
 from tasks.finalise import FinalCheckFailed, FinalFile
 from tasks.generate import SyntheticFile
 from tasks.prepare import Prepared, prepare
+from tasks.released import released_source
 from tasks.sources import batches, parts
 from tasks.workspace import Workspace
 from tests import example
@@ -47,7 +48,7 @@ def finished(of: Prepared, codes: Codes) -> FinalFile:
 
 
 def read_back(of: Prepared, path: Path) -> pd.DataFrame:
-    source = stage._read_back(of, path)
+    source = released_source(of.spec, path)
     return pd.concat([b for part in parts(source) for b in batches(part)], ignore_index=True)
 
 
@@ -197,3 +198,18 @@ def test_an_attempt_leaves_nothing_of_an_earlier_one(home: Path, tmp_path: Path)
     of = prepared(tmp_path, output={"formats": ["csv"]}, constraints=[])
     finished(of, random_codes(of))
     assert [path.name for path in staging.iterdir()] == ["data.csv"]
+
+
+def test_records_that_lack_a_public_total_are_never_published(home: Path, tmp_path: Path) -> None:
+    total = {"columns": ["region"], "counts": {"north": 200, "02": 150, "07": 50}}
+    of = prepared(tmp_path, public_totals=[{**total, "reference": "tests"}], constraints=[])
+    codes = random_codes(of)
+    codes[:, 2] = np.repeat([0, 1, 2], [200, 150, 50])
+    assert finished(of, codes).totals == ("region",)
+    codes[0, 2] = 1
+    with pytest.raises(FinalCheckFailed) as refused:
+        finished(of, codes)
+    message = str(refused.value)
+    assert message.startswith("data.csv does not have the public totals:")
+    assert "  public_totals[0]: region north: 199, not 200" in message
+    assert "  public_totals[0]: region 02: 151, not 150" in message

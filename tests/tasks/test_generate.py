@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from mechanisms.contract import Measurements, SyntheticMeasure
-from tasks.generate import MOVED, SyntheticFile, generate, obedient
+from tasks.generate import (
+    MOVED,
+    TOTALLED,
+    SyntheticFile,
+    TotalsUnreachable,
+    generate,
+    obedient,
+    totalled,
+)
 from tasks.prepare import Prepared, prepare
 from tasks.workspace import Workspace
 from tests import example
@@ -16,6 +24,15 @@ from tests import example
 RULES = [
     {"rule": "age < 15 <=> income is null", "source": "tests"},
     {"rule": "age < 50 => employed = false", "source": "tests"},
+]
+
+TOTALS = [
+    {
+        "columns": ["region"],
+        "counts": {"01": 300, "02": 150, "07": 50},
+        "reference": "made up for the tests",
+    },
+    {"where": "age < 50 and region = '02'", "count": 90, "reference": "made up for the tests"},
 ]
 
 
@@ -69,3 +86,54 @@ def test_the_stage_writes_obedient_records_and_their_history(
     assert isinstance(file, SyntheticFile)
     assert of.plan.domain.rules.valid(file.load().codes).all()
     assert json.loads(file.path.with_suffix(".json").read_text())[MOVED] > 0
+
+
+def test_without_totals_nothing_is_touched_or_said(tmp_path: Path) -> None:
+    of = prepared(tmp_path)
+    before, domain = random_records(of), of.plan.domain
+    assert totalled(before, domain.totals, domain.rules, of.rng("totals")) is before
+
+
+def test_records_are_moved_until_totals_hold_and_are_counted(tmp_path: Path) -> None:
+    of = prepared(tmp_path, public_totals=TOTALS)
+    domain = of.plan.domain
+    before = obedient(random_records(of), domain.rules, of.rng("rules"))
+    after = totalled(before, domain.totals, domain.rules, of.rng("totals"))
+    moved = (after.codes != before.codes).any(axis=1).sum()
+    assert 0 < moved == after.history[TOTALLED] < 300
+    assert domain.totals.held(after.codes)
+    assert domain.rules.valid(after.codes).all()
+    again = totalled(after, domain.totals, domain.rules, of.rng("totals"))
+    assert again.history[TOTALLED] == 0
+
+
+def test_what_determines_what_holds_beside_totals(tmp_path: Path) -> None:
+    rules = [*RULES, {"rule": "region determines since", "source": "tests"}]
+    total = {"where": "age < 50", "count": 300, "reference": "made up for the tests"}
+    of = prepared(tmp_path, constraints=rules, public_totals=[total], output={"rows": 500})
+    domain = of.plan.domain
+    before = obedient(random_records(of), domain.rules, of.rng("rules"))
+    after = totalled(before, domain.totals, domain.rules, of.rng("totals"))
+    assert domain.totals.held(after.codes)
+    pairs = np.unique(after.codes[:, [2, 4]], axis=0)
+    assert len(pairs) == len(np.unique(pairs[:, 0]))
+
+
+def test_totals_that_a_measured_function_makes_impossible_are_told_without_loss(
+    tmp_path: Path,
+) -> None:
+    rules = [
+        {"rule": "region determines employed", "source": "tests"},
+        {"rule": "employed = true => age >= 50", "source": "tests"},
+        {"rule": "employed = false => age < 50", "source": "tests"},
+        {"rule": "region != '02' => age < 90", "source": "tests"},
+    ]
+    total = {"where": "age < 50", "count": 250, "reference": "made up for the tests"}
+    of = prepared(tmp_path, constraints=rules, public_totals=[total], output={"rows": 500})
+    domain = of.plan.domain
+    codes = np.zeros((500, 5), dtype=np.int32)  # all are young, wherever they live
+    codes[:, 2] = np.arange(500) % 3
+    codes[:, 1] = domain.attributes[1].levels - 1
+    before = obedient(SyntheticMeasure(codes=codes), domain.rules, of.rng("rules"))
+    with pytest.raises(TotalsUnreachable, match="No budget is lost"):
+        totalled(before, domain.totals, domain.rules, of.rng("totals"))

@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
+from mechanisms.binning import PrivatelyBinned
+from mechanisms.marginals import Marginals
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
-from tasks.prepare import PlanRefused, adjacency, budget, prepare
+from mechanisms.registry import MECHANISMS
+from schemas.loading import SpecError, load_spec
+from tasks.prepare import PlanRefused, adjacency, budget, mechanism_of, prepare
 from tests import example
 
 
@@ -57,6 +61,34 @@ def test_a_share_is_measured_for_the_certificate_and_costs_its_part(tmp_path: Pa
     assert prepared.plan.parameters["certificate"]["epsilon"] == "1/4"
     assert prepared.plan.budget == Budget(epsilon=Fraction(1), delta=Fraction(1, 10**5))
     assert fits(prepared.plan.events, prepared.plan.budget)
+
+
+@pytest.mark.parametrize("share", [None, "1/5"])
+def test_private_bins_leave_the_mechanism_its_part_of_the_budget(
+    share: str | None, tmp_path: Path
+) -> None:
+    binning = {"share": "1/10", "columns": {"income": 4}}
+    certificate = {} if share is None else {"certificate": {"share": share}}
+    prepared = prepare(spec(tmp_path, binning=binning, **certificate))
+    left = Fraction(9, 10) * (1 if share is None else Fraction(4, 5))
+    assert prepared.plan.parameters["epsilon_of_the_mechanism"] == str(left)
+    assert prepared.plan.budget == Budget(epsilon=Fraction(1), delta=Fraction(1, 10**5))
+    assert fits(prepared.plan.events, prepared.plan.budget)
+    copy = pickle.loads(pickle.dumps(prepared))
+    assert copy.plan.events == prepared.plan.events
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_bins_are_for_the_mechanisms_that_can_have_them(name: str, tmp_path: Path) -> None:
+    pure = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
+    delta = {} if isinstance(MECHANISMS[name], Marginals) else {"privacy": pure}
+    binning = {"share": "1/10", "columns": {"income": 4}}
+    path = spec(tmp_path, mechanism={"name": name}, binning=binning, **delta)
+    if isinstance(MECHANISMS[name], Marginals):
+        assert isinstance(mechanism_of(load_spec(path)), PrivatelyBinned)
+    else:
+        with pytest.raises(SpecError, match=f"binning: is for mechanisms .* which {name} does not"):
+            load_spec(path)
 
 
 @pytest.mark.parametrize("source", ["table.csv", "link.csv", "../here/table.csv"])

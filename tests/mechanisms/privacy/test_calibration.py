@@ -49,6 +49,35 @@ def test_the_value_fits_and_one_step_below_does_not(count, unit_moves):
     assert found.proof == (found.epsilon_beyond, found.epsilon)
 
 
+BESIDE = {
+    "gaussian": (DiscreteGaussian(l2_squared=2, sigma2=Fraction(33), unit_moves=2),),
+    "of persons": (DiscreteGaussian(l2_squared=8, sigma2=Fraction(200)),),
+    "decided by answers": (
+        ExponentialMechanism(epsilon=Fraction(1, 20), adaptive=True, times=5),
+        DiscreteGaussian(l2_squared=2, sigma2=Fraction(60), unit_moves=2, adaptive=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("beside", BESIDE.values(), ids=BESIDE)
+def test_what_is_left_beside_other_draws_is_spent_to_the_last_step(beside):
+    budget = Budget(epsilon=Fraction(1), delta=DELTA)
+    found = gaussian_sigma2(budget, l2_squared=2, unit_moves=2, count=3, beside=beside)
+    for sigma2, within in ((found.value, True), (found.beyond, False)):
+        draws = DiscreteGaussian(l2_squared=2, sigma2=sigma2, unit_moves=2, times=3)
+        assert fits((draws, *beside), budget) is within
+    assert 1 - found.beyond / found.value <= Fraction(1, 10**4)
+    assert found.value > gaussian_sigma2(budget, l2_squared=2, unit_moves=2, count=3).value
+
+
+def test_a_budget_that_other_draws_use_up_is_refused():
+    budget = Budget(epsilon=Fraction(1), delta=DELTA)
+    whole = DiscreteGaussian(l2_squared=2, sigma2=Fraction(27), unit_moves=2)
+    assert not fits((whole,), budget)
+    with pytest.raises(ValueError, match="what else is asked leaves nothing of it"):
+        gaussian_sigma2(budget, l2_squared=2, unit_moves=2, count=1, beside=(whole,))
+
+
 def test_many_draws_are_calibrated_in_seconds():
     gaussian_sigma2.cache_clear()
     start = perf_counter()

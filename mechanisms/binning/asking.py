@@ -1,0 +1,54 @@
+"""A curator that is asked about bins while the private records have cells.
+
+Claim.   What it asks is charged as what a curator of records in bins would be asked, and differs
+         in the log wherever the bins differ.
+Proof.   A map from bins joined to the map from cells to bins is a map from records to cells, about
+         which sensitivities are stated (`privacy.adjacency`). The log's key has its tables.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mechanisms.binning.bins import Bins
+from mechanisms.privacy.cells import CellMap, Counts
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.events import ExponentialMechanism
+from mechanisms.privacy.queries import HistogramQuery, L1Score, Score
+
+
+@dataclass(frozen=True)
+class BinnedCurator:
+    """Asks `curator` what it is asked, in cells. It has the calls that selections make."""
+
+    curator: Curator
+    bins: tuple[Bins, ...]
+
+    def total(self) -> int | None:
+        """See `Curator.total`."""
+        return self.curator.total()
+
+    def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
+        """See `Curator.histograms`."""
+        return self.curator.histograms(
+            call, [replace(query, cells=self._on_cells(query.cells)) for query in queries]
+        )
+
+    def choose(self, call: str, candidates: Sequence[Score], event: ExponentialMechanism) -> int:
+        """See `Curator.choose`."""
+        scores = [self._score(score) for score in candidates]
+        return self.curator.choose(call, scores, event)
+
+    def _score(self, score: Score) -> L1Score:
+        if not isinstance(score, L1Score):
+            raise TypeError(f"{type(score).__name__}: only misfits are asked about bins")
+        return replace(score, cells=self._on_cells(score.cells))
+
+    def _on_cells(self, cells: CellMap) -> CellMap:
+        binned = {bins.column: bins.table for bins in self.bins}
+        return replace(
+            cells,
+            tables=tuple(
+                table[binned[column]] if column in binned else table
+                for column, table in zip(cells.columns, cells.tables, strict=True)
+            ),
+        )

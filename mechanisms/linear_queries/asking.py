@@ -1,0 +1,69 @@
+"""A curator that is asked about a universe's cells while the private records have the domain's.
+
+Claim.   What it asks is charged as what a curator of records in the universe would be asked.
+Proof.   A map from the universe's cells joined to the map from levels to those cells is a map from
+         records to cells, about which sensitivities are stated (`privacy.adjacency`), and queries
+         have the same values. The log's key has the joined tables.
+Oracle.  tests/mechanisms/linear_queries/test_asking.py recodes the records instead.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from mechanisms.linear_queries.universe import Universe
+from mechanisms.privacy.cells import CellMap, Counts
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.events import ExponentialMechanism
+from mechanisms.privacy.linear_queries import Block, LinearQueries
+from mechanisms.privacy.queries import Admissible, HistogramQuery, Question
+
+
+@dataclass(frozen=True)
+class UniverseCurator:
+    """Asks `curator` what it is asked, in the domain's cells. It has the calls that methods make.
+
+    Attributes:
+        columns: positions in the domain of the universe's columns.
+    """
+
+    curator: Curator
+    universe: Universe
+    columns: tuple[int, ...]
+
+    def total(self) -> int | None:
+        """See `Curator.total`."""
+        return self.curator.total()
+
+    def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
+        """See `Curator.histograms`."""
+        asked = [replace(query, cells=self._of_records(query.cells)) for query in queries]
+        return self.curator.histograms(call, asked)
+
+    def choices(
+        self,
+        call: str,
+        queries: LinearQueries,
+        question: Question,
+        events: Sequence[ExponentialMechanism],
+        admissible: Admissible | None = None,
+    ) -> list[int]:
+        """See `Curator.choices`."""
+        asked = self._queries if queries is self.universe.queries else self._on_records(queries)
+        return self.curator.choices(call, asked, question, events, admissible)
+
+    @cached_property
+    def _queries(self) -> LinearQueries:
+        return self._on_records(self.universe.queries)
+
+    def _on_records(self, queries: LinearQueries) -> LinearQueries:
+        blocks = (Block(self._of_records(one.cells), one.rows) for one in queries.blocks)
+        return LinearQueries(tuple(blocks), queries.unit)
+
+    def _of_records(self, cells: CellMap) -> CellMap:
+        levels = self.universe.levels
+        return CellMap(
+            tuple(self.columns[column] for column in cells.columns),
+            tuple(t[levels[c]] for c, t in zip(cells.columns, cells.tables, strict=True)),
+            cells.size,
+        )

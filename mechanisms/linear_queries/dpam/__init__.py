@@ -1,0 +1,1 @@
+"""DPAM: accelerated mirror descent with randomised smoothing, on one noisy histogram."""

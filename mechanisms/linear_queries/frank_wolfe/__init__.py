@@ -1,0 +1,1 @@
+"""Private Frank-Wolfe on the regularised dual: many noisy choices, nothing measured."""

@@ -1,0 +1,1 @@
+"""Published methods that DPFW is compared with, behind the same interface."""

@@ -1,0 +1,56 @@
+"""Private quantile bins: which columns are released on bins that a paid measurement chooses."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from schemas.columns import Column, DateColumn, NumericColumn
+from schemas.exact import Exact
+from schemas.nearest import no_such_column
+from schemas.section import Problem, Section
+
+LEAST = 2  # one bin would tell nothing of its column
+
+
+class Binning(Section):
+    """Columns that the mechanism sees in bins of nearly equally many records, privately chosen."""
+
+    share: Exact
+    """share of epsilon set aside to measure the columns on their own cells, which chooses the bins,
+    above 0 and below 1, such as 1/20"""
+    columns: dict[str, Annotated[int, Field(ge=LEAST)]] = Field(min_length=1)
+    """how many bins each column gets, such as {INCOME: 24}; numeric or date columns, whose own
+    cells are the public grid that bins are made of"""
+
+    @field_validator("share")
+    @classmethod
+    def _check_share(cls, share: Fraction) -> Fraction:
+        if not 0 < share < 1:
+            raise ValueError(f"is {share}; give a number above 0 and below 1, such as 1/20")
+        return share
+
+    def problems(self, columns: Mapping[str, Column], unsound: frozenset[str]) -> Iterator[Problem]:
+        """What is wrong with the bins of these columns; `unsound` are those that have faults."""
+        for name, bins in self.columns.items():
+            if name in unsound:
+                continue
+            what = (
+                _problem(columns[name], bins)
+                if name in columns
+                else no_such_column(name, [*columns, *unsound])
+            )
+            if what:
+                yield Problem(("columns", name), what)
+
+
+def _problem(column: Column, bins: int) -> str:
+    if not isinstance(column, NumericColumn | DateColumn):
+        return f"is a {column.type} column; only numeric and date columns have bins"
+    if bins >= column.levels:
+        return (
+            f"asks for {bins} bins of {column.levels} cells, which are no fewer; give the column "
+            "finer cells, or ask for fewer bins"
+        )
+    return ""

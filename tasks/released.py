@@ -1,0 +1,57 @@
+"""Read a released data file as its users would, and count in it what public totals say of it.
+
+It needs the spec alone, so that anybody can check a release folder with it.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from schemas.release_spec import ReleaseSpec
+from tasks.coding import codec_of
+from tasks.sources import Source, batches, parts
+
+
+def released_null(spec: ReleaseSpec) -> str:
+    """How the released CSV writes a null: as the source first does."""
+    return next(iter(spec.data.null_markers), "")
+
+
+def released_source(spec: ReleaseSpec, path: Path) -> Source:
+    """The released file as a source of the released columns."""
+    return Source(
+        location=str(path),
+        format=path.suffix[1:],
+        delimiter=spec.data.delimiter,
+        null_markers=(released_null(spec),),
+        columns=spec.released_columns,
+    )
+
+
+def released_values(spec: ReleaseSpec, path: Path) -> pd.DataFrame:
+    """The released columns in original units."""
+    source = released_source(spec, path)
+    text = pd.concat([batch for part in parts(source) for batch in batches(part)], axis=0)
+    text = text.reset_index(drop=True)
+    return pd.DataFrame(
+        {
+            name: codec_of(name, spec.columns[name]).read(text[name])[0]
+            for name in spec.released_columns
+        }
+    )
+
+
+def broken_totals(spec: ReleaseSpec, path: Path) -> list[str]:
+    """Where the released file does not have a public total, a phrase each; empty where it has all.
+
+    It counts values, not cells, so a mistake in the cells of a total would show.
+    """
+    if not spec.public_totals:
+        return []
+    values = released_values(spec, path)
+    markers = spec.data.null_markers
+    faults = []
+    for i, total in enumerate(spec.public_totals):
+        for fault in total.broken(values, spec.columns, markers):
+            faults.append(f"public_totals[{i}]: {fault}")
+    return faults

@@ -1,0 +1,111 @@
+"""Whole releases on private quantile bins."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mechanisms.binning.mechanism import CALL, PrivatelyBinned
+from mechanisms.privacy.ledger import Ledger
+from tasks.prepare import prepare
+from tasks.summary import plan_summary
+from tasks.workspace import ledger_url
+from tests import example
+from tests.flows.test_marginal_release import assert_sound, run
+
+ROWS = 1500
+QUICK = {
+    "name": "privpgd",
+    "generator": {"method": "noise-aware", "latent": {"members": 2, "classes": 10}},
+}
+BINNING: dict[str, Any] = {"share": "1/10", "columns": {"age": 6, "income": 8, "since": 4}}
+RULES = [
+    {"rule": "age < 15 => income is null", "source": "tests"},
+    {"rule": "income is null <=> employed = false", "source": "tests", "if_broken": "report"},
+]
+
+pytestmark = pytest.mark.usefixtures("prefect", "home")
+
+
+def fine_columns() -> dict[str, Any]:
+    """The example's columns, with finer grids."""
+    columns: dict[str, Any] = example.spec(Path("table.csv"))["columns"]
+    columns["age"] |= {"cell_width": 1}
+    columns["income"] |= {"cells": 80}
+    columns["since"] |= {"cells": 40}
+    return columns
+
+
+def changes(**others: Any) -> dict[str, Any]:
+    return {
+        "mechanism": QUICK,
+        "binning": BINNING,
+        "columns": fine_columns(),
+        "constraints": RULES,
+        **others,
+    }
+
+
+def test_a_release_on_private_bins_is_sound_and_says_which_bins(tmp_path: Path) -> None:
+    example.open_account()
+    spec = example.write(tmp_path, ROWS, **changes())
+    published = run(spec)
+    record = assert_sound(published)
+    calls = {
+        entry.payload["call"]
+        for entry in Ledger(ledger_url()).entries("test-people")
+        if entry.kind == "charge"
+    }
+    assert calls == {CALL, "marginals"}
+    assert record["mechanism"]["noise"][0]["query"].startswith("all cells of age, income, since")
+    bins = record["mechanism"]["generator"]["facts"]["bins"]
+    assert {name: len(starts) for name, starts in bins.items()} == BINNING["columns"]
+    (step,) = (s for s in record["post_processing"]["steps"] if "quantile bins" in s["step"])
+    assert "bins of age from 0, " in step["effect"]
+    assert "bins of since from 2000-01-01, 200" in step["effect"]
+    table = pd.read_csv(Path(published.folder) / "data.csv", na_values=["NA"])
+    assert table["age"].nunique() > 40  # values have the detail of cells, not of bins
+    private = example.table(ROWS)
+    assert abs(table["income"].median() - private["income"].median()) < 8
+
+
+def test_a_plan_shows_what_the_bins_cost(tmp_path: Path) -> None:
+    summary = plan_summary(prepare(example.write(tmp_path, **changes())))
+    assert (
+        summary["noise"][0]["query"] == "all cells of age, income, since, for their quantile bins"
+    )
+    assert summary["parameters"]["epsilon_of_the_mechanism"] == "9/10"
+    assert summary["privacy"]["proven_epsilon"][1] <= Fraction(1)
+    bounds = {row["column"]: row["bound"] for row in summary["forecast"]["per_attribute"]}
+    assert set(bounds) == set(fine_columns())
+    assert bounds["income"] < 1 / 8  # finer than bins
+
+
+class Killed(Exception):
+    """The process dies."""
+
+
+def test_a_release_that_dies_when_its_bins_are_drawn_goes_on_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: Any) -> None:
+        raise Killed
+
+    def charged() -> list[Any]:
+        entries = Ledger(ledger_url()).entries("test-people")
+        return [entry for entry in entries if entry.kind == "charge"]
+
+    example.open_account()
+    spec = example.write(tmp_path, ROWS, **changes())
+    with monkeypatch.context() as patched:
+        patched.setattr(PrivatelyBinned, "measure", die)
+        with pytest.raises(Exception, match="Killed"):
+            run(spec)
+    (drawn,) = charged()
+    assert drawn.payload["call"] == CALL
+    assert_sound(run(spec, resume=True))
+    first, second = charged()
+    assert first == drawn
+    assert second.payload["call"] == "marginals"

@@ -1,0 +1,41 @@
+"""Random fields against mirror descent over all cells."""
+
+import numpy as np
+import pytest
+
+from mechanisms.linear_queries.direct.method import plan_direct
+from tests.mechanisms.linear_queries.direct.cases import (
+    BUDGET,
+    REPLACE,
+    noisy,
+    quiet,
+    records,
+    ways,
+)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_field_answers_as_mirror_descent_does(size: int) -> None:
+    u, codes = ways(5, size, cells=3), records((3,) * 5, 4000)
+    field = plan_direct(
+        u,
+        budget=BUDGET,
+        adjacency=REPLACE,
+        expected_records=4000,
+        parameters={"estimator": "graphical", "noise": "gaussian"},
+    )
+    answers = noisy(field.strategy.queries, codes, np.random.default_rng(0))
+    made = field.distribution(answers, 4000, progress=quiet)
+    over_cells = plan_direct(
+        u, budget=BUDGET, adjacency=REPLACE, expected_records=4000, parameters={}
+    )
+    same = type(over_cells)(
+        **{**vars(over_cells), "strategy": field.strategy, "estimator": "likelihood"}
+    )
+    other = same.distribution(answers, 4000, progress=quiet)
+    difference = np.abs(made.answers() - other.answers()).max()
+    assert difference < 0.1 * field.expected_error()[0]
+    drawn = made.cells(20_000, np.random.default_rng(1))
+    assert drawn.shape == (20_000, 5)
+    shares = np.bincount(drawn[:, 0], minlength=3) / 20_000
+    np.testing.assert_allclose(shares, made.fit.marginal((0,)), atol=1e-3)  # type: ignore[attr-defined]

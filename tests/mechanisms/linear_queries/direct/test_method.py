@@ -1,0 +1,207 @@
+"""The method through a real curator: what is charged, limits, determinism, refusals, errors."""
+
+import json
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mechanisms.linear_queries.direct.method import Direct, FittedWeights, plan_direct
+from mechanisms.linear_queries.universe import Universe
+from mechanisms.privacy.accountant import epsilon, fits
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import Counts
+from tests.mechanisms.linear_queries.direct.cases import (
+    ADD,
+    BUDGET,
+    PERSONS,
+    PURE,
+    REPLACE,
+    SHAPE,
+    histogram,
+    mixed,
+    noisy,
+    quiet,
+    records,
+    universe,
+    ways,
+)
+from tests.mechanisms.marginals.selection.runs import curator_of
+
+ROWS = 3000
+
+
+def plan(
+    u: Universe,
+    budget: Budget = BUDGET,
+    adjacency: Adjacency = REPLACE,
+    rows: int = ROWS,
+    **parameters: Any,
+) -> Direct:
+    return plan_direct(
+        u, budget=budget, adjacency=adjacency, expected_records=rows, parameters=parameters
+    )
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
+@pytest.mark.parametrize("budget", [BUDGET, PURE])
+def test_a_run_charges_what_was_planned_and_fits_the_budget(
+    url: str, budget: Budget, adjacency: Adjacency
+) -> None:
+    codes = records(SHAPE, 200)
+    method = plan(mixed(), budget, adjacency, 200)
+    curator = curator_of(url, codes, adjacency, budget)
+    answers = method.ask(curator)
+    assert curator.ledger.events("r") == method.events
+    assert fits(method.events, budget)
+    assert epsilon(method.events, budget.delta) > 0.999 * budget.epsilon
+    made = method.distribution(answers, curator.total(), progress=quiet)
+    assert made.answers().shape == (method.universe.queries.size,)
+    assert made.cells(50, np.random.default_rng(0)).shape == (50, 3)
+    again = method.ask(replace(curator, counter=Poisoned()))
+    assert all(np.array_equal(one, other) for one, other in zip(answers, again, strict=True))
+
+
+class Poisoned:
+    """Private data that must not be looked at again."""
+
+    def rows(self) -> int:
+        return 200
+
+    def count(self, maps: Any) -> list[Counts]:
+        raise AssertionError("the private data were read after the release")
+
+
+@pytest.mark.parametrize("estimator", ["likelihood", "workload", "projection", "graphical"])
+def test_the_same_answers_give_the_same_distribution(estimator: str) -> None:
+    method = plan(ways(4, 2), estimator=estimator)
+    assert method.parameters["estimator"] == estimator
+    answers = noisy(method.strategy.queries, records((2,) * 4, ROWS), np.random.default_rng(0))
+    one, other = (method.distribution(answers, ROWS, progress=quiet) for _ in range(2))
+    assert np.array_equal(one.answers(), other.answers())
+
+
+@pytest.mark.parametrize("estimator", ["likelihood", "workload", "projection", "graphical"])
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD])
+def test_much_budget_gives_the_exact_answers(estimator: str, adjacency: Adjacency) -> None:
+    u, codes = mixed(sums=estimator != "graphical"), records(SHAPE, ROWS)
+    rich = Budget(epsilon=Fraction(200), delta=Fraction(1, 100_000))
+    truth = u.answers(histogram(codes, SHAPE)) / ROWS
+    method = plan(u, rich, adjacency, estimator=estimator)
+    answers = noisy(method.strategy.queries, codes, np.random.default_rng(0))
+    total = ROWS if adjacency is REPLACE else None
+    made = method.distribution(answers, total, progress=quiet)
+    assert np.abs(made.answers() - truth).max() < 2e-3
+    assert abs(method.records(answers, total) - ROWS) <= 1
+
+
+def test_error_falls_in_proportion_to_epsilon() -> None:
+    u, codes = ways(5, 2), records((2,) * 5, ROWS)
+    truth = u.answers(histogram(codes, u.shape)) / ROWS
+    errors = []
+    for epsilon_ in (Fraction(1, 2), Fraction(5)):
+        method = plan(u, Budget(epsilon=epsilon_))
+        rng = np.random.default_rng(1)
+        runs = [
+            method.distribution(
+                noisy(method.strategy.queries, codes, rng), ROWS, progress=quiet
+            ).answers()
+            for _ in range(10)
+        ]
+        errors.append(np.mean([np.abs(run - truth).max() for run in runs]))
+        assert errors[-1] < 1.3 * method.expected_error()[0]
+    assert 6 < errors[0] / errors[1] < 16
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_least_squares_is_nearer_than_the_raw_tables_on_average(noise: str) -> None:
+    """The specification's oracle 10, over 20 seeds; the raw answers are the tables' own cells."""
+    u, codes = ways(6, 3), records((2,) * 6, 1000)
+    truth = u.answers(histogram(codes, u.shape)) / 1000
+    method = plan(u, rows=1000, strategy="marginals", noise=noise)
+    direct, raw = [], []
+    for seed in range(20):
+        answers = noisy(method.strategy.queries, codes, np.random.default_rng(seed))
+        made = method.distribution(answers, 1000, progress=quiet)
+        assert isinstance(made, FittedWeights)
+        assert made.fit.converged
+        direct.append(np.abs(made.answers() - truth).max())
+        estimate = method.strategy.estimate
+        parts = estimate.pooled([table[None, :] for table in answers])
+        parts[()] = np.array([[1000.0]])
+        raw.append(np.abs(estimate.answers(parts)[0] / 1000 - truth).max())
+    assert np.mean(direct) < np.mean(raw)
+
+
+def test_projection_is_the_nearest_distribution_to_the_histogram() -> None:
+    method = plan(ways(3, 2), estimator="projection")
+    table = np.array([50, -20, 10, 0, 30, 0, 5, 45])
+    made = method.distribution([table], 100, progress=quiet)
+    shares = made.shares  # type: ignore[attr-defined]
+    assert shares.sum() == pytest.approx(1)
+    positive = shares > 0
+    np.testing.assert_allclose(np.ptp(table[positive] / 100 - shares[positive]), 0, atol=1e-12)
+
+
+def test_parameters_are_plain_json_and_a_plan_pickles() -> None:
+    for parameters in ({}, {"strategy": "histogram"}, {"strategy": "marginals"}):
+        method = plan(mixed(), **parameters)
+        assert json.loads(json.dumps(method.parameters)) == dict(method.parameters)
+        assert sum(line.cells for line in method.noise) == sum(
+            query.cells.size for query in method.strategy.queries
+        )
+        assert method.memory_bytes > 0
+        again = pickle.loads(pickle.dumps(method))
+        assert again.events == method.events
+        assert again.parameters == method.parameters
+
+
+def test_a_large_universe_is_served_by_a_random_field() -> None:
+    u = universe((2,) * 40, ways(40, 1).queries.blocks)
+    method = plan(u)
+    assert method.estimator == "graphical"
+    codes = np.random.default_rng(0).integers(0, 2, size=(ROWS, 40))
+    answers = noisy(method.strategy.queries, codes, np.random.default_rng(1))
+    made = method.distribution(answers, ROWS, progress=quiet)
+    truth = np.stack([(codes == 0).mean(axis=0), (codes == 1).mean(axis=0)], axis=1).ravel()
+    assert np.abs(made.answers() - truth).max() < 2 * method.expected_error()[0]
+    assert made.cells(100, np.random.default_rng(2)).shape == (100, 40)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "budget", "message"),
+    [
+        ({"stratgey": "auto"}, BUDGET, r"mechanism\.stratgey: direct has no such parameter"),
+        ({"strategy": "tree"}, BUDGET, r"mechanism\.strategy: 'tree'; choose auto or histogram"),
+        ({"noise": "cauchy"}, BUDGET, r"mechanism\.noise: 'cauchy'; choose"),
+        ({"estimator": "best"}, BUDGET, r"mechanism\.estimator: 'best'; choose"),
+        ({"noise": "gaussian"}, PURE, r"mechanism\.noise: gaussian, but privacy\.delta is 0"),
+        (
+            {"estimator": "projection", "strategy": "marginals"},
+            BUDGET,
+            r"mechanism\.estimator: projection is of the histogram",
+        ),
+    ],
+)
+def test_wrong_parameters_are_refused(
+    parameters: dict[str, str], budget: Budget, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        plan(ways(3, 2), budget, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"strategy": "histogram"}, r"mechanism\.strategy: histogram keeps a number"),
+        ({"estimator": "likelihood"}, r"mechanism\.estimator: likelihood keeps a number"),
+        ({}, r"mechanism\.estimator: the universe's .* a graphical model is too large as well"),
+    ],
+)
+def test_large_universes_refuse_what_enumerates(parameters: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        plan(ways(25, 2), **parameters)

@@ -1,0 +1,185 @@
+"""One exact histogram: what it costs, the rules for T, refusals, and errors beside others."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mechanisms.linear_queries.direct.method import plan_direct
+from mechanisms.linear_queries.dpam.method import Dpam, gaussian_width, plan_dpam
+from mechanisms.privacy.accountant import epsilon, fits, rho
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import Counts, count_codes, marginal
+from mechanisms.privacy.linear_queries import Block, EachCell
+from tests.mechanisms.linear_queries.direct.cases import (
+    ADD,
+    BUDGET,
+    PERSONS,
+    PURE,
+    REPLACE,
+    histogram,
+    noisy,
+    quiet,
+    records,
+    universe,
+    ways,
+)
+from tests.mechanisms.marginals.selection.runs import curator_of
+from tests.mechanisms.single_histogram.neighbours import neighbours
+
+ROWS = 3000
+
+
+def plan(
+    budget: Budget = BUDGET,
+    adjacency: Adjacency = REPLACE,
+    rows: int = ROWS,
+    columns: int = 4,
+    **parameters: Any,
+) -> Dpam:
+    return plan_dpam(
+        ways(columns, 2),
+        budget=budget,
+        adjacency=adjacency,
+        expected_records=rows,
+        parameters=parameters,
+    )
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
+@pytest.mark.parametrize("constant", ["calibrated", "paper"])
+def test_no_neighbour_moves_the_histogram_further_than_charged(
+    constant: str, adjacency: Adjacency
+) -> None:
+    method = plan(adjacency=adjacency, columns=3, noise_constant=constant)
+    worst = Fraction(0)
+    for one, other in neighbours((2, 2, 2), adjacency, [[0, 1, 0]]):
+        before, after = (count_codes(codes, [method.query.cells])[0] for codes in (one, other))
+        worst = max(worst, Fraction(int(((after - before) ** 2).sum())) / (2 * method.sigma2))
+    assert worst == rho(method.events)
+    assert fits(method.events, BUDGET)
+    cost = epsilon(method.events, BUDGET.delta)
+    assert cost > 0.999 if constant == "calibrated" else cost < 0.5
+
+
+class Poisoned:
+    """Private data that must not be looked at again."""
+
+    def rows(self) -> int:
+        return ROWS
+
+    def count(self, maps: Any) -> list[Counts]:
+        raise AssertionError("the private data were read after the release")
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
+def test_a_run_is_one_draw_and_all_else_is_post_processing(url: str, adjacency: Adjacency) -> None:
+    method = plan(adjacency=adjacency)
+    curator = curator_of(url, records((2,) * 4, ROWS), adjacency)
+    answers = method.ask(curator)
+    assert curator.ledger.events("r") == method.events
+    closed = replace(curator, counter=Poisoned())
+    assert np.array_equal(method.ask(closed)[0], answers[0])
+    made = method.distribution(answers, closed.total(), progress=quiet)
+    assert made.answers().shape == (24,)
+    if adjacency is not REPLACE:
+        assert method.records(answers, None) == max(int(answers[0].sum()), 1)
+
+
+def test_much_budget_gives_nearly_the_exact_answers() -> None:
+    rich = Budget(epsilon=Fraction(100), delta=Fraction(1, 100_000))
+    codes = records((2,) * 4, ROWS)
+    method = plan(rich, iterations=3000, alpha=0.002)
+    truth = method.universe.answers(histogram(codes, (2,) * 4)) / ROWS
+    answers = noisy([method.query], codes, np.random.default_rng(0))
+    made = method.distribution(answers, ROWS, progress=quiet)
+    assert np.abs(made.answers() - truth).max() < 0.02
+
+
+def test_it_is_worse_than_direct_and_the_printed_form_worse_than_nothing() -> None:
+    codes = records((2,) * 4, ROWS)
+    u = ways(4, 2)
+    truth = u.answers(histogram(codes, u.shape)) / ROWS
+
+    def error(method: Any, seed: int) -> float:
+        queries = [method.query] if isinstance(method, Dpam) else method.strategy.queries
+        answers = noisy(queries, codes, np.random.default_rng(seed))
+        made = method.distribution(answers, ROWS, progress=quiet)
+        return float(np.abs(made.answers() - truth).max())
+
+    direct = plan_direct(u, budget=BUDGET, adjacency=REPLACE, expected_records=ROWS, parameters={})
+    means = [
+        np.mean([error(method, seed) for seed in range(5)])
+        for method in (direct, plan(), plan(noise_constant="paper"), plan(variant="printed"))
+    ]
+    assert means == sorted(means)
+    assert means[-1] > np.abs(u.answers(u.uniform) - truth).max()
+
+
+def test_bounds_hold_for_its_answers() -> None:
+    codes, method = records((2,) * 4, ROWS), plan()
+    truth = method.universe.answers(histogram(codes, (2,) * 4)) / ROWS
+    rng = np.random.default_rng(0)
+    answers = noisy([method.query], codes, rng)
+    made = method.distribution(answers, ROWS, progress=quiet).answers()
+    found = method.bounds(answers, ROWS, made, confidence=0.99, rng=rng)
+    assert (np.abs(made - truth) <= found.each).all()
+    assert found.each.max() < 1
+
+
+def test_rules_of_the_paper() -> None:
+    method = plan()
+    expected = np.sqrt(np.log(16) / np.log(1e5)) * ROWS / method.width
+    assert method.rule == pytest.approx(expected)
+    assert method.steps == round(expected)
+    assert method.alpha == pytest.approx(1 / np.sqrt(method.steps * np.log(16)))
+    assert json.loads(json.dumps(method.parameters)) == dict(method.parameters)
+    assert "note" not in method.parameters
+    value, statement = method.expected_error()
+    assert 0 < value <= 2
+    assert "not a bound" in statement
+
+
+def test_the_width_is_that_of_the_largest_of_normal_variables() -> None:
+    """E max of k absolute normal variables, for the cells of one column; 1.6 for k = 6, or so."""
+    shape = (6,)
+    u = universe(shape, [Block(marginal((0,), shape), EachCell(6))])
+    drawn = np.abs(np.random.default_rng(9).normal(size=(100_000, 6))).max(axis=1)
+    assert gaussian_width(u) == pytest.approx(drawn.mean(), abs=6 * drawn.std() / np.sqrt(40))
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "note"), [(5, 1, "one step is taken"), (10**8, 4000, "4,000 are taken")]
+)
+def test_steps_beyond_reason_are_clipped_and_that_is_said(rows: int, steps: int, note: str) -> None:
+    method = plan(rows=rows)
+    assert method.steps == steps
+    assert note in method.parameters["note"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "budget", "rows", "message"),
+    [
+        ({}, PURE, ROWS, r"privacy\.delta: 0, but dpam measures a histogram"),
+        ({}, BUDGET, 3, r"mechanism\.method: dpam adds noise to each of .* choose method direct"),
+        ({"steps": 3}, BUDGET, ROWS, r"mechanism\.steps: dpam has no such parameter"),
+        ({"variant": "best"}, BUDGET, ROWS, r"mechanism\.variant: 'best'; choose corrected or"),
+        ({"iterations": 0}, BUDGET, ROWS, r"mechanism\.iterations: 0; give a whole number"),
+        ({"alpha": -1}, BUDGET, ROWS, r"mechanism\.alpha: -1; give a positive number"),
+        (
+            {"noise_constant": "paper"},
+            Budget(epsilon=Fraction(200), delta=Fraction(1, 100_000)),
+            ROWS,
+            r"mechanism\.noise_constant: paper, but its noise is not enough",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused(
+    parameters: dict[str, Any], budget: Budget, rows: int, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        plan(budget, rows=rows, **parameters)

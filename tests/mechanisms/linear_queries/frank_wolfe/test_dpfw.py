@@ -1,0 +1,282 @@
+"""DPFW: the law of choices, what is charged, replays, the limit without noise, bad input."""
+
+import pickle
+import re
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import exp
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from mechanisms.linear_queries.frank_wolfe.dpfw import ITERATES, plan_dpfw
+from mechanisms.linear_queries.frank_wolfe.path import CellPath
+from mechanisms.linear_queries.questions import PathQuestion
+from mechanisms.linear_queries.weights import tilted
+from mechanisms.privacy.accountant import fits
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import marginal
+from mechanisms.privacy.events import merged
+from mechanisms.privacy.linear_queries import EachCell
+from mechanisms.privacy.queries import SCORE_STEPS, signed_misfits
+from tests.mechanisms.linear_queries.adaptive_runs import (
+    ADD,
+    BUDGET,
+    BUDGETS,
+    PERSONS,
+    PURE,
+    REPLACE,
+    Gone,
+    bits,
+    curator,
+    error,
+    finished,
+    law,
+    of,
+    planned,
+    told,
+    ways,
+)
+
+SMALL = ways((2, 2, 2, 2), 2)
+
+
+def tables(records: int) -> list[np.ndarray]:
+    """All tables of so many records of two bits."""
+    cells = np.array(list(product((0, 1), repeat=2)))
+    return [cells[list(chosen)] for chosen in product(range(4), repeat=records)]
+
+
+def neighbours(adjacency) -> list[tuple[np.ndarray, np.ndarray]]:
+    pairs = [(a, b) for a in tables(2) for b in tables(2) if (a != b).any(axis=1).sum() == 1]
+    if adjacency is REPLACE:
+        return pairs
+    return [(a, b) for a in tables(2) for b in (a[:1], a[1:])]
+
+
+def greatest_loss(method, sensitivity: int, adjacency) -> float:
+    """Of the second choice after any first one, over all neighbours; by brute force."""
+    universe = method.universe
+    asked = PathQuestion(universe, 2, method._path, "")
+    worst = 0.0
+    for first in range(2 * universe.queries.size):
+        reference = asked((first,))
+        for pair in neighbours(adjacency):
+            laws = []
+            for codes in pair:
+                counts = [
+                    np.bincount(m(codes), minlength=m.size).astype(np.int64)
+                    for m in universe.queries.maps
+                ]
+                scores = signed_misfits(universe.queries.answers(counts), reference)
+                laws.append(law(scores, sensitivity, method.epsilon))
+            worst = max(worst, float(np.abs(np.log(laws[0] / laws[1])).max()))
+    return worst
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD])
+def test_no_choice_loses_more_than_its_epsilon_and_half_the_noise_does(adjacency) -> None:
+    universe = ways((2, 2), 1, 2)
+    budget = Budget(epsilon=Fraction(4))
+    method = planned(plan_dpfw, universe, budget=budget, adjacency=adjacency, rounds=2)
+    sensitivity = SCORE_STEPS * universe.queries.sensitivity(adjacency)
+    assert greatest_loss(method, sensitivity, adjacency) <= float(method.epsilon) * (1 + 1e-9)
+    # A twin that forgets the factor 2, as for monotone scores, is caught.
+    broken = replace(method, epsilon=2 * method.epsilon)
+    assert greatest_loss(broken, sensitivity, adjacency) > float(method.epsilon) * 1.05
+
+
+def test_choices_follow_the_law_along_a_path(tmp_path) -> None:
+    # One candidate is far from the uniform share, so that its sign and number are known.
+    codes = np.ones((300, 2), dtype=np.int64)
+    universe = ways((2, 2), 2)
+    method = planned(plan_dpfw, universe, budget=Budget(epsilon=Fraction(50)), rounds=3)
+    (chosen,) = method.ask(curator(tmp_path, codes, method))
+    question, asked = PathQuestion(universe, 300, method._path, ""), chosen.tolist()
+    for turn, position in enumerate(asked):
+        scores = signed_misfits(np.array([0, 0, 0, 300]), question(asked[:turn]))
+        found = law(scores, SCORE_STEPS, method.epsilon)
+        assert found[position] > 1e-6  # what is drawn is possible; chance 1e-5 to fail
+    assert asked[0] == 3  # misfit 225 at epsilon 50/3; another with chance exp(-1000)
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=["approximate", "pure"])
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
+def test_a_run_charges_the_events_of_the_plan_and_uses_the_budget_up(
+    tmp_path, adjacency, budget
+) -> None:
+    method = planned(plan_dpfw, SMALL, budget=budget, adjacency=adjacency, rounds=12)
+    asked = curator(tmp_path, bits(400), method)
+    finished(method, method.ask(asked), asked)
+    events = asked.ledger.events("r")
+    assert set(merged(events)) == set(merged(method.events))
+    assert fits(events, budget)
+    more = replace(method, epsilon=method.epsilon * Fraction(101, 100)).events
+    assert not fits(more, budget)
+    asked.ledger.verify("people")
+
+
+@pytest.mark.parametrize("iterate", ITERATES)
+def test_a_resumed_run_gives_the_same_without_looking_at_records(tmp_path, iterate) -> None:
+    method = planned(plan_dpfw, SMALL, adjacency=ADD, rounds=9, iterate=iterate)
+    asked = curator(tmp_path, bits(400), method)
+    first = method.ask(asked)
+    resumed = pickle.loads(pickle.dumps(method))
+    again = resumed.ask(replace(asked, counter=Gone(400)))
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(
+        finished(method, first, asked).answers(), finished(resumed, again, asked).answers()
+    )
+
+
+@pytest.mark.parametrize("iterate", ITERATES)
+def test_iterates_are_what_they_are_called(iterate) -> None:
+    method = planned(plan_dpfw, SMALL, rounds=9, alpha=0.1, iterate=iterate)
+    size = SMALL.queries.size
+    chosen = np.random.default_rng(1).integers(0, 2 * size, 9)
+    path, duals = CellPath(SMALL, 0.1, method.step), []
+    for position in chosen.tolist():
+        path.move(position % size, 1 if position < size else -1)
+        duals.append(path._dual.copy())
+    shares = [tilted(SMALL.uniform, dual / 0.1) for dual in duals]
+    found = method.distribution((chosen,), 1000, progress=lambda share, what: None).shares
+    match iterate:
+        case "tail-average":
+            expected = [tilted(SMALL.uniform, np.mean(duals[4:], axis=0) / 0.1)]
+        case "mean":
+            expected = [np.mean(shares, axis=0)]
+        case "last":
+            expected = [shares[-1]]
+        case _:
+            expected = shares
+    assert any(np.allclose(found, one, rtol=1e-10) for one in expected)
+
+
+def regularised(universe, truth: np.ndarray, alpha: float) -> np.ndarray:
+    """The distribution of least largest error, plus alpha sum D log D, by another solver."""
+    matrix = np.stack([universe.values(q) for q in range(universe.queries.size)])
+    rows = np.concatenate([matrix, -matrix])
+
+    def dual(weights: np.ndarray) -> float:  # of a mixture of signed queries, to be maximised
+        exponents = (weights @ rows) / alpha
+        top = exponents.max()
+        return float(alpha * (top + np.log(np.exp(exponents - top).sum())) - weights @ rows @ truth)
+
+    def slope(weights: np.ndarray) -> np.ndarray:
+        shares = tilted(np.ones(universe.size), (weights @ rows) / alpha)
+        found: np.ndarray = rows @ (shares - truth)
+        return found
+
+    start = np.full(len(rows), 1 / len(rows))
+    best = minimize(
+        dual, start, jac=slope, method="SLSQP", bounds=[(0, 1)] * len(rows),
+        constraints=[{"type": "eq", "fun": lambda w: w.sum() - 1, "jac": np.ones_like}],
+        options={"ftol": 1e-15, "maxiter": 2000},
+    )  # fmt: skip
+    return tilted(np.ones(universe.size), (best.x @ rows) / alpha)
+
+
+def test_without_noise_the_path_goes_to_the_regularised_optimum_at_the_stated_rate() -> None:
+    universe, alpha = ways((2, 2, 2, 2), 2), 0.5
+    counts = np.bincount(marginal((0, 1, 2, 3), (2,) * 4)(bits(60)), minlength=16)
+    truth = counts / counts.sum()
+    exact, least = universe.answers(truth), np.inf
+    path, diameter = CellPath(universe, alpha, 1.0), 2.0
+    for turn in range(1, 4001):
+        misfit = exact - path.answers()
+        query = int(np.argmax(np.abs(misfit)))
+        gap = float(np.abs(misfit).max() - (truth - path.shares()) @ path._dual)
+        if turn > 1:
+            least = min(least, gap)
+            assert least <= 2 * diameter**2 / (alpha * turn)
+        path._step = 2 / (turn + 1)
+        path.move(query, int(np.sign(misfit[query])))
+    np.testing.assert_allclose(path.shares(), regularised(universe, truth, alpha), atol=1e-4)
+    best = np.abs(universe.answers(regularised(universe, truth, alpha)) - exact).max()
+    assert np.abs(path.answers() - exact).max() == pytest.approx(best, abs=1e-4)
+
+
+def test_with_a_large_budget_the_error_is_small(tmp_path) -> None:
+    codes = bits(3000)
+    budget = Budget(epsilon=Fraction(1000))
+    method = planned(plan_dpfw, SMALL, budget=budget, expected=3000, alpha=0.01, rounds=120)
+    asked = curator(tmp_path, codes, method)
+    found = finished(method, method.ask(asked), asked).answers()
+    assert error(SMALL, codes, found) < 0.04
+    assert error(SMALL, codes, SMALL.answers(SMALL.uniform)) > 0.15
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD])
+def test_the_papers_noise_is_larger_and_within_the_budget(adjacency) -> None:
+    ours = planned(plan_dpfw, SMALL, adjacency=adjacency, constants="paper")
+    paper = planned(plan_dpfw, SMALL, adjacency=adjacency, constants="paper", noise="paper")
+    assert paper.epsilon < ours.epsilon / 9
+    assert (paper.smoothing, paper.rounds) == (ours.smoothing, ours.rounds)
+    assert fits(paper.events, BUDGET)
+    # A query with one cell, one round: the paper's scale would be below ours.
+    few = planned(plan_dpfw, ways((2, 2), 2), constants="paper", noise="paper", rounds=1)
+    assert few.epsilon <= planned(plan_dpfw, ways((2, 2), 2), rounds=1).epsilon
+
+
+def test_defaults_and_what_is_told() -> None:
+    method = planned(plan_dpfw, SMALL, expected=10_000, adjacency=ADD)
+    found = told(method.parameters)
+    assert (found["alpha"], found["rounds"], found["iterate"]) == (0.01, 1000, "tail-average")
+    assert found["model"] == "cells"
+    total, choice = method.noise
+    assert (total.cells, choice.cells) == (1, 1000)
+    assert method.memory_bytes > 8 * SMALL.size
+    for budget in BUDGETS:
+        expected, words = planned(plan_dpfw, SMALL, budget=budget).expected_error()
+        assert 0 < expected <= 1
+        assert "estimate" in words
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"rounds": 0}, "mechanism.rounds: 0; give a whole number of at least 1"),
+        ({"rounds": 10**9}, "give at most 4,000, since every further round"),
+        ({"rounds": 2.5}, "mechanism.rounds: 2.5"),
+        ({"alpha": 0}, "mechanism.alpha: 0; give a positive number"),
+        ({"alpha": "small"}, "mechanism.alpha: 'small'"),
+        ({"iterate": "best"}, "choose tail-average or mean or last or uniform"),
+        ({"constants": "theirs"}, "mechanism.constants: 'theirs'; choose ours or paper"),
+        ({"noise": "less"}, "mechanism.noise: 'less'"),
+        ({"model": "tree"}, "mechanism.model: 'tree'"),
+        ({"model": "random-field", "iterate": "mean"}, "a mean of random fields is none"),
+        ({"model": "random-field", "max_model_bytes": 40}, "mechanism.max_model_bytes: 40, but"),
+        ({"gamma": 1}, "mechanism.gamma: dpfw has no such parameter; it knows alpha"),
+        ({"constants": "paper", "budget": PURE}, "constants need delta > 0"),
+        ({"noise": "paper", "budget": PURE}, "noise need delta > 0"),
+        ({"expected": 0}, "give at least 1"),
+    ],
+)
+def test_wrong_parameters_are_refused(given, words) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        planned(plan_dpfw, SMALL, **given)
+
+
+def test_queries_that_no_record_changes_are_refused() -> None:
+    constant = of((1, 2), (marginal((0,), (1, 2)), EachCell(1)))
+    with pytest.raises(ValueError, match="known without the data"):
+        planned(plan_dpfw, constant)
+    assert planned(plan_dpfw, constant, adjacency=ADD).rounds >= 1
+
+
+def test_large_universes_are_kept_as_random_fields() -> None:
+    large = ways((2,) * 40, 2)
+    assert planned(plan_dpfw, large).model == "random-field"
+    with pytest.raises(ValueError, match="at most 4,194,304 are kept"):
+        planned(plan_dpfw, large, model="cells")
+    with pytest.raises(ValueError, match="drowns every answer"):
+        planned(plan_dpfw, ways((2,) * 90, 1), noise="paper")
+
+
+def test_pure_choices_share_epsilon_evenly() -> None:
+    method = planned(plan_dpfw, SMALL, budget=PURE, adjacency=ADD, rounds=10)
+    assert method.epsilon == Fraction(95, 1000)
+    assert exp(10 * method.epsilon + Fraction(1, 20)) == pytest.approx(exp(1))

@@ -1,0 +1,159 @@
+"""MWEM: a plain transcription, events whatever is chosen, resumed runs, bad input."""
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mechanisms.linear_queries.peers.mwem import REPLAYS, plan_mwem
+from mechanisms.linear_queries.questions import reference
+from mechanisms.privacy.accountant import fits, pure_epsilon, rho
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import marginal
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.events import ExponentialMechanism, merged
+from mechanisms.privacy.linear_queries import EachCell, Matrix
+from tests.mechanisms.linear_queries.adaptive_runs import (
+    ADD,
+    BUDGETS,
+    PERSONS,
+    PURE,
+    REPLACE,
+    Gone,
+    bits,
+    curator,
+    error,
+    finished,
+    of,
+    planned,
+    told,
+    ways,
+)
+
+SMALL = ways((2, 2, 2), 2)
+VALUES = sparse.csr_array(np.array([[4, -4], [1, 0], [2, 2]]))
+UNEVEN = of(
+    (2, 2), (marginal((0, 1), (2, 2)), EachCell(4, value=2)), (marginal((0,), (2, 2)),
+    Matrix(VALUES)), unit=4,
+)  # fmt: skip
+
+
+class Watching(Curator):
+    """Remembers the questions of all choices."""
+
+    def choices(self, call, queries, question, events, admissible=None):  # type: ignore[no-untyped-def]
+        self.__dict__.setdefault("seen", []).append(question(()))
+        return super().choices(call, queries, question, events, admissible)
+
+
+def plain(universe, asked, number: int) -> list[np.ndarray]:
+    """The distributions after every round, cell by cell."""
+    shares, states, done = universe.uniform, [universe.uniform], []
+    for query, answer in asked:
+        done.append((universe.values(query), answer / universe.queries.unit / number))
+        for _ in range(REPLAYS):
+            for values, measured in reversed(done):
+                shares = shares * np.exp(values * (measured - values @ shares) / 2)
+                shares = shares / shares.sum()
+        states.append(shares)
+    return states
+
+
+@pytest.mark.parametrize("universe", [SMALL, UNEVEN], ids=["even", "uneven"])
+def test_questions_and_result_are_those_of_a_plain_transcription(tmp_path, universe) -> None:
+    codes = bits(500, len(universe.shape))
+    method = planned(plan_mwem, universe, rounds=4)
+    watched = curator(tmp_path, codes, method, Watching)
+    answers = method.ask(watched)
+    positions, noisy = answers
+    asked = [
+        (p % universe.queries.size, y)
+        for p, y in zip(positions.tolist(), noisy.tolist(), strict=True)
+    ]
+    states = plain(universe, asked, 500)
+    for seen, shares in zip(watched.seen, states[:-1], strict=True):
+        assert np.abs(seen - reference(universe, 500, universe.answers(shares))).max() <= 1
+    found = finished(method, answers, watched)
+    np.testing.assert_allclose(found.shares, states[-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=["approximate", "pure"])
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
+@pytest.mark.parametrize("universe", [SMALL, UNEVEN], ids=["even", "uneven"])
+def test_a_run_charges_what_was_planned(tmp_path, universe, adjacency, budget) -> None:
+    method = planned(
+        plan_mwem, universe, adjacency=adjacency, budget=budget, rounds=2 if budget.is_pure else 5
+    )
+    asked = curator(tmp_path, bits(200, len(universe.shape)), method)
+    method.ask(asked)
+    events = asked.ledger.events("r")
+    assert fits(events, budget)
+    if universe is SMALL:
+        assert set(merged(events)) == set(method.events)
+        assert not any(event.adaptive for event in method.events)
+    else:
+        assert any(event.adaptive for event in method.events)
+    assert rho(events) <= rho(method.events)
+    if method.amount.pure:
+        assert pure_epsilon(method.events) == budget.epsilon
+    else:
+        assert rho(method.events) > Fraction(999, 1000) * method.amount.value
+
+
+def test_a_constant_query_is_answered_without_cost(tmp_path) -> None:
+    method = planned(plan_mwem, UNEVEN)
+    event = method.measurement(6).event(REPLACE)  # 2/4 for every record
+    assert rho([event]) == 0
+    assert rho([method.measurement(4).event(REPLACE)]) > 0
+
+
+def test_a_resumed_run_gives_the_same_without_looking_at_records(tmp_path) -> None:
+    method = planned(plan_mwem, SMALL, adjacency=ADD, rounds=3)
+    asked = curator(tmp_path, bits(300, 3), method)
+    first = method.ask(asked)
+    again = method.ask(replace(asked, counter=Gone(300)))
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    laws = [finished(method, answers, asked).shares for answers in (first, again)]
+    np.testing.assert_array_equal(*laws)
+
+
+def test_with_a_large_budget_the_error_is_small(tmp_path) -> None:
+    codes = bits(2000, 3)
+    method = planned(plan_mwem, SMALL, budget=Budget(epsilon=Fraction(1000)), rounds=6)
+    asked = curator(tmp_path, codes, method)
+    found = finished(method, method.ask(asked), asked).answers()
+    assert error(SMALL, codes, found) < 0.06
+
+
+def test_defaults_and_what_is_told() -> None:
+    assert planned(plan_mwem, SMALL, expected=1000).rounds == 10
+    method = planned(plan_mwem, SMALL, expected=1001, adjacency=ADD)
+    assert told(method.parameters)["rounds"] == 30
+    assert [line.cells for line in method.noise] == [1, 30, 30]
+    assert 0 < method.expected_error()[0] <= 1
+    one = planned(plan_mwem, SMALL, rounds=1)
+    assert isinstance(one.events[0], ExponentialMechanism)
+    assert one.amount.pure
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"rounds": 0}, "mechanism.rounds: 0"),
+        ({"rounds": 5000}, "at most 4,000"),
+        ({"alpha": 1}, "mechanism.alpha: mwem has no such parameter; it knows rounds"),
+        ({"budget": PURE, "expected": 0}, "give at least 1"),
+    ],
+)
+def test_wrong_parameters_are_refused(given, words) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        planned(plan_mwem, SMALL, **given)
+
+
+def test_a_universe_too_large_is_refused() -> None:
+    with pytest.raises(ValueError, match="mwem keeps a number for each"):
+        planned(plan_mwem, ways((2,) * 30, 1))

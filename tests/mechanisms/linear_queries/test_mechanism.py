@@ -1,0 +1,222 @@
+"""Whole runs of methods for linear queries: budgets, records, certificates, replays."""
+
+import itertools
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from mechanisms.contract import Certificate, Measurements
+from mechanisms.geometry.domain import Domain
+from mechanisms.linear_queries import kinds
+from mechanisms.linear_queries.mechanism import LinearQueryMechanism, answers_of
+from mechanisms.linear_queries.plan import LinearQueryPlan
+from mechanisms.linear_queries.workload import Workload
+from mechanisms.privacy.accountant import fits
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import ArrayCounter
+from mechanisms.privacy.curator import Curator
+from mechanisms.registry import MECHANISMS
+from tests.mechanisms.marginals.selection.runs import ADD, PERSONS, REPLACE, curator_of
+
+FALSE_POSITIVE_RATE = 1e-6
+NAMES = [name for name, one in MECHANISMS.items() if isinstance(one, LinearQueryMechanism)]
+DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4, "unseen": 3})
+PAIRS = Workload.of(DOMAIN, kinds.marginal_cells(DOMAIN, [(0, 1), (1, 2), (0, 2)]))
+AGES = Workload.of(DOMAIN, [*kinds.marginal_cells(DOMAIN, [(0, 1)]), kinds.prefixes(DOMAIN, [3])])
+APPROXIMATE = Budget(epsilon=Fraction(1), delta=Fraction(1, 10**5))
+PURE = Budget(epsilon=Fraction(1))
+# What a few hundred records can tell: methods that need more rounds by default take fewer here.
+FEW: Mapping[str, Mapping[str, Any]] = {"dpfw": {"rounds": 20}, "mwem-queries": {"rounds": 5}}
+
+
+def records(rows: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    mixed = 0.7 * rng.random((rows, 1)) + 0.3 * rng.random((rows, len(DOMAIN)))
+    return np.floor(mixed * DOMAIN.shape).astype(np.int64)
+
+
+def planned(
+    name: str,
+    *,
+    budget: Budget = APPROXIMATE,
+    adjacency: Adjacency = REPLACE,
+    workload: Workload = PAIRS,
+    rows: int = 400,
+    **given: Any,
+) -> LinearQueryPlan:
+    parameters = {"queries": workload, **FEW.get(name, {}), **given}
+    plan = MECHANISMS[name].plan(
+        DOMAIN, budget=budget, adjacency=adjacency, expected_records=rows, parameters=parameters
+    )
+    assert isinstance(plan, LinearQueryPlan)
+    return plan
+
+
+def released(
+    name: str, plan: LinearQueryPlan, curator: Curator, seed: int = 0, confidence: float = 0.9
+) -> tuple[Measurements, np.ndarray, Certificate]:
+    mechanism, rng = MECHANISMS[name], np.random.default_rng(seed)
+    measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
+    made = mechanism.generate(
+        plan, measured, rows=None, rng=rng, progress=lambda share, doing: None
+    )
+    certificate = mechanism.certify(plan, measured, made, confidence=confidence, rng=rng)
+    return measured, made.codes, certificate
+
+
+def asked(plan: LinearQueryPlan, codes: np.ndarray, folder: Path) -> Curator:
+    url = f"sqlite:///{folder / 'ledger.db'}"
+    curator: Curator = curator_of(url, codes, plan.adjacency, plan.budget)
+    return curator
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS], ids=str)
+@pytest.mark.parametrize("budget", [APPROXIMATE, PURE], ids=["approximate", "pure"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_charges_what_was_planned_and_certifies_what_it_made(
+    name: str, budget: Budget, adjacency: Adjacency, tmp_path: Path
+) -> None:
+    if name == "dpam" and budget.is_pure:
+        pytest.skip("Gaussian noise alone")
+    plan, codes = planned(name, budget=budget, adjacency=adjacency), records(400)
+    assert fits(plan.events, budget)
+    assert 0 < plan.forecast().expected_error <= 1
+    curator = asked(plan, codes, tmp_path)
+    _, made, certificate = released(name, plan, curator)
+    charged = curator.ledger.events("r")
+    assert fits(charged, budget)
+    times = {type(event): 0 for event in plan.events}
+    for event in plan.events:
+        times[type(event)] += event.times
+    for event in charged:
+        times[type(event)] -= event.times
+    assert set(times.values()) == {0}
+    assert made.shape[1] == len(DOMAIN)
+    assert (made >= 0).all()
+    assert (made < DOMAIN.shape).all()
+    assert set(np.unique(made[:, 4])) == {0, 1, 2}  # no query sees it: spread evenly
+    on_records, as_released = certificate.bounds
+    assert on_records.value >= as_released.value > 0
+    answers = certificate.answers
+    assert answers is not None
+    np.testing.assert_allclose(answers.records, answers_of(plan.workload, made))
+    assert len(answers.labels) == plan.workload.size == len(answers.bounds)
+    assert max(answers.bounds) <= as_released.value * plan.width * (1 + 1e-9) + (
+        2 if as_released.vacuous else 0
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_that_is_repeated_reads_no_data(name: str, tmp_path: Path) -> None:
+    plan, codes = planned(name), records(400)
+    first = released(name, plan, asked(plan, codes, tmp_path))
+
+    class Forgotten(ArrayCounter):
+        def count(self, maps: Any) -> Any:
+            raise AssertionError("asked again")
+
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    curator = Curator(
+        counter=Forgotten(codes),
+        ledger=asked(plan, codes, tmp_path).ledger,
+        release="r",
+        adjacency=plan.adjacency,
+        budget=plan.budget,
+    )
+    assert url
+    again = released(name, plan, curator)
+    np.testing.assert_array_equal(first[1], again[1])
+    assert first[2].bounds == again[2].bounds
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD], ids=str)
+@pytest.mark.parametrize("name", ["dpfw", "linear-queries"])
+def test_certificates_miss_no_more_often_than_stated(
+    name: str, adjacency: Adjacency, tmp_path: Path
+) -> None:
+    codes, runs, misses = records(150, seed=1), 25, 0
+    plan = planned(name, adjacency=adjacency, rows=150)
+    truth = answers_of(plan.workload, codes)
+    for run in range(runs):
+        folder = tmp_path / str(run)
+        folder.mkdir()
+        _, made, certificate = released(
+            name, plan, asked(plan, codes, folder), seed=run, confidence=0.75
+        )
+        on_records, as_released = certificate.bounds
+        assert certificate.answers is not None
+        errors = [
+            np.abs(answers - truth).max() / plan.width
+            for answers in (answers_of(plan.workload, made), certificate.answers.distribution)
+        ]
+        misses += errors[0] > on_records.value or errors[1] > as_released.value
+    assert binom.sf(misses - 1, runs, 0.25) > FALSE_POSITIVE_RATE
+
+
+def test_no_budget_buys_the_answers_exactly_and_a_large_one_nearly(tmp_path: Path) -> None:
+    codes = records(2000, seed=2)
+    errors = []
+    for number, epsilon in enumerate((Fraction(1), Fraction(1000))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        plan = planned("linear-queries", budget=Budget(epsilon=epsilon), workload=AGES, rows=2000)
+        made = released("linear-queries", plan, asked(plan, codes, folder))[1]
+        errors.append(float(np.abs(answers_of(AGES, made) - answers_of(AGES, codes)).max()))
+    assert errors[1] < errors[0]
+    assert errors[1] < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"queries": None}, r"mechanism\.queries: missing"),
+        ({"certificate_share": 1}, r"mechanism\.certificate_share: 1; give a share"),
+        ({"certificate_share": "much"}, r"mechanism\.certificate_share: 'much'"),
+        ({"unheard": 1}, r"mechanism\.unheard"),
+    ],
+)
+def test_wrong_parameters_are_named(given: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        planned("dpfw", **given)
+
+
+def test_without_a_share_nothing_is_certified_and_all_is_spent_on_the_method() -> None:
+    whole, shared = planned("dpfw", certificate_share=0), planned("dpfw")
+    assert whole.worst is None
+    assert shared.worst is not None
+    assert len(whole.events) < len(shared.events)
+    (choices,) = whole.events
+    assert choices.epsilon > shared.events[0].epsilon  # type: ignore[union-attr]
+
+
+def test_public_records_are_refused_and_so_are_no_rows(tmp_path: Path) -> None:
+    mechanism = MECHANISMS["linear-queries"]
+    with pytest.raises(ValueError, match="public_data"):
+        mechanism.plan(
+            DOMAIN,
+            budget=PURE,
+            adjacency=REPLACE,
+            expected_records=10,
+            parameters={"queries": PAIRS},
+            public=records(3),
+        )
+    plan = planned("linear-queries")
+    measured = mechanism.measure(asked(plan, records(50), tmp_path), plan, None)
+    with pytest.raises(ValueError, match="at least 1"):
+        mechanism.generate(
+            plan,
+            measured,
+            rows=0,
+            rng=np.random.default_rng(0),
+            progress=lambda share, doing: None,
+        )
+
+
+def test_all_methods_are_registered_once() -> None:
+    assert len(NAMES) == len(set(itertools.chain(NAMES))) >= 6

@@ -1,0 +1,173 @@
+"""Public totals as exact evidence: every generator takes them, and no question depends on them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mechanisms.geometry.domain import Domain, Kind
+from mechanisms.marginals import MarginalPlan
+from mechanisms.marginals.mechanism import MarginalMeasurements, evidence_of
+from mechanisms.marginals.selection.design import Answer
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import ArrayCounter
+from mechanisms.privacy.simulation import simulate_discrete_gaussian
+from mechanisms.registry import MECHANISMS
+from mechanisms.totals import PublicTotal, PublicTotals
+
+SHAPE = (6, 4, 2, 5)
+ROWS = 3000
+GENERATORS: Mapping[str, Any] = {
+    "noise-aware": {"latent": {"members": 2, "classes": 10}},
+    "graphical-model": {"iterations": 60},
+    "particles": {"particles": 1000, "descent": {"epochs": 25}, "projection": {"iterations": 40}},
+    "private-gsd": {"elites": 4, "generations": 2000},
+}
+
+
+def records(seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    mixed = 0.7 * rng.random((ROWS, 1)) + 0.3 * rng.random((ROWS, len(SHAPE)))
+    return np.floor(mixed * SHAPE).astype(np.int32)
+
+
+def of(codes: np.ndarray, *cliques: tuple[int, ...], times: int = 1) -> PublicTotals:
+    """Marginals of the records as totals of so many times as many records."""
+    totals = []
+    for clique in cliques:
+        sizes = [SHAPE[a] for a in clique]
+        cells = np.arange(np.prod(sizes)).reshape(sizes)
+        counts = np.bincount(cells[tuple(codes[:, a] for a in clique)], minlength=cells.size)
+        titles = tuple(map(str, range(cells.size)))
+        totals.append(PublicTotal(str(clique), clique, cells, times * counts, titles))
+    return PublicTotals(SHAPE, tuple(totals))
+
+
+def make(
+    totals: PublicTotals | None, generator: str = "noise-aware", **parameters: Any
+) -> MarginalPlan:
+    domain = Domain.coded({f"c{i}": k for i, k in enumerate(SHAPE)}, kind=Kind.ORDINAL)
+    if totals is not None:
+        domain = replace(domain, totals=totals)
+    settings = {"generator": {"method": generator, **GENERATORS[generator]}} | parameters
+    plan = MECHANISMS["privpgd"].plan(
+        domain,
+        budget=Budget(epsilon=Fraction(1, 4), delta=Fraction(1, 100_000)),
+        adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
+        expected_records=ROWS,
+        parameters=settings,
+    )
+    assert isinstance(plan, MarginalPlan)
+    return plan
+
+
+def measured(plan: MarginalPlan, codes: np.ndarray) -> MarginalMeasurements:
+    rng = np.random.default_rng(5)
+    asked = plan.design.first
+    exact = ArrayCounter(codes).count([a.query(SHAPE).cells for a in asked])
+    tables = tuple(
+        t + simulate_discrete_gaussian(rng, a.sigma2, t.shape)
+        for a, t in zip(asked, exact, strict=True)
+    )
+    return MarginalMeasurements(tables=tables, total=len(codes), asked=asked)
+
+
+def distance(totals: PublicTotals, plan: MarginalPlan, codes: np.ndarray) -> float:
+    """Records that generated ones have in the wrong cell of the totals, per total."""
+    synthetic = MECHANISMS["privpgd"].generate(
+        plan,
+        measured(plan, codes),
+        rows=ROWS,
+        rng=np.random.default_rng(1),
+        progress=lambda share, doing: None,
+    )
+    gaps = [np.abs(t.found(synthetic.codes) - t.counts).sum() / 2 for t in totals.totals]
+    return float(np.mean(gaps))
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_generators_come_nearer_to_totals_that_they_know(generator: str) -> None:
+    codes = records()
+    totals = of(codes, (0,), (1, 2))
+    blind = distance(totals, make(None, generator), codes)
+    knowing = distance(totals, make(totals, generator), codes)
+    assert knowing < 0.8 * blind, (knowing, blind)
+
+
+def test_evidence_holds_totals_exactly_as_shares_of_what_was_measured() -> None:
+    codes = records()
+    for times in (1, 3):
+        totals = of(codes, (0,), (1, 2), times=times)
+        plan = make(totals)
+        told = measured(plan, codes)
+        answers = [Answer(a, t) for a, t in zip(told.asked, told.tables, strict=True)]
+        before = evidence_of(plan.domain, answers, told.total)
+        evidence = plan.with_totals(before)
+        for clique in ((0,), (1, 2)):
+            marginal = evidence.by_clique[clique]
+            assert marginal.sigma == 0
+            sizes = [SHAPE[a] for a in clique]
+            flat = np.ravel_multi_index([codes[:, a] for a in clique], sizes)
+            expected = np.bincount(flat, minlength=marginal.counts.size)
+            assert marginal.counts.ravel() == pytest.approx(expected)
+        assert evidence.by_clique[0, 1] is before.by_clique[0, 1]
+        assert all(m.sigma > 0 for m in before.marginals)
+
+
+def test_totals_of_groups_of_cells_are_no_evidence() -> None:
+    codes = records()
+    band = PublicTotal("b", (0,), np.arange(6) // 3, np.array([1, ROWS - 1]), ("low", "high"))
+    plan = make(PublicTotals(SHAPE, (band,)))
+    told = measured(plan, codes)
+    answers = [Answer(a, t) for a, t in zip(told.asked, told.tables, strict=True)]
+    evidence = evidence_of(plan.domain, answers, told.total)
+    assert plan.with_totals(evidence).by_clique.keys() == evidence.by_clique.keys()
+
+
+def test_a_total_that_would_make_the_model_too_large_is_left_to_the_repair() -> None:
+    codes = records()
+    totals = of(codes, (0,), (0, 1, 2, 3))
+    settings = {"method": "graphical-model", "max_model_bytes": 1200}
+    plan = MECHANISMS["mst"].plan(
+        replace(
+            Domain.coded({f"c{i}": k for i, k in enumerate(SHAPE)}, kind=Kind.ORDINAL),
+            totals=totals,
+        ),
+        budget=Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000)),
+        adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
+        expected_records=ROWS,
+        parameters={"generator": settings},
+    )
+    assert isinstance(plan, MarginalPlan)
+    told = measured(plan, codes)
+    answers = [Answer(a, t) for a, t in zip(told.asked, told.tables, strict=True)]
+    evidence = plan.with_totals(evidence_of(plan.domain, answers, told.total))
+    assert evidence.by_clique[0,].sigma == 0
+    assert (0, 1, 2, 3) not in evidence.by_clique
+
+
+@pytest.mark.parametrize("name", ["privpgd", "aim", "mst", "mwem", "private-gsd"])
+def test_totals_change_no_question_and_no_price(name: str) -> None:
+    plans = []
+    for totals in (None, of(records(), (0,), (1, 2))):
+        domain = Domain.coded({f"c{i}": k for i, k in enumerate(SHAPE)}, kind=Kind.ORDINAL)
+        plans.append(
+            MECHANISMS[name].plan(
+                domain if totals is None else replace(domain, totals=totals),
+                budget=Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000)),
+                adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
+                expected_records=ROWS,
+                parameters={},
+            )
+        )
+    one, two = plans
+    assert isinstance(one, MarginalPlan)
+    assert isinstance(two, MarginalPlan)
+    assert one.design.first == two.design.first
+    assert one.design.largest == two.design.largest
+    assert one.design.parameters == two.design.parameters
+    assert one.events == two.events
