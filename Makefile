@@ -1,6 +1,7 @@
 # `make release` runs the main job on real data, `make test` passes the tests; both install first.
 PYTHON ?= python3
 BIN := .venv/bin
+WORKERS ?= 2
 export HALLMARK_HOME ?= $(CURDIR)/.hallmark
 
 .PHONY: install release test test-slow lint clean
@@ -19,7 +20,7 @@ release: install
 	$(BIN)/hallmark release schemas/examples/rand-hie.yaml --out releases
 
 test: install
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile
 
 test-slow: install
 	$(BIN)/pytest -m slow

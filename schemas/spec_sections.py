@@ -192,12 +192,21 @@ class MechanismChoice(Section):
         "superregular",
         "sparse-lipschitz",
         "adaptive-support",
+        "linear-queries",
+        "dpfw",
+        "dpam",
+        "mwem-queries",
+        "dual-query",
+        "fem",
+        "sep-fem",
     ]
     """privpgd for tables of many columns (aim, mst, mwem, private-gsd and privpgd-paper are other
     selections of marginals and generators of records, for comparison); sparse-lipschitz for
     marginals of several columns, best with a public table like the private one; for few columns
     under pure differential privacy pmm-h (or pmm), psmm where a grid of them is small, superregular
-    for places or a line, and adaptive-support where records lie on a thin set"""
+    for places or a line, and adaptive-support where records lie on a thin set; linear-queries to
+    answer a list of queries (dpfw where they are many and no marginals; dpam, mwem-queries,
+    dual-query, fem and sep-fem are other published methods, for comparison)"""
 
     queries: tuple[QueryEntry, ...] = ()
     """the linear queries that are to be answered, for mechanisms that answer such (see

@@ -125,11 +125,12 @@ class Curator:
 
         With `admissible`, a choice is among the queries that it leaves. Which those are is decided
         by earlier choices alone, hence alike for neighbours; and fewer scores have no larger
-        sensitivity. So the law of each choice, given those before it, is that of its event.
+        sensitivity. So the law of each choice, given those before it, is that of its event. Where
+        none is left the choices end, and all are charged none the less.
 
         Raises:
             BudgetExceeded, LedgerError: as for `histograms`.
-            ValueError: no query is admissible.
+            ValueError: no query is admissible at first.
         """
         terms = [f"{event.epsilon} {event.times} {event.adaptive}" for event in events]
         terms += [queries.digest, question.digest]
@@ -139,22 +140,44 @@ class Curator:
         logged = self.ledger.lookup(self.release, call, request)
         if logged is None:
             self._check([*self.ledger.events(self.release), *events])
-            answers = queries.answers(self.counter.count(queries.maps))
-            sensitivity = SCORE_STEPS * queries.sensitivity(self.adjacency)
             chosen: list[int] = []
-            for event in events:
-                for _ in range(event.times):
-                    earlier = tuple(chosen)
-                    scores = signed_misfits(answers, question(earlier))
-                    among = admitted(admissible, earlier, queries.size)
-                    position = choose(
-                        scores[among].tolist(), sensitivity=sensitivity, epsilon=event.epsilon
-                    )
-                    chosen.append(int(among[position]))
-            logged = self.ledger.record(
-                self.release, call, request, events, _pack(chosen), self._check
-            )
+
+            def log() -> bytes:
+                return self.ledger.record(
+                    self.release, call, request, events, _pack(chosen), self._check
+                )
+
+            try:
+                self._choose_in_turn(queries, question, events, admissible, chosen)
+            except Exception:
+                # That a question fails after these choices tells of them: then they count.
+                if chosen:
+                    log()
+                raise
+            logged = log()
         return [int(index) for index in _unpack(logged)]
+
+    def _choose_in_turn(
+        self,
+        queries: LinearQueries,
+        question: Question,
+        events: Sequence[ExponentialMechanism],
+        admissible: Admissible | None,
+        chosen: list[int],
+    ) -> None:
+        """Draw the choices one after the other into `chosen`."""
+        answers = queries.answers(self.counter.count(queries.maps))
+        sensitivity = SCORE_STEPS * queries.sensitivity(self.adjacency)
+        for event in (one for one in events for _ in range(one.times)):
+            earlier = tuple(chosen)
+            among = admitted(admissible, earlier, queries.size)
+            if not len(among):
+                if not chosen:
+                    raise ValueError("no query is admissible, so there is none to choose")
+                return
+            scores = signed_misfits(answers, question(earlier))[among]
+            position = choose(scores.tolist(), sensitivity=sensitivity, epsilon=event.epsilon)
+            chosen.append(int(among[position]))
 
     def _scores(self, candidates: Sequence[Score]) -> list[int]:
         """Exact scores, counting so many tables at once as memory is for."""

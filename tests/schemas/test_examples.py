@@ -24,6 +24,8 @@ MOST_CELLS = {
     "workload": 64,
     "privpgd-paper": 64,
     "quantile-bins": 400,
+    "linear-queries": 64,
+    "dpfw": 64,
 }
 TOP_CODED = ("PINCP",)  # clamped on purpose
 OF_RAND = ("rand-hie", "public-totals")

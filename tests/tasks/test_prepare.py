@@ -13,7 +13,10 @@ from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.registry import MECHANISMS
-from schemas.loading import SpecError, load_spec
+from schemas.binning import Binning
+from schemas.loading import load_spec
+from schemas.spec_checks import SoundSections, problems_between
+from schemas.spec_sections import MechanismChoice
 from tasks.prepare import PlanRefused, adjacency, budget, mechanism_of, prepare
 from tests import example
 
@@ -79,16 +82,23 @@ def test_private_bins_leave_the_mechanism_its_part_of_the_budget(
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_bins_are_for_the_mechanisms_that_can_have_them(name: str, tmp_path: Path) -> None:
-    pure = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
-    delta = {} if isinstance(MECHANISMS[name], Marginals) else {"privacy": pure}
+def test_a_spec_has_bins_for_just_the_mechanisms_that_can_have_them(name: str) -> None:
+    sections = SoundSections(
+        mechanism=MechanismChoice.model_construct(name=name),
+        binning=Binning(share=Fraction(1, 10), columns={"income": 4}),
+        unsound_columns=frozenset({"income"}),
+    )
+    refused = [what for path, what in problems_between(sections) if path == ("binning",)]
+    assert bool(refused) is not isinstance(MECHANISMS[name], Marginals)
+    assert all(f"which {name} does not" in what for what in refused)
+
+
+def test_a_spec_with_bins_gets_the_mechanism_that_makes_them(tmp_path: Path) -> None:
     binning = {"share": "1/10", "columns": {"income": 4}}
-    path = spec(tmp_path, mechanism={"name": name}, binning=binning, **delta)
-    if isinstance(MECHANISMS[name], Marginals):
-        assert isinstance(mechanism_of(load_spec(path)), PrivatelyBinned)
-    else:
-        with pytest.raises(SpecError, match=f"binning: is for mechanisms .* which {name} does not"):
-            load_spec(path)
+    mechanism = mechanism_of(load_spec(spec(tmp_path, binning=binning)))
+    assert mechanism == PrivatelyBinned(
+        MECHANISMS["privpgd"], share=Fraction(1, 10), bins={"income": 4}
+    )
 
 
 @pytest.mark.parametrize("source", ["table.csv", "link.csv", "../here/table.csv"])

@@ -267,11 +267,12 @@ def _rounded(
     precisions = found.values**power
     kept = precisions >= _LEAST * precisions.max()
     # Every part that queries need must be seen by a table that stays.
-    unseen = (task.seen.T @ kept.astype(np.float64)) == 0
-    if unseen.any():
-        kept |= np.asarray(task.seen[:, unseen].sum(axis=1)).ravel() > 0
+    for part in np.flatnonzero((task.seen.T @ kept.astype(np.float64)) == 0):
+        told = task.seen[:, [part]].toarray().ravel()
+        kept[np.argmax(told * (precisions + np.finfo(float).tiny))] = True
     asked = tuple(one for one, stays in zip(task.asked, kept, strict=True) if stays)
-    steps = [round(_STEPS * log2(w / precisions.max())) for w in precisions[kept]]
+    weights = np.maximum(precisions[kept] / precisions.max(), _LEAST)
+    steps = [round(_STEPS * log2(weight)) for weight in weights]
     shares = tuple(
         Fraction(2 ** (step / _STEPS / power)).limit_denominator(10**6) for step in steps
     )

@@ -95,11 +95,53 @@ def test_what_is_admissible_is_part_of_the_question(sqlite_url: str) -> None:
 
 def test_a_choice_among_nothing_is_refused_before_it_is_charged(sqlite_url: str) -> None:
     asked = curator(sqlite_url)
-    with pytest.raises(ValueError, match="after 0 choices, 0 of 4 queries are admissible"):
+    with pytest.raises(ValueError, match="no query is admissible"):
         asked.choices("c", QUERIES, Nothing(), [EVENT], Turns((False,) * 4))
     with pytest.raises(ValueError, match="shape"):
         asked.choices("c", QUERIES, Nothing(), [EVENT], Turns((True,)))
     assert asked.ledger.events("r") == ()
+
+
+@dataclass(frozen=True)
+class Once:
+    """Everything at first, then nothing."""
+
+    digest: str = "once"
+
+    def __call__(self, chosen: Sequence[int]) -> np.ndarray:
+        return np.full(4, not chosen)
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A question that cannot be asked twice."""
+
+    digest: str = "failing"
+
+    def __call__(self, chosen: Sequence[int]) -> np.ndarray:
+        if chosen:
+            raise ArithmeticError("a step failed")
+        return np.zeros(4, dtype=np.int64)
+
+
+def test_choices_that_end_early_are_charged_in_full(sqlite_url: str) -> None:
+    asked = curator(sqlite_url)
+    first = asked.choices("c", QUERIES, Nothing(), [EVENT], Once())
+    assert len(first) == 1
+    assert asked.choices("c", QUERIES, Nothing(), [EVENT], Once()) == first
+    assert asked.ledger.events("r") == (EVENT,)
+
+
+def test_a_question_that_fails_after_a_choice_leaves_it_charged_and_draws_no_other(
+    sqlite_url: str,
+) -> None:
+    asked = curator(sqlite_url)
+    with pytest.raises(ArithmeticError):
+        asked.choices("c", QUERIES, Failing(), [EVENT])
+    assert asked.ledger.events("r") == (EVENT,)
+    first = asked.choices("c", QUERIES, Failing(), [EVENT])
+    assert len(first) == 1
+    assert asked.choices("c", QUERIES, Failing(), [EVENT]) == first
 
 
 def test_positions_are_those_of_scores_and_of_their_negations() -> None:
