@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from mechanisms.adaptive_support.simplex import project_on_simplex
 from mechanisms.contract import NoiseLine, Progress
-from mechanisms.linear_queries.direct import field, interactions
+from mechanisms.linear_queries.direct import field
 from mechanisms.linear_queries.direct.certify import query_bounds
+from mechanisms.linear_queries.direct.linear_estimate import Asked
 from mechanisms.linear_queries.direct.mirror_descent import Fit, LeastSquares, descend
 from mechanisms.linear_queries.direct.strategy import (
     DRAWS,
@@ -31,7 +32,7 @@ from mechanisms.linear_queries.direct.strategy import (
     Strategy,
     choose,
 )
-from mechanisms.linear_queries.marginals import spread
+from mechanisms.linear_queries.marginals import marginals, spread
 from mechanisms.linear_queries.method import Distribution, ErrorBounds
 from mechanisms.linear_queries.settings import MOST_CELLS, one_of, refuse
 from mechanisms.linear_queries.universe import Universe
@@ -201,37 +202,36 @@ class Direct:
         )
 
     def _on_tables(self, answers: Sequence[Counts], records: int) -> LeastSquares:
-        """Least squares on all tables, by inverse variance; marginals by their interactions."""
+        """Least squares on all tables, by inverse variance."""
         shape = self.universe.shape
-        precisions = self.strategy.estimate.precisions * records**2
-        asked = list(zip(self.strategy.asked, answers, precisions, strict=True))
-        marginal = [(a, y / records, p) for a, y, p in asked if not isinstance(a, int)]
-        others = [(a, y / records, p) for a, y, p in asked if isinstance(a, int)]
-        lambdas = interactions.eigenvalues(
-            shape, [a for a, _, _ in marginal], [p for _, _, p in marginal]
-        )
-        weighted = spread({a: p * y for a, y, p in marginal}, shape)
-        seen = interactions.coefficients(
-            np.broadcast_to(weighted, (self.universe.size,)).astype(np.float64), shape
-        )
-        target = np.divide(seen, lambdas, out=np.zeros_like(seen), where=lambdas > 0)
-        lambdas[0] = 0.0  # the total is that of every distribution
-        if not others:
-            return LeastSquares(
-                lambda shares: interactions.coefficients(shares, shape),
-                lambda values: interactions.table(values, shape),
-                target,
-                lambdas,
-            )
-        own = self._own([a for a, _, _ in others])
-        size = self.universe.size
+        asked = self.strategy.asked
+        cliques = [one for one in asked if not isinstance(one, int)]
+        blocks = [one for one in asked if isinstance(one, int)]
+        own = self._own(blocks) if blocks else None
+        order: list[Asked] = [*cliques, *blocks]
+        measured = dict(zip(asked, answers, strict=True))
+        precisions = dict(zip(asked, self.strategy.estimate.precisions, strict=True))
+        sizes = [len(measured[one]) for one in cliques]
+        ends = np.cumsum(sizes)
+
+        def forward(shares: Floats) -> Floats:
+            found = marginals(shares, shape, cliques)
+            parts = [found[clique] for clique in cliques]
+            return np.concatenate([*parts, *([own.answers(shares)] if own else [])])
+
+        def adjoint(values: Floats) -> Floats:
+            *parts, rest = np.split(values, ends)
+            total = spread(dict(zip(cliques, parts, strict=True)), shape)
+            return total + own.adjoint(rest) if own else total
+
         return LeastSquares(
-            lambda shares: np.concatenate(
-                [interactions.coefficients(shares, shape), own.answers(shares)]
+            forward,
+            adjoint,
+            np.concatenate([measured[one] / records for one in order]),
+            np.repeat(
+                [precisions[one] * records**2 for one in order],
+                [len(measured[one]) for one in order],
             ),
-            lambda values: interactions.table(values[:size], shape) + own.adjoint(values[size:]),
-            np.concatenate([target, *(y for _, y, _ in others)]),
-            np.concatenate([lambdas, *(np.full(len(y), p) for _, y, p in others)]),
         )
 
     def _on_queries(self, answers: Sequence[Counts], records: int) -> LeastSquares:
