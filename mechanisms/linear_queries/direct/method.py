@@ -292,7 +292,10 @@ def plan_direct(
         )
     small = universe.size <= MOST_CELLS
     if estimator == "auto":
-        estimator = "likelihood" if small else "graphical"
+        # Where most cells are empty, fitting each of them to noise that cannot be negative moves
+        # mass to them from the others, which sums over many cells show.
+        dense = universe.size <= expected_records
+        estimator = "graphical" if not small else "likelihood" if dense else "workload"
     if not small and (estimator != "graphical" or strategy == "histogram"):
         key, value = ("strategy", strategy) if strategy == "histogram" else ("estimator", estimator)
         raise ValueError(
