@@ -3,11 +3,11 @@
 Claim.   The answers to `queries` cost exactly `epsilon`; and with probability at least
          `confidence`, for all blocks at once, the sum of the records' distances from their points
          is at most what `upper` says.
-Proof.   A block's query is the sum over records of integer weights of at most 2^20, whose
-         sensitivity is that of `transforms.WeightedSum`; all blocks have the same noise, at a scale
-         of the sum of all sensitivities over epsilon. Weights are distances in units of radius /
-         2^20 rounded up, so the sum is never understated. The answer plus the noise's reach
-         (`privacy.tails`) bounds the sum but for (1 - confidence) / K, for each of K blocks.
+Proof.   A block's query is the sum over records of integer weights of at most w = 2^20, which
+         changes by at most w times the records of a unit (`transforms.WeightedSum`); K blocks at
+         scale K w m / epsilon cost epsilon. Weights are distances in units of radius / w rounded
+         up, so the sum is never understated. The answer plus the noise's reach
+         (`privacy.tails`) bounds the sum but for (1 - confidence) / K, for each of the K blocks.
 Source.  The discretisation term of "Certified private data release for sparse Lipschitz functions"
          (AISTATS 2024), eq. (4), is the radius 1/(2k); smooth data in s columns have a mean
          distance of about s / (s + 1) of it.
@@ -54,24 +54,22 @@ class MeasuredDiscretisation:
         """Positions of the blocks with a radius; in all others every record lies on its point."""
         return tuple(b for b, block in enumerate(self.family.blocks) if block.radius > 0)
 
-    @cached_property
+    @property
     def scale(self) -> Fraction:
         """Laplace scale of every block's sum, in units of radius / `STEPS`."""
-        return sum(total.l1(self.adjacency) for _, total in self._sums) / self.epsilon
+        return len(self.measured) * STEPS * self.adjacency.records / self.epsilon
 
     @cached_property
     def queries(self) -> tuple[HistogramQuery, ...]:
         """One number for each of the `measured` blocks."""
         noise, shape = LaplaceNoise(self.scale), self.family.domain.shape
-        return tuple(
-            HistogramQuery(marginal(block.columns, shape), noise, total)
-            for block, total in self._sums
-        )
-
-    @cached_property
-    def _sums(self) -> tuple[tuple[Block, WeightedSum], ...]:
         blocks = [self.family.blocks[position] for position in self.measured]
-        return tuple((block, WeightedSum(weights(block))) for block in blocks)
+        return tuple(
+            HistogramQuery(
+                marginal(block.columns, shape), noise, WeightedSum(weights(block), (0, STEPS))
+            )
+            for block in blocks
+        )
 
     def upper(self, answers: Sequence[Counts], *, confidence: float) -> Floats:
         """Bounds on the summed distances of all records, one a block, records times distance."""

@@ -188,7 +188,7 @@ def test_a_rule_without_room_is_left_to_the_repair_and_named() -> None:
     evidence = evidence_of(joint(), CHAIN, sigma=30.0, rules=rules)
     small = GraphicalModel(max_model_bytes=8 * 40)  # the chain takes 6 + 8 + 8 + 10 cells
     model = fit(evidence, small)
-    assert model.history["rules_left_to_repair"] == ["column 0 x column 2 x column 4"]
+    assert model.history["rules_left_to_repair"] == ["c0 x c2 x c4"]
     assert model.history["model_cells"] == 32
     assert not rules.valid(records(model, 5000)).all()
     assert fit(evidence).history["rules_left_to_repair"] == []
@@ -233,7 +233,7 @@ def test_the_history_tells_size_and_losses_and_is_short() -> None:
     assert history["model_cells"] == sum(
         int(np.prod([SHAPE[a] for a in clique])) for clique in ((0, 1, 3), (1, 2, 3), (0, 3, 4))
     )
-    assert history["largest_clique"] == "column 0 x column 3 x column 4"
+    assert history["largest_clique"] == "c0 x c3 x c4"
     assert history["largest_clique_cells"] == 30
     assert 2 <= len(history["losses"]) <= 20
     assert history["losses"][-1] < 1.2 < history["losses"][0]
@@ -250,14 +250,14 @@ def test_a_model_that_is_too_large_is_refused_with_size_columns_and_mend() -> No
     message = str(refusal.value)
     for part in ("mechanism.generator", "686.6 MiB", "32.0 MiB", "max_model_bytes"):
         assert part in message
-    assert "x".join(f" column {a} " for a in range(6)).strip() in message
+    assert "x".join(f" c{a} " for a in range(6)).strip() in message
     assert (
         GraphicalModel(max_model_bytes=8 * cells).memory(domain_of(WIDE), ALL_PAIRS, 1000) > cells
     )
 
 
 def test_a_refusal_names_no_more_columns_than_can_be_read() -> None:
-    with pytest.raises(ValueError, match="column 5 and 4 more hang together"):
+    with pytest.raises(ValueError, match="c5 and 4 more hang together"):
         MODEL.memory(domain_of((9,) * 10), tuple(combinations(range(10), 2)), 1000)
 
 

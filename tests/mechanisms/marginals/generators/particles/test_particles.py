@@ -306,7 +306,7 @@ def test_targets_have_no_mass_where_rules_forbid_it() -> None:
 def test_rules_that_allow_nothing_are_named() -> None:
     none = np.zeros((8, 5), dtype=np.bool_)
     domain = domain_of(SHAPE, Rules(SHAPE, (RuleTable("nothing", (0, 1), none),)))
-    with pytest.raises(ValueError, match="rules: they allow no combination of x0 x x1"):
+    with pytest.raises(ValueError, match="rules: they allow no combination of c0 x c1"):
         allowed_cells(domain, (0, 1))
 
 
@@ -405,7 +405,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     )
     killed = subprocess.run(
         [sys.executable, "-c", program, str(file)],
-        cwd=Path(__file__).parents[4],
+        cwd=Path(__file__).parents[5],
         check=False,
         capture_output=True,
     )
@@ -475,7 +475,7 @@ def test_on_a_gpu_it_ends_as_near_as_on_a_cpu() -> None:
 def test_tables_that_are_too_large_are_refused_with_their_size() -> None:
     wide = domain_of((1100, 1000, 2))
     generator = Particles(device="cpu")
-    message = f"marginal of x0 x x1 has 1,100,000 cells, more than {MOST_CELLS:,}"
+    message = f"marginal of c0 x c1 has 1,100,000 cells, more than {MOST_CELLS:,}"
     with pytest.raises(ValueError, match=re.escape(message)):
         generator.memory(wide, [(0, 1)], 1000)
     assert not generator.admits(wide, [(0, 1)], 0.5)
@@ -542,4 +542,4 @@ def test_torch_is_loaded_by_a_fit_alone() -> None:
         "from mechanisms.marginals.generators.particles.particles import Particles; "
         "assert Particles(device='auto').settings; assert 'torch' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[4], check=True)
+    subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[5], check=True)
