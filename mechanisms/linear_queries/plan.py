@@ -70,8 +70,7 @@ class LinearQueryPlan:
     @property
     def width(self) -> float:
         """Range of the widest query: errors are stated as shares of it."""
-        queries = self.workload.queries
-        return int((queries.greatest - queries.least).max()) / queries.unit
+        return self.workload.queries.width
 
     @property
     def uniform_columns(self) -> tuple[str, ...]:

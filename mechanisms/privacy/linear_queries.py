@@ -296,6 +296,11 @@ class LinearQueries:
         """Greatest value of every query, shape (size,), in units of 1/unit."""
         return np.concatenate([block.rows.greatest for block in self.blocks])
 
+    @property
+    def width(self) -> float:
+        """Range of the widest query, in the queries' own scale: no error passes it."""
+        return int((self.greatest - self.least).max()) / self.unit
+
     def located(self, query: int) -> tuple[int, int]:
         """Block and row of a query."""
         block = int(np.searchsorted(self.starts, query, side="right")) - 1

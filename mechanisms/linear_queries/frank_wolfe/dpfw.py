@@ -143,12 +143,11 @@ class FrankWolfe(CountsRecords):
         span = queries.sensitivity(self.adjacency) / queries.unit
         scale = 2 * span / (float(self.epsilon) * self.expected_records)
         gap = bounds.gap(self.smoothing, self.rounds, scale, signed_queries)
-        trivial = float((queries.greatest - queries.least).max()) / queries.unit
         found = {
             "Theorems 1 and 2 of Micali et al., a bound on the mean for a uniform iterate": (
                 bounds.primal(self.smoothing, gap, log_cells)
             ),
-            "the range of the queries, as the theorems bound nothing here": trivial,
+            "the range of the queries, as the theorems bound nothing here": queries.width,
         }
         if not self.budget.is_pure:
             found["the rate of Theorem 3 of Micali et al. with its constant set to 1"] = (

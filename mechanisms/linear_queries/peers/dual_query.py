@@ -147,12 +147,11 @@ class DualQuery(CountsRecords):
 
     def expected_error(self) -> tuple[float, str]:
         queries = self.universe.queries
-        trivial = float((queries.greatest - queries.least).max()) / queries.unit
         log_cells = max(log(2), log(self.universe.size))
         bound = bounds.dual_query(
             self.rounds, self.samples, self.learning_rate, 2 * queries.size, log_cells
         )
-        return min(bound, trivial), (
+        return min(bound, queries.width), (
             "an estimate from theory, by far too large as a rule: the terms of Gaboardi et al., "
             "Theorem 4.2, at these parameters; at most the queries' range"
         )

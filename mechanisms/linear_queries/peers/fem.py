@@ -155,8 +155,7 @@ class Fem(CountsRecords):
             self.perturbation.coordinates,
             2 * queries.size,
         )
-        trivial = float((queries.greatest - queries.least).max()) / queries.unit
-        return min(bound, trivial), (
+        return min(bound, queries.width), (
             "an estimate from theory, by far too large as a rule: regret of a perturbed leader, "
             "sampling and noise of choices, constants set to 1; at most the queries' range"
         )

@@ -130,16 +130,10 @@ class Mwem(CountsRecords):
             2 * queries.size,
             max(log(2), log(self.universe.size)),
         )
-        return min(bound, self.trivial), (
+        return min(bound, queries.width), (
             "an estimate from theory, by far too large as a rule: Theorem 2.2 of Hardt et al., for "
             "the mean of the rounds, with the noise that is drawn; at most the queries' range"
         )
-
-    @property
-    def trivial(self) -> float:
-        """The range of the queries, which no error passes."""
-        queries = self.universe.queries
-        return float((queries.greatest - queries.least).max()) / queries.unit
 
     def measurement(self, query: int) -> HistogramQuery:
         """How a chosen query is asked."""
