@@ -14,7 +14,8 @@ from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import marginal
 from mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
-from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score
+from mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
+from mechanisms.privacy.queries import SCORE_STEPS, GaussianNoise, HistogramQuery, L1Score
 
 FALSE_POSITIVE_RATE = 1e-6
 SHAPE = (2, 3, 2)
@@ -82,6 +83,54 @@ def test_every_query_and_choice_is_charged() -> None:
         DiscreteGaussian(l2_squared=2, sigma2=Fraction(3), unit_moves=2),
         event,
     ]
+
+
+class Moving:
+    """A question whose reference goes beyond the answers of what was chosen."""
+
+    digest = "moving"
+
+    def __init__(self, *, moves: bool) -> None:
+        self._moves = moves
+
+    def __call__(self, chosen: Sequence[int]) -> np.ndarray:
+        reference = SCORE_STEPS * np.array([2, 2, 0])
+        if self._moves:
+            told = [position % 3 for position in chosen]
+            reference[told] = SCORE_STEPS * ANSWERS[told]
+        return reference
+
+
+# Shares of the second column's three values: 2, 1 and 2 of five records.
+QUERIES = LinearQueries((Block(marginal([1], SHAPE), EachCell(3)),))
+ANSWERS = np.array([2, 1, 2])
+
+
+def test_choices_among_queries_and_negations_have_the_law_of_the_exponential_mechanism() -> None:
+    event = ExponentialMechanism(epsilon=Fraction(3), times=6_000)
+    asked = curator()
+    counts = np.bincount(asked.choices("c", QUERIES, Moving(moves=False), [event]), minlength=6)
+    # Answers less 2, 2 and 0, then the negations; replacing a record moves an answer by 1.
+    scores = (0, -1, 2, 0, 1, -2)
+    assert stats.chisquare(counts, 6_000 * law(scores, 3.0, 1)).pvalue > FALSE_POSITIVE_RATE
+    for wrong in (law(scores, 3.0, 2), law(scores, 2.4, 1), law(scores[::-1], 3.0, 1)):
+        assert stats.chisquare(counts, 6_000 * wrong).pvalue < FALSE_POSITIVE_RATE
+    assert asked.events == [event]
+
+
+def test_later_questions_know_earlier_choices_and_only_admissible_queries_are_chosen() -> None:
+    class Some:
+        digest = "some"
+
+        def __call__(self, chosen: Sequence[int]) -> np.ndarray:
+            return np.array([position not in {c % 3 for c in chosen} for position in range(3)])
+
+    event = ExponentialMechanism(epsilon=Fraction(1000), times=5)
+    worst_first = curator().choices("c", QUERIES, Moving(moves=True), [event])
+    assert worst_first[:2] == [2, 3 + 1]  # 2 above, then 1 below; after that all fit
+    # All that is admissible in turn, and no more choices than that.
+    among = curator().choices("c", QUERIES, Moving(moves=False), [event], Some())
+    assert sorted(position % 3 for position in among) == [0, 1, 2]
 
 
 def test_a_budget_that_was_overspent_is_noticed() -> None:
