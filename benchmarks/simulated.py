@@ -11,7 +11,18 @@ from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import ArrayCounter, Codes, Counts
 from mechanisms.privacy.events import Event, ExponentialMechanism, merged
-from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise, Score
+from mechanisms.privacy.linear_queries import LinearQueries
+from mechanisms.privacy.queries import (
+    SCORE_STEPS,
+    Admissible,
+    GaussianNoise,
+    HistogramQuery,
+    LaplaceNoise,
+    Question,
+    Score,
+    admitted,
+    signed_misfits,
+)
 from mechanisms.privacy.simulation import simulate_discrete_gaussian, simulate_discrete_laplace
 
 
@@ -50,6 +61,30 @@ class SimulatedCurator:
         misses = np.array([float(score - best) for score in scores])
         noise = self.rng.gumbel(size=len(scores))
         return int(np.argmax(float(event.epsilon) / (2 * sensitivity) * misses + noise))
+
+    def choices(
+        self,
+        call: str,
+        queries: LinearQueries,
+        question: Question,
+        events: Sequence[ExponentialMechanism],
+        admissible: Admissible | None = None,
+    ) -> list[int]:
+        """Which of the queries, or of their negations, fit worst: see `Curator.choices`."""
+        self.events.extend(events)
+        answers = queries.answers(ArrayCounter(self.codes).count(queries.maps))
+        sensitivity = SCORE_STEPS * queries.sensitivity(self.adjacency)
+        chosen: list[int] = []
+        for event in (one for one in events for _ in range(one.times)):
+            earlier = tuple(chosen)
+            among = admitted(admissible, earlier, queries.size)
+            if not len(among):
+                break
+            misfits = signed_misfits(answers, question(earlier))[among]
+            noise = self.rng.gumbel(size=len(among))
+            best = np.argmax(float(event.epsilon) / (2 * sensitivity) * misfits + noise)
+            chosen.append(int(among[best]))
+        return chosen
 
     def check(self, budget: Budget) -> None:
         """Whether all that was asked costs at most the budget, as the ledger would have seen to.

@@ -44,11 +44,4 @@ class BinnedCurator:
         return replace(score, cells=self._on_cells(score.cells))
 
     def _on_cells(self, cells: CellMap) -> CellMap:
-        binned = {bins.column: bins.table for bins in self.bins}
-        return replace(
-            cells,
-            tables=tuple(
-                table[binned[column]] if column in binned else table
-                for column, table in zip(cells.columns, cells.tables, strict=True)
-            ),
-        )
+        return cells.after({bins.column: (bins.column, bins.table) for bins in self.bins})

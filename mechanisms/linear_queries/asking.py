@@ -61,9 +61,5 @@ class UniverseCurator:
         return LinearQueries(tuple(blocks), queries.unit)
 
     def _of_records(self, cells: CellMap) -> CellMap:
-        levels = self.universe.levels
-        return CellMap(
-            tuple(self.columns[column] for column in cells.columns),
-            tuple(t[levels[c]] for c, t in zip(cells.columns, cells.tables, strict=True)),
-            cells.size,
-        )
+        recoding = zip(self.columns, self.universe.levels, strict=True)
+        return cells.after(dict(enumerate(recoding)))

@@ -30,6 +30,7 @@ from mechanisms.contract import (
 )
 from mechanisms.geometry.domain import Domain
 from mechanisms.linear_queries.asking import UniverseCurator
+from mechanisms.linear_queries.levels import records_of
 from mechanisms.linear_queries.merging import merged_universe
 from mechanisms.linear_queries.method import ErrorBounds, Method, SelfBounding
 from mechanisms.linear_queries.plan import LARGEST_ERROR, LinearQueryPlan
@@ -47,6 +48,7 @@ from mechanisms.privacy.events import Event
 from mechanisms.privacy.linear_queries import LinearQueries
 
 SHARE = Fraction(1, 10)  # of epsilon, for the certificate of methods that only choose
+ANSWERS = "answers"  # of the distribution, which records are made of and certificates are about
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,9 @@ class LinearQueryMechanism:
             )
         share = Fraction(0) if self.bounds_itself else _share(parameters)
         own = {"queries"} if self.bounds_itself else {"queries", "certificate_share"}
-        universe, columns = merged_universe(domain.shape, workload.queries)
+        universe, columns = merged_universe(
+            domain.shape, workload.queries, rules=domain.rules, names=domain.names
+        )
         method = self.plan_method(
             universe,
             budget=Budget(epsilon=(1 - share) * budget.epsilon, delta=budget.delta),
@@ -137,7 +141,8 @@ class LinearQueryMechanism:
     ) -> SyntheticMeasure:
         """Records whose answers are nearly those of the distribution.
 
-        Columns that no query sees are spread evenly over their cells, as are merged cells.
+        Columns that no query sees are spread evenly over their cells, as are merged cells, as far
+        as edit rules let them.
         """
         if rows is not None and rows < 1:
             raise ValueError(f"output.rows: {rows}; ask for at least 1")
@@ -147,8 +152,9 @@ class LinearQueryMechanism:
         cells = made.cells(rows or records, rng)
         progress(1.0, "records made")
         return SyntheticMeasure(
-            codes=_codes(plan, cells, rng),
+            codes=records_of(plan.domain, plan.columns, plan.method.universe.levels, cells, rng),
             history={"measured_records": records, "universe": plan.method.universe.size},
+            kept={ANSWERS: made.answers()},
         )
 
     def certify(
@@ -163,7 +169,7 @@ class LinearQueryMechanism:
     ) -> Certificate:
         """Bounds on the largest error of any query, of the distribution and of the records."""
         (tables, told), total = _parts(plan, measurements), measurements.total
-        made = plan.method.distribution(tables, total, progress=_quiet).answers()
+        made = synthetic.kept[ANSWERS]
         drawn = answers_of(plan.workload, synthetic.codes)
         if plan.worst:
             records = plan.method.records(tables, total)
@@ -260,10 +266,15 @@ def _worst(method: Method, budget: Budget, share: Fraction) -> WorstQuery:
     pure = costing(Amount(share * budget.epsilon, pure=True))
     if budget.is_pure:
         return pure
-    zero_concentrated = costing(Amount(largest_rho(events_at, budget).value, pure=False))
-    if not fits([*method.events, *pure.events], budget):
-        return zero_concentrated
-    return max(pure, zero_concentrated, key=lambda worst: worst.choice.epsilon)
+    found = [pure] if fits([*method.events, *pure.events], budget) else []
+    try:
+        rho = largest_rho(events_at, budget).value
+    except ValueError:  # beside few choices, which add their epsilons up, zCDP may have no room
+        if not found:
+            raise
+    else:
+        found.append(costing(Amount(rho, pure=False)))
+    return max(found, key=lambda worst: worst.choice.epsilon)
 
 
 def _bound(target: str, terms: Mapping[str, float], width: float) -> Bound:
@@ -274,30 +285,8 @@ def _bound(target: str, terms: Mapping[str, float], width: float) -> Bound:
         LARGEST_ERROR,
         {name: term / width for name, term in terms.items()},
         scale=width,
+        share_of="the widest query's range",
     )
-
-
-def _codes(
-    plan: LinearQueryPlan, cells: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int32]:
-    """Cell codes of the domain, spread evenly where the universe's cells leave them open."""
-    codes = np.empty((len(cells), len(plan.domain)), dtype=np.int32)
-    universe = dict(zip(plan.columns, range(len(plan.columns)), strict=True))
-    for column, size in enumerate(plan.domain.shape):
-        if column not in universe:
-            codes[:, column] = _evenly(np.arange(size), len(cells), rng)
-            continue
-        levels, own = plan.method.universe.levels[universe[column]], cells[:, universe[column]]
-        for cell in np.unique(own):
-            members = np.flatnonzero(own == cell)
-            codes[members, column] = _evenly(np.flatnonzero(levels == cell), len(members), rng)
-    return codes
-
-
-def _evenly(values: NDArray[np.int64], rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """So many of the values in random order, all equally often but for one."""
-    spread: NDArray[np.int64] = rng.permutation(np.resize(rng.permutation(values), rows))
-    return spread
 
 
 def _quiet(share: float, doing: str) -> None:

@@ -24,12 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from mechanisms.linear_queries.levels import on_cells
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.cells import CellMap, Counts, marginal
 from mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries, Matrix, Rows
-
-MOST_CELLS = 2**22
-"""Of a universe that is enumerated: a vector of floats takes 32 MiB."""
+from mechanisms.rules import Rules
 
 
 class Merged(NamedTuple):
@@ -39,13 +38,21 @@ class Merged(NamedTuple):
     columns: tuple[int, ...]
 
 
-def merged_universe(shape: Sequence[int], queries: LinearQueries) -> Merged:
+def merged_universe(
+    shape: Sequence[int],
+    queries: LinearQueries,
+    *,
+    rules: Rules | None = None,
+    names: Sequence[str] = (),
+) -> Merged:
     """The columns that some query sees, levels that none tells apart in one cell.
 
-    The queries keep their order. Nothing of the universe's size is made here.
+    The queries keep their order. Nothing of the universe's size is made here. Rules make no cells:
+    where one tells levels of a cell apart, the cell is possible if any of them is.
 
     Args:
         shape: levels of every column of the domain.
+        rules, names: of the domain.
     """
     seen = sorted({column for cells in queries.maps for column in cells.columns})
     levels = {column: _levels(column, shape, queries) for column in seen}
@@ -53,37 +60,15 @@ def merged_universe(shape: Sequence[int], queries: LinearQueries) -> Merged:
     place = {column: position for position, column in enumerate(seen)}
     merged = tuple(len(firsts[column]) for column in seen)
     blocks = tuple(_on_cells(block, shape, firsts, place, merged) for block in queries.blocks)
-    return Merged(
-        Universe(
-            merged, LinearQueries(blocks, queries.unit), tuple(levels[column] for column in seen)
-        ),
-        tuple(seen),
+    cells = tuple(levels[column] for column in seen)
+    universe = Universe(
+        merged,
+        LinearQueries(blocks, queries.unit),
+        cells,
+        rules=on_cells(rules, seen, cells) if rules else Rules(()),
+        names=tuple(names[column] for column in seen) if names else (),
     )
-
-
-def refuse_large(merged: Merged, names: Sequence[str], *, most: int = MOST_CELLS) -> None:
-    """Refuse universes that are too large to be enumerated.
-
-    Args:
-        names: of all columns of the domain.
-    Raises:
-        ValueError: says how large the universe is, by which columns, and what can be done.
-    """
-    universe = merged.universe
-    if universe.size <= most:
-        return
-    pairs = zip(universe.shape, merged.columns, strict=True)
-    sizes = sorted(((cells, names[column]) for cells, column in pairs), reverse=True)
-    told = " x ".join(f"{cells} ({name})" for cells, name in sizes if cells > 1)
-    raise ValueError(
-        f"mechanism.queries: they tell apart {_power(universe.size)} combinations of cells, "
-        f"{told}, but at most {most:,} are enumerated; ask of fewer columns, give the columns "
-        "coarser cells, or choose a method that keeps a random field instead of all combinations"
-    )
-
-
-def _power(size: int) -> str:
-    return f"{size:,}" if size < 10**12 else f"about 10^{len(str(size)) - 1}"
+    return Merged(universe, tuple(seen))
 
 
 def _levels(column: int, shape: Sequence[int], queries: LinearQueries) -> NDArray[np.int64]:

@@ -104,4 +104,6 @@ def question_digest(universe: Universe, records: int, described: str) -> str:
     sha.update(universe.queries.digest.encode())
     for cells in universe.levels:
         sha.update(np.ascontiguousarray(cells, dtype="<i8").tobytes())
+    if universe.rules:
+        sha.update(universe.rules.digest.encode())
     return sha.hexdigest()

@@ -14,6 +14,7 @@ Parameters = Mapping[str, Any]
 
 MOST_CELLS = 2**22  # of an enumerated universe: 32 MiB a vector
 MOST_ROUNDS = 4000  # of choices or measurements that depend on each other
+_NAMED = 5  # columns of a universe that is too large
 
 
 def refuse(
@@ -40,7 +41,7 @@ def refuse(
         raise ValueError(f"expected number of records: {expected_records}; give at least 1")
     if universe.queries.sensitivity(adjacency) == 0:
         raise ValueError(
-            "mechanism.workload: every query gives all records the same value, so that its answer "
+            "mechanism.queries: every query gives all records the same value, so that its answer "
             "is known without the data; ask for queries that tell some records apart"
         )
 
@@ -49,14 +50,26 @@ def refuse_large(method: str, universe: Universe) -> None:
     """Universes that are not enumerated.
 
     Raises:
-        ValueError: there are too many cells.
+        ValueError: there are too many cells; says by which columns, and what can be done.
     """
     if universe.size > MOST_CELLS:
         raise ValueError(
-            f"mechanism.method: {method} keeps a number for each of the universe's "
-            f"{universe.size:,} cells, and at most {MOST_CELLS:,} are kept; use fewer columns or "
-            "coarser ones, or method dpfw, which can do without"
+            f"mechanism.queries: they tell apart {size_in_words(universe)}, and {method} keeps a "
+            f"number for each of at most {MOST_CELLS:,}; ask about fewer columns, give them "
+            "coarser cells, or choose linear-queries, or dpfw with model: auto, which can do "
+            "without"
         )
+
+
+def size_in_words(universe: Universe) -> str:
+    """How many cells there are, by the columns with most of them."""
+    sizes = [(k, universe.name(column)) for column, k in enumerate(universe.shape)]
+    sizes.sort(key=lambda one: -one[0])
+    told = " x ".join(f"{k} ({name})" for k, name in sizes[:_NAMED] if k > 1)
+    more = sum(k > 1 for k, _ in sizes[_NAMED:])
+    size = universe.size
+    number = f"{size:,}" if size < 10**12 else f"about 10^{len(str(size)) - 1}"
+    return f"{number} combinations of cells, {told}" + (f" and {more} more" if more else "")
 
 
 def rounds(parameters: Parameters, name: str, default: int) -> int:

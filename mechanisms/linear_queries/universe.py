@@ -14,12 +14,16 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.linear_queries.marginals import marginals, spread
 from mechanisms.marginals.cliques import Clique
 from mechanisms.privacy.cells import CellMap, marginal
 from mechanisms.privacy.linear_queries import LinearQueries
+from mechanisms.rules import Rules
 
 Floats = NDArray[np.float64]
+
+_NO_RULES = Rules(())
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +37,16 @@ class Universe:
         queries: on records with these columns.
         levels: by column, the cell of every level that a record may have, int64 of shape
             (levels,). No query tells levels of one cell apart, which is why they share it.
+        rules: edit rules on these columns' cells, and on columns behind them that no query sees,
+            of one cell each. Distributions have nothing where they allow no record.
+        names: of the columns, for people.
     """
 
     shape: tuple[int, ...]
     queries: LinearQueries
     levels: tuple[NDArray[np.int64], ...]
+    rules: Rules = _NO_RULES
+    names: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -46,12 +55,47 @@ class Universe:
 
     @cached_property
     def uniform(self) -> Floats:
-        """The distribution in which all combinations of levels are alike, shape (size,)."""
+        """The distribution in which all combinations of levels are alike, but for those of cells
+        that are not possible, which have nothing; shape (size,)."""
         total = np.ones(1)
         for cell, count in zip(self.levels, self.shape, strict=True):
             share = np.bincount(cell, minlength=count) / len(cell)
             total = np.multiply.outer(total, share).ravel()
+        if self.rules:
+            total *= self.possible
+            total /= total.sum()
         return total
+
+    @cached_property
+    def possible(self) -> NDArray[np.bool_]:
+        """Cells that some record has which obeys the rules, shape (size,).
+
+        The private records need not obey them: bounds on errors take no notice of it.
+        """
+        if not self.rules:
+            return np.ones(self.size, dtype=np.bool_)
+        return self.rules.allowed(range(len(self.shape))).ravel()
+
+    def name(self, column: int) -> str:
+        """Of a column, for people."""
+        return self.names[column] if column < len(self.names) else f"column {column + 1}"
+
+    @property
+    def as_domain(self) -> Domain:
+        """The columns with their rules for a graphical model, which looks at no distances."""
+        shape = self.rules.shape if self.rules else self.shape
+        return Domain(
+            tuple(
+                Attribute(
+                    name=self.name(column),
+                    kind=Kind.NOMINAL,
+                    positions=(np.arange(k) + 0.5) / k,
+                    widths=np.zeros(k),
+                )
+                for column, k in enumerate(shape)
+            ),
+            self.rules if self.rules else Rules(shape),
+        )
 
     @cached_property
     def cliques(self) -> tuple[Clique, ...]:

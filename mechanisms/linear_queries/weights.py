@@ -33,6 +33,10 @@ class Weights:
 
 
 def tilted(uniform: Floats, exponents: Floats) -> Floats:
-    """Shares proportional to `uniform * exp(exponents)`, without overflow."""
-    shares: Floats = uniform * np.exp(exponents - exponents.max())
+    """Shares proportional to `uniform * exp(exponents)`, without overflow.
+
+    Exponents where `uniform` is 0 may be any; they count for nothing.
+    """
+    top = exponents.max(where=uniform > 0, initial=-np.inf)
+    shares: Floats = uniform * np.exp(np.minimum(exponents - top, 0.0))
     return shares / shares.sum()

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.contract import Progress
-from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.linear_queries.settings import size_in_words
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.marginals.generators.graphical.model import GraphicalFit, GraphicalModel
+from mechanisms.marginals.generators.graphical.tree import junction_tree
 from mechanisms.privacy.cells import Counts
 
 MODEL = GraphicalModel()
@@ -42,7 +43,7 @@ class RandomField:
     def cells(self, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Records drawn along the tree, as cells by column: (rows, columns)."""
         codes, _ = self.fit.records(rows, rng, lambda share, what: None)
-        return codes.astype(np.int64)
+        return codes[:, : len(self.universe.shape)].astype(np.int64)
 
 
 def memory(universe: Universe, cliques: Sequence[Clique], records: int) -> int:
@@ -52,12 +53,13 @@ def memory(universe: Universe, cliques: Sequence[Clique], records: int) -> int:
         ValueError: the tree would be too large.
     """
     try:
-        return MODEL.memory(_domain(universe), cliques, records)
-    except ValueError as error:
+        return MODEL.memory(universe.as_domain, cliques, records)
+    except ValueError:
+        size = junction_tree(universe.shape, cliques).cells(universe.shape)
         raise ValueError(
-            f"mechanism.estimator: the universe's {universe.size:,} cells are too many to "
-            f"enumerate, and a graphical model is too large as well ({error}); ask about fewer "
-            "columns together, give them fewer cells, or choose method dpfw"
+            f"mechanism.queries: they tell apart {size_in_words(universe)}, too many to enumerate, "
+            f"and the tables of a graphical model are too large as well ({size:,} cells); ask "
+            "about fewer columns together, give them fewer cells, or choose dpfw"
         ) from None
 
 
@@ -72,7 +74,7 @@ def fitted(
 ) -> RandomField:
     """The model of noisy marginals, each of shape (its cells,), by their standard deviations."""
     evidence = Evidence(
-        domain=_domain(universe),
+        domain=universe.as_domain,
         marginals=tuple(
             NoisyMarginal(
                 clique,
@@ -86,18 +88,3 @@ def fitted(
     )
     fit = MODEL.fit(evidence, rng=np.random.default_rng(0), progress=progress)  # draws nothing
     return RandomField(universe, fit)
-
-
-def _domain(universe: Universe) -> Domain:
-    """The universe's columns, whose metric plays no part here."""
-    return Domain(
-        tuple(
-            Attribute(
-                name=f"column {number}",
-                kind=Kind.NOMINAL,
-                positions=(np.arange(k) + 0.5) / k,
-                widths=np.zeros(k),
-            )
-            for number, k in enumerate(universe.shape)
-        )
-    )

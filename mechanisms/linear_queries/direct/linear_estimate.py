@@ -59,9 +59,14 @@ class LinearEstimate:
         return needed(self.universe, [b for b in self.asked if isinstance(b, int)])
 
     @cached_property
+    def _needed(self) -> Mapping[Part, None]:
+        """The same with the total, to look parts up in."""
+        return dict.fromkeys([(), *self.parts])
+
+    @cached_property
     def precision(self) -> Mapping[Part, float]:
         """tau of every part and of the total."""
-        found: dict[Part, float] = dict.fromkeys([(), *self.parts], 0.0)
+        found: dict[Part, float] = dict.fromkeys(self._needed, 0.0)
         for asked, precision in zip(self.asked, self.precisions, strict=True):
             for part, share in self._seen(asked).items():
                 found[part] += precision * share
@@ -85,8 +90,8 @@ class LinearEstimate:
             else:
                 split |= self._split(values, asked, [p for p in seen if not isinstance(p, int)])
             for part, share in seen.items():
-                sums[part] += precision * share * self._centred(split[part], part)
-        return {part: total / self.precision[part] for part, total in sums.items()}
+                sums[part] += precision * share * split[part]
+        return {p: self._centred(total, p) / self.precision[p] for p, total in sums.items()}
 
     def drawn(self, rng: np.random.Generator, draws: int) -> dict[Part, Floats]:
         """Normal noise with the moments of that of the pooled parts; the total has none."""
@@ -137,12 +142,12 @@ class LinearEstimate:
         """Parts that a table tells of, each with the precision that it adds to them."""
         if isinstance(asked, int):
             return {asked: 1.0, (): 1 / self._size(asked)}
-        columns = set(asked)
-        return {
-            part: self._size(part) / self._size(asked)
-            for part in [(), *self.parts]
-            if not isinstance(part, int) and columns.issuperset(part)
-        }
+        columns, size = set(asked), self._size(asked)
+        if 2 ** len(asked) < len(self._needed):
+            found = [part for part in subsets(asked) if part in self._needed]
+        else:
+            found = [p for p in self._needed if not isinstance(p, int) and columns.issuperset(p)]
+        return {part: self._size(part) / size for part in found}
 
     def _split(
         self, table: Floats, asked: Clique, parts: Sequence[Clique]

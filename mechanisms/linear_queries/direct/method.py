@@ -3,6 +3,8 @@
 Claim.   `ask` is (epsilon, delta)-differentially private within the budget, purely where delta is
          0; the distribution is a function of its answers and of public numbers.
 Proof.   `strategy`: all events are fixed beforehand, and calibrated together.
+Fits.    Least squares end where they are provably near the best (`_NEAR`), or after `_STEPS`. No
+         bound on errors depends on that: `certify` holds for any distribution whatever.
 Source.  Least squares over the simplex on the workload's marginals, with the matrix mechanism's
          choice of what to measure: Li et al. (2015), VLDB Journal 24; Xiao et al. (2023), NeurIPS.
          Of Micali, Lezane, Betken (2025), AISTATS, this is what their DPAM amounts to once its many
@@ -13,7 +15,7 @@ Oracle.  tests/mechanisms/linear_queries/direct/test_method.py: all neighbours o
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from mechanisms.adaptive_support.simplex import project_on_simplex
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries.direct import field
 from mechanisms.linear_queries.direct.certify import query_bounds
-from mechanisms.linear_queries.direct.linear_estimate import Asked
+from mechanisms.linear_queries.direct.interactions import gathered
 from mechanisms.linear_queries.direct.mirror_descent import Fit, LeastSquares, descend
 from mechanisms.linear_queries.direct.strategy import (
     DRAWS,
@@ -32,9 +34,8 @@ from mechanisms.linear_queries.direct.strategy import (
     Strategy,
     choose,
 )
-from mechanisms.linear_queries.marginals import marginals, spread
 from mechanisms.linear_queries.method import Distribution, ErrorBounds
-from mechanisms.linear_queries.settings import MOST_CELLS, one_of, refuse
+from mechanisms.linear_queries.settings import MOST_CELLS, one_of, refuse, size_in_words
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import Weights
 from mechanisms.marginals.cliques import Clique
@@ -50,8 +51,9 @@ Floats = NDArray[np.float64]
 
 ESTIMATORS = ("auto", "likelihood", "workload", "projection", "graphical")
 
-_GAP = 0.1  # of minus the log-likelihood: all residuals together within half a standard deviation
+_NEAR = 0.1  # how far a fit may be from the best, root mean square, in standard deviations
 _STEPS = 2000
+_NAMED = 3  # tables of a noise line
 _VECTORS = 24  # of the universe's cells that mirror descent keeps
 
 
@@ -168,17 +170,21 @@ class Direct:
                     progress=progress,
                 )
             case "projection":
-                masses = project_on_simplex(answers[0], records).masses
+                possible = self.universe.possible
+                masses = np.zeros(self.universe.size)
+                masses[possible] = project_on_simplex(answers[0][possible], records).masses
                 return Weights(self.universe, masses / masses.sum())
             case "workload":
-                task = self._on_queries(answers, records)
+                task, numbers = self._on_queries(answers, records), self.universe.queries.size
             case _:
                 task = self._on_tables(answers, records)
+                numbers = int(np.count_nonzero(task.precision))
+        gap = _NEAR**2 / 2 * numbers  # see `mirror_descent`
 
         def report(share: float) -> None:
             progress(share, "fitting a distribution to the measured tables")
 
-        fit = descend(task, self.universe.uniform, gap=_GAP, steps=_STEPS, report=report)
+        fit = descend(task, self.universe.uniform, gap=gap, steps=_STEPS, report=report)
         return FittedWeights(self.universe, fit.shares, fit)
 
     def bounds(
@@ -203,54 +209,60 @@ class Direct:
 
     def _on_tables(self, answers: Sequence[Counts], records: int) -> LeastSquares:
         """Least squares on all tables, by inverse variance."""
-        shape = self.universe.shape
-        asked = self.strategy.asked
-        cliques = [one for one in asked if not isinstance(one, int)]
-        blocks = [one for one in asked if isinstance(one, int)]
-        own = self._own(blocks) if blocks else None
-        order: list[Asked] = [*cliques, *blocks]
-        measured = dict(zip(asked, answers, strict=True))
-        precisions = dict(zip(asked, self.strategy.estimate.precisions, strict=True))
-        sizes = [len(measured[one]) for one in cliques]
-        ends = np.cumsum(sizes)
-
-        def forward(shares: Floats) -> Floats:
-            found = marginals(shares, shape, cliques)
-            parts = [found[clique] for clique in cliques]
-            return np.concatenate([*parts, *([own.answers(shares)] if own else [])])
-
-        def adjoint(values: Floats) -> Floats:
-            *parts, rest = np.split(values, ends)
-            total = spread(dict(zip(cliques, parts, strict=True)), shape)
-            return total + own.adjoint(rest) if own else total
-
-        return LeastSquares(
-            forward,
-            adjoint,
-            np.concatenate([measured[one] / records for one in order]),
-            np.repeat(
-                [precisions[one] * records**2 for one in order],
-                [len(measured[one]) for one in order],
-            ),
-        )
+        precisions = self.strategy.estimate.precisions
+        tables: dict[Clique, Floats] = {}
+        weights: dict[Clique, float] = {}
+        own: dict[int, tuple[Floats, float]] = {}
+        for asked, precision, table in zip(self.strategy.asked, precisions, answers, strict=True):
+            weight = float(precision) * records**2
+            if isinstance(asked, int):
+                own[asked] = table / records, weight
+            else:
+                tables[asked], weights[asked] = table / records, weight
+        tasks = [gathered(self.universe.shape, tables, weights)] if tables else []
+        if own:
+            maps = self.universe.queries.maps
+            cells = self._asked([Block(maps[b], EachCell(maps[b].size)) for b in own])
+            target = np.concatenate([table for table, _ in own.values()])
+            precision = np.repeat([w for _, w in own.values()], [maps[b].size for b in own])
+            tasks.append(_through(cells, target, precision))
+        return reduce(LeastSquares.beside, tasks)
 
     def _on_queries(self, answers: Sequence[Counts], records: int) -> LeastSquares:
         """Least squares on the linear estimate of the queries, all alike, in expected errors."""
-        estimate = self.strategy.estimate
+        estimate, queries = self.strategy.estimate, self.universe.queries
         pooled = estimate.pooled([table[None, :] for table in answers])
         pooled[()] = np.array([[records]])
-        return LeastSquares(
-            self.universe.answers,
-            self.universe.adjoint,
-            estimate.answers(pooled)[0] / records,
-            np.full(self.universe.queries.size, (records / self.strategy.forecast) ** 2),
-        )
+        estimated = estimate.answers(pooled)[0] / records
+        weight = (records / self.strategy.forecast) ** 2
+        tables: dict[Clique, Floats] = {}
+        weights: dict[Clique, float] = {}
+        rest: list[tuple[Block, Floats]] = []
+        for block, clique, place, values in zip(
+            queries.blocks,
+            self.universe.cliques,
+            self.universe.places,
+            np.split(estimated, queries.starts[1:-1]),
+            strict=True,
+        ):
+            if isinstance(block.rows, EachCell) and place is None:
+                scale = block.rows.value / queries.unit
+                tables[clique] = values / scale
+                weights[clique] = weights.get(clique, 0.0) + weight * scale**2
+            else:
+                rest.append((block, values))
+        tasks = [gathered(self.universe.shape, tables, weights)] if tables else []
+        if rest:
+            asked = self._asked([block for block, _ in rest], queries.unit)
+            target = np.concatenate([values for _, values in rest])
+            tasks.append(_through(asked, target, np.full(len(target), weight)))
+        return reduce(LeastSquares.beside, tasks)
 
-    def _own(self, blocks: Sequence[int]) -> Universe:
-        """The universe with blocks' own cells as its queries."""
-        maps = self.universe.queries.maps
-        cells = tuple(Block(maps[b], EachCell(maps[b].size)) for b in blocks)
-        return Universe(self.universe.shape, LinearQueries(cells), self.universe.levels)
+    def _asked(self, blocks: Sequence[Block], unit: int = 1) -> Universe:
+        """The universe with these queries."""
+        return Universe(
+            self.universe.shape, LinearQueries(tuple(blocks), unit), self.universe.levels
+        )
 
     @cached_property
     def _cliques(self) -> tuple[Clique, ...]:
@@ -259,12 +271,21 @@ class Direct:
 
     def _what(self, same: Sequence[int]) -> str:
         asked = [self.strategy.asked[position] for position in same]
-        own = sum(isinstance(one, int) for one in asked)
         if asked == [tuple(range(len(self.universe.shape)))]:
             return "the histogram of all combinations of the columns' cells"
-        parts = [f"{len(asked) - own} marginals"] if len(asked) > own else []
-        parts += [f"{own} histograms of weighted sums"] if own else []
+        cliques = [one for one in asked if not isinstance(one, int)]
+        blocks = [self.universe.cliques[one] for one in asked if isinstance(one, int)]
+        parts = [self._listed("marginal", cliques)] if cliques else []
+        parts += [self._listed("histogram of weighted sums", blocks)] if blocks else []
         return " and ".join(parts)
+
+    def _listed(self, what: str, cliques: Sequence[Clique]) -> str:
+        """So many of these, the first few by their columns."""
+        head, _, rest = what.partition(" ")
+        many = f"{len(cliques)} {head}{'s' * (len(cliques) > 1)} {rest}".rstrip()
+        named = [" x ".join(map(self.universe.name, clique)) for clique in cliques[:_NAMED]]
+        more = len(cliques) - len(named)
+        return f"{many} ({', '.join(named)}{f' and {more} more' if more else ''})"
 
 
 def plan_direct(
@@ -281,7 +302,7 @@ def plan_direct(
         ValueError: a wrong parameter, queries that never change, or tables that are too large.
     """
     known = ("strategy", "noise", "estimator")
-    refuse("direct", universe, adjacency, expected_records, parameters, known)
+    refuse("linear-queries", universe, adjacency, expected_records, parameters, known)
     strategy = one_of(parameters, "strategy", STRATEGIES)
     noise = one_of(parameters, "noise", NOISES)
     estimator = one_of(parameters, "estimator", ESTIMATORS)
@@ -299,9 +320,9 @@ def plan_direct(
     if not small and (estimator != "graphical" or strategy == "histogram"):
         key, value = ("strategy", strategy) if strategy == "histogram" else ("estimator", estimator)
         raise ValueError(
-            f"mechanism.{key}: {value} keeps a number for each of the universe's "
-            f"{universe.size:,} cells, and at most {MOST_CELLS:,} are kept; leave it at auto, "
-            "or use fewer columns or coarser ones"
+            f"mechanism.{key}: {value} keeps a number for each of at most {MOST_CELLS:,} "
+            f"cells, but the queries tell apart {size_in_words(universe)}; leave it at auto, ask "
+            "about fewer columns, or give them coarser cells"
         )
     if estimator == "projection" and strategy != "histogram":
         if strategy == "marginals":
@@ -328,6 +349,13 @@ def plan_direct(
     if estimator == "graphical":
         field.memory(universe, method._cliques, expected_records)
     return method
+
+
+def _through(universe: Universe, target: Floats, precision: Floats) -> LeastSquares:
+    """Least squares on a universe's queries, which are within [-1, 1]."""
+    return LeastSquares(
+        universe.answers, universe.adjoint, target, precision, float(precision.sum())
+    )
 
 
 def _named(noise: Noise) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Least squares over distributions, by accelerated entropic mirror descent.
 
-Minimises f(D) = sum_j p_j ((F D)_j - y_j)^2 / 2 over the simplex, from a start of full support.
+Minimises f(D) = sum_j p_j ((F D)_j - y_j)^2 / 2 over the distributions on the support of a start.
 With p the inverse variances of y, f is minus the logarithm of a likelihood: a gap of g means that
-the solution is within sqrt(2 g) standard deviations of the best, all residuals taken together.
+the solution is within sqrt(2 g) standard deviations of the best, all residuals taken together; of m
+of them, within sqrt(2 g / m) in root mean square.
 
 A step goes from D = (1 - theta) X + theta Z along the gradient in the logarithms of Z. Since f is
 quadratic, the condition under which a step proves progress is an equality between numbers at hand,
@@ -12,7 +13,8 @@ quadratic, the condition under which a step proves progress is an equality betwe
 and L is doubled until it holds, and lowered a little after. Where f rises, momentum is dropped.
 
 Claim.   `Fit.gap` is at least f(D) - min f, whatever the iteration did: f is convex, so
-         f(D) - f(D*) <= <grad f(D), D - D*> <= <grad f(D), D> - min_z grad f(D)_z.
+         f(D) - f(D*) <= <grad f(D), D - D*> <= <grad f(D), D> - min grad f(D)_z
+         over all z in the support.
 Source.  Tseng (2008), "On accelerated proximal gradient methods for convex-concave optimization",
          Algorithm 1, with the step sizes of Scheinberg, Goldfarb, Bai (2014) and the restarts of
          O'Donoghue, Candes (2015). The gap is that of Jaggi (2013), ICML.
@@ -29,6 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
+from mechanisms.linear_queries.weights import tilted
+
 Floats = NDArray[np.float64]
 Map = Callable[[Floats], Floats]
 
@@ -42,15 +46,28 @@ class LeastSquares:
     """The problem.
 
     Attributes:
-        forward, adjoint: F, with no entry beyond [-1, 1], and its transpose.
+        forward, adjoint: F and its transpose.
         target: y, shape (rows,).
         precision: p >= 0, shape (rows,).
+        curvature: no entry of F'pF is beyond it; sum p, where none of F is beyond [-1, 1].
     """
 
     forward: Map
     adjoint: Map
     target: Floats
     precision: Floats
+    curvature: float
+
+    def beside(self, other: "LeastSquares") -> "LeastSquares":
+        """The sum of both: all rows, these first."""
+        rows = len(self.target)
+        return LeastSquares(
+            lambda shares: np.concatenate([self.forward(shares), other.forward(shares)]),
+            lambda values: self.adjoint(values[:rows]) + other.adjoint(values[rows:]),
+            np.concatenate([self.target, other.target]),
+            np.concatenate([self.precision, other.precision]),
+            self.curvature + other.curvature,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,9 +111,10 @@ def descend(
     x = z = start
     fx = fz = task.forward(start)
     value = loss(fx)
-    reached, best = _gap(task, x, fx), (x, fx)
-    # As |F'pF|_max is at most sum p, this L is enough by Pinsker's inequality, for any step.
-    most = max(float(p.sum()), np.finfo(np.float64).tiny)
+    support = start > 0
+    reached, best = _gap(task, x, fx, support), (x, fx)
+    # This L is enough for any step, by Pinsker's inequality.
+    most = max(task.curvature, np.finfo(np.float64).tiny)
     smooth, bent = most / _FIRST, 0.0  # L, and theta^2 L of the last step (0: none)
     done = 0
     while reached > gap and done < steps:
@@ -105,7 +123,7 @@ def descend(
             theta = 1.0 if bent == 0 else _theta(bent / smooth)
             mixed = (1 - theta) * fx + theta * fz
             slope = task.adjoint(p * (mixed - y))
-            stepped = _tilted(z, -slope / (theta * smooth))
+            stepped = tilted(z, -slope / (theta * smooth))
             image = task.forward(stepped)
             moved = float(p @ (image - fz) ** 2) / 2  # D and X' differ by theta (Z' - Z)
             if smooth >= most or moved <= smooth * float(rel_entr(stepped, z).sum()):
@@ -118,7 +136,7 @@ def descend(
         if value > before:
             z, fz, bent = x, fx, 0.0
         if done % _CHECKED == 0 or done == steps:
-            now = _gap(task, x, fx)
+            now = _gap(task, x, fx, support)
             if now < reached:
                 reached, best = now, (x, fx)
             report(done / steps)
@@ -131,19 +149,12 @@ def descend(
     )
 
 
-def _gap(task: LeastSquares, shares: Floats, image: Floats) -> float:
+def _gap(task: LeastSquares, shares: Floats, image: Floats, support: NDArray[np.bool_]) -> float:
     """Of Frank and Wolfe, within the support of the start."""
     slope = task.adjoint(task.precision * (image - task.target))
-    return float(shares @ slope - slope.min())
+    return float(shares @ slope - slope.min(where=support, initial=np.inf))
 
 
 def _theta(ratio: float) -> float:
     """The root in (0, 1) of theta^2 / (1 - theta) = ratio, where ratio = theta_0^2 L_0 / L."""
     return float((np.sqrt(ratio**2 + 4 * ratio) - ratio) / 2)
-
-
-def _tilted(shares: Floats, exponents: Floats) -> Floats:
-    """Proportional to shares exp(exponents), without overflow."""
-    tilted = shares * np.exp(exponents - exponents.max())
-    total = tilted.sum()
-    return np.asarray(tilted / total)

@@ -11,6 +11,7 @@ Both families of noise are tried where delta allows: few tables are better off w
 What decides is public: the mean of the largest error of the linear estimate, simulated.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -52,6 +53,7 @@ _LEAST = 0.05  # of the largest precision: less is not worth a table
 _MOST_TABLES = 2**13  # that shares are optimised over
 _QUIET = 1e-4  # variance that counts as none, records^2: weights stay finite
 _DRAWN = 2**22  # numbers of a forecast at once
+_NEAR = 0.02  # of the least error: fewer numbers are worth so much
 _NORMS = (1.0, 8.0)  # of the variances: in sum, and nearly of the worst query
 
 
@@ -85,6 +87,17 @@ class Strategy:
         return _estimate(self.universe, self.asked, self.noises)
 
 
+@dataclass(frozen=True)
+class _Design:
+    """Tables with shares of the budget, and the error that is expected of them, in records."""
+
+    name: str
+    asked: tuple[Asked, ...]
+    shares: tuple[Fraction, ...]
+    gaussian: bool
+    error: float
+
+
 def choose(
     universe: Universe,
     *,
@@ -94,7 +107,8 @@ def choose(
     noise: str,
     enumerated: bool,
 ) -> Strategy:
-    """The best strategy of those that the parameters leave.
+    """The best strategy of those that the parameters leave; of the nearly best, the one that
+    measures the fewest numbers, which takes the least time.
 
     Args:
         enumerated: whether the estimate goes through all cells; if not, only marginals within what
@@ -102,7 +116,7 @@ def choose(
     Raises:
         ValueError: the tables are too large to be measured.
     """
-    best: tuple[float, str, tuple[Asked, ...], tuple[Fraction, ...], bool] | None = None
+    found: list[_Design] = []
     for gaussian in (True, False):
         if noise == ("laplace" if gaussian else "gaussian") or (gaussian and budget.is_pure):
             continue
@@ -114,17 +128,20 @@ def choose(
             whole = float(sum(shares))
             precisions = [(float(share) / whole) ** power / _variance(one) for share in shares]
             error = forecast_error(LinearEstimate(universe, asked, np.array(precisions)))
-            if best is None or error < best[0]:
-                best = error, name, asked, shares, gaussian
-    if best is None:
+            found.append(_Design(name, asked, shares, gaussian, error))
+    if not found:
         raise ValueError(
             f"mechanism.strategy: the queries see tables of more than {MOST_CELLS:,} cells, which "
             "are too many to measure; ask about fewer columns at once, or give them fewer cells"
         )
-    _, name, asked, shares, gaussian = best
-    noises = calibrated(shares, budget, adjacency, gaussian=gaussian)
-    error = forecast_error(_estimate(universe, asked, noises))
-    return Strategy(universe, name, asked, noises, error)
+    near = (1 + _NEAR) * min(design.error for design in found)
+    taken = min(
+        (design for design in found if design.error <= near),
+        key=lambda design: sum(_numbers(universe, one) for one in design.asked),
+    )
+    noises = calibrated(taken.shares, budget, adjacency, gaussian=taken.gaussian)
+    error = forecast_error(_estimate(universe, taken.asked, noises))
+    return Strategy(universe, taken.name, taken.asked, noises, error)
 
 
 def calibrated(
@@ -152,16 +169,20 @@ def calibrated(
 def _gaussian(
     shares: tuple[Fraction, ...], budget: Budget, adjacency: Adjacency
 ) -> tuple[Fraction, ...]:
-    whole = sum(shares, Fraction(0))
+    whole, alike = sum(shares, Fraction(0)), Counter(shares)
 
     def sigma2(rho: Fraction, share: Fraction) -> Fraction:
         return decimal_above(marginal_sigma2(rho * share / whole, adjacency), _DIGITS)
 
     def events_at(rho: Fraction) -> tuple[Event, ...]:
-        return merged(gaussian_event(sigma2(rho, share), adjacency) for share in shares)
+        return merged(
+            gaussian_event(sigma2(rho, share), adjacency, times=times)
+            for share, times in alike.items()
+        )
 
     rho = largest_rho(events_at, budget).value
-    return tuple(sigma2(rho, share) for share in shares)
+    found = {share: sigma2(rho, share) for share in alike}
+    return tuple(found[share] for share in shares)
 
 
 def forecast_error(estimate: LinearEstimate) -> float:
@@ -202,6 +223,9 @@ def _designs(
         named = ", histograms of weighted sums" if own else ""
         plain: tuple[Asked, ...] = (*seen, *own)
         yield f"the marginals that queries see, alike{named}", plain, one * len(plain)
+        if enumerated and (wider := _wider(universe, seen)):
+            more: tuple[Asked, ...] = (*wider, *own)
+            yield f"all marginals of one column more, alike{named}", more, one * len(more)
         if len(plain) > _MOST_TABLES:
             continue
         task = problem(universe, (*_candidates(universe, seen, enumerated), *own))
@@ -228,6 +252,16 @@ def _maximal(cliques: Iterator[Clique]) -> tuple[Clique, ...]:
         if not any(set(clique) <= set(other) for other in largest):
             largest.append(clique)
     return tuple(sorted(largest))
+
+
+def _wider(universe: Universe, seen: Sequence[Clique]) -> tuple[Clique, ...]:
+    """All marginals of one column more than the widest of these; () where they are too many."""
+    columns = sorted({column for clique in seen for column in clique})
+    size = max(map(len, seen), default=0) + 1
+    if not seen or comb(len(columns), size) > _MOST_TABLES:
+        return ()
+    wider = tuple(combinations(columns, size))
+    return wider if all(_cells(universe, clique) <= MOST_CELLS for clique in wider) else ()
 
 
 def _candidates(universe: Universe, seen: Sequence[Clique], enumerated: bool) -> tuple[Clique, ...]:
@@ -277,6 +311,10 @@ def _rounded(
         Fraction(2 ** (step / _STEPS / power)).limit_denominator(10**6) for step in steps
     )
     return asked, shares
+
+
+def _numbers(universe: Universe, asked: Asked) -> int:
+    return cells_of(universe, asked).size
 
 
 def _cells(universe: Universe, clique: Clique) -> int:

@@ -84,7 +84,7 @@ def iterate(
             # argmin eta <q*, D> + eta H(D) + A_{t-1} D_H(D, D_t): logarithms are averaged.
             exponents *= before / weight
             universe.add(exponents, worst, -sign * size / weight)
-            current = tilted(np.ones(universe.size), exponents)
+            current = tilted(universe.possible.astype(np.float64), exponents)
         else:
             # The steps of argmin eta <-q*, D> + eta alpha H(D) + alpha A_{t-1} D_H(D, D_t) add up.
             exponents *= before / weight

@@ -41,6 +41,7 @@ from mechanisms.linear_queries.settings import (
     positive,
     refuse,
     rounds,
+    size_in_words,
 )
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import Weights
@@ -152,6 +153,10 @@ class Dpam:
         return 8 * (_VECTORS * self.universe.size + 4 * self.universe.queries.size)
 
     def expected_error(self) -> tuple[float, str]:
+        if self.printed:
+            return self.universe.queries.width, (
+                "the range of the queries: no theorem covers the step as it is printed"
+            )
         rate = mirror_descent_rate(
             self.expected_records,
             float(self.budget.epsilon),
@@ -203,7 +208,7 @@ class Dpam:
         confidence: float,
         rng: np.random.Generator,
     ) -> ErrorBounds:
-        """From the histogram, as for method direct."""
+        """From the histogram, as for linear-queries."""
         everything = tuple(range(len(self.universe.shape)))
         estimate = LinearEstimate(self.universe, (everything,), np.array([1 / float(self.sigma2)]))
         return query_bounds(
@@ -230,14 +235,14 @@ def plan_dpam(
     if budget.is_pure:
         raise ValueError(
             "privacy.delta: 0, but dpam measures a histogram with Gaussian noise, which needs "
-            "delta > 0; set one well below 1/records (such as 1e-5), or choose method direct"
+            "delta > 0; set one well below 1/records (such as 1e-5), or choose linear-queries"
         )
     most = min(MOST_CELLS, expected_records**2)
     if universe.size > most:
         raise ValueError(
-            f"mechanism.method: dpam adds noise to each of the universe's {universe.size:,} cells, "
-            f"and above {most:,} cells, for {expected_records:,} expected records, nothing but "
-            "noise is left of them; choose method direct, which measures what the queries see"
+            f"mechanism.queries: they tell apart {size_in_words(universe)}, and dpam adds noise to "
+            f"each; above {most:,}, for {expected_records:,} expected records, nothing but noise "
+            "is left of them; choose linear-queries, which measures what the queries see"
         )
     printed = one_of(parameters, "variant", VARIANTS) == "printed"
     constant = one_of(parameters, "noise_constant", CONSTANTS)

@@ -68,6 +68,7 @@ class FrankWolfe(CountsRecords):
         iterate: what of the path is released.
         model: `cells` or `random-field`.
         most_cells: of a random field's tables.
+        rule: T of the paper before it is clipped; None where it was not asked for.
         said: `constants` and `noise` as they were asked for.
     """
 
@@ -82,6 +83,7 @@ class FrankWolfe(CountsRecords):
     iterate: str
     model: str
     most_cells: int
+    rule: float | None
     said: Mapping[str, str]
 
     @property
@@ -111,6 +113,8 @@ class FrankWolfe(CountsRecords):
             "choice_epsilon": str(self.epsilon),
             "model": self.model,
         }
+        if self.rule is not None:
+            told |= {"rounds_by_rule": self.rule, **_noted(self.rule)}
         return told | ({"max_model_bytes": _BYTES * self.most_cells} if self._is_field else {})
 
     @property
@@ -137,7 +141,10 @@ class FrankWolfe(CountsRecords):
         return _BYTES * (8 * self.universe.size + 8 * queries)
 
     def expected_error(self) -> tuple[float, str]:
-        """The smallest of what the paper's theorems give, and of what no error passes."""
+        """The smallest of what the paper's theorems give, and of what no error passes.
+
+        That of Theorem 3 is far below what `noise: paper` brings about, and left out there.
+        """
         queries = self.universe.queries
         signed_queries, log_cells = 2 * queries.size, _log_cells(self.universe)
         span = queries.sensitivity(self.adjacency) / queries.unit
@@ -149,7 +156,7 @@ class FrankWolfe(CountsRecords):
             ),
             "the range of the queries, as the theorems bound nothing here": queries.width,
         }
-        if not self.budget.is_pure:
+        if not self.budget.is_pure and self.said["noise"] == "ours":
             found["the rate of Theorem 3 of Micali et al. with its constant set to 1"] = (
                 bounds.frank_wolfe_rate(
                     self.expected_records,
@@ -279,7 +286,7 @@ def plan_dpfw(
                 f"privacy.delta is 0; set one, or choose {name}: ours"
             )
     scale = expected_records * float(budget.epsilon)
-    smoothing, rounds = _constants(universe, budget, scale, said["constants"], parameters)
+    smoothing, rounds, rule = _constants(universe, budget, scale, said["constants"], parameters)
     amount = best_amount(budget, lambda whole: shared(whole, adjacency).choice(rounds))
     epsilon = shared(amount, adjacency).choice(rounds)
     if said["noise"] == "paper":
@@ -296,6 +303,7 @@ def plan_dpfw(
         iterate=iterate,
         model=model,
         most_cells=most_cells,
+        rule=rule,
         said=said,
     )
 
@@ -306,18 +314,35 @@ def _constants(
     scale: float,
     kind: str,
     parameters: Mapping[str, Any],
-) -> tuple[float, int]:
-    """Smoothing and rounds, set or found."""
+) -> tuple[float, int, float | None]:
+    """Smoothing and rounds, set or found; and the paper's rounds where those are taken."""
+    rule = None
     if kind == "paper":
         queries, log_cells = 2 * universe.queries.size, _log_cells(universe)
         found = constants.paper_smoothing(scale, budget.delta, queries, log_cells)
         smoothing = settings.positive(parameters, "alpha", found)
         exact = constants.paper_rounds(scale, budget.delta, queries, smoothing)
+        rule = None if "rounds" in parameters else exact
         default = constants.clipped_rounds(exact)
     else:
         smoothing = settings.positive(parameters, "alpha", constants.default_smoothing(scale))
         default = constants.default_rounds(scale, pure=budget.is_pure)
-    return smoothing, settings.rounds(parameters, "rounds", default)
+    return smoothing, settings.rounds(parameters, "rounds", default), rule
+
+
+def _noted(rule: float) -> Mapping[str, str]:
+    """What became of a number of rounds that is none."""
+    if rule < 1:
+        return {
+            "note": "the paper's rule gives less than one round, as the budget tells too little of "
+            "so few records: one is taken"
+        }
+    if rule > settings.MOST_ROUNDS:
+        return {
+            "note": f"the paper's rule gives {rule:,.0f} rounds; {settings.MOST_ROUNDS:,} are "
+            "taken, as every further one leaves all of them less of the budget"
+        }
+    return {}
 
 
 def _model(universe: Universe, parameters: Mapping[str, Any]) -> tuple[str, int]:

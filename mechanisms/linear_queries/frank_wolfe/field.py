@@ -3,9 +3,11 @@
 A chosen query depends on few columns, so q_t is a sum of tables over the cliques chosen so far, and
 the distribution at q_t is the random field with these tables, over the smoothing, as potentials.
 Its marginals come from belief propagation along a junction tree. Queries whose clique would make
-the tree too large are not admissible; that depends on earlier choices alone.
+the tree too large are not admissible; that depends on earlier choices alone. Edit rules hold as far
+as they find room in the tree beside what was chosen (`structure`).
 
-Claim.   On a universe that can be enumerated, answers are those of the enumerated path.
+Claim.   On a universe that can be enumerated, and that rules leave room in, answers are those of
+         the enumerated path.
 Oracle.  tests/mechanisms/linear_queries/frank_wolfe/test_field.py.
 """
 
@@ -20,6 +22,7 @@ from mechanisms.marginals.cliques import Clique, cells
 from mechanisms.marginals.generators.graphical.propagation import Calibrated, Propagation
 from mechanisms.marginals.generators.graphical.query import Query
 from mechanisms.marginals.generators.graphical.sampling import sample
+from mechanisms.marginals.generators.graphical.structure import structure
 from mechanisms.marginals.generators.graphical.tree import junction_tree
 
 Floats = NDArray[np.float64]
@@ -42,7 +45,8 @@ class Field:
 
     def cells(self, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Records with counts as near to expectation as along the tree they can be."""
-        return sample(self.calibrated, rows, rng).astype(np.int64)
+        codes = sample(self.calibrated, rows, rng)
+        return codes[:, : len(self.universe.shape)].astype(np.int64)
 
 
 class FieldPath:
@@ -120,10 +124,11 @@ class _Structure:
 
     @cached_property
     def _propagation(self) -> Propagation:
-        shape = self._universe.shape
-        columns = [(column,) for column in range(len(shape))]
-        tree = junction_tree(shape, self._cliques)
-        return Propagation(shape, tree, [*columns, *self._cliques], {})
+        domain = self._universe.as_domain
+        found = structure(domain, self._cliques, self._most_cells)
+        columns = [(column,) for column in range(len(self._universe.shape))]
+        zeros = found.zeros(domain.rules)
+        return Propagation(domain.shape, found.tree, [*columns, *self._cliques], zeros)
 
     @cached_property
     def _uniform(self) -> list[Floats]:

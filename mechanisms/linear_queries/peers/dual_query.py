@@ -53,6 +53,7 @@ class DualPath:
     def __init__(self, universe: Universe, samples: int) -> None:
         self._universe, self._samples = universe, samples
         self._counts = np.zeros(universe.size)
+        self._answers: Floats | None = None
         self._drawn, self._waiting = np.zeros(universe.queries.size), 0
         rng = np.random.default_rng(_SEED)
         for query in rng.integers(0, universe.queries.size, samples):
@@ -63,7 +64,9 @@ class DualPath:
         self._drawn[query] += sign
         self._waiting += 1
         if self._waiting == self._samples:
-            self._counts[int(np.argmax(self._universe.adjoint(self._drawn)))] += 1
+            payoffs = self._universe.adjoint(self._drawn)
+            self._counts[int(np.argmax(np.where(self._universe.possible, payoffs, -np.inf)))] += 1
+            self._answers = None
             self._drawn, self._waiting = np.zeros_like(self._drawn), 0
 
     def shares(self) -> Floats:
@@ -71,7 +74,9 @@ class DualPath:
         return self._counts / self._counts.sum()
 
     def answers(self) -> Floats:
-        return self._universe.answers(self.shares())
+        if self._answers is None:  # all choices of a round are asked about the same records
+            self._answers = self._universe.answers(self.shares())
+        return self._answers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -45,6 +45,7 @@ Floats = NDArray[np.float64]
 _SEED = 2007_05453  # of all public draws
 _SCALES = {"fem": 2.0, "sep-fem": 0.5}  # of perturbations, as good as any on invented tables
 _BYTES = 8
+_AT_ONCE = 2**22  # payoffs of cells that are drawn together: 32 MiB
 
 
 class LeaderPath:
@@ -55,7 +56,7 @@ class LeaderPath:
     ) -> None:
         self._universe, self._perturbation = universe, perturbation
         self._samples, self._scale = samples, scale
-        self._payoffs = np.zeros(universe.size)
+        self._payoffs = np.where(universe.possible, 0.0, -np.inf)
         self._counts = np.zeros(universe.size)
         self._rng = np.random.default_rng(_SEED)
         self._round = self._leaders()
@@ -74,11 +75,15 @@ class LeaderPath:
         return self._counts / self._counts.sum()
 
     def _leaders(self) -> Floats:
-        best = [
-            np.argmax(self._payoffs + self._perturbation.draw(self._scale, self._rng))
-            for _ in range(self._samples)
-        ]
-        return np.bincount(best, minlength=self._universe.size).astype(np.float64)
+        size = self._universe.size
+        at_once = max(1, _AT_ONCE // size)
+        best = []
+        for start in range(0, self._samples, at_once):
+            draws = min(at_once, self._samples - start)
+            payoffs = self._perturbation.draw(draws, self._scale, self._rng)
+            payoffs += self._payoffs
+            best.append(payoffs.argmax(axis=1))
+        return np.bincount(np.concatenate(best), minlength=size).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -143,7 +148,8 @@ class Fem(CountsRecords):
     @property
     def memory_bytes(self) -> int:
         rows = self.perturbation.coordinates if self.name == "sep-fem" else 0
-        return _BYTES * ((10 + rows) * self.universe.size + 8 * self.universe.queries.size)
+        cells = (10 + rows) * self.universe.size + 2 * _AT_ONCE
+        return _BYTES * (cells + 8 * self.universe.queries.size)
 
     def expected_error(self) -> tuple[float, str]:
         queries = self.universe.queries

@@ -223,8 +223,8 @@ def plan_mwem(
     Raises:
         ValueError: a wrong parameter, or a universe that is too large.
     """
-    settings.refuse("mwem", universe, adjacency, expected_records, parameters, ("rounds",))
-    settings.refuse_large("mwem", universe)
+    settings.refuse("mwem-queries", universe, adjacency, expected_records, parameters, ("rounds",))
+    settings.refuse_large("mwem-queries", universe)
     scale = expected_records * float(budget.epsilon)
     rounds = settings.rounds(parameters, "rounds", 10 if scale <= 1000 else 30)
     amount = best_amount(

@@ -30,8 +30,8 @@ class Perturbation(Protocol):
         """How many numbers are drawn."""
         ...
 
-    def draw(self, scale: float, rng: np.random.Generator) -> Floats:
-        """One payoff for every cell, shape (universe.size,)."""
+    def draw(self, draws: int, scale: float, rng: np.random.Generator) -> Floats:
+        """So many payoffs for every cell, shape (draws, universe.size)."""
         ...
 
 
@@ -45,10 +45,12 @@ class ByCoordinate:
     def coordinates(self) -> int:
         return sum(self.universe.shape)
 
-    def draw(self, scale: float, rng: np.random.Generator) -> Floats:
-        total = np.zeros(1)
-        for cells in self.universe.shape:
-            total = np.add.outer(total, rng.exponential(scale, cells)).ravel()
+    def draw(self, draws: int, scale: float, rng: np.random.Generator) -> Floats:
+        shape = self.universe.shape
+        numbers = rng.exponential(scale, (draws, self.coordinates))
+        total = np.zeros((draws, 1))
+        for own in np.split(numbers, np.cumsum(shape[:-1]), axis=1):
+            total = (total[:, :, None] + own[:, None, :]).reshape(draws, -1)
         return total
 
 
@@ -71,8 +73,8 @@ class BySeparator:
     def _values(self) -> Floats:
         return np.stack([self.universe.values(query) for query in self.queries])
 
-    def draw(self, scale: float, rng: np.random.Generator) -> Floats:
-        payoffs: Floats = rng.laplace(0.0, scale, len(self.queries)) @ self._values
+    def draw(self, draws: int, scale: float, rng: np.random.Generator) -> Floats:
+        payoffs: Floats = rng.laplace(0.0, scale, (draws, len(self.queries))) @ self._values
         return payoffs
 
 
@@ -96,14 +98,14 @@ def separator(universe: Universe) -> BySeparator:
             chosen.append(int(query))
         if len(chosen) * universe.size > MOST_VALUES:
             raise ValueError(
-                f"mechanism.method: sep-fem needs a small set of queries in which any two of the "
+                f"mechanism.queries: sep-fem needs a small set of queries in which any two of the "
                 f"{universe.size:,} cells differ; that set would have more than {len(chosen)} "
-                "queries; use fewer columns, or method fem"
+                "queries; use fewer columns, or fem"
             )
     if groups < universe.size:
         raise ValueError(
-            f"mechanism.method: sep-fem needs queries in which any two cells differ, but these "
+            f"mechanism.queries: sep-fem needs queries in which any two cells differ, but these "
             f"tell only {groups:,} of {universe.size:,} cells apart (marginals that cover all "
-            "columns do); add queries, or choose method fem"
+            "columns do); add queries, or choose fem"
         )
     return BySeparator(universe, tuple(chosen))

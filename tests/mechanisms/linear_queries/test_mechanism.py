@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import ArrayCounter
 from mechanisms.privacy.curator import Curator
 from mechanisms.registry import MECHANISMS
+from mechanisms.rules import Determination, Rules, RuleTable
 from tests.mechanisms.marginals.selection.runs import ADD, PERSONS, REPLACE, curator_of
 
 FALSE_POSITIVE_RATE = 1e-6
@@ -32,7 +34,13 @@ AGES = Workload.of(DOMAIN, [*kinds.marginal_cells(DOMAIN, [(0, 1)]), kinds.prefi
 APPROXIMATE = Budget(epsilon=Fraction(1), delta=Fraction(1, 10**5))
 PURE = Budget(epsilon=Fraction(1))
 # What a few hundred records can tell: methods that need more rounds by default take fewer here.
-FEW: Mapping[str, Mapping[str, Any]] = {"dpfw": {"rounds": 20}, "mwem-queries": {"rounds": 5}}
+FEW: Mapping[str, Mapping[str, Any]] = {
+    "dpfw": {"rounds": 20},
+    "mwem-queries": {"rounds": 5},
+    "dual-query": {"rounds": 12},
+    "fem": {"rounds": 40},
+    "sep-fem": {"rounds": 40},
+}
 
 
 def records(rows: int, seed: int = 0) -> np.ndarray:
@@ -195,6 +203,14 @@ def test_without_a_share_nothing_is_certified_and_all_is_spent_on_the_method() -
     assert choices.epsilon > shared.events[0].epsilon  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+def test_a_method_that_adds_epsilons_up_leaves_the_certificate_its_share(rounds: int) -> None:
+    plan = planned("dpfw", rounds=rounds)
+    assert plan.worst is not None
+    assert plan.worst.choice.epsilon >= Fraction(3, 4) * Fraction(1, 10)
+    assert fits(plan.events, APPROXIMATE)
+
+
 def test_public_records_are_refused_and_so_are_no_rows(tmp_path: Path) -> None:
     mechanism = MECHANISMS["linear-queries"]
     with pytest.raises(ValueError, match="public_data"):
@@ -220,3 +236,100 @@ def test_public_records_are_refused_and_so_are_no_rows(tmp_path: Path) -> None:
 
 def test_all_methods_are_registered_once() -> None:
     assert len(NAMES) == len(set(itertools.chain(NAMES))) >= 6
+
+
+def ruled(broken: float = 0.5) -> tuple[Domain, np.ndarray]:
+    """A domain with rules on seen and unseen columns, and records of which many break them."""
+    either = np.ones((2, 3), dtype=np.bool_)
+    either[0, 1:] = False
+    across = np.eye(4, 3, dtype=np.bool_)
+    across[3] = True
+    tables = (RuleTable("a and b", (0, 1), either), RuleTable("d and unseen", (3, 4), across))
+    rules = Rules(DOMAIN.shape, tables, (Determination("d determines c", 3, 2),))
+    rng, codes = np.random.default_rng(5), records(400, seed=5)
+    codes = codes[(rng.random(400) < broken) | rules.valid(codes)]
+    return replace(DOMAIN, rules=rules), codes
+
+
+def under_rules(name: str, **given: Any) -> tuple[LinearQueryPlan, np.ndarray]:
+    domain, codes = ruled()
+    workload = Workload.of(
+        domain,
+        [*kinds.marginal_cells(domain, [(0, 1, 2)]), kinds.conjunction(domain, {3: [0]}, "")],
+    )
+    if name == "sep-fem":  # queries that tell all cells apart
+        workload = Workload.of(domain, kinds.marginal_cells(domain, [(0, 1), (1, 2)]))
+    plan = MECHANISMS[name].plan(
+        domain,
+        budget=APPROXIMATE,
+        adjacency=REPLACE,
+        expected_records=len(codes),
+        parameters={"queries": workload, **FEW.get(name, {}), **given},
+    )
+    assert isinstance(plan, LinearQueryPlan)
+    return plan, codes
+
+
+WAYS = [
+    *((name, {}) for name in NAMES),
+    ("linear-queries", {"estimator": "projection"}),
+    ("linear-queries", {"estimator": "workload"}),
+    ("linear-queries", {"estimator": "graphical"}),
+    ("dpam", {"variant": "printed"}),
+    ("dpfw", {"model": "random-field"}),
+    ("dpfw", {"iterate": "mean"}),
+]
+
+
+@pytest.mark.parametrize(("name", "given"), WAYS, ids=str)
+def test_no_record_breaks_a_rule_and_none_is_moved_from_its_answers(
+    name: str, given: Mapping[str, Any], tmp_path: Path
+) -> None:
+    plan, codes = under_rules(name, **given)
+    assert not plan.domain.rules.valid(codes).all()
+    _, made, certificate = released(name, plan, asked(plan, codes, tmp_path))
+    assert replace(plan.domain.rules, determinations=()).valid(made).all()
+    answers = certificate.answers
+    assert answers is not None
+    rounding = 2 * plan.method.universe.size / len(made)
+    assert np.abs(answers.records - answers.distribution).max() <= rounding
+
+
+@pytest.mark.parametrize(("name", "given"), WAYS, ids=str)
+def test_bounds_hold_though_many_private_records_break_the_rules(
+    name: str, given: Mapping[str, Any], tmp_path: Path
+) -> None:
+    plan, codes = under_rules(name, **given)
+    truth, runs, misses = answers_of(plan.workload, codes), 5, 0
+    for run in range(runs):
+        folder = tmp_path / str(run)
+        folder.mkdir()
+        answers = released(name, plan, asked(plan, codes, folder), run, 0.95)[2].answers
+        assert answers is not None
+        misses += (np.abs(answers.distribution - truth) > answers.bounds).any()
+    assert binom.sf(misses - 1, runs, 0.05) > FALSE_POSITIVE_RATE
+
+
+def test_the_distribution_is_made_once_and_kept_for_the_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, mechanism = planned("linear-queries"), MECHANISMS["linear-queries"]
+    measured = mechanism.measure(asked(plan, records(400), tmp_path), plan, None)
+    made = mechanism.generate(
+        plan,
+        measured,
+        rows=None,
+        rng=np.random.default_rng(0),
+        progress=lambda share, doing: None,
+    )
+    expected = plan.method.distribution(measured.tables, measured.total, progress=lambda *_: None)
+
+    def again(*_: Any, **__: Any) -> None:
+        raise AssertionError("fitted once more")
+
+    monkeypatch.setattr(type(plan.method), "distribution", again)
+    certificate = mechanism.certify(
+        plan, measured, made, confidence=0.9, rng=np.random.default_rng(0)
+    )
+    assert certificate.answers is not None
+    np.testing.assert_array_equal(certificate.answers.distribution, expected.answers())

@@ -7,7 +7,7 @@ import pytest
 
 from mechanisms.geometry.domain import Domain
 from mechanisms.linear_queries import kinds
-from mechanisms.linear_queries.merging import merged_universe, refuse_large
+from mechanisms.linear_queries.merging import merged_universe
 from mechanisms.linear_queries.weights import tilted
 from mechanisms.linear_queries.workload import Workload
 from mechanisms.privacy.cells import marginal
@@ -146,20 +146,3 @@ def test_thresholds_on_a_long_column_make_a_small_universe():
     assert merged.universe.size <= 41
     assert merged.universe.uniform.sum() == pytest.approx(1)
     assert merged_universe(long.shape, Workload.of(long, parts).queries).universe.shape[1] == 4000
-
-
-NAMES = [f"col{i}" for i in range(40)]
-HUGE = Domain(tuple(line(name, 50) for name in NAMES))
-
-
-def test_a_universe_that_is_too_large_is_refused_before_it_is_made():
-    merged = merged_universe(
-        HUGE.shape, Workload.of(HUGE, kinds.marginal_cells(HUGE, [(0, 1), (5, 39)])).queries
-    )
-    assert merged.universe.size == 50**4
-    with pytest.raises(ValueError, match=r"tell apart 6,250,000 .*50 \(col0\).* but at most 4,194"):
-        refuse_large(merged, NAMES)
-    refuse_large(merged, NAMES, most=50**4)
-    every = kinds.marginal_cells(HUGE, [(i, i + 1) for i in range(39)])
-    with pytest.raises(ValueError, match=r"about 10\^67 .* random field"):
-        refuse_large(merged_universe(HUGE.shape, Workload.of(HUGE, every).queries), NAMES)

@@ -1,10 +1,14 @@
 """Questions along a path are those of a path that starts anew for each of them."""
 
+import hashlib
+from dataclasses import replace
+
 import numpy as np
 
 from mechanisms.linear_queries.frank_wolfe.path import CellPath
-from mechanisms.linear_queries.questions import PathQuestion, signed
+from mechanisms.linear_queries.questions import PathQuestion, question_digest, signed
 from mechanisms.privacy.queries import SCORE_STEPS
+from mechanisms.rules import Rules, RuleTable
 from tests.mechanisms.linear_queries.adaptive_runs import ways
 
 UNIVERSE = ways((2, 3, 2), 1, 2)
@@ -34,6 +38,21 @@ def test_digests_tell_records_path_and_queries_apart() -> None:
     digests = {q.digest for q in (question(), question(99), question(step=0.3), other)}
     assert len(digests) == 4
     assert question().digest == question().digest
+
+
+def test_digests_tell_rules_apart_and_are_what_they_were_without_any() -> None:
+    digests = {question_digest(UNIVERSE, 100, "path")}
+    for forbidden in (0, 1, 2):
+        allowed = np.ones((2, 3), dtype=np.bool_)
+        allowed[0, forbidden] = False
+        rules = Rules((2, 3, 2), (RuleTable("rule", (0, 1), allowed),))
+        digests.add(question_digest(replace(UNIVERSE, rules=rules), 100, "path"))
+    assert len(digests) == 4
+    told = hashlib.sha256(f"{UNIVERSE.shape} 100 path".encode())
+    told.update(UNIVERSE.queries.digest.encode())
+    for k in UNIVERSE.shape:
+        told.update(np.arange(k, dtype="<i8").tobytes())
+    assert told.hexdigest() in digests  # logs from before there were rules are read back
 
 
 def test_positions_are_queries_and_then_their_negations() -> None:

@@ -1,5 +1,7 @@
 """Answers and adjoint against the matrix of queries by cells, written out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,6 +9,7 @@ from scipy import sparse
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.cells import CellMap, marginal
 from mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries, Matrix
+from mechanisms.rules import Rules, RuleTable
 
 SHAPE = (2, 3, 4)
 WEIGHTED = CellMap((2, 0), (np.array([0, 2, 1, 3]), np.array([0, 2])), 6)
@@ -54,3 +57,22 @@ def test_the_uniform_distribution_counts_levels_rather_than_cells():
     share = UNIVERSE.uniform.reshape(SHAPE)
     np.testing.assert_allclose(share.sum(axis=(0, 2)), [1 / 2, 1 / 4, 1 / 4])
     np.testing.assert_allclose(share.sum(axis=(1, 2)), 1 / 2)
+
+
+def test_cells_that_rules_forbid_have_nothing_and_the_others_keep_their_ratios():
+    allowed = np.random.default_rng(3).random((2, 3)) < 0.5
+    allowed[0] = [True, False, True]
+    ruled = replace(UNIVERSE, rules=Rules(SHAPE, (RuleTable("rule", (0, 1), allowed),)))
+    possible = np.broadcast_to(allowed[:, :, None], SHAPE).ravel()
+    assert np.array_equal(ruled.possible, possible)
+    assert UNIVERSE.possible.all()
+    expected = np.where(possible, UNIVERSE.uniform, 0)
+    np.testing.assert_allclose(ruled.uniform, expected / expected.sum(), atol=1e-15)
+    assert ruled.as_domain.rules is ruled.rules
+    assert not UNIVERSE.as_domain.rules
+    assert UNIVERSE.as_domain.shape == SHAPE
+
+
+def test_columns_are_called_by_their_names_where_there_are_some():
+    assert [UNIVERSE.name(c) for c in range(2)] == ["column 1", "column 2"]
+    assert replace(UNIVERSE, names=("a", "b", "c")).name(1) == "b"

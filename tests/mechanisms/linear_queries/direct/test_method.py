@@ -99,6 +99,16 @@ def test_much_budget_gives_the_exact_answers(estimator: str, adjacency: Adjacenc
     assert abs(method.records(answers, total) - ROWS) <= 1
 
 
+@pytest.mark.parametrize("estimator", ["likelihood", "workload"])
+def test_queries_none_of_which_is_a_cell_are_answered_too(estimator: str) -> None:
+    u, codes = universe(SHAPE, mixed().queries.blocks[1:]), records(SHAPE, ROWS)
+    rich = Budget(epsilon=Fraction(200), delta=Fraction(1, 100_000))
+    method = plan(u, rich, estimator=estimator)
+    answers = noisy(method.strategy.queries, codes, np.random.default_rng(0))
+    made = method.distribution(answers, ROWS, progress=quiet)
+    assert np.abs(made.answers() - u.answers(histogram(codes, SHAPE)) / ROWS).max() < 2e-3
+
+
 def test_error_falls_in_proportion_to_epsilon() -> None:
     u, codes = ways(5, 2), records((2,) * 5, ROWS)
     truth = u.answers(histogram(codes, u.shape)) / ROWS
@@ -175,7 +185,11 @@ def test_a_large_universe_is_served_by_a_random_field() -> None:
 @pytest.mark.parametrize(
     ("parameters", "budget", "message"),
     [
-        ({"stratgey": "auto"}, BUDGET, r"mechanism\.stratgey: direct has no such parameter"),
+        (
+            {"stratgey": "auto"},
+            BUDGET,
+            r"mechanism\.stratgey: linear-queries has no such parameter",
+        ),
         ({"strategy": "tree"}, BUDGET, r"mechanism\.strategy: 'tree'; choose auto or histogram"),
         ({"noise": "cauchy"}, BUDGET, r"mechanism\.noise: 'cauchy'; choose"),
         ({"estimator": "best"}, BUDGET, r"mechanism\.estimator: 'best'; choose"),
@@ -199,9 +213,29 @@ def test_wrong_parameters_are_refused(
     [
         ({"strategy": "histogram"}, r"mechanism\.strategy: histogram keeps a number"),
         ({"estimator": "likelihood"}, r"mechanism\.estimator: likelihood keeps a number"),
-        ({}, r"mechanism\.estimator: the universe's .* a graphical model is too large as well"),
+        ({}, r"mechanism\.queries: .* 2 \(column 1\) .* a graphical model are too large as well"),
     ],
 )
 def test_large_universes_refuse_what_enumerates(parameters: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         plan(ways(25, 2), **parameters)
+
+
+def test_noise_lines_name_a_few_of_their_tables() -> None:
+    def named(universe: Universe) -> Direct:
+        return plan_direct(
+            replace(universe, names=("age", "sex", "town", "work")),
+            budget=BUDGET,
+            adjacency=REPLACE,
+            expected_records=1000,
+            parameters={"strategy": "marginals"},
+        )
+
+    def told(universe: Universe) -> list[str]:
+        return [line.query for line in named(universe).noise]
+
+    pairs = "6 marginals (age x sex, age x town, age x work and 3 more)"
+    assert told(ways(4, 2, cells=9)) == [pairs]
+    assert told(ways(2, 1, cells=9)) == ["2 marginals (age, sex)"]
+    sums = named(mixed())._listed("histogram of weighted sums", [(0, 1, 2)] * 2)
+    assert sums == "2 histograms of weighted sums (age x sex x town, age x sex x town)"

@@ -144,6 +144,13 @@ def test_rules_of_the_paper() -> None:
     assert "not a bound" in statement
 
 
+def test_the_forecast_of_the_printed_step_claims_no_theorem() -> None:
+    method = plan(variant="printed")
+    value, statement = method.expected_error()
+    assert value == method.universe.queries.width
+    assert "no theorem covers" in statement
+
+
 def test_the_width_is_that_of_the_largest_of_normal_variables() -> None:
     """E max of k absolute normal variables, for the cells of one column; 1.6 for k = 6, or so."""
     shape = (6,)
@@ -165,7 +172,7 @@ def test_steps_beyond_reason_are_clipped_and_that_is_said(rows: int, steps: int,
     ("parameters", "budget", "rows", "message"),
     [
         ({}, PURE, ROWS, r"privacy\.delta: 0, but dpam measures a histogram"),
-        ({}, BUDGET, 3, r"mechanism\.method: dpam adds noise to each of .* choose method direct"),
+        ({}, BUDGET, 3, r"mechanism\.queries: .* dpam adds noise .* choose linear-queries"),
         ({"steps": 3}, BUDGET, ROWS, r"mechanism\.steps: dpam has no such parameter"),
         ({"variant": "best"}, BUDGET, ROWS, r"mechanism\.variant: 'best'; choose corrected or"),
         ({"iterations": 0}, BUDGET, ROWS, r"mechanism\.iterations: 0; give a whole number"),

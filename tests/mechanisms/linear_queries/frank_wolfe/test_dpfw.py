@@ -235,6 +235,16 @@ def test_defaults_and_what_is_told() -> None:
         assert "estimate" in words
 
 
+def test_the_forecast_with_the_printed_noise_leaves_theorem_3_out() -> None:
+    ours, printed = (
+        planned(plan_dpfw, SMALL, constants="paper", noise=noise, expected=10**5).expected_error()
+        for noise in ("ours", "paper")
+    )
+    assert "Theorem 3" in ours[1]
+    assert "Theorem 3" not in printed[1]
+    assert printed[0] > ours[0]
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -270,7 +280,9 @@ def test_queries_that_no_record_changes_are_refused() -> None:
 def test_large_universes_are_kept_as_random_fields() -> None:
     large = ways((2,) * 40, 2)
     assert planned(plan_dpfw, large).model == "random-field"
-    with pytest.raises(ValueError, match="at most 4,194,304 are kept"):
+    with pytest.raises(
+        ValueError, match="dpfw with model: cells keeps a number for each of at most 4,194,304"
+    ):
         planned(plan_dpfw, large, model="cells")
     with pytest.raises(ValueError, match="drowns every answer"):
         planned(plan_dpfw, ways((2,) * 90, 1), noise="paper")

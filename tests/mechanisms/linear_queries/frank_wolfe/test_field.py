@@ -1,5 +1,6 @@
 """Random fields against the enumerated universe, and what they have room for."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +12,7 @@ from mechanisms.linear_queries.questions import signed
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.cells import CellMap, marginal
 from mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries
+from mechanisms.rules import Rules, RuleTable
 from tests.mechanisms.linear_queries.adaptive_runs import bits, curator, finished, planned, ways
 
 SHAPE = (2, 3, 2, 4, 2, 3)
@@ -40,6 +42,39 @@ def test_answers_are_those_of_the_enumerated_path() -> None:
         dense.move(query, sign)
         field.move(query, sign)
     np.testing.assert_allclose(field.answers(), dense.answers(), atol=1e-6)
+
+
+def ruled(universe: Universe) -> Universe:
+    """With rules on three pairs, and on a column behind them that no query sees."""
+    rng, tables = np.random.default_rng(2), []
+    for pair in ((0, 3), (1, 5), (3, 6)):
+        sizes = [(*SHAPE, 1)[column] for column in pair]
+        allowed = rng.random(sizes) < 0.6
+        allowed[0] = True
+        tables.append(RuleTable(str(pair), pair, allowed))
+    return replace(universe, rules=Rules((*SHAPE, 1), tuple(tables)))
+
+
+def test_rules_that_find_room_hold_as_on_the_enumerated_path() -> None:
+    universe, rng = ruled(mixed()), np.random.default_rng(5)
+    assert not universe.possible.all()
+    dense = CellPath(universe, 0.05, 0.1)
+    field = FieldPath(universe, 0.05, 0.1, most_cells=10**6)
+    for position in [None, *rng.integers(0, 2 * universe.queries.size, 25).tolist()]:
+        if position is not None:
+            query, sign = signed(position, universe.queries.size)
+            dense.move(query, sign)
+            field.move(query, sign)
+        np.testing.assert_allclose(field.answers(), dense.answers(), atol=1e-6)
+    codes = field.distribution().cells(5000, rng)
+    assert universe.possible[np.ravel_multi_index(tuple(codes.T), SHAPE)].all()
+
+
+def test_rules_without_room_are_left_to_the_release() -> None:
+    universe = ruled(mixed())
+    field = FieldPath(universe, 0.05, 0.1, most_cells=sum(SHAPE))
+    codes = field.distribution().cells(5000, np.random.default_rng(0))
+    assert not universe.possible[np.ravel_multi_index(tuple(codes.T), SHAPE)].all()
 
 
 def test_records_of_a_field_have_its_answers() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mechanisms.linear_queries.peers.fem import LeaderPath, plan_fem, plan_sep_fem
-from mechanisms.linear_queries.peers.perturbation import ByCoordinate
+from mechanisms.linear_queries.peers.perturbation import ByCoordinate, separator
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import marginal
@@ -38,8 +38,8 @@ PLANS = (plan_fem, plan_sep_fem)
 class Fixed(ByCoordinate):
     """The same payoffs every time."""
 
-    def draw(self, scale: float, rng: np.random.Generator) -> np.ndarray:
-        return scale * np.array([0.0, 0.9, 0, 0, 0, 0, 0, 0.5])
+    def draw(self, draws: int, scale: float, rng: np.random.Generator) -> np.ndarray:
+        return np.tile(scale * np.array([0.0, 0.9, 0, 0, 0, 0, 0, 0.5]), (draws, 1))
 
 
 def test_leaders_are_best_for_the_queries_chosen_and_the_perturbation() -> None:
@@ -50,6 +50,20 @@ def test_leaders_are_best_for_the_queries_chosen_and_the_perturbation() -> None:
     path.move(3, -1)
     np.testing.assert_allclose(path.answers(), SMALL.answers(np.eye(8)[1]))
     np.testing.assert_allclose(path.shares(), (np.eye(8)[1] + np.eye(8)[7]) / 2)
+
+
+@pytest.mark.parametrize("law", [ByCoordinate, separator])
+def test_records_are_the_same_however_many_are_drawn_at_once(monkeypatch, law) -> None:
+    def drawn() -> np.ndarray:
+        path = LeaderPath(SMALL, law(SMALL), 5, 1.0)
+        path.move(3, 1)
+        path.move(5, -1)
+        return path.shares()
+
+    together = drawn()
+    monkeypatch.setattr("mechanisms.linear_queries.peers.fem._AT_ONCE", 2 * SMALL.size)
+    np.testing.assert_array_equal(drawn(), together)
+    assert np.count_nonzero(together) > 1
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -116,5 +130,5 @@ def test_wrong_parameters_are_refused(given, words) -> None:
 def test_sep_fem_refuses_queries_that_tell_too_few_cells_apart() -> None:
     blind = of((2, 2), (marginal((0,), (2, 2)), EachCell(2)))
     assert planned(plan_fem, blind).name == "fem"
-    with pytest.raises(ValueError, match="choose method fem"):
+    with pytest.raises(ValueError, match="choose fem"):
         planned(plan_sep_fem, blind)

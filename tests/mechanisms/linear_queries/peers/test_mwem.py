@@ -145,7 +145,7 @@ def test_defaults_and_what_is_told() -> None:
     [
         ({"rounds": 0}, "mechanism.rounds: 0"),
         ({"rounds": 5000}, "at most 4,000"),
-        ({"alpha": 1}, "mechanism.alpha: mwem has no such parameter; it knows rounds"),
+        ({"alpha": 1}, "mechanism.alpha: mwem-queries has no such parameter; it knows rounds"),
         ({"budget": PURE, "expected": 0}, "give at least 1"),
     ],
 )
@@ -155,5 +155,5 @@ def test_wrong_parameters_are_refused(given, words) -> None:
 
 
 def test_a_universe_too_large_is_refused() -> None:
-    with pytest.raises(ValueError, match="mwem keeps a number for each"):
+    with pytest.raises(ValueError, match="mwem-queries keeps a number for each"):
         planned(plan_mwem, ways((2,) * 30, 1))

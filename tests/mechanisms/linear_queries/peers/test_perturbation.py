@@ -11,13 +11,15 @@ from tests.mechanisms.linear_queries.adaptive_runs import of, ways
 
 def test_a_cell_has_the_sum_of_its_coordinates_numbers() -> None:
     shape = (2, 3, 2)
-    drawn = ByCoordinate(ways(shape, 2)).draw(1.5, np.random.default_rng(4))
+    drawn = ByCoordinate(ways(shape, 2)).draw(2, 1.5, np.random.default_rng(4))
     rng = np.random.default_rng(4)
-    numbers = [rng.exponential(1.5, cells) for cells in shape]
-    expected = [
-        sum(n[code] for n, code in zip(numbers, cell, strict=True)) for cell in np.ndindex(*shape)
-    ]
-    np.testing.assert_allclose(drawn, expected)
+    for payoffs in drawn:
+        numbers = [rng.exponential(1.5, cells) for cells in shape]
+        expected = [
+            sum(n[code] for n, code in zip(numbers, cell, strict=True))
+            for cell in np.ndindex(*shape)
+        ]
+        np.testing.assert_allclose(payoffs, expected)
 
 
 @pytest.mark.parametrize("sizes", [(1,), (2,), (3,), (1, 2)])
@@ -27,8 +29,8 @@ def test_any_two_cells_differ_on_a_separator(sizes) -> None:
     values = np.stack([universe.values(query) for query in found.queries])
     assert len(np.unique(values, axis=1).T) == universe.size
     assert len(found.queries) == found.coordinates < universe.size
-    drawn = found.draw(0.7, np.random.default_rng(1))
-    numbers = np.random.default_rng(1).laplace(0, 0.7, found.coordinates)
+    drawn = found.draw(2, 0.7, np.random.default_rng(1))
+    numbers = np.random.default_rng(1).laplace(0, 0.7, (2, found.coordinates))
     np.testing.assert_allclose(drawn, numbers @ values)
 
 
@@ -44,5 +46,5 @@ def test_queries_without_a_separator_are_refused() -> None:
 
 def test_a_separator_too_large_for_memory_is_refused(monkeypatch) -> None:
     monkeypatch.setattr("mechanisms.linear_queries.peers.perturbation.MOST_VALUES", 20)
-    with pytest.raises(ValueError, match="use fewer columns, or method fem"):
+    with pytest.raises(ValueError, match="use fewer columns, or fem"):
         separator(ways((2, 2, 2), 1))
