@@ -40,9 +40,10 @@ class NoiseLine:
     cells: int  # number of noisy entries, or of choices
     family: str  # "discrete Laplace", "discrete Gaussian" or "exponential mechanism"
     parameter: str  # the exact noise parameter with its name, such as "sigma^2 = 36/5 records^2"
-    standard_deviation: float  # of one entry, records
+    standard_deviation: float  # of one entry, in `unit`
     sensitivity: str  # of the whole query with its norm, such as "L2 = sqrt(552) records"
     source: str  # where the sensitivity is proved
+    unit: str = "records"  # of the standard deviation
 
     @classmethod
     def of(
@@ -72,6 +73,7 @@ class NoiseLine:
             standard_deviation=sqrt(query.noise.variance),
             sensitivity=sensitivity,
             source=f"mechanisms/privacy/transforms.py, {type(transform).__name__}",
+            unit=unit,
         )
 
     @classmethod
@@ -156,10 +158,12 @@ class SyntheticMeasure:
     Attributes:
         codes: shape (rows, attributes), cell codes in the domain's order.
         history: what the generator did, as plain JSON values (losses, residuals, rounds).
+        kept: arrays that `certify` would otherwise compute once more, by name; not published.
     """
 
     codes: NDArray[np.int32]
     history: Mapping[str, Any] = field(default_factory=dict)
+    kept: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +171,8 @@ class Bound:
     """One certified loss: with the certificate's confidence, `loss <= value`.
 
     `terms` names the parts that `value` is the sum of (discretisation, privatisation, projection,
-    rounding, ...); all in the metric's own scale, where the diameter is 1, and no bound is more.
+    rounding, ...); all in the metric's own scale, where the diameter (or whatever else `share_of`
+    names) is 1, and no bound is more.
     """
 
     target: str  # what is compared: a column's name, or "all columns jointly"
@@ -178,6 +183,7 @@ class Bound:
     scale: float = 1.0  # multiply `value` by this to get ...
     unit: str = ""  # ... this unit
     vacuous: bool = False  # the bound is no better than the diameter
+    share_of: str = "the diameter"  # what `value` is a share of
 
     @classmethod
     def of_terms(
@@ -190,6 +196,7 @@ class Bound:
         complete: bool = True,
         scale: float = 1.0,
         unit: str = "",
+        share_of: str = "the diameter",
     ) -> "Bound":
         """The sum of `terms`, or the diameter where they add up to more or are not `complete`."""
         value = min(1.0, sum(terms.values())) if complete else 1.0
@@ -202,6 +209,7 @@ class Bound:
             scale=scale,
             unit=unit,
             vacuous=value >= 1.0,
+            share_of=share_of,
         )
 
 

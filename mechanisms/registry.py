@@ -1,6 +1,7 @@
 """The mechanisms of the house, by the name that a release spec gives."""
 
 from mechanisms.adaptive_support import AdaptiveSupport
+from mechanisms.certificates.given import CertifyGiven
 from mechanisms.contract import Mechanism
 from mechanisms.linear_queries.direct.method import plan_direct
 from mechanisms.linear_queries.dpam.method import plan_dpam
@@ -35,6 +36,7 @@ _ALL: tuple[Mechanism, ...] = (
     LinearQueryMechanism("dual-query", plan_dual_query, bounds_itself=False),
     LinearQueryMechanism("fem", plan_fem, bounds_itself=False),
     LinearQueryMechanism("sep-fem", plan_sep_fem, bounds_itself=False),
+    CertifyGiven(),
 )
 
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in _ALL}

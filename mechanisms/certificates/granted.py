@@ -16,12 +16,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from mechanisms.certificates.family import certify_family
+from mechanisms.certificates.measured_marginals import marginals_within
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
@@ -36,8 +36,6 @@ from mechanisms.contract import (
 )
 from mechanisms.families.estimate import FamilyEstimator
 from mechanisms.families.family import Family
-from mechanisms.families.marginals import ever_finer
-from mechanisms.families.noise import QUANTILE, chosen_strategies
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency
@@ -46,8 +44,6 @@ from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, merged
 from mechanisms.strategies.strategy import Strategy
-
-FINEST = 32  # cells of a line, where nobody asks for more: flows take time
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -164,10 +160,15 @@ class CertifiedWithShare:
                 "certificate.share: sparse-lipschitz certifies its blocks from its own "
                 "measurements; remove the share"
             )
-        if self.marginals > len(domain):
-            raise ValueError(
-                f"certificate.marginals: {self.marginals}, but there are only {len(domain)} columns"
-            )
+        granted = Budget(epsilon=self.share * budget.epsilon)
+        chosen = marginals_within(
+            granted,
+            domain,
+            order=self.marginals,
+            cells=self.cells,
+            adjacency=adjacency,
+            records=expected_records,
+        )
         inner = self.inner.plan(
             domain,
             budget=replace(budget, epsilon=(1 - self.share) * budget.epsilon),
@@ -176,15 +177,13 @@ class CertifiedWithShare:
             parameters=parameters,
             public=public,
         )
-        granted = Budget(epsilon=self.share * budget.epsilon)
-        family, strategies, k = self._design(domain, granted, adjacency, expected_records)
         plan = GrantedPlan(
             inner=inner,
             budget=budget,
             granted=granted,
-            family=family,
-            strategies=strategies,
-            k=k,
+            family=chosen.family,
+            strategies=chosen.strategies,
+            k=chosen.k,
         )
         if not fits(plan.events, budget):
             raise ValueError(
@@ -254,22 +253,6 @@ class CertifiedWithShare:
             ),
             cost=plan.granted,
         )
-
-    def _design(
-        self, domain: Domain, budget: Budget, adjacency: Adjacency, records: int
-    ) -> tuple[Family, tuple[Strategy, ...], int]:
-        """The grid with the least forecast of discretisation and noise."""
-        column_sets = tuple(combinations(range(len(domain)), self.marginals))
-        best, least = None, np.inf
-        for k, family in ever_finer(domain, column_sets, self.cells, finest=FINEST):
-            strategies, cost = chosen_strategies("auto", family, budget, adjacency)
-            noise = (QUANTILE + 1) * cost / max(records, 1)
-            if best is None or 2 * family.radius + noise < least:
-                best, least = (family, strategies, k), 2 * family.radius + noise
-            if noise > least or family.radius == 0:
-                break
-        assert best is not None, "there is a candidate"
-        return best
 
 
 def _parts(plan: GrantedPlan, measurements: Measurements) -> tuple[Measurements, Measurements]:

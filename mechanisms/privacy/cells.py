@@ -7,7 +7,7 @@ attribute, any table) alike.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -51,6 +51,22 @@ class CellMap:
         for column, table in zip(self.columns, self.tables, strict=True):
             cells += table[codes[:, column]]
         return cells
+
+    def after(self, recoding: Mapping[int, tuple[int, Counts]]) -> "CellMap":
+        """This map on records that have other codes: what it gives them when they are recoded.
+
+        Args:
+            recoding: by column of this map, the column that it is made of and, for every code
+                there, the code that it becomes; columns that are not named stay as they are.
+        """
+        return CellMap(
+            tuple(recoding[c][0] if c in recoding else c for c in self.columns),
+            tuple(
+                table[recoding[c][1]] if c in recoding else table
+                for c, table in zip(self.columns, self.tables, strict=True)
+            ),
+            self.size,
+        )
 
     @cached_property
     def digest(self) -> str:

@@ -16,7 +16,8 @@ Oracle.  tests/mechanisms/privacy/test_ledger_chaos.py: 50 processes, killed at 
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -25,9 +26,12 @@ from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import Event, events_to_json
 from mechanisms.privacy.ledger_book import (
+    STATEMENTS,
     AccountState,
+    Allowance,
     LoggedCall,
     Reservation,
+    allowance_to_json,
     budget_to_json,
     shown,
 )
@@ -37,6 +41,7 @@ from mechanisms.privacy.ledger_errors import BudgetRefused, LedgerError
 
 __all__ = [
     "AccountState",
+    "Allowance",
     "BudgetRefused",
     "Entry",
     "Ledger",
@@ -132,7 +137,14 @@ class Ledger:
     # Reservations
 
     def reserve(
-        self, account: str, release: str, budget: Budget, *, adjacency: Adjacency, binding: str
+        self,
+        account: str,
+        release: str,
+        budget: Budget,
+        *,
+        adjacency: Adjacency,
+        binding: str,
+        allowance: Allowance | None = None,
     ) -> Reservation:
         """Set budget aside for a release; where that was done before, return what stands.
 
@@ -141,8 +153,10 @@ class Ledger:
             adjacency: what the release states its epsilon under; must be the account's, since
                 epsilons under different relations do not add up.
             binding: digest of the part of the plan that privacy depends on.
+            allowance: what it counts against beside the account's cap, such as a month's budget.
         Raises:
-            BudgetRefused: spent, reserved and this budget together would pass the cap.
+            BudgetRefused: spent, reserved and this budget together would pass the cap, or those
+                under the same allowance would pass that.
             LedgerError: no such account; another adjacency; or the release has a reservation on
                 another account, of another budget, or bound to another plan.
         """
@@ -166,7 +180,9 @@ class Ledger:
                 )
             existing = book.reservations.get(release)
             if existing is None or existing.state == "cancelled":
-                payload = {"budget": budget_to_json(budget), "binding": binding}
+                payload: dict[str, Any] = {"budget": budget_to_json(budget), "binding": binding}
+                if allowance is not None:
+                    payload["allowance"] = allowance_to_json(allowance)
                 rows.append(connection, book, "reserve", payload, release)
             elif (existing.budget, existing.binding) != (budget, binding):
                 what = f"{shown(existing.budget)}, not {shown(budget)}"
@@ -206,6 +222,52 @@ class Ledger:
                 rows.append(connection, book, "cancel", {"by": by, "reason": reason}, release)
 
         self._database.write(work)
+
+    # Statements
+
+    def state(self, release: str, kind: str, payload: Mapping[str, Any]) -> Entry:
+        """Enter who asked for, granted or overrode what about a release; it moves no budget.
+
+        Where the last such statement about the release says the same, change nothing.
+
+        Args:
+            kind: one of `ledger_book.STATEMENTS`.
+            payload: plain JSON.
+        Raises:
+            LedgerError: the release never had a reservation, or the kind is another.
+        """
+        if kind not in STATEMENTS:
+            raise LedgerError(f"{kind!r} is no statement; the kinds are {', '.join(STATEMENTS)}")
+
+        def work(connection: Connection) -> Entry:
+            account = rows.reserved_account(connection, release)
+            book = rows.lock_book(connection, account)
+            said = [
+                entry
+                for entry in rows.read_entries(connection, account)
+                if (entry.release, entry.kind) == (release, kind)
+            ]
+            if said and said[-1].payload == payload:
+                return said[-1]
+            return rows.append(connection, book, kind, payload, release)
+
+        return self._database.write(work)
+
+    def statements(self, release: str) -> list[Entry]:
+        """All statements about a release, in order; none where it never had a reservation."""
+
+        def work(connection: Connection) -> list[Entry]:
+            account = rows.account_of(connection, release)
+            if account is None:
+                return []
+            rows.read_book(connection, account)  # refuses a chain that was tampered with
+            return [
+                entry
+                for entry in rows.read_entries(connection, account)
+                if entry.release == release and entry.kind in STATEMENTS
+            ]
+
+        return self._database.read(work)
 
     # The measurement log
 

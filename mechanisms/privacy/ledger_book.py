@@ -6,6 +6,8 @@ Claim.   After any lawful sequence of entries, the budgets of all reservations t
 Law.     A reservation is "reserved" until its first charge, and "spent", in full, from then on and
          for ever. Only a reservation without charges can be cancelled; then it may be made again.
          What became of a reserved release may be unknown, so it counts against the cap as well.
+Within.  A reservation may be made under an allowance, such as a month of a release calendar: those
+         under the same allowance that are not cancelled sum to at most what each of them states.
 Reuse.   Writing an entry and reading it back both go through `Book.apply`, so the ledger cannot
          write what it would later refuse to read, and `verify` checks the law along with the chain.
 Source.  Basic composition with adaptively chosen budgets: Rogers, Roth, Ullman, Vadhan (2016),
@@ -27,6 +29,18 @@ Pair = tuple[Fraction, Fraction]
 """Epsilon and delta; unlike a `Budget` it may be zero."""
 
 
+STATEMENTS = ("request", "decision", "override")
+"""Kinds of entries that say who asked for, granted or overrode what; they move no budget."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """What releases of one kind may reserve together, such as those of one month."""
+
+    name: str
+    budget: Budget
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reservation:
     """Budget set aside for one release. `binding` is a digest of what the release may ask."""
@@ -36,6 +50,7 @@ class Reservation:
     budget: Budget
     state: Literal["reserved", "spent", "cancelled"]
     binding: str
+    allowance: str | None = None  # the name of the allowance that it counts against
 
 
 class LoggedCall(NamedTuple):
@@ -119,11 +134,18 @@ class Book:
             case "cap":
                 self._set_cap(budget_from_json(payload["cap"]))
             case "reserve":
-                self._reserve(release, budget_from_json(payload["budget"]), payload["binding"])
+                self._reserve(
+                    release,
+                    budget_from_json(payload["budget"]),
+                    payload["binding"],
+                    allowance_from_json(payload.get("allowance")),
+                )
             case "charge":
                 self._charge(release, payload, entry.at)
             case "cancel":
                 self._cancel(release)
+            case kind if kind in STATEMENTS:
+                self._state(release)
             case _:
                 raise LedgerError(
                     f"entries of kind {entry.kind!r} are unknown here: use the version of hallmark "
@@ -197,7 +219,9 @@ class Book:
             )
         self._terms = state.adjacency, cap, state.opened_at
 
-    def _reserve(self, release: str, budget: Budget, binding: str) -> None:
+    def _reserve(
+        self, release: str, budget: Budget, binding: str, allowance: Allowance | None
+    ) -> None:
         existing = self.reservations.get(release)
         if existing is not None and existing.state != "cancelled":
             raise LedgerError(f"release {release!r} has a reservation already")
@@ -209,9 +233,37 @@ class Book:
                 f"{shown(self.state.cap)}; ask for less, cancel a reservation "
                 "that is not used, or have the cap raised"
             )
+        if allowance is not None:
+            self._refuse_beyond(allowance, release, budget)
         self.reservations[release] = Reservation(
-            account=self.account, release=release, budget=budget, state="reserved", binding=binding
+            account=self.account,
+            release=release,
+            budget=budget,
+            state="reserved",
+            binding=binding,
+            allowance=allowance.name if allowance else None,
         )
+
+    def _refuse_beyond(self, allowance: Allowance, release: str, budget: Budget) -> None:
+        taken = _sum(
+            (r.budget.epsilon, r.budget.delta)
+            for r in self.reservations.values()
+            if r.allowance == allowance.name and r.state != "cancelled"
+        )
+        epsilon, delta = _sum([taken, (budget.epsilon, budget.delta)])
+        if epsilon > allowance.budget.epsilon or delta > allowance.budget.delta:
+            raise BudgetRefused(
+                f"account {self.account!r}: release {release!r} asks for {shown(budget)}, but "
+                f"{allowance.name!r} allows {shown(allowance.budget)}, of which {shown(taken)} is "
+                "taken; ask for less, wait for the next period, or have its budget raised"
+            )
+
+    def _state(self, release: str) -> None:
+        if release not in self.reservations:
+            raise LedgerError(
+                f"release {release!r} has no reservation on account {self.account!r}, so nothing "
+                "can be requested or decided about it; start the release first"
+            )
 
     def _charge(self, release: str, payload: Mapping[str, Any], at: str) -> None:
         reservation = self.open_reservation(release)
@@ -243,6 +295,18 @@ def budget_to_json(budget: Budget) -> dict[str, str]:
 def budget_from_json(row: Mapping[str, str]) -> Budget:
     """Inverse of `budget_to_json`."""
     return Budget(epsilon=Fraction(row["epsilon"]), delta=Fraction(row["delta"]))
+
+
+def allowance_to_json(allowance: Allowance) -> dict[str, Any]:
+    """Plain JSON of an allowance, exact."""
+    return {"name": allowance.name, "budget": budget_to_json(allowance.budget)}
+
+
+def allowance_from_json(row: Mapping[str, Any] | None) -> Allowance | None:
+    """Inverse of `allowance_to_json`; None where there is none."""
+    if row is None:
+        return None
+    return Allowance(name=row["name"], budget=budget_from_json(row["budget"]))
 
 
 def shown(budget: Budget | Pair) -> str:

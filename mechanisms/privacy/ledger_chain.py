@@ -25,7 +25,8 @@ class Entry:
         account: name of the account; each has a chain of its own.
         seq: position in the chain, from 1.
         at: when it was written, UTC, ISO 8601.
-        kind: "open", "cap", "reserve", "charge" or "cancel" (`ledger_book` says what they mean).
+        kind: "open", "cap", "reserve", "charge", "cancel" or a statement (`ledger_book` says what
+            they mean).
         release: the release that it is about, None for the account as a whole.
         payload: plain JSON, rationals as strings such as "1/100000".
         previous: hash of the entry before it, or `genesis` of the account.

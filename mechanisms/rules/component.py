@@ -11,6 +11,7 @@ Oracle.  tests/mechanisms/rules/test_rules.py: brute force over all records of s
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,11 +108,16 @@ class Component:
         """
         axes = [self.columns.index(column) for column in clique]
         firsts = [np.unique(self.kinds[j], return_index=True)[1] for j in axes]
-        grid = np.meshgrid(*firsts, indexing="ij") if axes else []
-        probes = np.full((grid[0].size if axes else 1, len(self.columns)), -1, dtype=np.int64)
-        for j, cells in zip(axes, grid, strict=True):
-            probes[:, j] = cells.ravel()
-        possible = self._possible(probes).reshape([len(first) for first in firsts])
+        shape = tuple(len(first) for first in firsts)
+        possible = np.empty(prod(shape), dtype=np.bool_)
+        for start in range(0, possible.size, _AT_ONCE):
+            some = np.arange(start, min(start + _AT_ONCE, possible.size))
+            probes = np.full((len(some), len(self.columns)), -1, dtype=np.int64)
+            places = np.unravel_index(some, shape) if axes else ()
+            for j, first, place in zip(axes, firsts, places, strict=True):
+                probes[:, j] = first[place]
+            possible[some] = self._possible(probes)
+        possible = possible.reshape(shape)
         return possible[np.ix_(*(self.kinds[j] for j in axes))] if axes else possible
 
     def parts_within(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Ints:

@@ -1,5 +1,6 @@
 """Rules of a domain: which records are possible, and the nearest possible one to another."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -166,7 +167,7 @@ class Rules:
         Shape (n, attributes), numbers of parts; -1 throughout for records that have none. Columns
         that no rule touches get their first part. Where there are no parts, cells are their own.
         """
-        first = [np.unique(cells, return_index=True)[1] for cells in self._part_cells]
+        first = [np.unique(cells, return_index=True)[1] for cells in self.part_cells]
         chosen = np.column_stack([parts[codes[:, c]] for c, parts in enumerate(first)])
         bad = np.zeros(len(codes), dtype=np.bool_)
         for component in self._engines:
@@ -204,12 +205,44 @@ class Rules:
             rules = replace(rules, tables=(*rules.tables, table))
         return replace(rules, determinations=())
 
+    def coarser(self, columns: Sequence[int], cells: Sequence[NDArray[np.int64]]) -> "Rules":
+        """The same rules where cells of a column share one: parts, all of the old columns.
+
+        A coarse cell is allowed where any of its cells is. Determinations are left out.
+
+        Args:
+            columns: positions of the old columns in the new order, all that a table touches.
+            cells: for each, the new cell of every old one, numbered from 0.
+        """
+        place = {column: position for position, column in enumerate(columns)}
+        tables = []
+        for table in self._all_tables:
+            order = sorted(range(len(table.columns)), key=lambda i: place[table.columns[i]])
+            moved = tuple(place[table.columns[axis]] for axis in order)
+            tables.append(RuleTable(table.name, moved, table.allowed.transpose(order)))
+        parts = (new[self.part_cells[c]] for c, new in zip(columns, cells, strict=True))
+        return Rules(
+            tuple(int(new.max()) + 1 for new in cells), parts=Parts(tuple(parts), tuple(tables))
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over all that says which records are possible."""
+        sha = hashlib.sha256(f"{self.shape} {self.determinations}".encode())
+        for table in self._all_tables:
+            sha.update(f"{table.columns} {table.allowed.shape}".encode())
+            sha.update(np.packbits(table.allowed).tobytes())
+        for cells in self.part_cells:
+            sha.update(np.ascontiguousarray(cells, dtype="<i8").tobytes())
+        return sha.hexdigest()
+
     def compiled(self) -> FlatTables:
         """The tables in flat arrays, for `obeys` in compiled loops. Says nothing of parts."""
         return flatten(self.tables, len(self.shape))
 
     @cached_property
-    def _part_cells(self) -> tuple[NDArray[np.int64], ...]:
+    def part_cells(self) -> tuple[NDArray[np.int64], ...]:
+        """The cell of every part, by column; where there are no parts, cells are their own."""
         if self.parts is not None:
             return self.parts.cells
         return tuple(np.arange(size) for size in self.shape)
@@ -234,7 +267,7 @@ class Rules:
             Component(
                 columns,
                 tuple(table for table in tables if table.columns[0] in columns),
-                tuple(self._part_cells[column] for column in columns),
+                tuple(self.part_cells[column] for column in columns),
                 tuple(self.shape[column] for column in columns),
                 tuple(column in self.ordered for column in columns),
                 tuple(column in self.nullable for column in columns),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mechanisms.certificates import granted as module
+from mechanisms.certificates import measured_marginals as module
 from mechanisms.certificates.granted import CertifiedWithShare, GrantedPlan
 from mechanisms.contract import Certificate, Measurements, Mechanism, SyntheticMeasure
 from mechanisms.families import marginals as families

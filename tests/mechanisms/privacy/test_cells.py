@@ -47,6 +47,20 @@ def test_the_order_of_records_does_not_matter(order):
     assert np.array_equal(one, two)
 
 
+@given(st.integers(0, 2**32 - 1))
+def test_a_map_after_a_recoding_sees_the_recoded_records(seed):
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(0, k, 40) for k in (5, 7, 4)], axis=1)
+    onto = {0: (1, rng.integers(0, 3, 7)), 1: (0, rng.integers(0, 2, 5))}
+    recoded = codes.copy()
+    for column, (source, table) in onto.items():
+        recoded[:, column] = table[codes[:, source]]
+    for columns in [(0, 1, 2), (2, 0), (1,)]:
+        cells = marginal(columns, SHAPE)
+        assert np.array_equal(cells.after(onto)(codes), cells(recoded))
+        assert cells.after({}).digest == cells.digest
+
+
 def test_rows_are_counted():
     assert ArrayCounter(records(seed=3, rows=17)).rows() == 17
 

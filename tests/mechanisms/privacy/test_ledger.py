@@ -11,7 +11,7 @@ from sqlalchemy import Connection, create_engine, text
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace, Event
-from mechanisms.privacy.ledger import BudgetRefused, Ledger, LedgerError
+from mechanisms.privacy.ledger import Allowance, BudgetRefused, Ledger, LedgerError
 from mechanisms.privacy.ledger_chain import canonical
 
 RECORD = Adjacency(neighbours=Neighbours.REPLACE_ONE)
@@ -420,3 +420,80 @@ def test_a_well_chained_entry_that_breaks_the_law_is_found(opened: Ledger, ledge
         forge(connection)
     with pytest.raises(LedgerError, match=r"entry 3: a 'reserve' entry, .* only epsilon 2/3"):
         opened.verify("people")
+
+
+# Allowances
+
+
+MONTH = Allowance(name="acs 2026-11", budget=Budget(epsilon=Fraction(1, 5)))
+TENTH = Budget(epsilon=Fraction(1, 10))
+
+
+def reserve_within(ledger: Ledger, release: str, allowance: Allowance) -> None:
+    ledger.reserve("people", release, TENTH, adjacency=RECORD, binding="plan", allowance=allowance)
+
+
+def test_releases_of_one_allowance_never_pass_it_together(opened: Ledger):
+    reserve_within(opened, "first", MONTH)
+    reserve_within(opened, "second", MONTH)
+    with pytest.raises(
+        BudgetRefused, match=r"'acs 2026-11' allows epsilon 0\.2.*wait for the next"
+    ):
+        reserve_within(opened, "third", MONTH)
+    assert opened.reservation("third") is None
+
+
+def test_what_is_cancelled_is_free_again_under_its_allowance(opened: Ledger):
+    reserve_within(opened, "first", MONTH)
+    reserve_within(opened, "second", MONTH)
+    opened.cancel("first", by="operator", reason="not needed")
+    reserve_within(opened, "third", MONTH)
+    opened.verify("people")
+
+
+def test_another_period_has_an_allowance_of_its_own(opened: Ledger):
+    reserve_within(opened, "first", MONTH)
+    reserve_within(opened, "second", MONTH)
+    reserve_within(opened, "third", Allowance(name="acs 2026-12", budget=MONTH.budget))
+    third = opened.reservation("third")
+    assert third is not None
+    assert third.allowance == "acs 2026-12"
+
+
+# Statements
+
+
+def test_statements_move_no_budget_and_stay_in_order(opened: Ledger):
+    before = opened.account("people")
+    opened.state("r", "request", {"gate": "plan"})
+    opened.state("r", "decision", {"by": "Ada"})
+    assert [(said.kind, said.payload) for said in opened.statements("r")] == [
+        ("request", {"gate": "plan"}),
+        ("decision", {"by": "Ada"}),
+    ]
+    after = opened.account("people")
+    assert (after.spent, after.reserved, after.entries) == (
+        before.spent,
+        before.reserved,
+        before.entries + 2,
+    )
+    opened.verify("people")
+
+
+def test_saying_the_same_again_changes_nothing(opened: Ledger):
+    first = opened.state("r", "request", {"gate": "plan"})
+    assert opened.state("r", "request", {"gate": "plan"}) == first
+    opened.state("r", "request", {"gate": "disclosure"})
+    assert opened.state("r", "request", {"gate": "plan"}) != first
+    assert len(opened.statements("r")) == 3
+
+
+def test_nothing_can_be_stated_about_a_release_that_was_never_started(opened: Ledger):
+    with pytest.raises(LedgerError, match="'unknown' has no reservation"):
+        opened.state("unknown", "decision", {"by": "Ada"})
+    assert opened.statements("unknown") == []
+
+
+def test_a_statement_cannot_pass_for_a_charge(opened: Ledger):
+    with pytest.raises(LedgerError, match="'charge' is no statement"):
+        opened.state("r", "charge", {})

@@ -1,0 +1,251 @@
+"""Certificates of given records: what they cost, what they promise, and that it holds."""
+
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from mechanisms.certificates.given import ASSUMPTION, CertifyGiven, GivenPlan
+from mechanisms.contract import Certificate, Measurements, SyntheticMeasure
+from mechanisms.geometry.domain import Domain
+from mechanisms.privacy.accountant import fits, pure_epsilon
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import ArrayCounter, count_codes
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.events import DiscreteGaussian
+from mechanisms.privacy.ledger import Ledger
+from mechanisms.privacy.simulation import simulate_discrete_laplace
+from tests.mechanisms.single_histogram.domains import line, nominal
+from tests.mechanisms.single_histogram.neighbours import loss, neighbours
+
+FALSE_POSITIVE_RATE = 1e-6
+RELEASES = 200
+CONFIDENCE = 0.8
+RECORDS = Adjacency(neighbours=Neighbours.REPLACE_ONE)
+RELATIONS = [
+    RECORDS,
+    Adjacency(neighbours=Neighbours.ADD_REMOVE),
+    Adjacency(neighbours=Neighbours.REPLACE_ONE, records=2, person="name"),
+]
+DOMAIN = Domain((line("x", 6, width=0.0), nominal("c", 2, has_null=True)))
+FLAGS = Domain((nominal("a", 2), nominal("b", 2)))
+MIXED = Domain((line("x", 256), *(nominal(name, 9) for name in "abcdef")))
+DELTA = Fraction(1, 10**5)
+
+
+def make(
+    domain: Domain = DOMAIN,
+    *,
+    adjacency: Adjacency = RECORDS,
+    epsilon: Fraction = Fraction(1),
+    delta: Fraction = Fraction(0),
+    marginals: int | None = None,
+    cells: int | None = None,
+    records: int = 200,
+    **parameters: Any,
+) -> GivenPlan:
+    return CertifyGiven(marginals, cells).plan(
+        domain,
+        budget=Budget(epsilon=epsilon, delta=delta),
+        adjacency=adjacency,
+        expected_records=records,
+        parameters=parameters,
+    )
+
+
+# What it costs
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("marginals", [1, 2])
+def test_pure_costs_add_up_to_the_whole_budget_exactly(marginals, adjacency) -> None:
+    plan = make(adjacency=adjacency, marginals=marginals, epsilon=Fraction(3, 7))
+    assert pure_epsilon(plan.events) == Fraction(3, 7)
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+def test_no_neighbours_of_tiny_tables_lose_more_than_the_budget(adjacency) -> None:
+    plan = make(FLAGS, adjacency=adjacency, marginals=1, cells=2)
+    queries = plan.estimator.queries
+    pairs = neighbours(FLAGS.shape, adjacency)
+    assert max(loss(queries, one, other) for one, other in pairs) == 1  # attained
+
+
+def test_delta_buys_gaussian_noise_where_that_is_smaller() -> None:
+    plan = make(MIXED, epsilon=Fraction(1, 2), delta=DELTA, records=20_000)
+    assert any(isinstance(event, DiscreteGaussian) for event in plan.events)
+    assert fits(plan.events, plan.budget)
+    pure = make(MIXED, epsilon=Fraction(1, 2), records=20_000)
+    assert plan.forecast().expected_error < pure.forecast().expected_error
+
+
+def test_noises_that_cannot_be_proved_to_fit_together_leave_delta_unused() -> None:
+    """Lines take Laplace, the others Gaussian noise: each fits its part, both not the whole."""
+    plan = make(MIXED, marginals=1, epsilon=Fraction(5), delta=DELTA, records=20_000)
+    assert pure_epsilon(plan.events) == 5
+    assert fits(plan.events, plan.budget)
+
+
+# What is planned
+
+
+def test_the_plan_tells_what_is_measured() -> None:
+    plan = make(cells=3)
+    assert plan.parameters == {"marginals": ["x x c"], "cells": 3, "noise": ["identity"]}
+    (told,) = plan.noise
+    assert told.query == "identity noise on x x c, for the certificate"
+    assert told.parameter == "scale = 2 records"
+    again = pickle.loads(pickle.dumps(plan))
+    assert (again.events, again.estimator.digest) == (plan.events, plan.estimator.digest)
+
+
+def test_pairs_are_measured_unless_there_is_a_single_column() -> None:
+    assert [block.name for block in make().family.blocks] == ["x x c"]
+    assert [block.name for block in make(Domain((nominal("c", 3),))).family.blocks] == ["c"]
+
+
+def test_the_forecast_is_smaller_for_more_records() -> None:
+    errors = [make(records=records).forecast().expected_error for records in (50, 10**3, 10**5)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[0] <= 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"depth": 3}, r"mechanism\.depth: certify has no parameters"),
+        ({"marginals": 3}, r"certificate\.marginals: 3, but there are only 2 columns"),
+        ({"records": 0}, "expected number of records: 0"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(wrong, said) -> None:
+    with pytest.raises(ValueError, match=said):
+        make(**wrong)
+
+
+def test_public_records_are_of_no_use() -> None:
+    with pytest.raises(ValueError, match="certify makes no use of it"):
+        CertifyGiven().plan(
+            DOMAIN,
+            budget=Budget(epsilon=Fraction(1)),
+            adjacency=RECORDS,
+            expected_records=9,
+            parameters={},
+            public=np.zeros((3, 2), dtype=np.int32),
+        )
+
+
+# A certificate
+
+
+def measured(plan: GivenPlan, codes: np.ndarray, rng: np.random.Generator) -> Measurements:
+    """Noisy answers as the curator gives them, with noise that a seed fixes."""
+    tables = []
+    for query in plan.estimator.queries:
+        exact = query.transform(count_codes(codes, [query.cells])[0])
+        tables.append(exact + simulate_discrete_laplace(rng, query.noise.scale, len(exact)))
+    total = len(codes) if plan.adjacency.total_is_public else None
+    return Measurements(tables=tuple(tables), total=total)
+
+
+def certificate_of(plan: GivenPlan, measurements: Measurements, records: np.ndarray) -> Certificate:
+    return CertifyGiven().certify(
+        plan,
+        measurements,
+        SyntheticMeasure(codes=records.astype(np.int32)),
+        confidence=CONFIDENCE,
+        rng=np.random.default_rng(81),
+    )
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+def test_marginals_and_single_columns_are_bounded_jointly(adjacency) -> None:
+    plan = make(adjacency=adjacency, cells=3)
+    codes = np.random.default_rng(82).integers(0, 2, size=(300, 2))
+    certificate = certificate_of(plan, measured(plan, codes, np.random.default_rng(83)), codes)
+    assert [bound.target for bound in certificate.bounds] == ["x x c", "x", "c"]
+    assert certificate.confidence == CONFIDENCE
+    assert certificate.assumptions[-1] == ASSUMPTION
+
+
+def test_records_further_off_have_larger_bounds() -> None:
+    plan = make(cells=6, records=5000)
+    codes = np.random.default_rng(84).integers(0, 2, size=(5000, 2))
+    measurements = measured(plan, codes, np.random.default_rng(85))
+    near, far = (certificate_of(plan, measurements, given) for given in (codes, codes[:1]))
+    assert near.bounds[0].value < far.bounds[0].value
+
+
+def test_no_records_are_made() -> None:
+    with pytest.raises(NotImplementedError, match="certify makes no records"):
+        CertifyGiven().generate(
+            make(),
+            Measurements(tables=(), total=3),
+            rows=None,
+            rng=np.random.default_rng(0),
+            progress=lambda *_: None,
+        )
+
+
+def test_the_curator_is_asked_once_and_reads_back_what_it_drew(tmp_path) -> None:
+    plan = make(cells=3)
+    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.sqlite")
+    ledger.open_account("people", cap=plan.budget, adjacency=RECORDS, by="steward", reason="test")
+    ledger.reserve("people", "r1", plan.budget, adjacency=RECORDS, binding="plan")
+    curator = Curator(
+        counter=ArrayCounter(np.zeros((20, 2), dtype=np.int32)),
+        ledger=ledger,
+        release="r1",
+        adjacency=RECORDS,
+        budget=plan.budget,
+    )
+    first, again = (CertifyGiven().measure(curator, plan, None) for _ in range(2))
+    assert all((one == two).all() for one, two in zip(first.tables, again.tables, strict=True))
+    assert first.total == 20
+    assert pure_epsilon(ledger.events("r1")) == plan.budget.epsilon
+
+
+# Coverage
+
+
+def misses(adjacency: Adjacency, *, understated: int = 1) -> int:
+    """Certificates that are wrong for the records that fit the noisy answers best, or worst.
+
+    The given records are chosen in view of the noise, among all constant tables: one event bounds
+    all tables, so that must not cost confidence. All points of a flag lie at distance 1.
+    """
+    rng, epsilon = np.random.default_rng(86), Fraction(1)
+    plan = claimed = make(FLAGS, adjacency=adjacency, epsilon=epsilon, cells=2)
+    if understated > 1:
+        finer = make(FLAGS, adjacency=adjacency, epsilon=understated * epsilon, cells=2)
+        claimed = replace(plan, strategies=finer.strategies)
+    codes = rng.integers(0, 2, size=(150, 2))
+    missed = 0
+    for _ in range(RELEASES):
+        measurements = measured(plan, codes, rng)
+        exceeded = False
+        for record in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            bounds = certificate_of(claimed, measurements, np.tile(record, (5, 1))).bounds
+            differs = codes != np.array(record)
+            true = (differs.any(axis=1).mean(), *differs.mean(axis=0))
+            exceeded |= any(t > b.value + 1e-9 for t, b in zip(true, bounds, strict=True))
+        missed += exceeded
+    return missed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+def test_misses_are_as_rare_as_stated_for_records_chosen_in_view_of_the_noise(adjacency) -> None:
+    missed = misses(adjacency)
+    assert binom.sf(missed - 1, RELEASES, 1 - CONFIDENCE) > FALSE_POSITIVE_RATE
+
+
+@pytest.mark.slow
+def test_a_twin_that_understates_the_noise_is_found_out() -> None:
+    missed = misses(RECORDS, understated=4)
+    assert binom.sf(missed - 1, RELEASES, 1 - CONFIDENCE) < FALSE_POSITIVE_RATE
