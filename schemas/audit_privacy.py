@@ -11,7 +11,16 @@ from typing import Annotated, Any, Self
 from pydantic import AwareDatetime, Field, JsonValue, model_validator
 
 from schemas.exact import Exact
-from schemas.labels import NOT_RECORDED, NotRecorded, PublicSection, Shown, Tag
+from schemas.labels import (
+    NOT_RECORDED,
+    OUR_MISTAKE,
+    NotRecorded,
+    PublicSection,
+    Shown,
+    Tag,
+    stated,
+)
+from schemas.manifest import Sha256
 from schemas.privacy_claim import Amount, PrivacyClaim
 
 _PAID, _UNPROTECTED = Tag.PAID, Tag.UNPROTECTED
@@ -24,6 +33,14 @@ class UnprotectedFact(PublicSection):
     why: Annotated[str, Shown("Why it is told")]
 
 
+class GroupFactor(PublicSection):
+    """What the claim says of several privacy units together, such as a household."""
+
+    units: Annotated[int, Field(ge=1), Shown("Units together", unit="units")]
+    epsilon: Annotated[Exact, Shown("Epsilon")]
+    delta: Annotated[float, Shown("Delta, at most", unit="probability")]
+
+
 class Guarantee(PublicSection):
     """What is promised, and what is not.
 
@@ -33,15 +50,23 @@ class Guarantee(PublicSection):
 
     claim: Annotated[PrivacyClaim, Shown("Claim")]
     variant: Annotated[str, Shown("Definition")]  # "pure differential privacy", "approximate ..."
+    formal: Annotated[str, Shown("Neighbouring tables, formally", mend=OUR_MISTAKE)] = NOT_RECORDED
     rho: Annotated[Exact | None, Shown("Rho (zero-concentrated)")] = None
+    delta_in_context: Annotated[str, Shown("Delta against the number of records")] = NOT_RECORDED
     accountant: Annotated[str, Shown("Accountant")]
     bracket: Annotated[
-        tuple[float, float] | NotRecorded, Shown("Epsilon of the events, proven [lower, upper]")
+        tuple[float, float] | NotRecorded,
+        Shown("Epsilon of the events, proven [lower, upper]", mend=OUR_MISTAKE),
     ] = NOT_RECORDED
-    cross_check: Annotated[str, Shown("Second accountant")] = NOT_RECORDED
+    cross_check: Annotated[str, Shown("Second accountant", mend=OUR_MISTAKE)] = NOT_RECORDED
     curve: Annotated[
-        tuple[tuple[float, float], ...], Shown("Delta at other epsilons (epsilon, delta)")
+        tuple[tuple[float, float], ...],
+        Shown("Delta at other epsilons (epsilon, delta)", unit="probability"),
     ] = ()
+    curve_note: Annotated[str, Shown("Other readings of the same noise")] = ""
+    groups: Annotated[tuple[GroupFactor, ...], Shown("Several units together")] = ()
+    groups_source: Annotated[str, Shown("Source of the factors for several units")] = ""
+    parts: Annotated[str, Shown("One attribute or one place alone")] = NOT_RECORDED
     unprotected: Annotated[
         tuple[UnprotectedFact, ...], Shown("Unprotected facts", _UNPROTECTED)
     ] = ()
@@ -77,6 +102,7 @@ class BudgetPart(PublicSection):
     """What one purpose took of this release's budget."""
 
     purpose: Annotated[str, Shown("Purpose")]
+    draws: Annotated[int | None, Field(ge=0), Shown("Draws", unit="draws")] = None
     share: Annotated[float, Field(ge=0, le=1), Shown("Share of the budget", form="percent")]
     remark: Annotated[str, Shown("Remark")] = ""
 
@@ -89,7 +115,7 @@ class Account(PublicSection):
     """
 
     name: Annotated[str, Shown("Account", form="code")]
-    authorised_by: Annotated[str, Shown("Authorised by")] = NOT_RECORDED
+    authorised_by: Annotated[str, Shown("Authorised by", mend=OUR_MISTAKE)] = NOT_RECORDED
     cap: Annotated[Amount, Shown("Authorised in all")]
     previously_spent: Annotated[Amount, Shown("Spent by earlier releases")]
     this_release: Annotated[Amount, Shown("Spent by this release")]
@@ -98,10 +124,12 @@ class Account(PublicSection):
         "basic composition: epsilons and deltas add up"
     )
     split: Annotated[tuple[BudgetPart, ...], Shown("Split of this release's budget")] = ()
-    failed_runs: Annotated[str, Shown("Aborted and failed runs, and what they spent")] = (
-        NOT_RECORDED
-    )
-    tuning: Annotated[str, Shown("What the parameters were tuned on")] = NOT_RECORDED
+    failed_runs: Annotated[
+        str, Shown("Aborted and failed runs, and what they spent", mend=OUR_MISTAKE)
+    ] = NOT_RECORDED
+    tuning: Annotated[
+        str, stated("What the parameters were tuned on", "about.tuning in the spec")
+    ] = NOT_RECORDED
     entries: Annotated[tuple[LedgerEntry, ...], Shown("Ledger excerpt")] = ()
 
     @model_validator(mode="after")
@@ -123,19 +151,31 @@ class NoiseRow(PublicSection):
     """One line of the noise table, as the plan states it."""
 
     query: Annotated[str, Shown("Measured")]
-    cells: Annotated[int, Shown("Noisy entries")]
+    cells: Annotated[int, Shown("Noisy entries", unit="entries")]
     family: Annotated[str, Shown("Noise")]
     parameter: Annotated[str, Shown("Parameter")]
-    standard_deviation: Annotated[float, Shown("Standard deviation", unit="records")]
+    standard_deviation: Annotated[float, Shown("Standard deviation")]
+    unit: Annotated[str, Shown("Its unit")] = "records"
     sensitivity: Annotated[str, Shown("Sensitivity")]
     source: Annotated[str, Shown("Source")]
+
+
+class QueryFile(PublicSection):
+    """A public file of queries that the release answered."""
+
+    file: Annotated[str, Shown("File", form="code")]
+    sha256: Annotated[Sha256, Shown("SHA-256", form="code")]
 
 
 class Curve(PublicSection):
     """A series that the generator reported, one number a step; post-processing."""
 
     name: Annotated[str, Shown("Series")]
-    values: Annotated[tuple[float, ...], Field(min_length=1), Shown("Values", _PAID)]
+    values: Annotated[
+        tuple[float, ...],
+        Field(min_length=1),
+        Shown("Values", _PAID, unit="the generator's own", sample="measured"),
+    ]
 
 
 class Generator(PublicSection):
@@ -174,9 +214,10 @@ class MechanismRecord(PublicSection):
     events: Annotated[
         tuple[Mapping[str, JsonValue], ...], Field(min_length=1), Shown("Privacy events charged")
     ]
+    query_files: Annotated[tuple[QueryFile, ...], Shown("Files of queries")] = ()
     forecast: Annotated[str, Shown("Forecast before the run")] = NOT_RECORDED
     generator: Annotated[Generator, Shown("Generator")] = Generator()
-    noise_source: Annotated[str, Shown("Source of the noise")] = NOT_RECORDED
+    noise_source: Annotated[str, Shown("Source of the noise", mend=OUR_MISTAKE)] = NOT_RECORDED
     seeds: Annotated[str, Shown("Seeds")] = (
         "the noise is drawn from the operating system's generator and cannot be repeated; a seed "
         "of the post-processing, where there is one, is among the parameters"

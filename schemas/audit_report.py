@@ -3,18 +3,33 @@
 `audit-report.json` is this record and `audit-report.html` is rendered from nothing else. What is
 not known is the explicit value "not recorded", so that a gap is seen, counted and asked about.
 Figures come in three tags (`schemas.labels.Tag`); internal ones have no place in here, which the
-base class enforces.
+base class enforces. What only people know is labelled with the place where they state it.
+
+Format 2 added what a disclosure review asks for; records of format 1 still read.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal
 
-from pydantic import AwareDatetime, Field, JsonValue, model_validator
+from pydantic import AwareDatetime, Field, JsonValue
 
 from schemas.audit_privacy import Account, Guarantee, MechanismRecord
-from schemas.certificate import CertificateFile
-from schemas.labels import NOT_RECORDED, NotRecorded, PublicSection, Shown, Tag, not_recorded
+from schemas.audit_utility import Check, Utility
+from schemas.labels import (
+    NOT_RECORDED,
+    OUR_MISTAKE,
+    Gap,
+    NotRecorded,
+    PublicSection,
+    Shown,
+    Tag,
+    gaps,
+    not_recorded,
+    stated,
+)
 from schemas.manifest import Sha256, Software
+
+FIRST_FORMAT: Final = "hallmark-audit-report/1"
 
 _PAID, _UNPROTECTED = Tag.PAID, Tag.UNPROTECTED
 
@@ -26,14 +41,45 @@ class Identity(PublicSection):
     title: Annotated[str, Field(min_length=1), Shown("Title")]
     created: Annotated[AwareDatetime, Shown("Created")]
     product: Annotated[str, Shown("Product")] = "synthetic microdata"
-    curator: Annotated[str, Shown("Curator")] = NOT_RECORDED
-    contact: Annotated[str, Shown("Contact and corrections")] = NOT_RECORDED
-    purpose: Annotated[str, Shown("Intended use")] = NOT_RECORDED
-    schedule: Annotated[str, Shown("One-shot or periodic")] = NOT_RECORDED
-    legal_basis: Annotated[str, Shown("Legal basis")] = NOT_RECORDED
-    clearance: Annotated[str, Shown("Clearance number")] = NOT_RECORDED
-    supersedes: Annotated[str, Shown("Supersedes")] = NOT_RECORDED
-    registry: Annotated[str, Shown("Registry entry")] = NOT_RECORDED
+    access: Annotated[str, Shown("Interactive or not")] = (
+        "not interactive: files are published, and nobody queries the private table"
+    )
+    curator: Annotated[str, stated("Curator", "agency.name in the profile")] = NOT_RECORDED
+    curator_kind: Annotated[
+        str, stated("Kind of curator", "agency.kind in the profile", may_lack=True)
+    ] = NOT_RECORDED
+    region: Annotated[str, stated("Region", "agency.region in the profile")] = NOT_RECORDED
+    sector: Annotated[str, stated("Sector", "agency.sector in the profile")] = NOT_RECORDED
+    contact: Annotated[str, stated("Contact", "agency.contact in the profile")] = NOT_RECORDED
+    corrections: Annotated[
+        str, stated("How to have a mistake corrected", "agency.corrections in the profile")
+    ] = NOT_RECORDED
+    purpose: Annotated[str, stated("Intended use", "about.intended_use in the spec")] = NOT_RECORDED
+    schedule: Annotated[str, stated("One-shot or periodic", "about.schedule in the spec")] = (
+        NOT_RECORDED
+    )
+    data_source: Annotated[
+        str, stated("Static or growing data", "about.data_source in the spec")
+    ] = NOT_RECORDED
+    embargo: Annotated[str, Shown("Embargo")] = NOT_RECORDED
+    legal_basis: Annotated[str, stated("Legal basis", "about.legal_basis in the spec")] = (
+        NOT_RECORDED
+    )
+    clearance: Annotated[str, stated("Clearance number", "about.clearance in the spec")] = (
+        NOT_RECORDED
+    )
+    authorised_by: Annotated[
+        str, stated("Authorised by", "about.authorised_by in the spec", may_lack=True)
+    ] = NOT_RECORDED
+    justification: Annotated[
+        str, stated("Why it was done so", "about.justification in the spec", may_lack=True)
+    ] = NOT_RECORDED
+    supersedes: Annotated[
+        str, stated("Supersedes", "about.supersedes in the spec", may_lack=True)
+    ] = NOT_RECORDED
+    registry: Annotated[
+        str, stated("Public registry", "agency.registry in the profile", may_lack=True)
+    ] = NOT_RECORDED
 
 
 class Signature(PublicSection):
@@ -57,6 +103,15 @@ class Approval(PublicSection):
     reason: Annotated[str, Shown("Reason")] = NOT_RECORDED
 
 
+class Override(PublicSection):
+    """A rule that somebody with the power to do so set aside; always an entry of the ledger."""
+
+    time: Annotated[AwareDatetime, Shown("Time")]
+    person: Annotated[str, Shown("Person")]
+    what: Annotated[str, Shown("What was set aside")]
+    reason: Annotated[str, Shown("Reason")]
+
+
 class ProtectedColumn(PublicSection):
     """A column's public domain, and where its bounds come from."""
 
@@ -64,7 +119,7 @@ class ProtectedColumn(PublicSection):
     description: Annotated[str, Shown("Description")]
     kind: Annotated[str, Shown("Kind")]
     domain: Annotated[str, Shown("Public domain")]  # "0 to 99 years", "7 categories"
-    cells: Annotated[int, Shown("Cells")]
+    cells: Annotated[int, Shown("Cells", unit="cells")]
     nulls: Annotated[str, Shown("Nulls")]  # "not allowed", "allowed, written N"
     outside: Annotated[str, Shown("Outside the domain")]  # "refused", "clamped", ...
     bound_kind: Annotated[
@@ -78,12 +133,17 @@ class ProtectedData(PublicSection):
 
     dataset: Annotated[str, Shown("Data set")]
     population: Annotated[str, Shown("Population (ledger account)")]
-    snapshot: Annotated[str, Shown("Snapshot")] = NOT_RECORDED
-    rows: Annotated[int | NotRecorded, Shown("Records in the private table", _UNPROTECTED)] = (
-        NOT_RECORDED  # to be stated only where all neighbours have as many
-    )
+    asset: Annotated[
+        str, stated("Asset in the catalogue", "about.asset in the spec", may_lack=True)
+    ] = NOT_RECORDED
+    snapshot: Annotated[str, stated("Snapshot", "about.snapshot in the spec")] = NOT_RECORDED
+    rows: Annotated[
+        int | NotRecorded, Shown("Records in the private table", _UNPROTECTED, unit="records")
+    ] = NOT_RECORDED  # to be stated only where all neighbours have as many
     rows_policy: Annotated[str, Shown("Why the number of records is, or is not, stated")]
-    collection: Annotated[str, Shown("Collection and editing upstream")] = NOT_RECORDED
+    collection: Annotated[
+        str, stated("Collection and editing upstream", "about.collection in the spec")
+    ] = NOT_RECORDED
     exclusions: Annotated[str, Shown("Exclusions")] = NOT_RECORDED
     truncation: Annotated[str, Shown("Truncation to the privacy unit")] = NOT_RECORDED
     columns: Annotated[tuple[ProtectedColumn, ...], Field(min_length=1), Shown("Columns")]
@@ -96,14 +156,6 @@ class Step(PublicSection):
     effect: Annotated[str, Shown("Effect", _PAID)] = ""
 
 
-class Check(PublicSection):
-    """A rule, and whether it held."""
-
-    rule: Annotated[str, Shown("Rule")]
-    held: Annotated[bool, Shown("Held", _PAID)]
-    detail: Annotated[str, Shown("Detail", _PAID)] = ""
-
-
 class PostProcessing(PublicSection):
     """What was done after the noise, none of which looked at the private data again."""
 
@@ -112,58 +164,9 @@ class PostProcessing(PublicSection):
     totals: Annotated[tuple[Check, ...], Shown("Public totals in the final file")] = ()
     final_checks: Annotated[tuple[Check, ...], Shown("Schema checks on the final file")] = ()
     statement: Annotated[str, Shown("Statement")] = (
-        "No step after the last noisy answer read the private data."
+        "No step that shaped the release read the private data after the last noisy answer. The "
+        "internal review reads them, and nothing of it is published."
     )
-
-
-class Marginal(PublicSection):
-    """The distribution of one column: in the synthetic data, and as measured with noise.
-
-    All shares are of all rows; the null cell, where there is one, comes last. `measured` is empty
-    where the mechanism's measurements do not determine the column's own distribution.
-
-    Raises:
-        ValueError: the lists do not have one entry for each cell.
-    """
-
-    column: Annotated[str, Shown("Column", form="code")]
-    kind: Annotated[Literal["numeric", "date", "ordinal", "nominal", "metric"], Shown("Kind")]
-    unit: Annotated[str, Shown("Unit")] = ""
-    cells: Annotated[tuple[str, ...], Field(min_length=1), Shown("Cells")]
-    has_null: Annotated[bool, Shown("The last cell is null")] = False
-    ends: Annotated[tuple[str, str] | None, Shown("Public interval")] = None
-    synthetic: Annotated[tuple[float, ...], Shown("Synthetic", _PAID, unit="share of rows")]
-    measured: Annotated[tuple[float, ...], Shown("Measured", _PAID, unit="share of rows")] = ()
-    half_width: Annotated[
-        tuple[float, ...], Shown("Half-width of the error band", unit="share of rows")
-    ] = ()
-
-    @model_validator(mode="after")
-    def _one_entry_a_cell(self) -> Self:
-        for name in ("synthetic", "measured", "half_width"):
-            entries = len(getattr(self, name))
-            if entries != len(self.cells) and (entries or name == "synthetic"):
-                raise ValueError(
-                    f"{self.column}: {name} has {entries} entries for {len(self.cells)} cells"
-                )
-        if len(self.measured) != len(self.half_width):
-            raise ValueError(f"{self.column}: measured shares need their error band")
-        if self.ends is None and self.kind in ("numeric", "date"):
-            raise ValueError(f"{self.column}: a {self.kind} column needs the ends of its interval")
-        return self
-
-
-class Utility(PublicSection):
-    """How good the release is, from released quantities only."""
-
-    certificate: Annotated[CertificateFile, Shown("Certificate", _PAID)]
-    rows: Annotated[int, Shown("Synthetic rows")]
-    band: Annotated[str, Shown("Error bands of the measured shares")] = NOT_RECORDED
-    marginals: Annotated[tuple[Marginal, ...], Shown("Distributions", _PAID)] = ()
-    acceptance: Annotated[tuple[Check, ...], Shown("Acceptance criteria")] = ()
-    supported: Annotated[str, Shown("Supported uses")] = NOT_RECORDED
-    unsupported: Annotated[str, Shown("Unsupported uses")] = NOT_RECORDED
-    bias: Annotated[str, Shown("Known biases")] = NOT_RECORDED
 
 
 class Actor(PublicSection):
@@ -173,27 +176,56 @@ class Actor(PublicSection):
     sees: Annotated[str, Shown("Sees")]
 
 
+class Weakness(PublicSection):
+    """A way in which differentially private software has failed before."""
+
+    weakness: Annotated[str, Shown("Weakness")]
+    applies: Annotated[Literal["no", "in part", "yes"], Shown("Applies")]
+    why: Annotated[str, Shown("Why")]
+
+
 class Trust(PublicSection):
     """Whom one must trust, and what was tried against the mechanism."""
 
     model: Annotated[str, Shown("Trust model")] = (
         "central: the curator holds the private data and runs the release"
     )
-    actors: Annotated[tuple[Actor, ...], Shown("Actors")] = ()
-    environment: Annotated[str, Shown("Environment and access")] = NOT_RECORDED
-    key_custody: Annotated[str, Shown("Custody of the signing key")] = NOT_RECORDED
-    vulnerabilities: Annotated[str, Shown("Known vulnerabilities, and whether they apply")] = (
+    actors: Annotated[
+        tuple[Actor, ...] | NotRecorded, stated("Actors", "agency.actors in the profile")
+    ] = NOT_RECORDED
+    environment: Annotated[str, stated("Machine", "agency.environment.host in the profile")] = (
         NOT_RECORDED
     )
-    empirical_audit: Annotated[str, Shown("Empirical audit (does not prove privacy)")] = (
+    network: Annotated[
+        str, stated("Network isolation", "agency.environment.network in the profile")
+    ] = NOT_RECORDED
+    access: Annotated[str, stated("Who has access", "agency.environment.access in the profile")] = (
         NOT_RECORDED
     )
+    key_custody: Annotated[
+        str, stated("Custody of the signing key", "agency.key_custody in the profile")
+    ] = NOT_RECORDED
+    weaknesses: Annotated[
+        tuple[Weakness, ...], Shown("Known weaknesses, and whether they apply")
+    ] = ()
+    vulnerabilities: Annotated[
+        str,
+        stated("Weaknesses of the place", "agency.vulnerabilities in the profile", may_lack=True),
+    ] = NOT_RECORDED
+    empirical_audit: Annotated[
+        str,
+        stated("Empirical audit (does not prove privacy)", "agency.empirical_audit in the profile"),
+    ] = NOT_RECORDED
+    retention: Annotated[
+        str, stated("How long evidence is kept", "agency.retention in the profile", may_lack=True)
+    ] = NOT_RECORDED
 
 
 class Stage(PublicSection):
     """How long a stage took."""
 
     stage: Annotated[str, Shown("Stage")]
+    started: Annotated[AwareDatetime | None, Shown("Started", _UNPROTECTED)] = None
     seconds: Annotated[float, Field(ge=0), Shown("Time", _UNPROTECTED, unit="s")]
 
 
@@ -212,16 +244,26 @@ class ValidationRule(PublicSection):
 class Provenance(PublicSection):
     """Where the release came from, so that it can be traced and re-rendered."""
 
-    run: Annotated[str, Shown("Run", form="code")] = NOT_RECORDED
-    started: Annotated[AwareDatetime | NotRecorded, Shown("Started")] = NOT_RECORDED
-    finished: Annotated[AwareDatetime | NotRecorded, Shown("Finished")] = NOT_RECORDED
-    operator: Annotated[str, Shown("Operator")] = NOT_RECORDED
-    software: Annotated[Software, Shown("Software")]
-    hardware: Annotated[str, Shown("Hardware")] = NOT_RECORDED
-    container: Annotated[str, Shown("Container digest", form="code")] = NOT_RECORDED
-    input_digest: Annotated[
-        Sha256 | NotRecorded, Shown("Digest of the private input", _UNPROTECTED, form="code")
+    run: Annotated[str, Shown("Run", form="code", mend=OUR_MISTAKE)] = NOT_RECORDED
+    deployment: Annotated[str, Shown("Deployment", form="code")] = NOT_RECORDED
+    started: Annotated[AwareDatetime | NotRecorded, Shown("Started", mend=OUR_MISTAKE)] = (
+        NOT_RECORDED
+    )
+    finished: Annotated[AwareDatetime | NotRecorded, Shown("Record made", mend=OUR_MISTAKE)] = (
+        NOT_RECORDED
+    )
+    attempts: Annotated[
+        int | NotRecorded,
+        Shown("Runs of this release, this one included", unit="runs", mend=OUR_MISTAKE),
     ] = NOT_RECORDED
+    operator: Annotated[str, Shown("Operator", mend=OUR_MISTAKE)] = NOT_RECORDED
+    software: Annotated[Software, Shown("Software")]
+    hardware: Annotated[str, Shown("Hardware", mend=OUR_MISTAKE)] = NOT_RECORDED
+    container: Annotated[str, Shown("Container digest", form="code")] = NOT_RECORDED
+    input_digest: Annotated[str, Shown("Digest of the private input")] = (
+        "not published: whoever guesses the whole table could use it to confirm the guess; "
+        "approvals of the plan are bound to one, which stays in the ledger"
+    )
     spec_digest: Annotated[Sha256, Shown("Digest of the release spec (SHA-256)", form="code")]
     spec: Annotated[Mapping[str, JsonValue], Shown("Release spec as run")]
     rules: Annotated[tuple[ValidationRule, ...], Shown("Rules checked on the private table")]
@@ -231,12 +273,13 @@ class Provenance(PublicSection):
 class AuditRecord(PublicSection):
     """The whole record, section by section. Its fields are the sections of the report."""
 
-    format: Annotated[Literal["hallmark-audit-report/1"], Shown("Format", form="code")] = (
-        "hallmark-audit-report/1"
-    )
+    format: Annotated[
+        Literal["hallmark-audit-report/1", "hallmark-audit-report/2"], Shown("Format", form="code")
+    ] = "hallmark-audit-report/2"
     identity: Annotated[Identity, Shown("Identity")]
     signature: Annotated[Signature, Shown("Signature")]
-    approvals: Annotated[tuple[Approval, ...], Shown("Approvals")] = ()
+    approvals: Annotated[tuple[Approval, ...], Shown("Approvals before the run")] = ()
+    overrides: Annotated[tuple[Override, ...], Shown("Overrides")] = ()
     protected: Annotated[ProtectedData, Shown("Protected data")]
     guarantee: Annotated[Guarantee, Shown("Guarantee")]
     account: Annotated[Account, Shown("Privacy budget")]
@@ -249,6 +292,18 @@ class AuditRecord(PublicSection):
     def not_recorded(self) -> tuple[str, ...]:
         """Dotted paths of everything that is not recorded; the spec as run is not searched."""
         return tuple(path for path in not_recorded(self) if not path.startswith("provenance.spec."))
+
+    def blocking(self) -> tuple[Gap, ...]:
+        """What is not recorded and stops the disclosure review, each with the way to mend it.
+
+        The commit of the code may lack where the image that ran is identified instead.
+        """
+        identified = self.provenance.container != NOT_RECORDED
+        return tuple(
+            gap
+            for gap in gaps(self)
+            if gap.mend and not (identified and gap.path == "provenance.software.commit")
+        )
 
     def to_json(self) -> bytes:
         """The JSON twin: UTF-8, in the order of the sections, byte-stable for equal records."""

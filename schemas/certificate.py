@@ -14,8 +14,8 @@ _PAID = Tag.PAID
 class CertifiedBound(PublicSection):
     """One certified loss: with the certificate's confidence, `loss <= value`.
 
-    `value` and `terms` are on the metric's own scale, where the diameter is 1; multiplied by
-    `scale` they are in `unit`.
+    `value` and `terms` are on the metric's own scale, where `share_of` is 1 (the diameter, or the
+    range of the widest query); multiplied by `scale` they are in `unit`.
 
     Raises:
         ValueError: the value is smaller than the terms that it is said to add up, so it would
@@ -27,11 +27,12 @@ class CertifiedBound(PublicSection):
         tuple[str, ...], Shown("Columns whose joint distribution is compared, if one is")
     ] = ()
     metric: Annotated[str, Shown("Loss")]
-    value: Annotated[float, Field(ge=0), Shown("Bound", _PAID, unit="share of the diameter")]
-    terms: Annotated[Mapping[str, float], Shown("Terms", _PAID, unit="share of the diameter")]
-    scale: Annotated[float, Field(gt=0), Shown("Diameter in the unit")] = 1.0
+    value: Annotated[float, Field(ge=0), Shown("Bound", _PAID, unit="share", sample="both")]
+    terms: Annotated[Mapping[str, float], Shown("Terms", _PAID, unit="share", sample="both")]
+    share_of: Annotated[str, Shown("Shares are of")] = "the diameter"
+    scale: Annotated[float, Field(gt=0), Shown("The whole in the unit", unit="of the column")] = 1.0
     unit: Annotated[str, Shown("Unit")] = ""
-    vacuous: Annotated[bool, Shown("No better than the diameter", _PAID)] = False
+    vacuous: Annotated[bool, Shown("No better than the whole", _PAID)] = False
 
     @model_validator(mode="after")
     def _terms_add_up(self) -> Self:
@@ -59,10 +60,20 @@ class CertificateSummary(PublicSection):
     largest_target: Annotated[str, Shown("Attained for", _PAID)]
 
 
+class CertifiedFile(PublicSection):
+    """A file of records that were made elsewhere, which a certificate is about."""
+
+    name: Annotated[str, Field(min_length=1), Shown("Certified file", form="code")]
+    sha256: Annotated[
+        str, Field(pattern=r"^[0-9a-f]{64}$"), Shown("SHA-256 of the certified file", form="code")
+    ]
+    rows: Annotated[int, Field(ge=1), Shown("Rows of the certified file", unit="rows")]
+
+
 class CertificateFile(PublicSection):
     """Bounds that hold jointly with probability at least `confidence`, from released numbers only.
 
-    Built from a mechanism's certificate with `CertificateFile.model_validate(certificate)`.
+    Built from a mechanism's certificate with `CertificateFile.of(certificate, file)`.
     """
 
     format: Annotated[Literal["hallmark-certificate/1"], Shown("Format", form="code")] = (
@@ -75,6 +86,16 @@ class CertificateFile(PublicSection):
     cost: Annotated[
         Amount | None, Shown("Budget spent on the certificate beyond the measurements")
     ] = None
+    file: Annotated[
+        CertifiedFile | None, Shown("The file, where another than the release's own is certified")
+    ] = None
+
+    @classmethod
+    def of(cls, certificate: object, file: CertifiedFile | None) -> Self:
+        """A mechanism's certificate, of the release's own records or of those in `file`."""
+        return cls.model_validate(certificate, from_attributes=True).model_copy(
+            update={"file": file}
+        )
 
     def for_column(self, name: str) -> CertifiedBound | None:
         """The bound for one column's own distribution, if there is one."""

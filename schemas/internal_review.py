@@ -79,6 +79,51 @@ class JointReview(LabelledSection):
         return False if self.lower > self.certified else None
 
 
+class QueryReview(LabelledSection):
+    """One query: its private answer, the released one, and how far that may be off.
+
+    Answers are means over all records.
+    """
+
+    query: Annotated[str, Shown("Query", form="code")]
+    private: Annotated[float, Shown("Private answer", _INTERNAL, unit="mean of a record")]
+    released: Annotated[float, Shown("Released answer", Tag.PAID, unit="mean of a record")]
+    records: Annotated[
+        float, Shown("Answer of the synthetic records", Tag.PAID, unit="mean of a row")
+    ]
+    certified: Annotated[
+        float, Field(ge=0), Shown("Certified error", Tag.PAID, unit="mean of a record")
+    ]
+
+    @property
+    def actual(self) -> float:
+        """How far the released answer is off."""
+        return abs(self.released - self.private)
+
+    @property
+    def held(self) -> bool:
+        """Whether that is within the certified error."""
+        return self.actual <= self.certified
+
+
+class WorkloadReview(LabelledSection):
+    """All queries of a release that answered some, and the worst of them one by one."""
+
+    queries: Annotated[int, Field(ge=1), Shown("Queries answered", unit="queries")]
+    outside: Annotated[
+        int, Field(ge=0), Shown("Answers outside their bounds", _INTERNAL, unit="queries")
+    ]
+    largest: Annotated[
+        float, Field(ge=0), Shown("Largest error", _INTERNAL, unit="mean of a record")
+    ]
+    largest_of_records: Annotated[
+        float,
+        Field(ge=0),
+        Shown("Largest error of the synthetic records", _INTERNAL, unit="mean of a record"),
+    ]
+    worst: Annotated[tuple[QueryReview, ...], Field(min_length=1), Shown("Worst", _INTERNAL)]
+
+
 class Comparison(LabelledSection):
     """One number on how far the synthetic table is from the private one; 0 is best."""
 
@@ -109,5 +154,6 @@ class InternalReview(LabelledSection):
     confidence: Annotated[float, Field(gt=0, lt=1), Shown("Joint confidence", form="percent")]
     columns: Annotated[tuple[ColumnReview, ...], Field(min_length=1), Shown("Columns", _INTERNAL)]
     joint: Annotated[tuple[JointReview, ...], Shown("Columns together", _INTERNAL)] = ()
+    workload: Annotated[WorkloadReview | None, Shown("Answers of queries", _INTERNAL)] = None
     metrics: Annotated[tuple[Comparison, ...], Shown("Utility metrics", _INTERNAL)] = ()
     findings: Annotated[tuple[Finding, ...], Shown("Findings of the validation", _INTERNAL)] = ()

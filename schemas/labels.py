@@ -3,6 +3,9 @@
 A renderer prints a section by walking its labels, so what is shown, and to whom, is decided here
 by the field and never by a template. A public section refuses, when its class is defined, a field
 without a label and a field labelled internal: an internal figure cannot get into a public document.
+
+A label also says where its value is from: from the run, or from a person who states it. What is
+"not recorded" although a reviewer needs it is a gap, and the label says how to mend that.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,6 +19,8 @@ from schemas.section import Section
 
 NotRecorded = Literal["not recorded"]
 NOT_RECORDED: Final[NotRecorded] = "not recorded"
+OUR_MISTAKE = "the run should have recorded it; report this as a mistake of Hallmark"
+"""The mend of what no person has to state."""
 
 
 class Tag(StrEnum):
@@ -27,6 +32,10 @@ class Tag(StrEnum):
     INTERNAL = "internal"  # computed from the private data without noise; never published
 
 
+Sample = Literal["", "synthetic", "measured", "both"]
+"""Which records a figure is computed from: those released, those measured with noise, or both."""
+
+
 @dataclass(frozen=True)
 class Shown:
     """The label of a field: its name for people, its tag, and how its value is to be read."""
@@ -35,6 +44,30 @@ class Shown:
     tag: Tag = Tag.PUBLIC
     unit: str = ""
     form: Literal["text", "percent", "code"] = "text"
+    sample: Sample = ""
+    """of which records a figure is computed"""
+    stated_in: str = ""
+    """where a person states it, such as `agency.name in the profile`; empty: the run records it"""
+    mend: str = ""
+    """what fills it; where this is given, "not recorded" blocks the disclosure gate"""
+
+
+def stated(
+    title: str, stated_in: str, *, may_lack: bool = False, form: Literal["text", "code"] = "text"
+) -> Shown:
+    """The label of what only a person can state; it blocks the gate unless it `may_lack`."""
+    return Shown(
+        title, form=form, stated_in=stated_in, mend="" if may_lack else f"state {stated_in}"
+    )
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A labelled value that is not recorded. `mend` is empty where nobody has to fill it."""
+
+    path: str
+    title: str
+    mend: str
 
 
 class LabelledSection(Section):
@@ -97,3 +130,17 @@ def not_recorded(value: Any, path: str = "") -> Iterator[str]:
     elif isinstance(value, tuple | list):
         for index, item in enumerate(value):
             yield from not_recorded(item, f"{path}[{index}]")
+
+
+def gaps(section: LabelledSection, path: str = "") -> Iterator[Gap]:
+    """All labelled values that are not recorded, in the section and in the sections it holds."""
+    for name, label in section.labels().items():
+        value, place = getattr(section, name), f"{path}.{name}" if path else name
+        if isinstance(value, str) and value == NOT_RECORDED:
+            yield Gap(place, label.title, label.mend)
+        elif isinstance(value, LabelledSection):
+            yield from gaps(value, place)
+        elif isinstance(value, tuple):
+            for index, item in enumerate(value):
+                if isinstance(item, LabelledSection):
+                    yield from gaps(item, f"{place}[{index}]")

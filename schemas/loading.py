@@ -1,19 +1,21 @@
-"""From a YAML file to a `ReleaseSpec`, or to all that is wrong with it at once.
+"""Read a release spec, a profile or a calendar from YAML, or tell all that is wrong at once.
 
 Each problem is one line, `file:line: path.to.key: what is wrong; how to mend it`, in plain words.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path as FilePath
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from schemas.binning import Binning
+from schemas.calendar import Calendar
 from schemas.columns import COLUMN_TYPES, Column
 from schemas.exact import shown
 from schemas.nearest import did_you_mean
+from schemas.profile import Profile
 from schemas.public_totals import PublicTotal
 from schemas.release_spec import ReleaseSpec
 from schemas.section import Path, Problem
@@ -21,18 +23,20 @@ from schemas.spec_checks import SoundSections, problems_between
 from schemas.spec_sections import (
     CertificateRequest,
     Constraint,
-    DataSource,
     MechanismChoice,
     Output,
     PersonUnit,
     Privacy,
-    PublicData,
 )
+from schemas.table_sections import DataSource, PublicData
 from schemas.yaml_document import Document, Unreadable, read_document
+
+M = TypeVar("M", bound=BaseModel)
+_Validated = tuple[M | None, list[Problem]]
 
 
 class SpecError(Exception):
-    """A spec that is refused. `problems` holds one finished line a problem."""
+    """A spec or a profile that is refused. `problems` holds one finished line a problem."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -45,29 +49,59 @@ def load_spec(path: FilePath | str) -> ReleaseSpec:
     Raises:
         SpecError: with every problem of the file, in the order of its lines.
     """
+    return _load(path, _validated_spec)
+
+
+def load_profile(path: FilePath | str) -> Profile:
+    """The profile of an installation in a YAML file.
+
+    Raises:
+        SpecError: with every problem of the file, in the order of its lines.
+    """
+    return _load(path, lambda content: _validated(Profile, content))
+
+
+def load_calendar(path: FilePath | str) -> Calendar:
+    """The release calendar in a YAML file.
+
+    Raises:
+        SpecError: with every problem of the file, in the order of its lines.
+    """
+    return _load(path, lambda content: _validated(Calendar, content))
+
+
+def _load(path: FilePath | str, validated: Callable[[dict[str, Any]], _Validated[M]]) -> M:
     file = FilePath(path)
     try:
         document = read_document(file)
     except Unreadable as error:
         where = f"{path}:{error.line}" if error.line is not None else f"{path}"
         raise SpecError([f"{where}: {error.what}"]) from None
-    spec, found = _validated(document.content)
+    model, found = validated(document.content)
     found = [Problem(document.origin(path), what) for path, what in found]
     problems = list(dict.fromkeys([*document.problems, *_unmarked(found, document)]))
-    if spec is not None and not problems:
-        return spec
+    if model is not None and not problems:
+        return model
     lines = {p: document.problem_lines.get(p) or document.line(p.path) for p in problems}
     ordered = sorted(lines, key=lambda problem: lines[problem])
     raise SpecError([f"{path}:{lines[p]}: {_dotted(p.path)}{p.what}" for p in ordered])
 
 
-def _validated(content: dict[str, Any]) -> tuple[ReleaseSpec | None, list[Problem]]:
+def _validated(model: type[M], content: dict[str, Any]) -> _Validated[M]:
     try:
-        return ReleaseSpec.model_validate(content), []
+        return model.model_validate(content), []
     except ValidationError as error:
-        found = [
-            _problem(details) for details in error.errors(include_url=False) if _is_own(details)
+        return None, [
+            _problem(details, model)
+            for details in error.errors(include_url=False)
+            if _is_own(details)
         ]
+
+
+def _validated_spec(content: dict[str, Any]) -> _Validated[ReleaseSpec]:
+    spec, found = _validated(ReleaseSpec, content)
+    if spec is not None:
+        return spec, []
     broken = {problem.path[:2] for problem in found}
     return None, [*found, *problems_between(_sound_sections(content, broken))]
 
@@ -132,16 +166,16 @@ def _is_own(details: ErrorDetails) -> bool:
     return details["type"] != "too_short" or not details["input"]
 
 
-def _problem(details: ErrorDetails) -> Problem:
-    model, path = _place(details["loc"])
+def _problem(details: ErrorDetails, root: type[BaseModel]) -> Problem:
+    model, path = _place(details["loc"], root)
     if details["type"] == "union_tag_invalid" and path[:1] == ("columns",):
         path = (*path, "type")
     return Problem(path, _message(details, model, path))
 
 
-def _place(loc: Path) -> tuple[type[BaseModel] | None, Path]:
+def _place(loc: Path, root: type[BaseModel]) -> tuple[type[BaseModel] | None, Path]:
     """Model that was to hold the last key, and the path without pydantic's tags of unions."""
-    model: type[BaseModel] | None = ReleaseSpec
+    model: type[BaseModel] | None = root
     path: list[str | int] = []
     rest = list(loc)
     if len(loc) > 2 and loc[0] == "columns" and loc[2] in COLUMN_TYPES:

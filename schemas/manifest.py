@@ -23,15 +23,19 @@ SPEC_FILE = "release-spec.yaml"
 CERTIFICATE_FILE = "certificate.json"
 REPORT_FILE = "audit-report.html"
 RECORD_FILE = "audit-report.json"
+PEOPLE_FILE = "for-people.html"
+REGISTRY_FILE = "registry.json"
 DICTIONARY_FILE = "data-dictionary.json"
 ANSWERS_FILE = "answers.csv"  # of releases that answer a workload of queries
+APPROVALS_FILE = "approvals.json"  # of releases that somebody had to approve
 DATA_FILES = ("data.csv", "data.parquet")
 
 SIGNATURE_FILES = (MANIFEST_FILE, SIGNATURE_FILE, PUBLIC_KEY_FILE)
 """The files that the manifest cannot list, since they come to be with it or after it."""
 
 REQUIRED_FILES = (SPEC_FILE, CERTIFICATE_FILE, REPORT_FILE, RECORD_FILE, DICTIONARY_FILE)
-"""What every release holds, beside at least one of `DATA_FILES`."""
+"""What every release holds, beside at least one of `DATA_FILES`; and what is rendered from the
+record of its format (`tasks.rendering.rendered_files`)."""
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -60,7 +64,15 @@ class Software(PublicSection):
     hallmark: Annotated[str, Shown("Hallmark version")]
     python: Annotated[str, Shown("Python version")]
     packages: Annotated[Mapping[str, str], Shown("Package versions")]
-    commit: Annotated[str, Shown("Code commit", form="code")] = NOT_RECORDED
+    commit: Annotated[
+        str,
+        Shown(
+            "Code commit",
+            form="code",
+            mend="run from a git checkout of the code, or set HALLMARK_IMAGE_DIGEST to the digest "
+            "of the image that runs",
+        ),
+    ] = NOT_RECORDED
     dirty: Annotated[bool | NotRecorded, Shown("Uncommitted changes in the code")] = NOT_RECORDED
     lock_digest: Annotated[
         Sha256 | NotRecorded, Shown("Lock file digest (SHA-256)", form="code")

@@ -30,7 +30,9 @@ class PrivacyClaim(PublicSection):
     ]
     unit: Annotated[Literal["record", "person"], Shown("Privacy unit")]
     unit_in_words: Annotated[str, Field(min_length=1), Shown("Privacy unit in plain words")]
-    records_per_unit: Annotated[int, Field(ge=1), Shown("Records of one unit, at most")] = 1
+    records_per_unit: Annotated[
+        int, Field(ge=1), Shown("Records of one unit, at most", unit="records")
+    ] = 1
     epsilon: Annotated[Exact, Shown("Epsilon")]
     delta: Annotated[Exact, Shown("Delta")]
 

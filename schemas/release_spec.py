@@ -9,25 +9,27 @@ import json
 from collections.abc import Sequence
 from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import AwareDatetime, Field, model_validator
 
+from schemas.about import About
+from schemas.approvals import Approvals
 from schemas.binning import Binning
+from schemas.cluster import Cluster
 from schemas.columns import Column
 from schemas.public_totals import PublicTotal
 from schemas.rules import Rule
 from schemas.section import Section, refuse
-from schemas.spec_checks import SoundSections, problems_between, warnings_about
+from schemas.spec_checks import CERTIFY, SoundSections, problems_between, warnings_about
 from schemas.spec_sections import (
     CertificateRequest,
     Constraint,
-    DataSource,
     Identifier,
     MechanismChoice,
     Output,
     Population,
     Privacy,
-    PublicData,
 )
+from schemas.table_sections import DataSource, PublicData
 
 
 class ReleaseSpec(Section):
@@ -42,6 +44,8 @@ class ReleaseSpec(Section):
     """the title of the release, for people"""
     description: str = ""
     """what the release is for"""
+    about: About = About()
+    """what people state about the release, such as its legal basis; see schemas/about.py"""
     population: Population
     """whose budget is spent: {account: ..., description: ...}"""
     data: DataSource
@@ -64,6 +68,12 @@ class ReleaseSpec(Section):
     """published totals that the released file reproduces exactly; they are not protected"""
     output: Output = Output()
     """what is published"""
+    cluster: Cluster | None = None
+    """the Dask cluster on which it runs; that of the profile where it is not given"""
+    approvals: Approvals = Approvals()
+    """who must approve before the data are asked, and before publication"""
+    embargo: AwareDatetime | None = None
+    """the time before which nothing is published, such as 2026-12-01T09:00:00+01:00"""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -89,7 +99,13 @@ class ReleaseSpec(Section):
 
     def warnings(self) -> tuple[str, ...]:
         """What the spec asks for that weakens the guarantee or tells something, in sentences."""
-        return tuple(warnings_about(self._sections()))
+        told = tuple(warnings_about(self._sections()))
+        if self.cluster is not None:
+            told += (
+                "cluster: the spec is published, and tells where your machines are; write the "
+                "section into the profile instead",
+            )
+        return told
 
     def content(self) -> dict[str, Any]:
         """The spec as plain JSON values, under the keys that its file has."""
@@ -98,6 +114,11 @@ class ReleaseSpec(Section):
             del content["public_totals"]
         if not self.mechanism.queries:
             del content["mechanism"]["queries"]
+        if self.about == About():
+            del content["about"]
+        if self.approvals == Approvals():
+            del content["approvals"]
+        content.pop("cluster", None)  # where a release runs is no part of what is released
         return content
 
     def canonical_json(self) -> str:
@@ -116,7 +137,10 @@ class ReleaseSpec(Section):
         return _sha256(self.canonical_json())
 
     def privacy_digest(
-        self, public_records: str | None = None, query_files: Sequence[str] = ()
+        self,
+        public_records: str | None = None,
+        query_files: Sequence[str] = (),
+        certified: str | None = None,
     ) -> str:
         """SHA-256 over what determines which questions the private data are asked.
 
@@ -125,7 +149,9 @@ class ReleaseSpec(Section):
         bounds. Title, descriptions, constraints, public totals and output are not among them: they
         shape only what is made of the answers. Where there is a public table, it counts by
         `public_records`, a digest of its records: a plan depends on those, wherever the file lies.
-        So do files of queries by `query_files`, the SHA-256 of each.
+        So do files of queries by `query_files`, the SHA-256 of each, and a file that is certified
+        by `certified`: it shapes no question, but a certificate is of one file. Who must approve
+        counts too, so that a release that waits is not freed by editing its spec.
         """
         content = self.content()
         columns = [
@@ -139,7 +165,7 @@ class ReleaseSpec(Section):
             _dump(
                 {
                     "account": content["population"]["account"],
-                    "data": {k: v for k, v in content["data"].items() if k != "record"},
+                    "data": {k: v for k, v in content["data"].items() if k not in _NO_QUESTION},
                     "privacy": content["privacy"],
                     "mechanism": dict(sorted(content["mechanism"].items())),
                     "share": content["certificate"]["share"],
@@ -147,15 +173,17 @@ class ReleaseSpec(Section):
                 }
                 | ({} if public_records is None else {"public_records": public_records})
                 | ({"query_files": list(query_files)} if query_files else {})
+                | ({} if certified is None else {"certified": certified})
+                | ({"approvals": content["approvals"]} if "approvals" in content else {})
                 | self._granted()
                 | self._binned()
             )
         )
 
     def _granted(self) -> dict[str, Any]:
-        """What the certificate's share is spent on, where there is one."""
+        """What is measured for the certificate alone, where something is."""
         certificate = self.certificate
-        if not certificate.share:
+        if not certificate.share and self.mechanism.name != CERTIFY:
             return {}
         return {"granted": [certificate.marginals, certificate.cells]}
 
@@ -181,6 +209,7 @@ class ReleaseSpec(Section):
 
 
 _FOR_PEOPLE = ("description", "unit", "bound_source")
+_NO_QUESTION = ("record", "credentials", "partition_column", "storage_options")
 
 
 def _dump(content: Any) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from schemas.binning import Binning
 from schemas.category_columns import CategoryColumn
 from schemas.columns import BooleanColumn, Column, DateColumn, NumericColumn, PlacesColumn
+from schemas.database import check_name, is_database
 from schemas.exact import decimal, read_exact
 from schemas.nearest import no_such_column
 from schemas.public_totals import PublicTotal
@@ -18,13 +19,11 @@ from schemas.section import Path, Problem
 from schemas.spec_sections import (
     CertificateRequest,
     Constraint,
-    DataSource,
     MechanismChoice,
     Output,
     Privacy,
-    PublicData,
-    TableFile,
 )
+from schemas.table_sections import DataSource, PublicData, TableFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +178,7 @@ _USE_PUBLIC_DATA = ("sparse-lipschitz",)
 
 def _certificate_keys_belong_to_a_share(sections: SoundSections) -> Iterator[Problem]:
     certificate, mechanism = sections.certificate, sections.mechanism
-    if certificate is None:
+    if certificate is None or (mechanism is not None and mechanism.name == CERTIFY):
         return
     if certificate.share > 0:
         if mechanism is not None and mechanism.name == "sparse-lipschitz":
@@ -195,6 +194,33 @@ def _certificate_keys_belong_to_a_share(sections: SoundSections) -> Iterator[Pro
                 ("certificate", key),
                 "says what certificate.share is spent on, but the share is 0; give a share such "
                 "as 0.1, or remove this",
+            )
+
+
+CERTIFY = "certify"
+"""The mechanism that makes no records: those that it certifies are given."""
+
+
+def _certify_makes_no_records(sections: SoundSections) -> Iterator[Problem]:
+    if sections.mechanism is None or sections.mechanism.name != CERTIFY:
+        return
+    if sections.certificate is not None and sections.certificate.share > 0:
+        yield Problem(
+            ("certificate", "share"),
+            "is for mechanisms that make records too; certify spends the whole budget on the "
+            "certificate, so remove it",
+        )
+    useless = {
+        "constraints": sections.constraints,
+        "public_totals": sections.public_totals,
+        "output": sections.output is not None and sections.output.model_fields_set,
+    }
+    for key, there in useless.items():
+        if there:
+            yield Problem(
+                (key,),
+                "says what published records are to be like, and certify publishes none; remove "
+                "the section",
             )
 
 
@@ -244,6 +270,8 @@ def _ignored_columns_are_not_listed(sections: SoundSections) -> Iterator[Problem
 
 def _files_are_readable_as_stated(sections: SoundSections) -> Iterator[Problem]:
     for key, table in sections.table_files:
+        if is_database(table.source):
+            continue
         if table.file_format == "parquet" and "delimiter" in table.model_fields_set:
             yield Problem((key, "delimiter"), "is for CSV files only; remove it for Parquet")
         last = table.source.rstrip("/").rpartition("/")[2]
@@ -252,6 +280,16 @@ def _files_are_readable_as_stated(sections: SoundSections) -> Iterator[Problem]:
                 (key, "format"),
                 f"is missing, and {last!r} does not tell it; say format: csv or format: parquet",
             )
+
+
+def _names_fit_the_database(sections: SoundSections) -> Iterator[Problem]:
+    if sections.output is None or sections.output.table is None:
+        return
+    for name in sections.output.columns or sections.columns:
+        try:
+            check_name(name)
+        except ValueError as error:
+            yield Problem(("output", "table"), f"is to have the column {name}, but {error}")
 
 
 def _null_markers_are_no_values(sections: SoundSections) -> Iterator[Problem]:
@@ -384,10 +422,12 @@ _CHECKS: tuple[Callable[[SoundSections], Iterator[Problem]], ...] = (
     _places_suit_mechanism,
     _public_data_is_used,
     _certificate_keys_belong_to_a_share,
+    _certify_makes_no_records,
     _bins_suit_the_columns,
     _person_is_never_released,
     _ignored_columns_are_not_listed,
     _files_are_readable_as_stated,
+    _names_fit_the_database,
     _null_markers_are_no_values,
     _output_columns_are_known,
     _rules_suit_the_columns,

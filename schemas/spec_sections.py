@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -18,13 +17,12 @@ from pydantic import (
 )
 from pydantic.config import ConfigDict
 
-from schemas.category_columns import Code
+from schemas.database import BlockName, DatabaseUrl, TableName
 from schemas.exact import Exact, shown
 from schemas.query_workload import QueryEntry
 from schemas.rules import Rule, parse_rule
 from schemas.section import Section
 
-MOST_ROWS = 10**12  # of a table; more is a slip
 MOST_RECORDS = 10**6  # of one person
 MOST_SYNTHETIC = 10**9  # rows, which are made in memory
 
@@ -49,72 +47,6 @@ class Population(Section):
     """the ledger account of these people, in small letters, digits and dashes"""
     description: str = ""
     """who these people are"""
-
-
-class TableFile(Section):
-    """A table in a file or a folder of parts: where it is, and how to read it."""
-
-    source: str = Field(min_length=1)
-    """a CSV or Parquet file or a folder of parts: relative to the spec, absolute, or an fsspec
-    URL"""
-    format: Literal["csv", "parquet"] | None = None
-    """csv or parquet, where the suffix does not tell"""
-    delimiter: str = Field(default=",", min_length=1, max_length=1)
-    """the character between two values of a CSV file"""
-    null_markers: tuple[Code, ...] = ("",)
-    """texts that stand for a missing value, such as [N, ""]"""
-
-    @field_validator("source")
-    @classmethod
-    def _check_source(cls, source: str) -> str:
-        protocol, separator, rest = source.partition("://")
-        if "::" in source or (separator and not protocol.isalnum()):
-            raise ValueError("chains several file systems; give one path or URL")
-        if separator and ("@" in rest.partition("/")[0] or "?" in rest):
-            raise ValueError(
-                "holds a user or a query, which may be secret, and the spec is published; give "
-                "credentials through the environment of the file system instead"
-            )
-        return source
-
-    @property
-    def file_format(self) -> Literal["csv", "parquet"] | None:
-        """As stated, or by the suffix; None for a folder, where the parts tell."""
-        if self.format is not None:
-            return self.format
-        match [suffix.lower() for suffix in PurePosixPath(self.source).suffixes]:
-            case [*_, ".csv"] | [*_, ".csv", ".gz"]:
-                return "csv"
-            case [*_, ".parquet" | ".pq"]:
-                return "parquet"
-        return None
-
-    def located(self, folder: Path) -> str:
-        """The source as a URL or a path, for a spec that lies in `folder`."""
-        return self.source if "://" in self.source else str(folder / self.source)
-
-
-class DataSource(TableFile):
-    """The private table."""
-
-    expected_rows: int = Field(ge=1, le=MOST_ROWS)
-    """a public estimate of the number of rows, used for planning only"""
-    record: str = Field(min_length=1)
-    """what one row is, in words, such as one person"""
-    ignore: tuple[str, ...] = ()
-    """columns of the file that are dropped and never read"""
-
-
-class PublicData(TableFile):
-    """A public table with the released columns, which a mechanism may lean on freely.
-
-    Columns of the file that are not released are not read. Nothing in it is protected.
-    """
-
-    reference: str = Field(min_length=1)
-    """where the table is published, so that a reviewer can check that it is public"""
-    rows: int | None = Field(default=None, ge=1, le=MOST_ROWS)
-    """how many of its rows are read, from the first; all where it is not given"""
 
 
 class PersonUnit(Section):
@@ -199,6 +131,7 @@ class MechanismChoice(Section):
         "dual-query",
         "fem",
         "sep-fem",
+        "certify",
     ]
     """privpgd for tables of many columns (aim, mst, mwem, private-gsd and privpgd-paper are other
     selections of marginals and generators of records, for comparison); sparse-lipschitz for
@@ -206,7 +139,8 @@ class MechanismChoice(Section):
     under pure differential privacy pmm-h (or pmm), psmm where a grid of them is small, superregular
     for places or a line, and adaptive-support where records lie on a thin set; linear-queries to
     answer a list of queries (dpfw where they are many and no marginals; dpam, mwem-queries,
-    dual-query, fem and sep-fem are other published methods, for comparison)"""
+    dual-query, fem and sep-fem are other published methods, for comparison); certify to certify
+    records that were made elsewhere, by `hallmark certify`"""
 
     queries: tuple[QueryEntry, ...] = ()
     """the linear queries that are to be answered, for mechanisms that answer such (see
@@ -229,7 +163,8 @@ class CertificateRequest(Section):
     """share of epsilon set aside to measure marginals for the certificate alone, from 0 up to, but
     not including, 1; it certifies columns jointly for any mechanism"""
     marginals: int | None = Field(default=None, ge=1, le=3)
-    """how many columns are certified jointly with that share; 2 where it is not given"""
+    """how many columns are certified jointly with that share, or by mechanism certify; 2 where it
+    is not given"""
     cells: int | None = Field(default=None, ge=2, le=256)
     """cells of a numeric column in these marginals; chosen by forecast where it is not given"""
 
@@ -284,6 +219,18 @@ Rows = Annotated[
 """A number of synthetic records."""
 
 
+class OutputTable(Section):
+    """A new table of a database that the released records go into."""
+
+    url: DatabaseUrl
+    """the database, such as postgresql://host:5432/open_data"""
+    name: TableName
+    """the table to make, as schema.table; the schema must be there, the table must not"""
+    credentials: BlockName | None = None
+    """the name of the Secret block of Prefect that holds user and password; from the environment
+    where it is not given"""
+
+
 class Output(Section):
     """What is published."""
 
@@ -293,3 +240,5 @@ class Output(Section):
     """file formats, of csv and parquet"""
     columns: tuple[str, ...] | None = Field(default=None, min_length=1)
     """the columns to publish, in this order; all where it is not given"""
+    table: OutputTable | None = None
+    """a database table that the released records are loaded into too: {url: ..., name: ...}"""

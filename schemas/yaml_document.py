@@ -2,7 +2,8 @@
 
 Every scalar stays the text that was written, so that category 01 is never the number 1, `no` is
 never a truth value, and 0.1 is never a float; the models of the spec say what a text means. Only
-under `mechanism`, whose parameters no model describes, are plain scalars read as YAML 1.2 does.
+under `mechanism` and `cluster.options`, whose parameters no model describes, are plain scalars read
+as YAML 1.2 does.
 """
 
 import json
@@ -21,7 +22,7 @@ from schemas.section import Path, Problem
 FILL_IN = "FILL_IN"
 """Stands in a skeleton wherever the user has to say something."""
 
-_TYPED = "mechanism"  # the one section whose scalars are typed by how they are written
+_TYPED = (("mechanism",), ("cluster", "options"))  # whose scalars are typed by how they are written
 _JSON_SCALAR = re.compile(r"true|false|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _LARGEST = 16 * 2**20  # bytes; a spec is some hundred lines
 _MOST_VALUES = 200_000  # aliases repeated; a matrix of 400 places has as many
@@ -150,7 +151,7 @@ class _Builder:
                 )
                 continue
             self._document.lines[here] = line
-            inner_typed = typed or here == (_TYPED,)
+            inner_typed = typed or here in _TYPED
             content[key] = self._value(value_node, here, typed=inner_typed)
         return content
 

@@ -1,17 +1,32 @@
 """The audit record: labels, gaps, and claims that contradict themselves."""
 
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import pytest
 from pydantic import ValidationError
 
 from schemas.audit_privacy import Account, Generator, Guarantee
-from schemas.audit_report import AuditRecord, Identity, Marginal
+from schemas.audit_report import AuditRecord, Identity
+from schemas.audit_utility import Marginal
 from schemas.certificate import CertificateFile, CertifiedBound
 from schemas.internal_review import ColumnReview
-from schemas.labels import NOT_RECORDED, PublicSection, Shown, Tag, not_recorded
+from schemas.labels import (
+    NOT_RECORDED,
+    Gap,
+    NotRecorded,
+    PublicSection,
+    Shown,
+    Tag,
+    _models,
+    gaps,
+    not_recorded,
+    stated,
+)
 from schemas.privacy_claim import Amount, PrivacyClaim
+from schemas.profile import Profile
+from schemas.release_spec import ReleaseSpec
+from tests.tasks.conftest import example_record
 
 CLAIM: dict[str, Any] = {
     "neighbours": "replace_one",
@@ -55,6 +70,91 @@ def test_what_is_not_recorded_is_found_wherever_it_is() -> None:
     assert "purpose" in gaps
     assert "curator" not in gaps
     assert list(not_recorded({"a": ({"b": NOT_RECORDED},)}, "x")) == ["x.a[0].b"]
+
+
+def test_a_gap_says_what_mends_it() -> None:
+    class Part(PublicSection):
+        address: Annotated[str, stated("Address", "agency.address in the profile")] = NOT_RECORDED
+
+    class Whole(PublicSection):
+        law: Annotated[str, stated("Law", "about.law in the spec")] = NOT_RECORDED
+        earlier: Annotated[str, stated("Earlier", "about.earlier", may_lack=True)] = NOT_RECORDED
+        time: Annotated[str | NotRecorded, Shown("Time", mend="wait")] = NOT_RECORDED
+        part: Annotated[Part, Shown("Part")] = Part()
+        parts: Annotated[tuple[Part, ...], Shown("Parts")] = (Part(address="a"), Part())
+
+    state = "state agency.address in the profile"
+    assert list(gaps(Whole())) == [
+        Gap("law", "Law", "state about.law in the spec"),
+        Gap("earlier", "Earlier", ""),
+        Gap("time", "Time", "wait"),
+        Gap("part.address", "Address", state),
+        Gap("parts[1].address", "Address", state),
+    ]
+
+
+def _sections(section: type[PublicSection]) -> set[type[PublicSection]]:
+    found = {section}
+    for field in section.model_fields.values():
+        for held in _models(field.annotation):
+            if issubclass(held, PublicSection) and held not in found:
+                found |= _sections(held)
+    return found
+
+
+def _is_figure(annotation: Any) -> bool:
+    """Whether it is a number, or numbers; booleans and exact budgets have no unit."""
+    parts = get_args(annotation)
+    return annotation in (int, float) or any(
+        _is_figure(part) for part in parts if part not in (bool, str, Fraction)
+    )
+
+
+WITHOUT_UNIT = {"epsilon", "delta", "rho", "bracket"}  # of privacy: pure numbers
+
+
+def test_every_figure_of_the_record_has_a_unit_and_those_of_noisy_answers_a_sample() -> None:
+    seen = 0
+    for section in _sections(AuditRecord):
+        labels = section.labels()
+        for name, field in section.model_fields.items():
+            label = labels[name]
+            figure = _is_figure(field.annotation)
+            if not figure or name in WITHOUT_UNIT or "JsonValue" in str(field.annotation):
+                continue
+            seen += 1
+            where = f"{section.__name__}.{name}"
+            assert label.unit or label.form == "percent" or "unit" in labels, f"{where}: no unit"
+            assert label.sample or label.tag is not Tag.PAID, f"{where}: no sample"
+    assert seen > 20
+
+
+def test_what_only_people_know_is_labelled_with_a_place_that_exists() -> None:
+    roots = {"profile": Profile, "spec": ReleaseSpec}
+    places = [
+        label.stated_in
+        for section in _sections(AuditRecord)
+        for label in section.labels().values()
+        if label.stated_in
+    ]
+    assert len(places) > 25
+    for place in places:
+        path, _, root = place.partition(" in the ")
+        model: Any = roots[root]
+        for key in path.split("."):
+            assert key in model.model_fields, place
+            model = next(iter(_models(model.model_fields[key].annotation)), None)
+
+
+def test_a_commit_may_lack_where_the_image_is_known() -> None:
+    record = example_record()
+    software = record.provenance.software.model_copy(update={"commit": NOT_RECORDED})
+    unknown = record.provenance.model_copy(update={"software": software})
+    known = unknown.model_copy(update={"container": "sha256:1"})
+    for provenance, blocks in ((unknown, True), (known, False)):
+        changed = record.model_copy(update={"provenance": provenance})
+        paths = [gap.path for gap in changed.blocking()]
+        assert ("provenance.software.commit" in paths) is blocks
 
 
 def test_an_unknown_key_is_refused() -> None:

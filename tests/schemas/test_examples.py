@@ -26,9 +26,10 @@ MOST_CELLS = {
     "quantile-bins": 400,
     "linear-queries": 64,
     "dpfw": 64,
+    "certify": 32,
 }
 TOP_CODED = ("PINCP",)  # clamped on purpose
-OF_RAND = ("rand-hie", "public-totals")
+OF_RAND = ("rand-hie", "public-totals", "certify")
 OF_NIST = [name for name in MOST_CELLS if name not in OF_RAND]
 
 

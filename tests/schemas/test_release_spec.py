@@ -261,6 +261,47 @@ def test_a_source_is_relative_to_the_spec_unless_absolute_or_a_url(edited):
     assert located("s3://bucket/wages.csv") == "s3://bucket/wages.csv"
 
 
+DATABASE = ("  source: wages.csv", "  source: postgresql://db/census\n  table: public.wages")
+
+
+def test_who_reads_a_database_and_in_which_parts_is_no_question(edited):
+    how = f"{DATABASE[1]}\n  credentials: reader\n  partition_column: id"
+    plain, with_login = edited(DATABASE), edited((DATABASE[0], how))
+    assert plain.privacy_digest() == with_login.privacy_digest()
+    assert plain.digest() != with_login.digest()
+
+
+def test_which_table_or_query_is_read_is_part_of_both_digests(edited):
+    query = (DATABASE[0], "  source: postgresql://db/census\n  query: SELECT * FROM wages")
+    table, asked = edited(DATABASE), edited(query)
+    assert table.privacy_digest() != asked.privacy_digest() != edited().privacy_digest()
+    assert table.digest() != asked.digest()
+
+
+def test_an_output_table_counts_in_the_digest_alone(edited):
+    loaded = "  formats: [csv]\n  table: {url: 'postgresql://db/open', name: a.b}"
+    table = ("  formats: [csv]", loaded)
+    assert edited(table).digest() != edited().digest()
+    assert edited(table).privacy_digest() == edited().privacy_digest()
+
+
+def test_the_cluster_changes_no_digest_and_is_warned_of(edited):
+    spec = edited(("output:\n", "cluster: {address: 'tls://scheduler:8786'}\noutput:\n"))
+    assert (spec.digest(), spec.privacy_digest()) == (edited().digest(), edited().privacy_digest())
+    assert ReleaseSpec.model_validate_json(spec.canonical_json()).cluster is None
+    (told,) = set(spec.warnings()) - set(edited().warnings())
+    assert told.startswith("cluster: the spec is published")
+
+
+def test_options_of_a_cluster_are_typed_by_how_they_are_written(edited):
+    options = "{n_workers: 2, processes: false, memory: 4GiB, name: '2'}"
+    cluster = f"cluster: {{class: distributed.LocalCluster, options: {options}}}\n"
+    spec = edited(("output:\n", f"{cluster}output:\n"))
+    assert spec.cluster.options == {
+        "n_workers": 2, "processes": False, "memory": "4GiB", "name": "2"
+    }  # fmt: skip
+
+
 def test_rules_are_bound_to_the_columns(edited):
     (rule,) = edited().rules
     table = pd.DataFrame({"age": [17.0, 17.0, 18.0, np.nan], "part_time": ["y", "n", "n", "n"]})

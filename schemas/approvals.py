@@ -1,0 +1,150 @@
+"""Approvals: who may decide at the gates of a release, and what a decision says.
+
+A release may have two gates: before privatization (`plan`) and before publication (`disclosure`).
+A decision names what was seen by SHA-256, so that a change of any of it makes the decision void,
+and is signed with the approver's own key over `Decision.canonical_bytes`. An override lets a gate
+pass without the approvals that are missing; it needs the role of that name.
+"""
+
+import base64
+import binascii
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, Field, field_validator
+
+from schemas.labels import PublicSection, Shown
+from schemas.manifest import Sha256
+from schemas.section import Section
+
+GateName = Literal["plan", "disclosure"]
+Role = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
+OVERRIDE: Role = "override"
+"""The role of those who may let a gate pass without the approvals that are missing."""
+
+Name = Annotated[str, Field(min_length=2, max_length=200, pattern=r"^\S(.*\S)?$")]
+
+_KEY_BYTES = 32  # of a raw Ed25519 public key
+
+
+class Approver(Section):
+    """A person who may decide at gates."""
+
+    name: Name
+    """the person, as decisions and reports name them"""
+    roles: tuple[Role, ...] = Field(min_length=1)
+    """what the person may decide as, such as [methodologist]"""
+    login: str | None = None
+    """the account under which the person starts releases, which they then cannot approve"""
+    key: str
+    """the person's Ed25519 public key in base64, as `hallmark approver-key` prints it"""
+
+    @field_validator("key")
+    @classmethod
+    def _check_key(cls, key: str) -> str:
+        try:
+            raw = base64.b64decode(key, validate=True)
+        except (binascii.Error, ValueError):
+            raw = b""
+        if len(raw) != _KEY_BYTES:
+            raise ValueError(
+                "is no Ed25519 public key in base64 (44 characters); make one with "
+                "hallmark approver-key and copy what it prints"
+            )
+        return key
+
+
+class Approvals(Section):
+    """Who must approve a release. Each entry of a list is one approval, each by another person.
+
+    Nobody decides at both gates, nor on a release that they started themselves.
+    """
+
+    plan: tuple[Role, ...] = ()
+    """roles that must approve before the private data are asked anything; repeat a role for four
+    eyes"""
+    disclosure: tuple[Role, ...] = ()
+    """roles that must approve the finished release before it is published"""
+
+    def required(self, gate: GateName) -> tuple[Role, ...]:
+        """The roles of a gate."""
+        return self.plan if gate == "plan" else self.disclosure
+
+    def joined(self, other: "Approvals") -> "Approvals":
+        """Every approval that either asks for."""
+
+        def both(one: tuple[Role, ...], two: tuple[Role, ...]) -> tuple[Role, ...]:
+            return tuple((Counter(one) | Counter(two)).elements())
+
+        return Approvals(
+            plan=both(self.plan, other.plan), disclosure=both(self.disclosure, other.disclosure)
+        )
+
+    @field_validator("plan", "disclosure")
+    @classmethod
+    def _check_roles(cls, roles: tuple[Role, ...]) -> tuple[Role, ...]:
+        if OVERRIDE in roles:
+            raise ValueError(
+                f"asks for {OVERRIDE}, the role of those who pass a gate without its approvals; "
+                "name another role"
+            )
+        return roles
+
+
+class Decision(PublicSection):
+    """One person's decision at one gate, over what they saw."""
+
+    format: Annotated[Literal["hallmark-decision/1"], Shown("Format", form="code")] = (
+        "hallmark-decision/1"
+    )
+    release: Annotated[str, Field(min_length=1), Shown("Release", form="code")]
+    gate: Annotated[GateName, Shown("Gate")]
+    role: Annotated[Role, Shown("Role")]
+    person: Annotated[Name, Shown("Person")]
+    decision: Annotated[Literal["approve", "reject", "override"], Shown("Decision")]
+    reason: Annotated[str, Field(min_length=3, max_length=2000), Shown("Reason")]
+    decided: Annotated[AwareDatetime, Shown("Time")]
+    seen: Annotated[Mapping[str, Sha256], Field(min_length=1), Shown("What was seen (SHA-256)")]
+
+    def canonical_bytes(self) -> bytes:
+        """The one JSON text of this decision, which its signature covers."""
+        content = self.model_dump(mode="json")
+        return json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
+class SignedDecision(PublicSection):
+    """A decision with its proof."""
+
+    decision: Annotated[Decision, Shown("Decision")]
+    key: Annotated[str, Shown("Public key of the person (Ed25519, base64)", form="code")]
+    signature: Annotated[str, Shown("Signature (Ed25519, base64)", form="code")]
+
+
+class ApprovalsFile(PublicSection):
+    """`approvals.json` of a release: who approved it, with the proof of each decision."""
+
+    format: Annotated[Literal["hallmark-approvals/1"], Shown("Format", form="code")] = (
+        "hallmark-approvals/1"
+    )
+    release: Annotated[str, Shown("Release", form="code")]
+    decisions: Annotated[tuple[SignedDecision, ...], Shown("Decisions that counted")]
+
+
+class Waiting(Section):
+    """A run that stopped before a gate: what is to be decided, and how it goes on."""
+
+    release: str
+    title: str
+    gate: Literal["plan", "disclosure", "embargo"]
+    since: AwareDatetime
+    required: tuple[Role, ...] = ()
+    seen: Mapping[str, Sha256] = {}  # SHA-256 of all that the decision is about, by name
+    blocking: tuple[str, ...] = ()  # what is not recorded, and only an override can pass
+    until: AwareDatetime | None = None  # of an embargo
+    spec: str  # path of the spec
+    folder: str  # where its relative sources start
+    out: str  # folder to publish in
+    file: str | None = None  # path of the records to certify, where a certificate waits
+    deployment: str | None = None  # id of the Prefect deployment that started it

@@ -1,0 +1,127 @@
+"""On which Dask cluster a release runs: on this machine, at an address, or made for the run."""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
+
+from schemas.exact import shown
+from schemas.section import Problem, Section, refuse
+
+MOST_WORKERS = 10_000  # more is a slip
+
+_MEMORY = re.compile(r"\d+(\.\d+)? ?[kMGT]i?B")
+_ADDRESS = re.compile(r"(tcp|tls)://[^/@\s]+:\d{1,5}")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+
+
+def _check_absolute(path: str) -> str:
+    if not path.startswith("/"):
+        raise ValueError(f"must be an absolute path, such as /etc/hallmark/tls/ca.pem, not {path}")
+    return path
+
+
+AbsolutePath = Annotated[str, AfterValidator(_check_absolute)]
+"""A file on the machine that runs the release."""
+
+
+class LocalCluster(Section):
+    """Workers on the machine that runs the release."""
+
+    processes: int = Field(default=0, ge=0, le=MOST_WORKERS)
+    """how many worker processes; 0 for threads of the release's own process"""
+    threads: int | None = Field(default=None, ge=1, le=MOST_WORKERS)
+    """how many threads each of them has; where it is not given, one, or, without worker processes,
+    one for each core"""
+    memory: str | None = None
+    """how much memory each worker may take before it spills to disk, such as 4GiB; all together
+    as much as the machine has where it is not given"""
+
+    @field_validator("memory")
+    @classmethod
+    def _check_memory(cls, memory: str | None) -> str | None:
+        if memory is not None and not _MEMORY.fullmatch(memory):
+            raise ValueError(f"must be a size, such as 4GiB, not {shown(memory)}")
+        return memory
+
+
+class Tls(Section):
+    """The files by which a release and its workers know each other."""
+
+    ca_file: AbsolutePath
+    """the certificate of the authority that signed all others, in PEM"""
+    cert_file: AbsolutePath
+    """the release's own certificate, in PEM"""
+    key_file: AbsolutePath
+    """its private key, in PEM, readable by the operator alone"""
+
+
+class Adapt(Section):
+    """How many workers a cluster may have, as the work demands."""
+
+    minimum: int = Field(default=1, ge=1, le=MOST_WORKERS)
+    """the least number of workers, at least 1"""
+    maximum: int = Field(ge=1, le=MOST_WORKERS)
+    """the greatest number of workers"""
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if self.maximum < self.minimum:
+            what = f"is {self.maximum}, below minimum {self.minimum}; give at least that"
+            refuse(type(self), [Problem(("maximum",), what)])
+        return self
+
+
+class Cluster(Section):
+    """A Dask cluster: local, or at an address, or of a class that makes one."""
+
+    local: LocalCluster | None = None
+    """workers on this machine: {processes: 4, threads: 1, memory: 4GiB}"""
+    address: str | None = None
+    """the address of a standing scheduler, such as tls://scheduler:8786"""
+    tls: Tls | None = None
+    """for an address that starts with tls: {ca_file: ..., cert_file: ..., key_file: ...}"""
+    class_: str | None = Field(default=None, alias="class")
+    """a class of Dask clusters, such as dask_kubernetes.operator.KubeCluster; one is made for each
+    run and taken down after it"""
+    options: dict[str, JsonValue] = Field(default_factory=dict)
+    """what the class is given, by name"""
+    adapt: Adapt | None = None
+    """for a class that scales: {minimum: 1, maximum: 8}"""
+
+    @field_validator("address")
+    @classmethod
+    def _check_address(cls, address: str | None) -> str | None:
+        if address is not None and not _ADDRESS.fullmatch(address):
+            raise ValueError(f"must be like tls://scheduler:8786, not {shown(address)}")
+        return address
+
+    @field_validator("class_")
+    @classmethod
+    def _check_class(cls, name: str | None) -> str | None:
+        if name is not None and not _DOTTED.fullmatch(name):
+            raise ValueError(
+                "must be a class with its module, such as dask_jobqueue.SLURMCluster, not "
+                f"{shown(name)}"
+            )
+        return name
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        refuse(type(self), self._problems())
+        return self
+
+    def _problems(self) -> Iterator[Problem]:
+        kinds = {"local": self.local, "address": self.address, "class": self.class_}
+        given = [key for key, value in kinds.items() if value is not None]
+        if not given:
+            yield Problem((), "says nothing; give one of local, address and class")
+        for key in given[1:]:
+            yield Problem((key,), f"stands beside {given[0]}; keep one of the two")
+        if self.tls is not None and not (self.address or "").startswith("tls://"):
+            yield Problem(("tls",), "is for an address that starts with tls://; mend the address")
+        if self.class_ is None:
+            for key in ("options", "adapt"):
+                if key in self.model_fields_set:
+                    yield Problem((key,), "is for a class; remove it, or name a class")

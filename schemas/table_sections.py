@@ -1,0 +1,163 @@
+"""The sections of a release spec that say where a table is, and how to read it."""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from schemas.category_columns import Code
+from schemas.database import BlockName, ColumnName, Query, TableName, check_url, is_database
+from schemas.section import Problem, Section, refuse
+
+MOST_ROWS = 10**12  # of a table; more is a slip
+
+
+class StorageOptions(Section):
+    """How to reach an object store; keys and tokens come from its own environment variables."""
+
+    endpoint_url: str | None = None
+    """the address of an object store of one's own, such as http://minio:9000"""
+    anon: bool | None = None
+    """true to read a public store without signing in"""
+    project: str | None = None
+    """the project of a Google Cloud store"""
+    account_name: str | None = None
+    """the account of an Azure store"""
+
+    @field_validator("endpoint_url")
+    @classmethod
+    def _check_endpoint(cls, url: str | None) -> str | None:
+        if url is not None and ("@" in url or "?" in url):
+            raise ValueError("holds a user or a query, which may be secret; give host and port")
+        return url
+
+
+class TableFile(Section):
+    """A table in a file or a folder of parts: where it is, and how to read it."""
+
+    source: str = Field(min_length=1)
+    """a CSV or Parquet file or a folder of parts: relative to the spec, absolute, or an fsspec
+    URL"""
+    storage_options: StorageOptions | None = None
+    """public options of the object store: endpoint_url, anon, project, account_name"""
+    format: Literal["csv", "parquet"] | None = None
+    """csv or parquet, where the suffix does not tell"""
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    """the character between two values of a CSV file"""
+    null_markers: tuple[Code, ...] = ("",)
+    """texts that stand for a missing value, such as [N, ""]"""
+
+    @field_validator("source")
+    @classmethod
+    def _check_source(cls, source: str) -> str:
+        protocol, separator, rest = source.partition("://")
+        if "::" in source or (separator and not protocol.isalnum()):
+            raise ValueError("chains several file systems; give one path or URL")
+        if separator and ("@" in rest.partition("/")[0] or "?" in rest):
+            raise ValueError(
+                "holds a user or a query, which may be secret, and the spec is published; give "
+                "credentials through the environment of the file system instead"
+            )
+        return source
+
+    @property
+    def file_format(self) -> Literal["csv", "parquet"] | None:
+        """As stated, or by the suffix; None for a folder, where the parts tell."""
+        if self.format is not None:
+            return self.format
+        match [suffix.lower() for suffix in PurePosixPath(self.source).suffixes]:
+            case [*_, ".csv"] | [*_, ".csv", ".gz"]:
+                return "csv"
+            case [*_, ".parquet" | ".pq"]:
+                return "parquet"
+        return None
+
+    @property
+    def options(self) -> tuple[tuple[str, str | bool], ...]:
+        """Options of the file system, by name."""
+        given = self.storage_options
+        return () if given is None else tuple(given.model_dump(exclude_none=True).items())
+
+    def located(self, folder: Path) -> str:
+        """The source as a URL or a path, for a spec that lies in `folder`."""
+        return self.source if "://" in self.source else str(folder / self.source)
+
+
+class DataSource(TableFile):
+    """The private table: a file, a folder of parts, or a table or query of a database."""
+
+    source: str = Field(min_length=1)
+    """a CSV or Parquet file or a folder of parts (relative to the spec, absolute, or an fsspec
+    URL), or a PostgreSQL database such as postgresql://host:5432/census"""
+    table: TableName | None = None
+    """the table of the database, as schema.table"""
+    query: Query | None = None
+    """instead of a table, a single SELECT that gives the columns"""
+    partition_column: ColumnName | None = None
+    """a column of whole numbers, best with an index, by which workers share the rows; needed for a
+    large query, while a table is shared by its pages"""
+    credentials: BlockName | None = None
+    """the name of the Secret block of Prefect that holds user and password; from the environment
+    where it is not given"""
+    expected_rows: int = Field(ge=1, le=MOST_ROWS)
+    """a public estimate of the number of rows, used for planning only"""
+    record: str = Field(min_length=1)
+    """what one row is, in words, such as one person"""
+    ignore: tuple[str, ...] = ()
+    """columns of the file that are dropped and never read"""
+
+    @property
+    def in_database(self) -> bool:
+        """Whether the table is in a database rather than in files."""
+        return is_database(self.source)
+
+    @model_validator(mode="after")
+    def _check_database(self) -> Self:
+        refuse(type(self), self._database_problems())
+        return self
+
+    def _database_problems(self) -> Iterator[Problem]:
+        if not self.in_database:
+            for key in ("table", "query", "partition_column", "credentials"):
+                if getattr(self, key) is not None:
+                    yield Problem(
+                        (key,),
+                        "is for databases, and data.source is a file; remove it, or let "
+                        "data.source be like postgresql://host:5432/database",
+                    )
+            return
+        try:
+            check_url(self.source)
+        except ValueError as error:
+            yield Problem(("source",), str(error))
+        if (self.table is None) == (self.query is None):
+            both = self.table is not None
+            yield Problem(
+                ("query",) if both else ("source",),
+                "stands beside data.table; keep one of the two"
+                if both
+                else "is a database; add data.table, such as public.persons, or data.query",
+            )
+        for key in ("format", "delimiter", "storage_options"):
+            if key in self.model_fields_set:
+                yield Problem((key,), "is for files, and data.source is a database; remove it")
+
+
+class PublicData(TableFile):
+    """A public table with the released columns, which a mechanism may lean on freely.
+
+    Columns of the file that are not released are not read. Nothing in it is protected.
+    """
+
+    reference: str = Field(min_length=1)
+    """where the table is published, so that a reviewer can check that it is public"""
+    rows: int | None = Field(default=None, ge=1, le=MOST_ROWS)
+    """how many of its rows are read, from the first; all where it is not given"""
+
+    @field_validator("source")
+    @classmethod
+    def _check_file(cls, source: str) -> str:
+        if is_database(source):
+            raise ValueError("is a database; write the public table into a file, and name that")
+        return source

@@ -1,0 +1,57 @@
+"""The form of a spec: all but its columns, and back again."""
+
+import json
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from schemas.loading import SpecError, load_spec
+from schemas.release_spec import ReleaseSpec
+from schemas.spec_form import LEFT_TO_THE_FILE, SpecForm, filled_in, form_of
+from tests import example
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> ReleaseSpec:
+    return load_spec(example.write(tmp_path))
+
+
+def reloaded(content: dict[str, object], folder: Path) -> ReleaseSpec:
+    path = folder / "filled-in.yaml"
+    YAML().dump(content, path)
+    return load_spec(path)
+
+
+def test_an_unchanged_form_gives_the_same_spec(spec: ReleaseSpec, tmp_path: Path):
+    # A database that keeps forms may keep no order of keys.
+    form = json.loads(json.dumps(form_of(spec), sort_keys=True))
+    again = reloaded(filled_in(spec, form), tmp_path)
+    assert again == spec
+    assert again.digest() == spec.digest()
+
+
+def test_what_the_form_changes_changes_the_spec(spec: ReleaseSpec, tmp_path: Path):
+    form = form_of(spec)
+    form["privacy"]["epsilon"] = "1/3"
+    form["description"] = None  # left empty
+    changed = reloaded(filled_in(spec, form), tmp_path)
+    assert str(changed.privacy.epsilon) == "1/3"
+    assert changed.columns == spec.columns
+
+
+def test_a_wrong_form_is_refused_in_the_words_of_a_spec(spec: ReleaseSpec, tmp_path: Path):
+    form = form_of(spec)
+    form["privacy"]["epsilon"] = "-1"
+    with pytest.raises(SpecError, match=r"privacy\.epsilon: is -1; give a number above 0"):
+        reloaded(filled_in(spec, form), tmp_path)
+
+
+def test_the_form_cannot_touch_what_is_left_to_the_file(spec: ReleaseSpec):
+    assert not set(LEFT_TO_THE_FILE) & set(SpecForm.model_fields)
+    form = form_of(spec) | {"columns": {}, "constraints": []}
+    assert filled_in(spec, form)["columns"] == spec.content()["columns"]
+
+
+def test_every_section_of_a_spec_is_in_the_form_or_left_to_the_file():
+    assert set(SpecForm.model_fields) | set(LEFT_TO_THE_FILE) == set(ReleaseSpec.model_fields)
