@@ -1,0 +1,1 @@
+"""Server mode on one machine, as processes: start it with `make up`."""

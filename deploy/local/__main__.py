@@ -1,0 +1,198 @@
+"""Start server mode on this machine, and keep it running until Ctrl-C.
+
+    python -m deploy.local [--port 4200] [--workers N] [--spec SPEC ...] [--calendar CALENDAR]
+                           [--out FOLDER]
+
+PostgreSQL holds the ledger and the orchestrator's state; Prefect's server with the dashboard, a
+worker that runs flows, a Dask scheduler with worker processes (TLS), and the review desk are
+processes of their own, all on the loopback address. A process that dies is started again.
+"""
+
+import argparse
+import fcntl
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+
+from deploy.local import database
+from deploy.local.services import (
+    Ports,
+    Service,
+    profile_cluster,
+    services,
+    settings,
+    workers_by_default,
+)
+from deploy.registration import commands
+from tasks.workspace import home as installation
+from tasks.workspace import private_folder
+
+SECONDS = 240  # the longest that a service is waited for
+_BACKOFF = (1, 2, 5, 10, 30)  # seconds before a process that died is started again
+
+
+def main() -> int:
+    """Start, register what can be run, and watch."""
+    parser = argparse.ArgumentParser(prog="python -m deploy.local", description=__doc__)
+    parser.add_argument("--port", type=int, default=4200, help="of the dashboard; others follow")
+    parser.add_argument("--workers", type=int, default=workers_by_default(), help="of Dask")
+    parser.add_argument("--spec", nargs="*", default=[], help="specs with a form of their own")
+    parser.add_argument("--calendar", help="recurring releases")
+    parser.add_argument("--out", default="releases", help="folder in which releases are published")
+    asked = parser.parse_args()
+    home, ports = installation(), Ports(asked.port)
+    private_folder(home / "tmp")
+    lock = (home / "up.lock").open("a")  # the system lets go when this process ends, even killed
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"error: server mode is running in {home} already; stop that first", file=sys.stderr)
+        return 1
+    try:
+        server = database.server(home)
+        database.create_databases(server)
+    except database.DatabaseMissing as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    environment = settings(home, ports, server)
+    _write_environment(home, environment)
+    _write_profile(home, ports)
+    try:
+        dashboard, *others = services(home, ports, asked.workers)
+        with _running(home, environment) as processes:
+            processes.start(dashboard)
+            _wait_for(f"{environment['PREFECT_API_URL']}/health")
+            for service in others:
+                processes.start(service)
+            _wait_for(f"{environment['HALLMARK_DESK_URL']}/health")
+            _register(environment, asked.spec, asked.calendar, asked.out)
+            print(_where(home, ports), flush=True)
+            processes.watch()
+    except KeyboardInterrupt:
+        print("Stopping.", flush=True)
+    finally:
+        database.stop(home)
+    return 0
+
+
+class Processes:
+    """The processes, each with how often it was started."""
+
+    def __init__(self, home: Path, environment: dict[str, str]) -> None:
+        self._wanted: list[Service] = []
+        self._logs = private_folder(home / "logs")
+        self._environment = {**os.environ, **environment, "TMPDIR": str(home / "tmp")}
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._starts: dict[str, int] = {}
+
+    def start(self, service: Service) -> None:
+        """Start one more, to be kept running."""
+        self._wanted.append(service)
+        self._start(service)
+
+    def watch(self) -> None:
+        """Start again whatever dies; returns never."""
+        while True:
+            for service in self._wanted:
+                if (code := self._running[service.name].poll()) is not None:
+                    pause = _BACKOFF[min(self._starts[service.name], len(_BACKOFF)) - 1]
+                    log = self._logs / f"{service.name}.log"
+                    print(f"{service.name} ended ({code}); again in {pause} s. See {log}")
+                    time.sleep(pause)
+                    self._start(service)
+            time.sleep(1)
+
+    def stop(self) -> None:
+        """Stop all of them, the last first."""
+        for service in reversed(self._wanted):
+            if (process := self._running.get(service.name)) is not None:
+                process.send_signal(signal.SIGTERM)
+        for process in self._running.values():
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+    def _start(self, service: Service) -> None:
+        with (self._logs / f"{service.name}.log").open("ab") as log:
+            self._running[service.name] = subprocess.Popen(
+                service.command,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is ours to pass on
+            )
+        self._starts[service.name] = self._starts.get(service.name, 0) + 1
+
+
+@contextmanager
+def _running(home: Path, environment: dict[str, str]) -> Iterator[Processes]:
+    processes = Processes(home, environment)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield processes
+    finally:
+        processes.stop()
+
+
+def _wait_for(url: str) -> None:
+    """Until a service answers; a password that it asks for is an answer."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        with suppress(httpx.HTTPError):
+            if httpx.get(url).status_code < 500:
+                return
+        if time.monotonic() > deadline:
+            raise SystemExit(f"error: {url} does not answer after {SECONDS} s; see the logs")
+        time.sleep(0.5)
+
+
+def _register(
+    environment: dict[str, str], specs: Sequence[str], calendar: str | None, out: str
+) -> None:
+    """Tell the server what can be run; running it again changes what changed."""
+    for command in commands(calendar, specs, out):
+        done = subprocess.run(
+            command, env={**os.environ, **environment}, capture_output=True, text=True
+        )
+        if done.returncode:
+            raise SystemExit(f"error: {' '.join(command[2:])}:\n{done.stdout}{done.stderr}")
+
+
+def _write_environment(home: Path, environment: dict[str, str]) -> None:
+    """A file that a shell sources to work with this installation."""
+    file = home / "environment"
+    file.touch(mode=0o600)
+    lines = (f"export {name}={shlex.quote(value)}" for name, value in environment.items())
+    file.write_text("\n".join(lines) + "\n")
+
+
+def _write_profile(home: Path, ports: Ports) -> None:
+    """A profile that names our cluster, where there is none; an agency's own is left alone."""
+    file = home / "profile.yaml"
+    if not file.exists():
+        file.write_text("hallmark_profile: 1\n" + profile_cluster(home, ports))
+
+
+def _where(home: Path, ports: Ports) -> str:
+    return (
+        f"Dashboard    http://127.0.0.1:{ports.dashboard}   (password: {home}/dashboard-password)\n"
+        f"Review desk  http://127.0.0.1:{ports.desk}   (password: {home}/desk-password)\n"
+        f"Shell        . {home}/environment\n"
+        f"Profile      {home}/profile.yaml\n"
+        f"Logs         {home}/logs\n"
+        "Ctrl-C stops everything; nothing is lost."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

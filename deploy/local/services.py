@@ -1,0 +1,135 @@
+"""The processes of server mode, with the settings of each."""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.local import database
+from deploy.local.secrets_kept import certificates, password
+from flows.quiet import OFFLINE
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Ports on the loopback address, counted on from the dashboard's."""
+
+    dashboard: int
+
+    @property
+    def desk(self) -> int:
+        """The review desk."""
+        return self.dashboard + 1
+
+    @property
+    def scheduler(self) -> int:
+        """Dask's scheduler."""
+        return self.dashboard + 2
+
+
+@dataclass(frozen=True)
+class Service:
+    """A process that is kept running."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+def settings(home: Path, ports: Ports, server: str) -> dict[str, str]:
+    """The environment that all processes share, and a shell that works with them."""
+    orchestrator = database.of(server, "prefect")
+    auth = password(home, "dashboard-password")
+    return OFFLINE | {
+        "HALLMARK_HOME": str(home),
+        "HALLMARK_LEDGER": database.of(server, "ledger"),
+        "HALLMARK_DESK_URL": f"http://127.0.0.1:{ports.desk}",
+        "HALLMARK_DESK_AUTH": password(home, "desk-password"),
+        "PREFECT_HOME": str(home / "prefect"),
+        "PREFECT_API_URL": f"http://127.0.0.1:{ports.dashboard}/api",
+        "PREFECT_API_AUTH_STRING": auth,
+        "PREFECT_SERVER_API_AUTH_STRING": auth,
+        "PREFECT_SERVER_UI_API_URL": f"http://127.0.0.1:{ports.dashboard}/api",
+        "PREFECT_API_DATABASE_CONNECTION_URL": orchestrator.replace(
+            "postgresql://", "postgresql+asyncpg://"
+        ),
+    }
+
+
+def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
+    """What is started, in this order."""
+    files = certificates(home)
+    tls = ("--tls-ca-file", files["ca"], "--tls-cert", files["cert"], "--tls-key", files["key"])
+    keys = tuple(map(str, tls))
+    address = f"tls://127.0.0.1:{ports.scheduler}"
+    python = (sys.executable, "-m")
+    dask_workers = tuple(
+        Service(
+            f"dask-worker-{number}",
+            (
+                *python,
+                "distributed.cli.dask_worker",
+                address,
+                *keys,
+                "--nthreads",
+                "1",
+                "--no-dashboard",
+                "--local-directory",
+                str(home / "tmp"),
+            ),
+        )
+        for number in range(1, workers + 1)
+    )
+    return (
+        Service(
+            "dashboard",
+            (*python, "prefect", "server", "start", "--port", str(ports.dashboard)),
+        ),
+        Service(
+            "dask-scheduler",
+            (
+                *python,
+                "distributed.cli.dask_scheduler",
+                "--host",
+                address,
+                *keys,
+                "--no-dashboard",
+            ),
+        ),
+        *dask_workers,
+        Service(
+            "worker",
+            (*python, "prefect", "worker", "start", "--pool", "hallmark", "--type", "process"),
+        ),
+        Service(
+            "desk",
+            (
+                *python,
+                "uvicorn",
+                "flows.desk:desk",
+                "--host",
+                "127.0.0.1",
+                "--port",
+                str(ports.desk),
+                "--log-level",
+                "warning",
+            ),
+        ),
+    )
+
+
+def profile_cluster(home: Path, ports: Ports) -> str:
+    """The section of a profile by which releases run on these workers."""
+    files = certificates(home)
+    return (
+        "cluster:\n"
+        f"  address: tls://127.0.0.1:{ports.scheduler}\n"
+        "  tls:\n"
+        f"    ca_file: {files['ca']}\n"
+        f"    cert_file: {files['cert']}\n"
+        f"    key_file: {files['key']}\n"
+    )
+
+
+def workers_by_default() -> int:
+    """One Dask worker a core."""
+    return os.cpu_count() or 1

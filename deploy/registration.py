@@ -1,0 +1,42 @@
+"""Tell the Prefect server of PREFECT_API_URL what can be run; again changes what changed.
+
+python -m deploy.registration [--calendar CALENDAR] [--spec SPEC ...] [--out FOLDER]
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_PREFECT_FILE = Path(__file__).parents[1] / "prefect.yaml"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Register one after the other; the exit status of the first that fails, else 0."""
+    parser = argparse.ArgumentParser(prog="python -m deploy.registration", description=__doc__)
+    parser.add_argument("--calendar", help="recurring releases")
+    parser.add_argument("--spec", nargs="*", default=[], help="specs with a form of their own")
+    parser.add_argument("--out", default="releases", help="folder of release folders")
+    asked = parser.parse_args(arguments)
+    for command in commands(asked.calendar, asked.spec, asked.out):
+        done = subprocess.run(command)
+        if done.returncode:
+            return done.returncode
+    return 0
+
+
+def commands(calendar: str | None, specs: Sequence[str], out: str) -> list[list[str]]:
+    """The pool that workers take runs from, what prefect.yaml says, and the agency's own."""
+    prefect = [sys.executable, "-m", "prefect", "--no-prompt"]
+    options = [*(f"--spec={spec}" for spec in specs)]
+    options += [f"--calendar={calendar}"] if calendar else []
+    return [
+        [*prefect, "work-pool", "create", "hallmark", "--type", "process", "--overwrite"],
+        [*prefect, "deploy", "--all", "--prefect-file", str(_PREFECT_FILE)],
+        [sys.executable, "-m", "flows", "deploy", f"--out={out}", *options],
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
