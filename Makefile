@@ -4,7 +4,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 export HALLMARK_HOME ?= $(CURDIR)/.hallmark
 
-.PHONY: install release test test-slow lint clean
+.PHONY: install release up test test-services test-slow lint clean
 
 install: .venv/.installed
 
@@ -19,8 +19,16 @@ release: install
 	$(BIN)/python -m flows.demo build/rand-hie.csv
 	$(BIN)/hallmark release schemas/examples/rand-hie.yaml --out releases
 
+# Server mode on this machine; options as in `python -m deploy.local --help`, in UP.
+up: install
+	$(BIN)/python -m deploy.local $(UP)
+
 test: install
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
+
+# Needs PostgreSQL and Chromium, and skips where they are missing.
+test-services: install
+	$(BIN)/pytest -m "service and not slow"
 
 test-slow: install
 	$(BIN)/pytest -m slow

@@ -9,8 +9,23 @@ from typing import Annotated
 import typer
 
 from flows import quiet
+from flows.cli_alerts import alerts
+from flows.cli_approvals import approve, approver_key, override, reject, waiting
+from flows.cli_calendar import calendar_app
+from flows.cli_certify import certify
+from flows.cli_doctor import doctor
 from flows.cli_evaluate import evaluate
 from flows.cli_ledger import ledger_app
+from flows.cli_running import (
+    FolderOption,
+    JsonOption,
+    ProcessesOption,
+    ResumeOption,
+    SchedulerOption,
+    SpecArgument,
+    VerboseOption,
+    tell_ending,
+)
 from flows.exits import ExitCode, exit_code_of
 
 app = typer.Typer(
@@ -22,14 +37,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     epilog="Exit codes: 0 done, 2 wrong usage or spec, 3 the data break the spec, 4 the budget "
-    "refuses, 5 the result failed a check, 6 verification failed, 1 anything else.",
+    "refuses, 5 the result failed a check or was rejected, 6 verification failed, 7 waits for an "
+    "approval or an embargo, 1 anything else.",
 )
 app.add_typer(ledger_app, name="ledger")
-
-SpecArgument = Annotated[
-    Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+app.add_typer(calendar_app, name="calendar")
 
 
 @app.command()
@@ -104,21 +116,14 @@ def release(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Folder in which the release folder is made.")
     ] = Path("releases"),
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a release that was started before.")
-    ] = False,
-    processes: Annotated[
-        int, typer.Option(help="Dask worker processes; 0: threads of this process.", min=0)
-    ] = 0,
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
-    ] = None,
+    resume: ResumeOption = False,
+    processes: ProcessesOption = 0,
+    scheduler: SchedulerOption = None,
+    folder: FolderOption = None,
     as_json: JsonOption = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show the orchestrator's log.")
-    ] = False,
+    verbose: VerboseOption = False,
 ) -> None:
-    """Run a release and publish it."""
+    """Run a release and publish it, or stop where somebody must approve it first."""
     from schemas.loading import load_spec
 
     load_spec(spec)  # a wrong spec is refused before anything else happens
@@ -126,18 +131,57 @@ def release(
     starting = quiet.start_orchestrator()
     from flows.cluster import on_cluster
     from flows.release import release as flow
-    from flows.terminal import print_published, progress_shown
-    from tasks.prepare import prepare
+    from flows.terminal import progress_shown
+    from tasks.prepare import prepare, refuse_without_records
 
     with progress_shown(enabled=not as_json):
-        prepare(spec)
+        refuse_without_records(prepare(spec, folder))
         starting.join()
         run = on_cluster(flow, processes=processes, scheduler=scheduler)
-        published = run(spec=str(spec), out=str(out), resume=resume)
-    if as_json:
-        typer.echo(json.dumps(published.to_json(), indent=1))
-    else:
-        print_published(published)
+        start = str(folder) if folder else None
+        ending = run(spec=str(spec), out=str(out), resume=resume, folder=start)
+    tell_ending(ending, as_json=as_json)
+
+
+@app.command()
+def rehearse(
+    spec: SpecArgument,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="A public table with the same columns; default: made-up records."),
+    ] = None,
+) -> None:
+    """Run a release on made-up or public records, at no budget; reads no private byte."""
+    quiet.configure()
+    from flows.terminal_operations import print_rehearsal
+    from tasks.prepare import prepare
+    from tasks.rehearsal import rehearse as run
+
+    print_rehearsal(run(prepare(spec), data))
+
+
+@app.command()
+def deploy(
+    spec: Annotated[
+        list[Path] | None, typer.Option("--spec", help="A spec to offer as a form; repeatable.")
+    ] = None,
+    calendar: Annotated[
+        Path | None, typer.Option("--calendar", help="A calendar of recurring releases.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder in which release folders are made.")
+    ] = Path("releases"),
+) -> None:
+    """Offer specs and a calendar on the Prefect server of PREFECT_API_URL."""
+    quiet.configure()
+    if not os.environ.get("PREFECT_API_URL"):
+        raise typer.BadParameter("PREFECT_API_URL names no server; start one with: make up")
+    from flows.deployments import deploy_calendar, deploy_forms
+
+    offered = deploy_forms(spec or [], out)
+    if calendar is not None:
+        offered += deploy_calendar(calendar, out)
+    typer.echo("\n".join(f"Offered {name}" for name in offered) or "Nothing was asked for.")
 
 
 @app.command()
@@ -146,13 +190,19 @@ def verify(
     key: Annotated[
         Path | None, typer.Option("--key", help="The agency's public key (PEM), to be sure whose.")
     ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file", help="The file that a certificate is about, to be sure that it is this one."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check a release offline: signature, files, claims, data; exit 6 if anything is wrong."""
     from flows.terminal import print_verification
     from tasks.verification import verify_release
 
-    verification = verify_release(folder, key)
+    verification = verify_release(folder, key, file)
     if as_json:
         typer.echo(json.dumps(verification.to_json(), indent=1))
     else:
@@ -179,7 +229,19 @@ def report(
         typer.echo(f"Wrote {render}")
 
 
-app.command()(evaluate)
+_ELSEWHERE = (
+    certify,
+    evaluate,
+    waiting,
+    approve,
+    reject,
+    override,
+    approver_key,
+    doctor,
+    alerts,
+)
+for command in _ELSEWHERE:
+    app.command()(command)
 
 
 def main() -> None:

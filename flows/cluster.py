@@ -1,13 +1,25 @@
-"""On which Dask cluster a flow runs: threads of this process, local processes, or an address."""
+"""On which Dask cluster a flow runs: threads of this process, local processes, or elsewhere.
 
+Flags of the command line win over the spec, a spec over the profile of the installation.
+"""
+
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
-from distributed import Client
+from distributed import Client, Security
+from distributed.comm import CommClosedError
+from distributed.deploy import Cluster as DaskCluster
+from distributed.scheduler import KilledWorker
 from prefect import Flow
 from prefect.context import FlowRunContext
 from prefect_dask import DaskTaskRunner
+
+from schemas.cluster import Cluster, LocalCluster
+from tasks.errors import SafeError
 
 # Status pages of a throw-away cluster listen on this machine alone, on any free port.
 _LOOPBACK = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
@@ -16,35 +28,157 @@ THREADS = {"n_workers": 1, "processes": False, **_LOOPBACK}
 """A Dask cluster inside this process: it starts at once, and suits tables of some gigabytes."""
 
 
+class ClusterRefused(SafeError):
+    """The cluster that a spec, a profile or a flag names cannot be used."""
+
+
+class ClusterLost(SafeError):
+    """The cluster did not outlive the run; what was drawn is in the log."""
+
+
 def on_cluster(
     flow: Flow[..., Any], *, processes: int, scheduler: str | None
 ) -> Callable[..., Any]:
-    """`flow`, to be run on the cluster asked for.
+    """`flow`, to be run on the cluster that the flags ask for.
 
     Args:
-        processes: worker processes of a local cluster; 0 keeps the flow's own, in this process.
+        processes: worker processes of a local cluster; 0 leaves it to the spec and the profile.
         scheduler: address of a standing scheduler, which then decides; its workers must have
             Hallmark installed and share the workspace.
     """
     if scheduler is not None:
         return flow.with_options(task_runner=DaskTaskRunner(address=scheduler))
     if processes > 0:
-        # Others on this machine can reach its ports: TLS, with keys made for this cluster alone.
-        cluster = {"n_workers": processes, "threads_per_worker": 1, "security": True, **_LOOPBACK}
-        return flow.with_options(task_runner=DaskTaskRunner(cluster_kwargs=cluster))
+        return flow.with_options(
+            task_runner=runner(Cluster(local=LocalCluster(processes=processes)))
+        )
     return flow
 
 
+def runner(cluster: Cluster | None) -> DaskTaskRunner:
+    """A task runner on the cluster; threads of this process where there is none.
+
+    Raises:
+        ClusterRefused: its class cannot be imported or is no cluster, or a key is not readable.
+    """
+    if cluster is None:
+        return DaskTaskRunner(cluster_kwargs=THREADS)
+    if cluster.local is not None:
+        return DaskTaskRunner(cluster_kwargs=_local(cluster.local))
+    if cluster.address is not None:
+        client = {"security": _security(cluster)} if cluster.tls is not None else {}
+        return DaskTaskRunner(address=cluster.address, client_kwargs=client)
+    assert cluster.class_ is not None, "the section was checked"
+    return DaskTaskRunner(
+        cluster_class=_cluster_class(cluster.class_),
+        cluster_kwargs=dict(cluster.options),
+        adapt_kwargs=None if cluster.adapt is None else cluster.adapt.model_dump(),
+    )
+
+
 @contextmanager
-def current_client() -> Iterator[Client]:
+def current_client(cluster: Cluster | None = None) -> Iterator[Client]:
     """The Dask client of the flow that is under way, and Dask's current client meanwhile.
 
-    Starts the cluster if need be. Prefect makes no client current: in a process without a worker
-    of its own, the stages that count from there would find none.
+    Starts the cluster if need be: `cluster`, unless the flow was put on another one by a flag.
+    Prefect makes no client current: in a process without a worker of its own, the stages that
+    count from there would find none.
+
+    Raises:
+        ClusterRefused: the cluster does not start, or nobody answers.
+        ClusterLost: its workers died again and again, or its scheduler did.
     """
     context = FlowRunContext.get()
     assert context is not None, "called outside a flow"
-    runner = context.task_runner
-    assert isinstance(runner, DaskTaskRunner), "a release counts and generates on Dask"
-    with runner.client.as_current():
-        yield runner.client
+    ours = context.task_runner
+    assert isinstance(ours, DaskTaskRunner), "a release counts and generates on Dask"
+    if cluster is not None and ours == runner(None):
+        _become(ours, runner(cluster))
+    try:
+        client = ours.client
+    except Exception as error:  # every kind of cluster has exceptions of its own
+        where = ours.address or (cluster.class_ if cluster else None) or "on this machine"
+        raise ClusterRefused(
+            f"cluster: {where} cannot be used: {type(error).__name__}: {error}; check its section "
+            "in the spec or the profile, and that it is up"
+        ) from error
+    with client.as_current():
+        try:
+            yield client
+            return
+        except KilledWorker as error:
+            task = str(error.task).rpartition("-")[0]
+            what = (
+                f"worker after worker died at {task}; often they lack memory: give them more, or "
+                "fewer threads each"
+            )
+        except (CancelledError, CommClosedError):
+            what = "the scheduler was lost; see that it is up"
+    raise ClusterLost(f"cluster: {what}. Nothing is lost: run again with --resume")
+
+
+def _become(ours: DaskTaskRunner, wanted: DaskTaskRunner) -> None:
+    """Give a runner that has no client yet the settings of another.
+
+    Prefect wants the runner when a flow starts; which cluster is meant, a flow knows when it has
+    read its spec.
+    """
+    for setting in (
+        "address",
+        "cluster_class",
+        "resolved_cluster_class",
+        "cluster_kwargs",
+        "adapt_kwargs",
+        "client_kwargs",
+    ):
+        setattr(ours, setting, getattr(wanted, setting))
+
+
+def _local(cluster: LocalCluster) -> dict[str, Any]:
+    processes = cluster.processes > 0
+    settings: dict[str, Any] = THREADS | {"n_workers": max(1, cluster.processes)}
+    if processes:
+        # Others on this machine can reach its ports: TLS, with keys made for this cluster alone.
+        settings |= {"processes": True, "threads_per_worker": 1, "security": True}
+    if cluster.threads is not None:
+        settings["threads_per_worker"] = cluster.threads
+    if cluster.memory is not None:
+        settings["memory_limit"] = cluster.memory.replace(" ", "")
+    return settings
+
+
+def _security(cluster: Cluster) -> Security:
+    assert cluster.tls is not None, "called for TLS"
+    files = cluster.tls
+    for key, path in files.model_dump().items():
+        try:
+            with open(path, "rb"):
+                pass
+        except OSError as error:
+            raise ClusterRefused(f"cluster.tls.{key}: {path}: {error.strerror}") from error
+    return Security(
+        require_encryption=True,
+        tls_ca_file=files.ca_file,
+        tls_client_cert=files.cert_file,
+        tls_client_key=files.key_file,
+    )
+
+
+def _cluster_class(name: str) -> type[DaskCluster]:
+    """A class of clusters by its dotted name, and nothing else that a module may hold."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        found = getattr(import_module(module), attribute)
+    except ImportError as error:
+        package = name.partition(".")[0].replace("_", "-")
+        raise ClusterRefused(
+            f"cluster.class: {name} cannot be imported ({error}); install its package, likely: "
+            f"{sys.executable} -m pip install {package}"
+        ) from error
+    except AttributeError as error:
+        raise ClusterRefused(
+            f"cluster.class: module {module} has no {attribute}; mend the name"
+        ) from error
+    if not (isinstance(found, type) and issubclass(found, DaskCluster)):
+        raise ClusterRefused(f"cluster.class: {name} is no class of Dask clusters; name one")
+    return found

@@ -12,17 +12,28 @@ class ExitCode(IntEnum):
     BUDGET = 4  # the ledger refuses
     CHECK = 5  # the result failed a check and was not published
     VERIFICATION = 6  # a release folder is not what it claims
+    WAITING = 7  # for an approval, or for the end of an embargo; run again with --resume
 
 
 # By qualified name: importing the classes would load every library before a short message.
 CODES = {
+    "flows.alerts.AlertsRefused": ExitCode.USAGE,
+    "flows.cluster.ClusterLost": ExitCode.FAILED,
+    "flows.cluster.ClusterRefused": ExitCode.USAGE,
     "flows.reports.ReportMissing": ExitCode.USAGE,
     "schemas.loading.SpecError": ExitCode.USAGE,
     "schemas.skeleton.SkeletonError": ExitCode.USAGE,
+    "tasks.approvals.DecisionRefused": ExitCode.USAGE,
+    "tasks.approvals.GateRejected": ExitCode.CHECK,
+    "tasks.instances.CalendarRefused": ExitCode.USAGE,
     "tasks.prepare.PlanRefused": ExitCode.USAGE,
     "tasks.publish.PublishRefused": ExitCode.USAGE,
+    "tasks.rehearsal.RehearsalFailed": ExitCode.FAILED,
     "tasks.reserve.AlreadyStarted": ExitCode.USAGE,
     "tasks.signing.SigningError": ExitCode.USAGE,
+    "tasks.output_table.TableNotLoaded": ExitCode.FAILED,
+    "tasks.output_table.TableRefused": ExitCode.USAGE,
+    "tasks.workers.WorkersUnfit": ExitCode.USAGE,
     "tasks.workspace.AlreadyRunning": ExitCode.USAGE,
     "mechanisms.privacy.accountant.BudgetExceeded": ExitCode.BUDGET,
     "mechanisms.privacy.ledger_errors.LedgerError": ExitCode.BUDGET,

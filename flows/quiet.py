@@ -12,7 +12,7 @@ from threading import Thread
 
 from tasks.workspace import home, private_folder
 
-_OFFLINE = {
+OFFLINE = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
     "GX_ANALYTICS_ENABLED": "false",
@@ -30,7 +30,7 @@ _QUIET = {
 def configure(*, verbose: bool = False) -> None:
     """Set what is not set; call before Prefect or Dask is imported."""
     os.umask(0o077)  # whatever a library writes on the way is for its owner alone
-    settings = _OFFLINE | ({} if verbose else _QUIET) | {"PREFECT_HOME": str(home() / "prefect")}
+    settings = OFFLINE | ({} if verbose else _QUIET) | {"PREFECT_HOME": str(home() / "prefect")}
     for name, value in settings.items():
         os.environ.setdefault(name, value)
     os.environ["TMPDIR"] = tempfile.tempdir = str(private_folder(home() / "tmp"))

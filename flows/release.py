@@ -6,54 +6,124 @@ from prefect import flow
 from prefect_dask import DaskTaskRunner
 
 from flows.cluster import THREADS, current_client
-from tasks.certify import certify
+from flows.endings import Ending, ended
+from mechanisms.contract import Measurements
+from mechanisms.privacy.ledger import Allowance
+from schemas.approvals import Waiting
+from tasks.budget_left import tell_budget
+from tasks.certify import certify, read
 from tasks.discretize import discretize
-from tasks.finalise import finalise
-from tasks.generate import generate
-from tasks.prepare import prepare
+from tasks.finalise import FinalFile, finalise, nothing_to_write, staged
+from tasks.gates import disclosure_gate, is_staged, mark_staged, plan_gate, refuse_changes
+from tasks.generate import SyntheticFile, generate
+from tasks.output_table import load_into_database, refuse_occupied
+from tasks.prepare import Prepared, prepare, refuse_without_records
 from tasks.privatize import privatize, select
+from tasks.profile import profile
 from tasks.progress import announce, relay
 from tasks.publish import Published, already_published, publish
 from tasks.report import report
 from tasks.reserve import reserved
 from tasks.review import review
+from tasks.runs import about, run_logged
 from tasks.signing import signing_key
+from tasks.stages import stages_noted
 from tasks.validate import validate
+from tasks.workers import refuse_unfit
 from tasks.workspace import Workspace, home, ledger_url
 
 
 @flow(name="release", task_runner=DaskTaskRunner(cluster_kwargs=THREADS))
-def release(spec: str, out: str = "releases", resume: bool = False) -> Published:
+def release(
+    spec: str, out: str = "releases", resume: bool = False, folder: str | None = None
+) -> Ending:
     """Run the release that the file `spec` describes and publish it in a folder under `out`.
 
-    Safe to run twice: what was drawn is read back, and what was published is left alone. Stages
-    that may be repeated run on Dask workers; those that draw noise run here, behind the log.
+    Safe to run twice: what was drawn is read back, and what was published is left alone. Where
+    somebody must approve, the run ends and says what it waits for; run it again with `resume`.
+
+    Args:
+        spec: path of the release spec.
+        out: folder in which the release folder is made.
+        resume: go on with a release that was started before.
+        folder: where relative sources of the spec start; its own folder where it is not given.
     """
-    prepared = prepare(Path(spec))
+    with run_logged():
+        prepared = prepare(Path(spec), Path(folder) if folder else None)
+        return ended(carry_out(prepared, Path(out), resume=resume))
+
+
+def carry_out(
+    prepared: Prepared, out: Path, *, resume: bool, allowance: Allowance | None = None
+) -> Published | Waiting:
+    """Take a release through its stages, inside a flow, as far as it may go.
+
+    Stages that may be repeated run on Dask workers; those that draw noise run here, behind the log.
+    """
+    refuse_without_records(prepared)
+    about(prepared)
     workspace, ledger = Workspace.of(prepared.spec.release), ledger_url()
     with workspace.held():
-        if (done := already_published(prepared, Path(out), ledger)) is not None:
+        if (done := already_published(prepared, out, ledger)) is not None:
+            load_into_database(prepared, Path(done.folder))
             return done
+        refuse_occupied(prepared)
         signing_key(home())  # a key that cannot sign is refused before anything is spent
         announce("reserve")
-        with reserved(prepared, ledger, resume=resume), current_client() as client:
-            relay(client)
-            announce("validate")
-            rules = validate.submit(prepared, workspace).result()
-            announce("discretize")
-            files = discretize.submit(prepared, workspace).result()
-            announce("select")
-            selection = select(prepared, files, ledger, workspace)
-            announce("privatize")
-            measurements = privatize(prepared, selection, files, ledger, workspace)
-            announce("generate")
-            synthetic = generate.submit(prepared, measurements, workspace).result()
-            announce("certify")
-            certificate = certify(prepared, measurements, synthetic)
-            announce("finalise")
-            final = finalise.submit(prepared, synthetic, workspace).result()
-            announce("report")
-            report(prepared, measurements, synthetic, certificate, rules, final, ledger, workspace)
-            review(prepared, certificate, files, synthetic, workspace)
+        with reserved(prepared, ledger, resume=resume, allowance=allowance):
+            tell_budget(prepared, ledger)
+            if not is_staged(prepared, workspace):
+                waits = plan_gate(prepared, ledger, workspace, out)
+                if waits is not None:
+                    return waits
+                _stage(prepared, ledger, workspace)
+                mark_staged(prepared, workspace)
+            waits = disclosure_gate(prepared, ledger, workspace, out)
+            if waits is not None:
+                return waits
             announce("publish")
-            return publish(prepared, certificate, ledger, workspace, Path(out))
+            published = publish(prepared, ledger, workspace, out)
+            load_into_database(prepared, Path(published.folder))
+            return published
+
+
+def _stage(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
+    """Everything from the private table to a complete release that is not yet published."""
+    cluster = prepared.spec.cluster or profile().cluster
+    with stages_noted(workspace), current_client(cluster) as client:
+        refuse_unfit(client, workspace)
+        relay(client)
+        with prepared.at_one_moment() as fixed:
+            announce("validate")
+            rules = validate.submit(fixed, workspace).result()
+            announce("discretize")
+            files = discretize.submit(fixed, workspace).result()
+            refuse_changes(fixed, workspace)
+        announce("select")
+        selection = select(prepared, files, ledger, workspace)
+        announce("privatize")
+        measurements = privatize(prepared, selection, files, ledger, workspace)
+        synthetic = _records(prepared, measurements, workspace)
+        announce("certify")
+        certificate = certify(prepared, measurements, synthetic)
+        final = staged(_written(prepared, synthetic, workspace), workspace)
+        announce("report")
+        report(prepared, measurements, synthetic, certificate, rules, final, ledger, workspace)
+        review(prepared, certificate, files, synthetic, workspace)
+
+
+def _records(prepared: Prepared, measurements: Measurements, workspace: Workspace) -> SyntheticFile:
+    """Records made of the measurements, or those that are given, for a certificate alone."""
+    if prepared.given is not None:
+        announce("read")
+        return read(prepared, workspace)
+    announce("generate")
+    return generate.submit(prepared, measurements, workspace).result()
+
+
+def _written(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace) -> FinalFile:
+    """The data files of a release; none of a certificate alone."""
+    if prepared.given is not None:
+        return nothing_to_write(prepared)
+    announce("finalise")
+    return finalise.submit(prepared, synthetic, workspace).result()

@@ -27,6 +27,7 @@ _DOING = {
     "select": "Select what to measure",
     "privatize": "Measure with noise (the only private step)",
     "generate": "Generate synthetic records",
+    "read": "Read the records to certify",
     "certify": "Certify them",
     "finalise": "Write the files and read them back",
     "report": "Write the audit report",
@@ -96,13 +97,13 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         f"second accountant: at most {privacy['cross_check_epsilon']:.6g}"
     )
     _out.print(f"settings   {'; '.join(_settings(summary['parameters']))}")
-    noise = Table("measured", "entries", "noise", "std. deviation (records)", title="Noise")
+    noise = Table("measured", "entries", "noise", "std. deviation", title="Noise")
     for line in summary["noise"]:
         noise.add_row(
             line["query"],
             str(line["cells"]),
             _short(f"{line['family']}, {line['parameter']}"),
-            f"{line['standard_deviation']:.4g}",
+            f"{line['standard_deviation']:.4g} {line['unit']}",
         )
     _out.print(noise)
     if forecast["per_attribute"]:

@@ -1,4 +1,4 @@
-"""Certify synthetic records against the measurements they came from.
+"""Certify synthetic records, made here or elsewhere, by noisy measurements.
 
 Runs in the process of the flow and maps its simulations over the workers, as a task on a worker
 would wait for a worker.
@@ -7,12 +7,32 @@ would wait for a worker.
 from distributed import Client
 from prefect import task
 
-from mechanisms.contract import Certificate, Measurements
+from mechanisms.contract import Certificate, Measurements, SyntheticMeasure
 from tasks.compute import DaskCompute
 from tasks.generate import SyntheticFile
+from tasks.given import GivenRefused, read_given
 from tasks.prepare import Prepared
 from tasks.progress import reporter
-from tasks.workspace import home, private_folder
+from tasks.workspace import Workspace, home, private_folder
+
+
+@task(name="read")
+def read(prepared: Prepared, workspace: Workspace) -> SyntheticFile:
+    """The records that are to be certified, in cell codes.
+
+    Raises:
+        GivenRefused: they are not what they were when the run began.
+    """
+    assert prepared.given is not None, "a certificate has records"
+    given, codes = read_given(prepared.spec, prepared.given.path, prepared.folder)
+    if given != prepared.given:
+        raise GivenRefused(
+            f"{given.path}: changed since this run began; put back the file that it began with, "
+            "and run again with --resume"
+        )
+    file = SyntheticFile(workspace.path / "given.npy")
+    file.save(SyntheticMeasure(codes=codes))
+    return file
 
 
 @task(name="certify")

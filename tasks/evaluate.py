@@ -25,7 +25,7 @@ from schemas.release_spec import ReleaseSpec
 from tasks.coding import Codec, TableCodec
 from tasks.errors import SafeError
 from tasks.guard import guarded
-from tasks.sources import Source, SourceError, batches, parts
+from tasks.sources import Source, SourceError, batches, consistent, parts, source_of
 from tasks.workspace import Workspace
 
 NOTICE = (
@@ -248,19 +248,25 @@ def _read(
 ) -> Codes:
     """The coded records of one of the tables; `origin` says in messages which one it is."""
     private = origin in ("data.source", "--data")
-    source = Source(
-        location=location,
-        format=spec.data.file_format if origin == "data.source" else None,
-        delimiter=spec.data.delimiter,
-        null_markers=tuple(spec.data.null_markers) or ("",),  # as a release writes a null
-        columns=tuple(c.name for c in codec.codecs),
-        others_ignored=True,
-    )
+    columns = tuple(c.name for c in codec.codecs)
+    if origin == "data.source":
+        source = replace(
+            source_of(spec.data, Path(), columns, others_ignored=True), location=location
+        )
+    else:
+        source = Source(
+            location=location,
+            delimiter=spec.data.delimiter,
+            null_markers=tuple(spec.data.null_markers) or ("",),  # as a release writes a null
+            columns=columns,
+            others_ignored=True,
+        )
     blocks = []
     try:
-        for text in (text for part in parts(source) for text in batches(part)):
-            _check_values(text, origin, codec.codecs)
-            blocks.append(codec.encode(text))
+        with consistent(source) as fixed:
+            for text in (text for part in parts(fixed) for text in batches(part)):
+                _check_values(text, origin, codec.codecs)
+                blocks.append(codec.encode(text))
     except SourceError as error:
         raise EvaluationRefused(_about(str(error), origin)) from error
     records = sum(map(len, blocks))

@@ -1,9 +1,14 @@
-"""Write the synthetic records as a data user reads them, read them back, and check them."""
+"""Write the synthetic records as a data user reads them, read them back, and check them.
+
+Dask may run this again while an earlier execution, given up for dead, still writes. So each attempt
+has a folder of its own, and what one of them made is put in its place by the flow's own process.
+"""
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from uuid import uuid4
 
 import pandas as pd
 import pyarrow as pa
@@ -19,7 +24,7 @@ from tasks.rule_tables import rule_cells
 from tasks.rule_values import decode
 from tasks.sources import parts
 from tasks.validate import merge, validate_part
-from tasks.workspace import Workspace
+from tasks.workspace import Workspace, private_folder
 
 
 class FinalCheckFailed(SafeError):
@@ -48,12 +53,12 @@ class FinalFile:
 
 @task(name="finalise")
 def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace) -> FinalFile:
-    """Write the data files into the staging folder and check what was written.
+    """Write the data files into a folder of this attempt's own and check what was written.
 
     Raises:
         FinalCheckFailed: what was read back breaks the schema, a total, or a rule that blocks.
     """
-    shutil.rmtree(workspace.staging)  # an earlier attempt may have left files of other formats
+    folder = private_folder(_attempts(workspace) / uuid4().hex)
     codec = prepared.codec
     cells = rule_cells(prepared.spec, codec)
     codes, rng = synthetic.load().codes, prepared.rng("decode")
@@ -61,7 +66,7 @@ def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace)
     released = frame[list(prepared.spec.released_columns)]
     files = []
     for form in prepared.spec.output.formats:
-        path = workspace.staging / f"data.{form}"
+        path = folder / f"data.{form}"
         (_write_csv if form == "csv" else _write_parquet)(released, prepared, path)
         files.append(path)
     for path in files:
@@ -75,6 +80,25 @@ def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace)
         rules=rules,
         totals=tuple(total.title for total in prepared.spec.public_totals),
     )
+
+
+def nothing_to_write(prepared: Prepared) -> FinalFile:
+    """What a certificate publishes of the records that it is about: how many there are."""
+    assert prepared.given is not None, "a certificate has records"
+    return FinalFile(files=(), rows=prepared.given.rows, rules=())
+
+
+def staged(final: FinalFile, workspace: Workspace) -> FinalFile:
+    """`final`, moved to the staging folder, in which nothing of an earlier attempt is left."""
+    shutil.rmtree(workspace.staging)
+    moved = tuple(file.rename(workspace.staging / file.name) for file in final.files)
+    # A worker that was given up for dead may write there still; what it leaves goes next time.
+    shutil.rmtree(_attempts(workspace), ignore_errors=True)
+    return replace(final, files=moved)
+
+
+def _attempts(workspace: Workspace) -> Path:
+    return workspace.path / "finalised"
 
 
 def _write_csv(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:

@@ -20,14 +20,25 @@ from tasks.workspace import Workspace, whole
 
 @dataclass(frozen=True)
 class SyntheticFile:
-    """Where synthetic codes and the generator's history lie; passed instead of the records."""
+    """Where synthetic codes, the generator's history and what it keeps for the certificate lie;
+    passed instead of the records."""
 
     path: Path
 
     def load(self) -> SyntheticMeasure:
         """The synthetic records."""
         history = json.loads(self.path.with_suffix(".json").read_text())
-        return SyntheticMeasure(codes=np.load(self.path), history=history)
+        with np.load(self.path.with_suffix(".npz")) as kept:
+            return SyntheticMeasure(codes=np.load(self.path), history=history, kept=dict(kept))
+
+    def save(self, synthetic: SyntheticMeasure) -> None:
+        """Leave them there. Dask may do this again, to the same end, while another stage reads."""
+        with whole(self.path.with_suffix(".json")) as draft:
+            draft.write_text(json.dumps(dict(synthetic.history)))
+        with whole(self.path.with_suffix(".npz")) as draft:
+            np.savez(draft, **synthetic.kept)  # type: ignore[arg-type]  # arrays, not flags
+        with whole(self.path) as draft:
+            np.save(draft, synthetic.codes)
 
 
 @task(name="generate")
@@ -53,11 +64,7 @@ def generate(prepared: Prepared, measurements: Measurements, workspace: Workspac
     synthetic = obedient(synthetic, domain.rules, prepared.rng("rules"))
     synthetic = totalled(synthetic, domain.totals, domain.rules, prepared.rng("totals"))
     file = SyntheticFile(workspace.path / "synthetic.npy")
-    # Dask may run this again, to the same end, while a later stage reads the files.
-    with whole(file.path.with_suffix(".json")) as draft:
-        draft.write_text(json.dumps(dict(synthetic.history)))
-    with whole(file.path) as draft:
-        np.save(draft, synthetic.codes)
+    file.save(synthetic)
     return file
 
 

@@ -1,19 +1,23 @@
 """From a spec to a plan: everything about a release that is known before a private byte is read."""
 
 import os
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
 from mechanisms.binning import PrivatelyBinned
+from mechanisms.certificates.given import CertifyGiven
 from mechanisms.certificates.granted import CertifiedWithShare
 from mechanisms.contract import Mechanism, Plan
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals import Marginals
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import Codes
 from mechanisms.registry import MECHANISMS
 from mechanisms.rules import Contradiction, Rules, check
 from mechanisms.totals import PublicTotals, TotalsContradict, TotalsTooWide
@@ -23,10 +27,11 @@ from schemas.privacy_claim import PrivacyClaim
 from schemas.release_spec import ReleaseSpec
 from tasks.coding import TableCodec
 from tasks.errors import SafeError
+from tasks.given import GivenFile, read_given
 from tasks.public_data import PublicDataError, read_public
 from tasks.query_tables import query_tables
 from tasks.rule_tables import RuleTooWide, rule_cells
-from tasks.sources import Source
+from tasks.sources import Source, consistent, source_of
 from tasks.total_tables import TotalRefused, total_cells
 
 GRANTED_MARGINALS = 2  # columns certified jointly with a share, where the spec does not say
@@ -42,8 +47,12 @@ class Prepared:
 
     spec: ReleaseSpec
     plan: Plan
-    path: Path  # of the spec; relative sources start at its folder
+    path: Path  # of the spec
+    folder: Path  # at which relative sources start
     query_files: tuple[str, ...] = ()  # SHA-256 of every file of queries
+    snapshot: str | None = None  # of a database, at which the private table is read
+    public_records: str | None = None  # SHA-256 of the public table in cell codes
+    given: GivenFile | None = None  # records made elsewhere, where those are certified
 
     @property
     def codec(self) -> TableCodec:
@@ -60,18 +69,17 @@ class Prepared:
 
     @property
     def source(self) -> Source:
-        data = self.spec.data
         columns = list(self.spec.columns)
         if self.person is not None and self.person not in columns:
             columns.append(self.person)
-        return Source(
-            location=data.located(self.path.parent),
-            format=data.file_format,
-            delimiter=data.delimiter,
-            null_markers=tuple(data.null_markers),
-            columns=tuple(columns),
-            ignored=tuple(data.ignore),
-        )
+        return source_of(self.spec.data, self.folder, tuple(columns), snapshot=self.snapshot)
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator["Prepared"]:
+        """The same, reading one state of the private table; as long as the context is open."""
+        with consistent(self.source) as source:
+            database = source.database
+            yield replace(self, snapshot=None if database is None else database.snapshot)
 
     def rng(self, purpose: str) -> np.random.Generator:
         """Generator of a post-processing step: the same for the same release, so that a resumed
@@ -80,20 +88,22 @@ class Prepared:
         return np.random.default_rng(seed)
 
 
-def prepare(path: Path) -> Prepared:
+def prepare(path: Path, folder: Path | None = None) -> Prepared:
     """The plan of the spec in the file `path`. Reads no private byte; data need not exist yet.
 
+    Args:
+        folder: where relative sources start; the folder of the spec where it is not given.
     Raises:
         SpecError: the spec is wrong; says where and how to mend it.
         PlanRefused: the mechanism's parameters, the domain or the budget do not fit.
     """
-    spec = load_spec(path)
+    spec, folder = load_spec(path), folder or path.parent
     mechanism = mechanism_of(spec)
     public = None
     if spec.public_data is not None:
-        _refuse_private(spec, path.parent)
+        _refuse_private(spec, folder)
         try:
-            public = read_public(spec.public_data, spec.columns, path.parent)
+            public = read_public(spec.public_data, spec.columns, folder)
         except PublicDataError as error:
             raise PlanRefused(str(error)) from error
     codec = TableCodec.of(spec.columns)
@@ -104,7 +114,7 @@ def prepare(path: Path) -> Prepared:
     rules = _rules(spec, codec)
     domain = Domain(attributes, rules=rules, totals=_totals(spec, codec, rules))
     try:
-        asked = query_tables(spec, domain, path.parent)
+        asked = query_tables(spec, domain, folder)
         plan = mechanism.plan(
             domain,
             budget=budget(spec),
@@ -120,7 +130,52 @@ def prepare(path: Path) -> Prepared:
             f"mechanism: {mechanism.name} would measure nothing of this table (its columns hold a "
             "single cell each, or depth is 0), so a release would say nothing; choose finer cells"
         )
-    return Prepared(spec, plan, path.resolve(), asked.files if asked else ())
+    return Prepared(
+        spec,
+        plan,
+        path.absolute(),
+        folder.absolute(),
+        asked.files if asked else (),
+        public_records=None if public is None else _digest(public),
+    )
+
+
+def prepare_certificate(path: Path, file: Path, folder: Path | None = None) -> Prepared:
+    """As `prepare`, to certify the records in `file`, which is read and checked.
+
+    Raises:
+        PlanRefused: also where the spec's mechanism makes records of its own.
+        GivenRefused: the file cannot be certified under this spec.
+    """
+    prepared = prepare(path, folder)
+    name = prepared.mechanism.name
+    if not makes_no_records(prepared):
+        raise PlanRefused(
+            f"mechanism.name: {name} makes records of its own and certifies them: hallmark release "
+            f"{path}. To certify records made elsewhere, write a spec with mechanism: "
+            "{name: certify}, a release id of its own and a budget for the certificate"
+        )
+    given, _ = read_given(prepared.spec, file, prepared.folder)
+    return replace(prepared, given=given)
+
+
+def makes_no_records(prepared: Prepared) -> bool:
+    """Whether the spec asks for a certificate alone."""
+    return isinstance(prepared.mechanism, CertifyGiven)
+
+
+def refuse_without_records(prepared: Prepared) -> None:
+    """Refuse to run a spec that makes no records where none are given.
+
+    Raises:
+        PlanRefused: so it is.
+    """
+    if makes_no_records(prepared) and prepared.given is None:
+        raise PlanRefused(
+            f"mechanism.name: {prepared.mechanism.name} makes no records, it certifies those of a "
+            f"file: hallmark certify {prepared.path.name} FILE; or choose a mechanism that makes "
+            "some"
+        )
 
 
 def _rules(spec: ReleaseSpec, codec: TableCodec) -> Rules:
@@ -170,6 +225,10 @@ def _refuse_private(spec: ReleaseSpec, folder: Path) -> None:
         )
 
 
+def _digest(records: Codes) -> str:
+    return sha256(np.ascontiguousarray(records, dtype="<i4").tobytes()).hexdigest()
+
+
 def _with_place(message: str, section: str) -> str:
     """The message with the section that it is about, where it does not name one itself."""
     named = message.partition(":")[0].partition(".")[0]
@@ -184,6 +243,8 @@ def mechanism_of(spec: ReleaseSpec) -> Mechanism:
         mechanism = PrivatelyBinned(
             mechanism, share=spec.binning.share, bins=dict(spec.binning.columns)
         )
+    if isinstance(mechanism, CertifyGiven):
+        return CertifyGiven(marginals=certificate.marginals, cells=certificate.cells)
     if not certificate.share:
         return mechanism
     return CertifiedWithShare(

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mechanisms.privacy.cells import Codes
 from schemas.columns import Column
-from schemas.spec_sections import PublicData
+from schemas.table_sections import PublicData
 from tasks.coding import Codec, TableCodec
 from tasks.errors import SafeError
 from tasks.sources import Source, SourceError, batches, parts
@@ -34,6 +34,7 @@ def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path)
         null_markers=tuple(public.null_markers),
         columns=tuple(columns),
         others_ignored=True,
+        options=public.options,
     )
     try:
         frames = list(_first(source, public.rows))
@@ -60,10 +61,15 @@ def _first(source: Source, rows: int | None) -> Iterator[pd.DataFrame]:
                     return
 
 
-def _check(codec: Codec, text: pd.Series) -> None:
+def misplaced(codec: Codec, text: pd.Series, *, beyond: bool) -> Iterator[str]:
+    """What is wrong with the values of a public column, with an example each.
+
+    Args:
+        beyond: whether values outside the domain are right.
+    """
     values, unreadable = codec.read(text)
     wrong = {"cannot be read": unreadable}
-    if codec.column.outside == "refuse":
+    if not beyond:
         wrong["lie outside the column's domain"] = codec.outside(values)
     if not codec.column.nulls:
         wrong["are missing, but nulls are not allowed"] = text.isna().to_numpy(dtype=bool)
@@ -71,7 +77,11 @@ def _check(codec: Codec, text: pd.Series) -> None:
         if where.any():
             example = text[where].iloc[0]
             shown = "" if pd.isna(example) else f", such as {example!r}"
-            raise PublicDataError(
-                f"public_data.source: column {codec.name}: {int(where.sum())} of {len(text)} "
-                f"values {what}{shown}; mend the public table, or widen columns.{codec.name}"
-            )
+            yield (f"column {codec.name}: {int(where.sum())} of {len(text)} values {what}{shown}")
+
+
+def _check(codec: Codec, text: pd.Series) -> None:
+    for fault in misplaced(codec, text, beyond=codec.column.outside != "refuse"):
+        raise PublicDataError(
+            f"public_data.source: {fault}; mend the public table, or widen columns.{codec.name}"
+        )

@@ -10,7 +10,6 @@ from typing import Any
 from prefect import task
 from pydantic import ValidationError
 
-from mechanisms.contract import Certificate
 from mechanisms.privacy.ledger import Ledger
 from schemas.audit_report import AuditRecord
 from schemas.certificate import CertificateFile
@@ -57,7 +56,7 @@ def already_published(prepared: Prepared, out: Path, ledger: str) -> Published |
     folder = out / prepared.spec.release
     if not folder.exists():
         return None
-    certificate = _certificate_of(folder, prepared.spec.digest())
+    certificate = _certificate_of(folder, prepared)
     reservation = Ledger(ledger).reservation(prepared.spec.release)
     charged = reservation is not None and reservation.state == "spent"
     if certificate is None or not charged or not verify_release(folder, None).ok:
@@ -68,21 +67,23 @@ def already_published(prepared: Prepared, out: Path, ledger: str) -> Published |
     return _published(prepared, certificate, folder, ledger, earlier=True)
 
 
-def _certificate_of(folder: Path, spec_digest: str) -> CertificateFile | None:
+def _certificate_of(folder: Path, prepared: Prepared) -> CertificateFile | None:
+    """The certificate in the folder, if it is of this spec and of these given records."""
+    given = None if prepared.given is None else prepared.given.certified
     with suppress(OSError, ValidationError):  # missing or broken: no release of ours
         manifest = Manifest.model_validate_json((folder / MANIFEST_FILE).read_bytes())
-        if manifest.spec_digest == spec_digest:
-            return CertificateFile.model_validate_json((folder / CERTIFICATE_FILE).read_bytes())
+        if manifest.spec_digest == prepared.spec.digest():
+            content = (folder / CERTIFICATE_FILE).read_bytes()
+            certificate = CertificateFile.model_validate_json(content)
+            return certificate if certificate.file == given else None
     return None
 
 
 @task(name="publish")
-def publish(
-    prepared: Prepared, certificate: Certificate, ledger: str, workspace: Workspace, out: Path
-) -> Published:
+def publish(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) -> Published:
     """Sign the staged files and move them to `out/<release>` by one rename."""
     staging, folder = workspace.staging, out / prepared.spec.release
-    certified = CertificateFile.model_validate(certificate)
+    certified = CertificateFile.model_validate_json((staging / CERTIFICATE_FILE).read_bytes())
     record = AuditRecord.model_validate_json((staging / RECORD_FILE).read_bytes())
     key = signing_key(home())
     sign_manifest(

@@ -1,6 +1,7 @@
 """Write what goes with the data: certificate, data dictionary, audit report, the spec as run."""
 
 import importlib.metadata
+import os
 import platform
 import subprocess
 from collections.abc import Sequence
@@ -9,32 +10,40 @@ from hashlib import sha256
 from pathlib import Path
 
 from prefect import task
+from prefect.runtime import deployment, flow_run
 
 from mechanisms.contract import Certificate, Measurements
 from mechanisms.privacy.ledger import Ledger
+from schemas.approvals import SignedDecision
 from schemas.audit_report import Signature
-from schemas.certificate import CertificateFile
 from schemas.labels import NOT_RECORDED
 from schemas.manifest import (
     ANSWERS_FILE,
     CERTIFICATE_FILE,
     DICTIONARY_FILE,
     RECORD_FILE,
-    REPORT_FILE,
     SPEC_FILE,
     Software,
 )
+from schemas.profile import Profile
 from tasks.answers import write_answers
+from tasks.approvals import operator, standing
+from tasks.artifacts import show_in_dashboard
 from tasks.dictionary import data_dictionary
+from tasks.executed import Executed
 from tasks.finalise import FinalFile
 from tasks.generate import SyntheticFile
 from tasks.prepare import Prepared
-from tasks.record import Executed, audit_record
-from tasks.rendering import render_audit_report
+from tasks.profile import approvals_of, profile
+from tasks.record import audit_record
+from tasks.record_utility import certificate_file
+from tasks.rendering import rendered_files
 from tasks.signing import signing_key
+from tasks.stages import run_times
 from tasks.validate import Rule
 from tasks.workspace import Workspace, home
 
+IMAGE_VARIABLE = "HALLMARK_IMAGE_DIGEST"
 _ROOT = Path(__file__).parents[1]
 _PACKAGES = ("dp-accounting", "numpy", "opendp", "pandas", "prefect", "pyarrow", "scipy")
 
@@ -52,7 +61,7 @@ def report(
 ) -> None:
     """Write everything but the signature into the staging folder, from what was executed."""
     book, spec, folder = Ledger(ledger), prepared.spec, workspace.staging
-    key = signing_key(home())
+    key, known = signing_key(home()), profile()
     record = audit_record(
         Executed(
             prepared=prepared,
@@ -61,6 +70,7 @@ def report(
             events=book.events(spec.release),
             account=book.account(spec.population.account),
             entries=book.entries(spec.population.account),
+            decisions=decisions_on_plan(prepared, book, known),
             synthetic=synthetic.load(),
             certificate=certificate,
             final=final,
@@ -68,10 +78,16 @@ def report(
             signature=Signature(
                 fingerprint=key.fingerprint, origin=key.origin, warning=key.warning
             ),
+            profile=known,
+            run=flow_run.id,
+            deployment=deployment.name,
+            operator=operator(),
+            container=os.environ.get(IMAGE_VARIABLE),
+            times=run_times(workspace),
             created=datetime.now(UTC).replace(microsecond=0),
         )
     )
-    certified = CertificateFile.model_validate(certificate)
+    certified = certificate_file(prepared, certificate)
     dictionary = data_dictionary(prepared, certified, rows=final.rows)
     (folder / SPEC_FILE).write_bytes(prepared.path.read_bytes())
     (folder / CERTIFICATE_FILE).write_text(certified.model_dump_json(indent=2) + "\n")
@@ -79,7 +95,24 @@ def report(
     (folder / RECORD_FILE).write_bytes(record.to_json())
     if certificate.answers:
         write_answers(certificate.answers, folder / ANSWERS_FILE)
-    (folder / REPORT_FILE).write_text(render_audit_report(record), encoding="utf-8")
+    for name, content in rendered_files(record).items():
+        (folder / name).write_bytes(content)
+    show_in_dashboard(record, folder)
+
+
+def decisions_on_plan(
+    prepared: Prepared, book: Ledger, known: Profile
+) -> tuple[SignedDecision, ...]:
+    """Those that counted when the plan's gate was passed; decisions on this record come later."""
+    required = approvals_of(prepared.spec).plan
+    entries = book.statements(prepared.spec.release)
+    asked = [e.payload for e in entries if e.kind == "request" and e.payload["gate"] == "plan"]
+    if not required or not asked:
+        return ()
+    seen = asked[-1]["seen"]
+    return standing(
+        entries, "plan", required=required, seen=seen, approvers=known.approvers
+    ).counted
 
 
 def software() -> Software:

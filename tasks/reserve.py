@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from prefect import task
 
-from mechanisms.privacy.ledger import Ledger, LedgerError
+from mechanisms.privacy.ledger import Allowance, Ledger, LedgerError
 from tasks.errors import SafeError
 from tasks.prepare import Prepared
 
@@ -15,11 +15,16 @@ class AlreadyStarted(SafeError):
 
 
 @task(name="reserve")
-def reserve(prepared: Prepared, ledger: str, *, resume: bool) -> None:
+def reserve(
+    prepared: Prepared, ledger: str, *, resume: bool, allowance: Allowance | None = None
+) -> None:
     """Reserve the whole budget of the plan; two releases that would together overspend cannot both.
 
+    Args:
+        allowance: what the release counts against beside the account's cap.
     Raises:
-        AlreadyStarted: the release has a reservation, and `resume` is false.
+        AlreadyStarted: the release has a reservation, and `resume` is false or it is the
+            certificate of another file.
         LedgerError: no such account, too little budget left, or a release of that name asked
             something else of the data.
     """
@@ -33,9 +38,22 @@ def reserve(prepared: Prepared, ledger: str, *, resume: bool) -> None:
             f"--max-records {spec.privacy.max_records} {_person_option(prepared)}--reason WHY"
         )
     existing = book.reservation(spec.release)
-    if existing is not None and existing.state != "cancelled" and not resume:
+    binding = spec.privacy_digest(
+        prepared.public_records,
+        prepared.query_files,
+        certified=None if prepared.given is None else prepared.given.sha256,
+    )
+    started = None if existing is None or existing.state == "cancelled" else existing
+    if started is not None and prepared.given is not None and started.binding != binding:
         raise AlreadyStarted(
-            f"release {spec.release!r} was started before and its budget is {existing.state}. "
+            f"certificate {spec.release!r} was started for another file than "
+            f"{prepared.given.path.name}, or its questions have changed since, and a certificate "
+            "is of one file. Name the file and the spec that it was started with, or give the spec "
+            "a new release id for another certificate with budget of its own"
+        )
+    if started is not None and not resume:
+        raise AlreadyStarted(
+            f"release {spec.release!r} was started before and its budget is {started.state}. "
             "Run with --resume to go on (what was drawn is read back, nothing is charged twice), "
             "or give the spec a new release id for a new release with new budget"
         )
@@ -44,15 +62,18 @@ def reserve(prepared: Prepared, ledger: str, *, resume: bool) -> None:
         spec.release,
         prepared.plan.budget,
         adjacency=prepared.plan.adjacency,
-        binding=spec.privacy_digest(query_files=prepared.query_files),
+        binding=binding,
+        allowance=allowance,
     )
 
 
 @contextmanager
-def reserved(prepared: Prepared, ledger: str, *, resume: bool) -> Iterator[None]:
+def reserved(
+    prepared: Prepared, ledger: str, *, resume: bool, allowance: Allowance | None = None
+) -> Iterator[None]:
     """Hold the budget of a release; where the work fails before its first draw, give it back."""
     standing = Ledger(ledger).reservation(prepared.spec.release)
-    reserve(prepared, ledger, resume=resume)
+    reserve(prepared, ledger, resume=resume, allowance=allowance)
     if standing is not None and standing.state != "cancelled":
         yield  # made by an earlier run, which may still be under way: not ours to give back
         return

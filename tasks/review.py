@@ -19,10 +19,12 @@ from mechanisms.certificates.bracket import (
     evaluation_family,
     maps_to_count,
 )
+from mechanisms.certificates.granted import GrantedPlan
 from mechanisms.compute import SERIAL
 from mechanisms.contract import Certificate
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.wasserstein import w1
+from mechanisms.linear_queries.plan import LinearQueryPlan
 from mechanisms.privacy.cells import Codes, marginal
 from schemas.internal_review import (
     ColumnReview,
@@ -30,15 +32,19 @@ from schemas.internal_review import (
     Finding,
     InternalReview,
     JointReview,
+    QueryReview,
+    WorkloadReview,
 )
 from tasks.counting import DaskCounter
 from tasks.evaluate import compare, in_words
 from tasks.generate import SyntheticFile
 from tasks.guard import guarded
 from tasks.prepare import Prepared
-from tasks.record import cell_labels
+from tasks.record_utility import cell_labels
 from tasks.rendering import render_internal_review
 from tasks.workspace import Workspace
+
+_WORST_QUERIES = 30  # shown one by one
 
 
 @task(name="review")
@@ -91,6 +97,7 @@ def _write(
             confidence=certificate.confidence,
             columns=tuple(columns),
             joint=tuple(_joint(domain, certificate, counter, codes)),
+            workload=_workload(prepared, certificate, counter),
             metrics=_metrics(domain, counter, codes),
             findings=tuple(
                 Finding(
@@ -130,6 +137,37 @@ def _joint(
             upper=by_columns[columns].upper,
             certified=bound.value,
         )
+
+
+def _workload(
+    prepared: Prepared, certificate: Certificate, counter: DaskCounter
+) -> WorkloadReview | None:
+    """The released answers against the private ones; None where no queries were answered."""
+    answers, plan = certificate.answers, prepared.plan
+    if isinstance(plan, GrantedPlan):
+        plan = plan.inner
+    if answers is None or not isinstance(plan, LinearQueryPlan) or not counter.rows():
+        return None
+    queries = plan.workload.queries
+    sums = queries.answers(counter.count(list(queries.maps)))
+    private = sums / (queries.unit * counter.rows())
+    errors = np.abs(answers.distribution - private)
+    return WorkloadReview(
+        queries=len(errors),
+        outside=int((errors > answers.bounds).sum()),
+        largest=float(errors.max()),
+        largest_of_records=float(np.abs(answers.records - private).max()),
+        worst=tuple(
+            QueryReview(
+                query=answers.labels[i],
+                private=float(private[i]),
+                released=float(answers.distribution[i]),
+                records=float(answers.records[i]),
+                certified=float(answers.bounds[i]),
+            )
+            for i in np.argsort(-errors, kind="stable")[:_WORST_QUERIES]
+        ),
+    )
 
 
 def _metrics(domain: Domain, counter: DaskCounter, codes: Codes) -> tuple[Comparison, ...]:

@@ -6,7 +6,7 @@ checked with any Ed25519 tool (`manifest.sig` holds it in base64, `signer.pub` t
 
 import base64
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
@@ -123,6 +123,18 @@ def digest(path: Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with path.open("rb") as handle:
         return file_digest(handle, "sha256").hexdigest()
+
+
+def private_key(file: Path, passphrase: Callable[[], str]) -> Ed25519PrivateKey:
+    """A person's key in a PEM file.
+
+    Args:
+        passphrase: asks for it, and is called only where the key is encrypted.
+    Raises:
+        SigningError: the file cannot be read, or holds no Ed25519 key that the passphrase opens.
+    """
+    pem = _read(file, str(file))
+    return _private_key(pem, passphrase() if b"ENCRYPTED" in pem else None, str(file))
 
 
 def _private_key(pem: bytes, passphrase: str | None, where: str) -> Ed25519PrivateKey:

@@ -7,7 +7,7 @@ from typing import Any
 from mechanisms.privacy.accountant import bracket
 from schemas.rule_syntax import Determines
 from tasks.prepare import Prepared, privacy_claim
-from tasks.record import cell_labels
+from tasks.record_utility import cell_labels
 from tasks.rule_tables import rule_cells
 from tasks.rule_values import holds_several
 

@@ -79,8 +79,9 @@ def check_table(prepared: Prepared) -> list[Finding]:
     """Internal findings of a whole table, in this process."""
     workspace = Workspace.of(prepared.spec.release)
     check = guarded("validate", workspace.path, validate_part)
-    pieces = guarded("validate", workspace.path, parts)(prepared.source)
-    return merge(check(part, prepared.spec.columns, prepared.person) for part in pieces)
+    with prepared.at_one_moment() as fixed:
+        pieces = guarded("validate", workspace.path, parts)(fixed.source)
+        return merge(check(part, prepared.spec.columns, prepared.person) for part in pieces)
 
 
 def validate_part(part: Part, columns: Mapping[str, Column], person: str | None) -> list[Finding]:

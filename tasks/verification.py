@@ -7,7 +7,7 @@ report is made from its record. What it cannot show: that the run did what the r
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,8 +21,8 @@ from pydantic import BaseModel, ValidationError
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import events_from_json
-from schemas.audit_report import AuditRecord
-from schemas.certificate import CertificateFile
+from schemas.audit_report import FIRST_FORMAT, AuditRecord
+from schemas.certificate import CertificateFile, CertifiedFile
 from schemas.data_dictionary import DataDictionary, DictionaryColumn
 from schemas.loading import SpecError, load_spec
 from schemas.manifest import (
@@ -32,7 +32,6 @@ from schemas.manifest import (
     MANIFEST_FILE,
     PUBLIC_KEY_FILE,
     RECORD_FILE,
-    REPORT_FILE,
     REQUIRED_FILES,
     SIGNATURE_FILE,
     SIGNATURE_FILES,
@@ -40,9 +39,11 @@ from schemas.manifest import (
     Manifest,
 )
 from schemas.release_spec import ReleaseSpec
+from schemas.spec_checks import CERTIFY
+from tasks.approvals_verification import approval_faults
 from tasks.conformity import nonconformities
 from tasks.released import broken_totals
-from tasks.rendering import render_audit_report
+from tasks.rendering import rendered_files
 from tasks.signing import digest, fingerprint
 
 M = TypeVar("M", bound=BaseModel)
@@ -88,13 +89,17 @@ class _Unsound(Exception):
     """A file of the release cannot be read as what it should be; the message says which and why."""
 
 
-def verify_release(folder: Path, public_key: Path | None = None) -> Verification:
+def verify_release(
+    folder: Path, public_key: Path | None = None, certified: Path | None = None
+) -> Verification:
     """Check everything that can be checked without the private data.
 
     Args:
-        folder: a release folder.
+        folder: a release folder, or that of a certificate of records made elsewhere.
         public_key: the agency's key (PEM), obtained from elsewhere. Without it, the key in the
             folder itself is used, which shows that nothing was changed but not who signed.
+        certified: the file that a certificate is about; where it is not given, one of its name in
+            the folder.
     Returns:
         One entry a check. A file that is missing or broken is a failed check, not an exception.
     """
@@ -124,6 +129,7 @@ def verify_release(folder: Path, public_key: Path | None = None) -> Verification
             _event_faults(documents.record),
             f"they cost at most epsilon {claim.epsilon}, delta {claim.delta}",
         ),
+        *_approvals(folder, documents),
         *(
             _check(name, _data_faults(folder / name, documents.dictionary), "as in the dictionary")
             for name in DATA_FILES
@@ -138,9 +144,47 @@ def verify_release(folder: Path, public_key: Path | None = None) -> Verification
             for name in DATA_FILES
             if name in manifest.files and documents.spec.public_totals
         ),
-        _check("report", _report_faults(folder, documents.record), "as rendered from its record"),
+        _rendering(folder, documents),
+        *_certified_file(folder, documents.certificate.file, certified),
     ]
     return Verification(tuple(checks))
+
+
+def _approvals(folder: Path, documents: _Documents) -> Iterator[Check]:
+    """Whether whoever had to approve did; no check where nobody had to."""
+    asked = documents.spec.approvals
+    if asked.plan or asked.disclosure:
+        faults = approval_faults(folder, documents.manifest, documents.spec)
+        yield _check("approvals", faults, "signed, complete, and about these very files")
+
+
+def _certified_file(
+    folder: Path, file: CertifiedFile | None, certified: Path | None
+) -> Iterator[Check]:
+    """Whether the file at hand is the one that the certificate is about."""
+    name = "certified file"
+    if file is None:
+        if certified is not None:
+            yield Check(name, False, "the release certifies its own data files, and no other file")
+        return
+    at_hand = certified or folder / file.name
+    if certified is None and not at_hand.exists():
+        yield Check(
+            name,
+            True,
+            f"{file.name} is not at hand; whoever has it can be sure by its SHA-256, {file.sha256}",
+        )
+        return
+    try:
+        same = digest(at_hand) == file.sha256
+    except OSError as error:
+        yield Check(name, False, f"{at_hand} cannot be read ({error.strerror})")
+        return
+    yield _check(
+        name,
+        [] if same else [f"{at_hand.name} is not the file that was certified"],
+        f"{at_hand.name} is the file that was certified",
+    )
 
 
 def _check(name: str, faults: Iterator[str] | list[str], sound: str) -> Check:
@@ -201,12 +245,13 @@ def _public_key(path: Path) -> Ed25519PublicKey:
 
 def _file_faults(folder: Path, manifest: Manifest) -> Iterator[str]:
     present = {path.name for path in folder.iterdir()}
-    for name in sorted(present - set(manifest.files) - set(SIGNATURE_FILES)):
+    given = _given(folder)
+    for name in sorted(present - set(manifest.files) - set(SIGNATURE_FILES) - given):
         yield f"{name} is not in the manifest"
     for name in REQUIRED_FILES:
         if name not in manifest.files:
             yield f"the manifest lists no {name}"
-    if not set(DATA_FILES) & set(manifest.files):
+    if not given and not set(DATA_FILES) & set(manifest.files):
         yield "the manifest lists no data file"
     for name, entry in sorted(manifest.files.items()):
         path = folder / name
@@ -216,6 +261,16 @@ def _file_faults(folder: Path, manifest: Manifest) -> Iterator[str]:
             yield f"{name} is not a plain file"
         elif path.stat().st_size != entry.bytes or digest(path) != entry.sha256:
             yield f"{name} was changed after signing"
+
+
+def _given(folder: Path) -> set[str]:
+    """The name of the file that a certificate is about, which may lie beside it and is not signed
+    with it; empty where the release has data of its own, or no sound certificate."""
+    try:
+        certificate = _sound(folder / CERTIFICATE_FILE, CertificateFile.model_validate_json)
+    except _Unsound:
+        return set()
+    return set() if certificate.file is None else {certificate.file.name}
 
 
 def _documents(folder: Path, manifest: Manifest) -> _Documents:
@@ -237,7 +292,8 @@ def _documents(folder: Path, manifest: Manifest) -> _Documents:
 def _claim_faults(told: _Documents) -> Iterator[str]:
     """Where two documents of the release say different things."""
     manifest, record, spec = told.manifest, told.record, told.spec
-    claim = manifest.privacy
+    claim, given = manifest.privacy, told.certificate.file
+    given_rows = () if given is None else (given.rows,)
     same = {
         "the release's name": (
             manifest.release_id,
@@ -254,13 +310,17 @@ def _claim_faults(told: _Documents) -> Iterator[str]:
         "records of a unit": (claim.records_per_unit, spec.privacy.max_records),
         "the account": (record.account.name, spec.population.account),
         "the certificate": (told.certificate, record.utility.certificate),
+        "whether records were given": (
+            given is not None,
+            spec.mechanism.name == CERTIFY,
+        ),
         "the certificate's summary": (manifest.certificate, told.certificate.summary()),
         "the digest of the spec": (
             manifest.spec_digest,
             record.provenance.spec_digest,
             spec.digest(),
         ),
-        "the number of rows": (record.utility.rows, told.dictionary.rows),
+        "the number of rows": (record.utility.rows, told.dictionary.rows, *given_rows),
         "the software": (manifest.software, record.provenance.software),
         "the signing key": (manifest.public_key_fingerprint, record.signature.fingerprint),
     }
@@ -332,17 +392,37 @@ def _total_faults(path: Path, spec: ReleaseSpec) -> Iterator[str]:
         yield f"it cannot be counted in ({type(error).__name__})"
 
 
-def _report_faults(folder: Path, record: AuditRecord) -> Iterator[str]:
-    try:
-        page = _bytes(folder / REPORT_FILE)
-    except _Unsound as error:
-        yield str(error)
-        return
-    if page != render_audit_report(record).encode():
-        yield (
-            f"{REPORT_FILE} is not what this version renders from {RECORD_FILE}; it was rendered "
-            f"by Hallmark {record.provenance.software.hallmark}, so verify with that version"
+def _rendering(folder: Path, told: _Documents) -> Check:
+    """Whether all that is made from the record is what this version makes of it."""
+    name, record = "report", told.record
+    if record.format == FIRST_FORMAT:
+        return Check(
+            name,
+            True,
+            f"as signed; made in the first format by Hallmark {record.provenance.software.hallmark}"
+            ", which alone can render it anew to compare",
         )
+    files = rendered_files(record)
+    sound = f"{', '.join(files)}: as rendered from {RECORD_FILE}"
+    return _check(name, list(_rendering_faults(folder, told, files)), sound)
+
+
+def _rendering_faults(folder: Path, told: _Documents, files: Mapping[str, bytes]) -> Iterator[str]:
+    for name, content in files.items():
+        if name not in told.manifest.files:
+            yield f"the manifest lists no {name}"
+            continue
+        try:
+            same = _bytes(folder / name) == content
+        except _Unsound as error:
+            yield str(error)
+            continue
+        if not same:
+            yield (
+                f"{name} is not what this version renders from {RECORD_FILE}; it was rendered "
+                f"by Hallmark {told.record.provenance.software.hallmark}, so verify with that "
+                "version"
+            )
 
 
 def _sound(path: Path, read: Callable[[bytes], M]) -> M:

@@ -88,6 +88,11 @@ class Workspace:
         return private_folder(self.path / "scratch")
 
     @property
+    def stages(self) -> Path:
+        """When runs and their stages began."""
+        return self.path / "stages.jsonl"
+
+    @property
     def findings(self) -> Path:
         """Internal findings of the validation, with counts of failing rows."""
         return self.path / "validation.json"

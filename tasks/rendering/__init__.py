@@ -1,5 +1,6 @@
-"""Pages for people: the public audit report and the internal review, each from its record alone."""
+"""Pages for people and records for programs, each rendered from its record alone."""
 
-from tasks.rendering.html import render_audit_report, render_internal_review
+from tasks.rendering.files import rendered_files
+from tasks.rendering.html import render_audit_report, render_for_people, render_internal_review
 
-__all__ = ["render_audit_report", "render_internal_review"]
+__all__ = ["render_audit_report", "render_for_people", "render_internal_review", "rendered_files"]

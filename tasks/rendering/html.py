@@ -17,11 +17,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from schemas.audit_report import AuditRecord, Check
+from schemas.audit_privacy import GroupFactor
+from schemas.audit_report import AuditRecord
+from schemas.audit_utility import Check
 from schemas.internal_review import InternalReview
 from schemas.labels import NOT_RECORDED, LabelledSection, Shown, Tag
+from schemas.manifest import RECORD_FILE, REPORT_FILE
 from schemas.privacy_claim import Amount
-from tasks.rendering import plots, wording
+from tasks.rendering import plain, plots, wording
 
 TAG_MEANINGS = {
     Tag.PUBLIC: "known without looking at the private data",
@@ -36,8 +39,7 @@ class Fact:
 
     title: str
     value: Markup
-    unit: str
-    tag: Tag
+    label: Shown
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Table:
     title: str
     columns: tuple[Shown, ...]
     rows: tuple[tuple[Markup, ...], ...]
-    tag: Tag
+    label: Shown
 
 
 def render_audit_report(record: AuditRecord) -> str:
@@ -70,6 +72,7 @@ def render_audit_report(record: AuditRecord) -> str:
             claim=claim,
             certificate=certificate,
             worst=max(certificate.bounds, key=lambda bound: bound.value),
+            samples=samples(record),
             checks=(
                 *record.post_processing.constraints,
                 *record.post_processing.totals,
@@ -77,9 +80,33 @@ def render_audit_report(record: AuditRecord) -> str:
             ),
             alerts=_alerts(record),
             missing=record.not_recorded(),
+            blocking=record.blocking(),
             tags=TAG_MEANINGS,
-            topics=wording.plain_language(claim, _spent(record), _exceptions(record)),
-            groups=[(k, *claim.for_group(k)) for k in (1, 2, 4, 8)],
+            topics=plain.for_people(record),
+            guarantee=_with_groups(record),
+        )
+    )
+
+
+def render_for_people(record: AuditRecord) -> str:
+    """The page for people in the data.
+
+    Raises:
+        TypeError: `record` is not an audit record; internal figures have no public page.
+    """
+    if not isinstance(record, AuditRecord):
+        raise TypeError(
+            f"the page for people shows an AuditRecord; it was given {type(record).__name__}"
+        )
+    return (
+        _environment()
+        .get_template("for-people.html.j2")
+        .render(
+            record=record,
+            claim=record.guarantee.claim,
+            topics=plain.for_people(record),
+            report_file=REPORT_FILE,
+            record_file=RECORD_FILE,
         )
     )
 
@@ -97,20 +124,34 @@ def render_internal_review(review: InternalReview) -> str:
         _environment()
         .get_template("internal-review.html.j2")
         .render(
-            review=review, columns=columns, joint=sorted(review.joint, key=lambda both: -both.upper)
+            review=review,
+            columns=columns,
+            joint=sorted(review.joint, key=lambda both: -both.upper),
+            samples={},
         )
     )
 
 
-def facts(section: LabelledSection) -> list[Fact]:
-    """The section's single values, those of sections that it holds included, label by label."""
+def samples(record: AuditRecord) -> dict[str, str]:
+    """How many records the figures of each sample are computed from, in words."""
+    given = record.utility.certificate.file
+    whose = "synthetic rows" if given is None else "rows of the certified file"
+    synthetic = f"n = {record.utility.rows:,} {whose}"
+    measured = record.utility.measured_records
+    if measured == NOT_RECORDED:
+        measured = "a number of private records that is not recorded"
+    return {"synthetic": synthetic, "measured": measured, "both": f"{synthetic}; {measured}"}
+
+
+def facts(section: LabelledSection, *, nested: bool = True) -> list[Fact]:
+    """The section's single values label by label, with those of sections that it holds."""
     lines = []
     for name, label in section.labels().items():
         value = getattr(section, name)
         if isinstance(value, LabelledSection) and not isinstance(value, Amount):
-            lines += facts(value)
+            lines += facts(value) if nested else []
         elif value is not None and value != "" and not _is_table(value):
-            lines.append(Fact(label.title, show(value, label), label.unit, label.tag))
+            lines.append(Fact(label.title, show(value, label), label))
     return lines
 
 
@@ -124,7 +165,7 @@ def table(section: LabelledSection, name: str) -> Table:
         title=label.title,
         columns=tuple(labels[n] for n in used),
         rows=tuple(tuple(show(getattr(row, n), labels[n]) for n in used) for row in rows),
-        tag=label.tag,
+        label=label,
     )
 
 
@@ -152,6 +193,9 @@ def show(value: Any, label: Shown) -> Markup:
         case Mapping():
             items = [(key, _plain(item)) for key, item in value.items()]
             return _join("dl", [Markup("<dt>{}</dt><dd>{}</dd>").format(k, v) for k, v in items])
+        case (float(low), float(high)):
+            below = wording.number(-low, up=True).lstrip("-")  # rounded away from what it promises
+            return escape(f"{below} to {wording.number(high, up=True)}")
         case tuple() | list():
             return _join("ul", [Markup("<li>{}</li>").format(_plain(item)) for item in value])
     if label.form == "code":
@@ -185,14 +229,14 @@ def _is_table(value: Any) -> bool:
 
 def _alerts(record: AuditRecord) -> list[str]:
     """What a reviewer must not overlook."""
-    alerts = list(_exceptions(record))
+    alerts = plain.exceptions_in_words(record)
     if record.signature.warning:
         alerts.append(record.signature.warning)
     vacuous = [bound.target for bound in record.utility.certificate.bounds if bound.vacuous]
     if vacuous:
         alerts.append(
             f"The certificate says nothing about {', '.join(vacuous)}: the bound there is no "
-            "better than the diameter."
+            "better than what holds of any data."
         )
     checks: tuple[Check, ...] = (
         *record.post_processing.constraints,
@@ -208,22 +252,14 @@ def _alerts(record: AuditRecord) -> list[str]:
     return alerts
 
 
-def _exceptions(record: AuditRecord) -> list[str]:
-    """What lies outside the guarantee, a sentence each."""
-    learnt = [c.name for c in record.protected.columns if c.bound_kind == "private_estimate"]
-    sentences = [f"{fact.fact.rstrip('.')}." for fact in record.guarantee.unprotected]
-    if learnt:
-        sentences.insert(
-            0,
-            f"The bounds of {', '.join(learnt)} were read off the private data without a charge: "
-            "the guarantee does not cover what they tell.",
-        )
-    return sentences
-
-
-def _spent(record: AuditRecord) -> Amount:
-    before, now = record.account.previously_spent, record.account.this_release
-    return Amount(epsilon=before.epsilon + now.epsilon, delta=before.delta + now.delta)
+def _with_groups(record: AuditRecord) -> LabelledSection:
+    """The guarantee, with the factors for groups that records of format 1 do not hold."""
+    guarantee = record.guarantee
+    if guarantee.groups:
+        return guarantee
+    factors = [(k, *guarantee.claim.for_group(k)) for k in (1, 2, 4, 8)]
+    groups = tuple(GroupFactor(units=k, epsilon=e, delta=d) for k, e, d in factors)
+    return guarantee.model_copy(update={"groups": groups})
 
 
 def _pretty(value: Any) -> str:
@@ -242,7 +278,7 @@ def _environment() -> Environment:
     )
     for function in (facts, table, _pretty):
         environment.globals[function.__name__.lstrip("_")] = function
-    for module in (plots, wording):
+    for module in (plain, plots, wording):
         environment.globals |= {
             name: item
             for name, item in vars(module).items()

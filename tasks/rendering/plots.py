@@ -12,7 +12,7 @@ from html import escape
 from markupsafe import Markup
 
 from schemas.audit_privacy import Account, Curve
-from schemas.audit_report import Marginal
+from schemas.audit_utility import Answers, Marginal
 from schemas.certificate import CertificateFile, CertifiedBound
 from schemas.internal_review import ColumnReview
 from tasks.rendering.wording import exact, number, percent
@@ -71,7 +71,7 @@ def _columns(marginal: Marginal) -> list[str]:
 
     gap = 1.0 if step > 5 else 0.0
     parts = [_grid(left, right, y(peak)), _grid(left, right, y(peak / 2)), _grid(left, right, base)]
-    parts += [_text(left - 4, y(s) + 3.5, percent(s, 2), "end") for s in (peak, peak / 2)]
+    parts += [_text(left - 4, y(s) + 3.5, percent(s, 3), "end") for s in (peak, peak / 2)]
     for index, share in enumerate(marginal.synthetic):
         start, stop = span(index)
         parts.append(_rect(start, y(share), stop - start - gap, base - y(share), "bar"))
@@ -164,7 +164,7 @@ def certificate_plot(certificate: CertificateFile) -> Markup:
     worst = bounds[0]
     description = (
         f"{len(certificate.bounds)} bounds, each the sum of {', '.join(terms)}. The largest is "
-        f"{percent(worst.value, up=True)} of the diameter, for {worst.target}."
+        f"{percent(worst.value, up=True)} of {worst.share_of}, for {worst.target}."
     )
     return _svg(960, height, "Certified bounds by column and term", description, parts)
 
@@ -183,6 +183,11 @@ def by_loss(certificate: CertificateFile) -> dict[str, list[CertifiedBound]]:
     return groups
 
 
+def wholes(certificate: CertificateFile) -> str:
+    """What the bounds are shares of, in words."""
+    return " or ".join(dict.fromkeys(bound.share_of for bound in certificate.bounds))
+
+
 def term_names(certificate: CertificateFile) -> list[str]:
     """Names of all terms, in order of first appearance."""
     return list(dict.fromkeys(name for bound in certificate.bounds for name in bound.terms))
@@ -194,11 +199,45 @@ def term_class(index: int) -> str:
 
 
 def bound_in_words(bound: CertifiedBound) -> str:
-    """A bound for people, rounded up: in percent of the diameter, and in its unit if it has one."""
+    """A bound for people, rounded up: in percent of the whole, and in its unit if it has one."""
     text = percent(bound.value, up=True)
     if bound.unit:
         text += f" = {number(bound.in_unit, 3, up=True)} {bound.unit}"
     return text + (" (vacuous)" if bound.vacuous else "")
+
+
+def answers_plot(answers: Answers) -> Markup:
+    """The largest answers with the band that the private ones lie in, and those of the records."""
+    left, right, step = 330.0, 860.0, 20.0
+    height = step * len(answers.shown) + 30
+    lows = [answer.answer - answer.bound for answer in answers.shown]
+    highs = [answer.answer + answer.bound for answer in answers.shown]
+    reach = _nice(max(abs(value) for value in (*lows, *highs)))
+    start = -reach if min(lows) < 0 else 0.0
+
+    def x(value: float) -> float:
+        return left + (right - left) * (value - start) / (reach - start)
+
+    parts = []
+    for tick in range(5):
+        value = start + (reach - start) * tick / 4
+        parts.append(_line(x(value), 4, x(value), height - 22, "grid"))
+        parts.append(_text(x(value), height - 8, number(value, 3), "middle", "dim"))
+    for index, (answer, low, high) in enumerate(zip(answers.shown, lows, highs, strict=True)):
+        upper = 6 + index * step
+        parts.append(_text(left - 8, upper + 11, _short(answer.query, 52), "end"))
+        parts.append(_rect(x(low), upper + 3, max(x(high) - x(low), 0.8), 8, "band"))
+        parts.append(_line(x(answer.answer), upper, x(answer.answer), upper + 14, "measured"))
+        parts.append(_rect(x(answer.records) - 2.5, upper + 4.5, 5, 5, "now"))
+        words = f"{number(answer.answer, 3)} ± {number(answer.bound, 2, up=True)}"
+        parts.append(_text(right + 8, upper + 11, words, "start", "dim"))
+    first = answers.shown[0]
+    description = (
+        f"The {len(answers.shown)} largest of {answers.queries:,} answers, each with its error "
+        f"bound. The largest is {number(first.answer, 3)}, plus or minus "
+        f"{number(first.bound, 3, up=True)}, for {first.query}."
+    )
+    return _svg(960, height, "Answers of queries", description, parts)
 
 
 def budget_plot(account: Account) -> Markup:
@@ -230,7 +269,7 @@ def budget_plot(account: Account) -> Markup:
 
 def curve_plot(curve: Curve) -> Markup:
     """A series over the generator's steps; on a logarithmic scale where it spans decades."""
-    left, right, top, base = 62.0, 948.0, 10.0, 170.0
+    left, right, top, base = 92.0, 948.0, 10.0, 170.0
     values = curve.values
     lowest, highest = min(values), max(values)
     logarithmic = lowest > 0 and highest > 30 * lowest
@@ -275,7 +314,7 @@ def review_plot(review: ColumnReview) -> Markup:
         return base - (base - top) * share / peak
 
     parts = [_grid(left, right, y(peak)), _grid(left, right, y(peak / 2)), _grid(left, right, base)]
-    parts += [_text(left - 4, y(s) + 3.5, percent(s, 2), "end") for s in (peak, peak / 2)]
+    parts += [_text(left - 4, y(s) + 3.5, percent(s, 3), "end") for s in (peak, peak / 2)]
     half = step * 0.42
     pairs = zip(review.private, review.synthetic, strict=True)
     for index, (private, synthetic) in enumerate(pairs):

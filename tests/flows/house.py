@@ -41,9 +41,9 @@ class Run:
         """What it printed so far, on both streams."""
         return self.log.read_text(errors="replace")
 
-    def finish(self) -> int:
+    def finish(self, seconds: float = SECONDS) -> int:
         """Its exit status, once it has ended by itself."""
-        return self.process.wait(SECONDS)
+        return self.process.wait(seconds)
 
     def children(self) -> list[psutil.Process]:
         """All processes that it started, and those that they started."""
@@ -71,6 +71,7 @@ class House:
     folder: Path
     ledger_url: str
     settings: Mapping[str, str] = field(default_factory=dict)  # of the environment
+    within: tuple[str, ...] = ()  # what starts a process, such as `ip netns exec NAME`
 
     @classmethod
     def build(
@@ -115,7 +116,15 @@ class House:
         log = self.folder / f"said-{len(list(self.folder.glob('said-*')))}.txt"
         with log.open("wb") as said:
             process = subprocess.Popen(
-                [HALLMARK, "release", self.folder / spec, "--out", self.folder / "out", *options],
+                [
+                    *self.within,
+                    HALLMARK,
+                    "release",
+                    self.folder / spec,
+                    "--out",
+                    self.folder / "out",
+                    *options,
+                ],
                 env=self.environment | settings,
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,

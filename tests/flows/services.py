@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -24,14 +24,17 @@ SECONDS = 180  # the longest that a service is waited for
 @pytest.fixture(scope="session")
 def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """URL of the API of a Prefect server, started as an operator would, on loopback."""
-    folder, port = tmp_path_factory.mktemp("prefect-server"), free_port()
-    settings = {
-        "PREFECT_HOME": str(folder),
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "DO_NOT_TRACK": "1",
-    }
+    with standing_server(tmp_path_factory.mktemp("prefect-server")) as url:
+        yield url
+
+
+@contextmanager
+def standing_server(folder: Path, **settings: str) -> Iterator[str]:
+    """URL of the API of a Prefect server with these settings, on loopback."""
+    port = free_port()
+    quiet = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
     command = ["prefect", "server", "start", "--port", str(port), "--no-ui"]
-    with service(command, folder, settings):
+    with service(command, folder, {"PREFECT_HOME": str(folder)} | quiet | settings):
         url = f"http://127.0.0.1:{port}/api"
         wait_until(lambda: _healthy(url), "the Prefect server answers")
         yield url
@@ -78,13 +81,18 @@ def dask_cluster(folder: Path, settings: dict[str, str], workers: int = 2) -> It
 
 
 @contextmanager
-def service(command: list[str], folder: Path, settings: dict[str, str]) -> Iterator[None]:
-    """A Python module that runs as a process meanwhile, with `folder` for all that it writes."""
+def service(
+    command: list[str], folder: Path, settings: dict[str, str], within: Sequence[str] = ()
+) -> Iterator[None]:
+    """A Python module that runs as a process meanwhile, with `folder` for all that it writes.
+
+    `within` is what starts it, such as `ip netns exec NAME`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     ours = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "HALLMARK_"))}
     with (folder / "said.txt").open("wb") as said:
         process = subprocess.Popen(
-            [sys.executable, "-m", *command],
+            [*within, sys.executable, "-m", *command],
             env=ours | {"TMPDIR": str(folder)} | settings,
             cwd=folder,
             stdout=said,
@@ -94,7 +102,11 @@ def service(command: list[str], folder: Path, settings: dict[str, str]) -> Itera
         yield
     finally:
         process.terminate()
-        process.wait(60)
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:  # a worker's nanny may wait for a worker that is gone
+            process.kill()
+            process.wait()
 
 
 def free_port() -> int:

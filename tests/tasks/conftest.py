@@ -29,9 +29,7 @@ from schemas.audit_privacy import (
 from schemas.audit_report import (
     Actor,
     AuditRecord,
-    Check,
     Identity,
-    Marginal,
     PostProcessing,
     ProtectedColumn,
     ProtectedData,
@@ -40,9 +38,9 @@ from schemas.audit_report import (
     Stage,
     Step,
     Trust,
-    Utility,
     ValidationRule,
 )
+from schemas.audit_utility import Check, Marginal, Utility
 from schemas.certificate import CertificateFile, CertifiedBound
 from schemas.data_dictionary import (
     Category,
@@ -56,7 +54,7 @@ from schemas.internal_review import ColumnReview, Comparison, Finding, InternalR
 from schemas.loading import load_spec
 from schemas.manifest import Claims, Software
 from schemas.privacy_claim import Amount, PrivacyClaim
-from tasks.rendering import render_audit_report
+from tasks.rendering import rendered_files
 from tasks.signing import SigningKey
 
 ROWS = 400
@@ -552,5 +550,6 @@ def unsigned(tmp_path: Path, record: AuditRecord) -> Path:
     (folder / "certificate.json").write_text(CERTIFICATE.model_dump_json(indent=2))
     (folder / "data-dictionary.json").write_text(dictionary.model_dump_json(indent=2))
     (folder / "audit-report.json").write_bytes(record.to_json())
-    (folder / "audit-report.html").write_bytes(render_audit_report(record).encode())
+    for name, content in rendered_files(record).items():
+        (folder / name).write_bytes(content)
     return folder

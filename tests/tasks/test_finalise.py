@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from mechanisms.contract import SyntheticMeasure
 from mechanisms.privacy.cells import Codes
 from tasks import finalise as stage
 from tasks.finalise import FinalCheckFailed, FinalFile
@@ -42,9 +43,8 @@ def random_codes(of: Prepared, rows: int = 400) -> Codes:
 def finished(of: Prepared, codes: Codes) -> FinalFile:
     workspace = Workspace.of("test-release")
     file = SyntheticFile(workspace.path / "synthetic.npy")
-    np.save(file.path, codes.astype(np.int32))
-    file.path.with_suffix(".json").write_text("{}")
-    return stage.finalise.fn(of, file, workspace)
+    file.save(SyntheticMeasure(codes=codes.astype(np.int32)))
+    return stage.staged(stage.finalise.fn(of, file, workspace), workspace)
 
 
 def read_back(of: Prepared, path: Path) -> pd.DataFrame:
@@ -198,6 +198,18 @@ def test_an_attempt_leaves_nothing_of_an_earlier_one(home: Path, tmp_path: Path)
     of = prepared(tmp_path, output={"formats": ["csv"]}, constraints=[])
     finished(of, random_codes(of))
     assert [path.name for path in staging.iterdir()] == ["data.csv"]
+
+
+def test_an_attempt_that_was_given_up_and_goes_on_changes_nothing_that_is_staged(
+    home: Path, tmp_path: Path
+) -> None:
+    of = prepared(tmp_path, constraints=[])
+    final = finished(of, random_codes(of))
+    before = [file.read_bytes() for file in final.files]
+    workspace = Workspace.of("test-release")
+    stage.finalise.fn(of, SyntheticFile(workspace.path / "synthetic.npy"), workspace)
+    assert [file.read_bytes() for file in final.files] == before
+    assert {file.parent for file in final.files} == {workspace.staging}
 
 
 def test_records_that_lack_a_public_total_are_never_published(home: Path, tmp_path: Path) -> None:

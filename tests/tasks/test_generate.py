@@ -1,6 +1,7 @@
 """Records of any mechanism obey the rules, and the history says how many were moved."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,23 @@ def test_the_stage_writes_obedient_records_and_their_history(
     assert isinstance(file, SyntheticFile)
     assert of.plan.domain.rules.valid(file.load().codes).all()
     assert json.loads(file.path.with_suffix(".json").read_text())[MOVED] > 0
+
+
+def test_what_a_generator_keeps_for_the_certificate_comes_back_and_stays_out_of_the_history(
+    home: Path, tmp_path: Path
+) -> None:
+    of = prepared(tmp_path, public_totals=TOTALS)
+    answers, domain = np.random.default_rng(0).normal(size=1000), of.plan.domain
+    made = replace(random_records(of), kept={"answers": answers})
+    made = obedient(made, domain.rules, of.rng("rules"))
+    made = totalled(made, domain.totals, domain.rules, of.rng("totals"))
+    file = SyntheticFile(Workspace.of("test-release").path / "synthetic.npy")
+    file.save(made)
+    loaded = file.load()
+    np.testing.assert_array_equal(loaded.kept["answers"], answers)
+    np.testing.assert_array_equal(loaded.codes, made.codes)
+    assert loaded.history == made.history
+    assert "answers" not in loaded.history
 
 
 def test_without_totals_nothing_is_touched_or_said(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from schemas.columns import Column
 from schemas.loading import load_spec
-from schemas.spec_sections import PublicData
+from schemas.table_sections import PublicData
 from tasks.errors import SafeError
 from tasks.public_data import PublicDataError, read_public
 from tasks.sources import SourceError

@@ -2,23 +2,34 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from mechanisms.privacy.accountant import epsilon
 from mechanisms.privacy.events import events_from_json
 from mechanisms.privacy.ledger import Ledger
 from schemas.audit_report import AuditRecord
+from schemas.labels import NOT_RECORDED
 from schemas.manifest import RECORD_FILE
-from tasks.record import cell_labels, domain_in_words, privacy_claim
+from tasks.prepare import privacy_claim
+from tasks.record import domain_in_words
+from tasks.record_utility import cell_labels
 from tests.tasks.released import ROWS, Released, released
+from tests.tasks.statements import ABOUT, write_profile
 
 
 @pytest.fixture(scope="module")
 def run(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Released]:
-    with released(tmp_path_factory.mktemp("record")) as done:
-        yield done
+    base = tmp_path_factory.mktemp("record")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HALLMARK_PROFILE", str(write_profile(base)))
+        patch.setenv("HALLMARK_IMAGE_DIGEST", "sha256:" + "0" * 64)
+        patch.setenv("HALLMARK_OPERATOR", "Olga Operator")
+        with released(base, about=ABOUT) as done:
+            yield done
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +49,61 @@ def test_its_account_adds_up(record: AuditRecord) -> None:
         assert sum(told) + getattr(account.remaining, part) == getattr(account.cap, part)
     assert account.this_release.epsilon == Fraction(1)
     assert [entry.entry for entry in account.entries] == ["reserve", "charge"]
+    assert account.authorised_by.startswith("tests, 20")
+    assert sum(part.share for part in account.split) == pytest.approx(1)
 
 
 def test_the_proven_epsilon_is_at_most_the_claim(record: AuditRecord) -> None:
     low, high = record.guarantee.bracket
     assert 0 < low <= high <= record.guarantee.claim.epsilon == 1
+
+
+def test_its_curve_is_the_accountants(record: AuditRecord) -> None:
+    events = events_from_json(dict(event) for event in record.mechanism.events)
+    curve = record.guarantee.curve
+    assert len(curve) == 4
+    claimed = float(record.guarantee.claim.delta)
+    for at, delta in curve:
+        assert at == epsilon(events, Fraction(delta)) or delta == claimed
+    assert {delta: at for at, delta in curve}[claimed] == record.guarantee.bracket[1]
+    deltas = [delta for _, delta in curve]
+    assert deltas == sorted(deltas)
+    assert [at for at, _ in curve] == sorted((at for at, _ in curve), reverse=True)
+
+
+def test_its_factors_for_groups_are_those_of_the_claim(record: AuditRecord) -> None:
+    claim = record.guarantee.claim
+    told = [(g.units, g.epsilon, g.delta) for g in record.guarantee.groups]
+    assert told == [(k, *claim.for_group(k)) for k in (1, 2, 4, 8)]
+
+
+def test_where_people_said_all_nothing_blocks_the_gate(record: AuditRecord) -> None:
+    assert record.blocking() == ()
+    assert record.identity.legal_basis == "Statistics Act, section 12"
+    assert record.identity.curator == "Statistical Office"
+    assert record.account.tuning.startswith("public data: cells and steps")
+    assert record.trust.actors[0].actor == "operator"
+
+
+def test_the_run_itself_is_recorded(record: AuditRecord) -> None:
+    told = record.provenance
+    assert told.run != NOT_RECORDED
+    assert told.operator == "Olga Operator"
+    assert told.container.startswith("sha256:")
+    assert told.attempts == 1
+    assert told.started <= told.finished
+    assert [stage.stage for stage in told.stages] == [
+        "validate", "discretize", "select", "privatize", "generate", "certify", "finalise",
+    ]  # fmt: skip
+    assert all(stage.seconds == int(stage.seconds) for stage in told.stages)
+
+
+def test_times_are_told_as_unprotected(record: AuditRecord) -> None:
+    assert any("times of the run" in fact.fact for fact in record.guarantee.unprotected)
+
+
+def test_the_private_input_has_no_published_digest(record: AuditRecord) -> None:
+    assert record.provenance.input_digest.startswith("not published")
 
 
 def test_its_synthetic_shares_are_those_of_the_published_file(
@@ -79,3 +140,44 @@ def test_the_claim_is_that_of_the_spec(run: Released) -> None:
 def test_it_holds_no_count_of_failing_rows(run: Released) -> None:
     assert "failing" not in (run.folder / RECORD_FILE).read_text()
     assert "failing" in run.workspace.findings.read_text()
+
+
+def test_the_summary_is_an_artifact_of_the_run(run: Released, record: AuditRecord) -> None:
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import (
+        ArtifactFilter,
+        ArtifactFilterKey,
+        FlowRunFilter,
+        TaskRunFilter,
+    )
+    from prefect.client.schemas.sorting import ArtifactSort
+
+    with get_client(sync_client=True) as client:
+        found = client.read_artifacts(
+            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=["audit-test-release"])),
+            flow_run_filter=FlowRunFilter(),
+            task_run_filter=TaskRunFilter(),
+            sort=ArtifactSort.CREATED_DESC,
+            limit=10,
+            offset=0,
+        )
+    (artifact,) = [a for a in found if str(a.flow_run_id) == record.provenance.run]
+    assert artifact.type == "markdown"
+    assert "hallmark verify test-release" in artifact.data
+    assert str(run.workspace.staging / "audit-report.html") in artifact.data
+
+
+def test_a_release_about_which_nobody_said_anything_is_full_of_gaps(
+    prefect: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HALLMARK_PROFILE", raising=False)
+    monkeypatch.delenv("HALLMARK_IMAGE_DIGEST", raising=False)
+    with released(tmp_path) as done:
+        record = AuditRecord.model_validate_json((done.folder / RECORD_FILE).read_bytes())
+    mends = {gap.path: gap.mend for gap in record.blocking()}
+    assert mends["identity.legal_basis"] == "state about.legal_basis in the spec"
+    assert mends["trust.key_custody"] == "state agency.key_custody in the profile"
+    assert mends["trust.actors"] == "state agency.actors in the profile"
+    # All that the run can know is there: only people's statements are missing.
+    assert all(mend.startswith("state ") for mend in mends.values())
+    assert set(mends) < set(record.not_recorded())

@@ -56,6 +56,35 @@ def test_what_is_left_must_cover_it(prepared: Prepared, tmp_path: Path) -> None:
         go(prepared)
 
 
+def test_a_public_table_that_was_changed_is_refused_on_resuming(home: Path, tmp_path: Path) -> None:
+    whole = example.spec(tmp_path / "table.csv")
+    columns = {name: whole["columns"][name] for name in ("age", "income", "region")}
+    public = tmp_path / "public.csv"
+
+    def with_public(seed: int) -> Prepared:
+        example.table(40, seed).to_csv(public, index=False, na_rep="NA")
+        return prepare(
+            example.write(
+                tmp_path,
+                5,
+                mechanism={"name": "sparse-lipschitz", "cells": 5},
+                privacy={"neighbours": "replace_one", "unit": "record", "epsilon": "1"},
+                columns=columns,
+                data={**whole["data"], "ignore": ["employed", "since", "person"]},
+                constraints=[],
+                public_data={
+                    "source": str(public), "null_markers": ["NA"], "reference": "an older one",
+                },
+            )
+        )  # fmt: skip
+
+    example.open_account()
+    go(with_public(seed=8))
+    go(with_public(seed=8), resume=True)
+    with pytest.raises(LedgerError, match="another plan"):
+        go(with_public(seed=9), resume=True)
+
+
 def test_an_unused_reservation_is_given_back_and_may_be_made_again(prepared: Prepared) -> None:
     example.open_account()
     go(prepared)

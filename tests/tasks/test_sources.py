@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks import sources
-from tasks.sources import Source, SourceError, batches, parts
+from tasks.sources import Source, SourceError, batches, parquet_files, parts
 
 SECRET = "73193-canary"
 
@@ -64,7 +63,8 @@ def test_a_folder_of_parts_is_their_concatenation_in_order_of_name(tmp_path: Pat
 def test_parquet_row_groups_become_parts_that_cover_every_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "BATCH_ROWS", 10)
+    monkeypatch.setattr(parquet_files, "BATCH_ROWS", 10)
+    monkeypatch.setattr(parquet_files, "PART_ROWS", 40)
     frame = pd.concat([table()] * 50, ignore_index=True)
     frame.to_parquet(tmp_path / "t.parquet", row_group_size=7)
     pieces = parts(source(tmp_path / "t.parquet"))

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.loading import load_spec
-from tasks import sources, validate
+from tasks import validate
 from tasks.coding import TableCodec
 from tasks.prepare import prepare
-from tasks.sources import Source, parts
+from tasks.sources import Source, parquet_files, parts
 from tasks.validate import (
     Finding,
     Rule,
@@ -113,7 +113,7 @@ def test_a_record_without_a_person_is_found(spec: Any, tmp_path: Path) -> None:
 def test_counts_of_parts_and_batches_add_up(
     spec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "BATCH_ROWS", 3)
+    monkeypatch.setattr(parquet_files, "BATCH_ROWS", 3)
     rng = np.random.default_rng(1)
     folder = tmp_path / "parts"
     folder.mkdir()

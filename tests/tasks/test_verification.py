@@ -12,11 +12,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from schemas.audit_report import AuditRecord
+from schemas.audit_report import FIRST_FORMAT, AuditRecord
 from schemas.data_dictionary import DataDictionary
 from schemas.manifest import Claims
 from tasks.conformity import nonconformities
-from tasks.rendering import render_audit_report
+from tasks.rendering import rendered_files
 from tasks.signing import SigningKey, sign_manifest
 from tasks.verification import verify_release
 
@@ -134,7 +134,10 @@ FILES = (
     "audit-report.html",
     "audit-report.json",
     "data-dictionary.json",
+    "for-people.html",
+    "registry.json",
 )
+RENDERED = ("audit-report.html", "for-people.html", "registry.json")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -152,7 +155,9 @@ def test_a_missing_file_fails(name: str, release: Path) -> None:
     assert f"{name} is missing" in _failed(release)["files"]
 
 
-@pytest.mark.parametrize("name", [n for n in FILES if not n.startswith("data.")])
+@pytest.mark.parametrize(
+    "name", [n for n in FILES if n.split(".")[0] not in ("data", "for-people", "registry")]
+)
 def test_a_release_signed_without_a_required_file_fails(
     name: str, unsigned: Path, claims: Claims, key: SigningKey
 ) -> None:
@@ -244,7 +249,8 @@ def test_a_spec_that_is_refused_fails(unsigned: Path, claims: Claims, key: Signi
 
 def _with_record(folder: Path, record: AuditRecord) -> None:
     (folder / "audit-report.json").write_bytes(record.to_json())
-    (folder / "audit-report.html").write_bytes(render_audit_report(record).encode())
+    for name, content in rendered_files(record).items():
+        (folder / name).write_bytes(content)
 
 
 def test_events_that_cost_more_than_is_claimed_fail(
@@ -277,13 +283,39 @@ def test_an_account_charged_too_little_fails(
     assert "charged less than is claimed" in _failed(unsigned)["claims"]
 
 
+@pytest.mark.parametrize("name", RENDERED)
 def test_a_page_that_is_not_rendered_from_its_record_fails(
-    unsigned: Path, claims: Claims, key: SigningKey
+    name: str, unsigned: Path, claims: Claims, key: SigningKey
 ) -> None:
-    page = unsigned / "audit-report.html"
+    page = unsigned / name
     page.write_bytes(page.read_bytes().replace(b"acs-2019-r1", b"acs-2019-r9"))
     sign_manifest(unsigned, claims, key)
-    assert "not what this version renders" in _failed(unsigned)["report"]
+    assert f"{name} is not what this version renders" in _failed(unsigned)["report"]
+
+
+@pytest.mark.parametrize("name", [n for n in RENDERED if n != "audit-report.html"])
+def test_a_release_of_today_needs_all_that_is_rendered_from_its_record(
+    name: str, unsigned: Path, claims: Claims, key: SigningKey
+) -> None:
+    (unsigned / name).unlink()
+    sign_manifest(unsigned, claims, key)
+    assert f"the manifest lists no {name}" in _failed(unsigned)["report"]
+
+
+def test_a_release_of_the_first_format_is_still_accepted(
+    unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
+) -> None:
+    for name in RENDERED:
+        (unsigned / name).unlink()
+    first = record.model_copy(update={"format": FIRST_FORMAT})
+    (unsigned / "audit-report.json").write_bytes(first.to_json())
+    (unsigned / "audit-report.html").write_text("as an earlier version rendered it")
+    sign_manifest(unsigned, claims, key)
+    assert verify_release(unsigned).ok
+    (told,) = (c.detail for c in verify_release(unsigned).checks if c.name == "report")
+    assert "made in the first format by Hallmark 0.1.0" in told
+    (unsigned / "audit-report.html").write_text("changed since")
+    assert "audit-report.html was changed after signing" in _failed(unsigned)["files"]
 
 
 def test_an_error_bound_that_is_not_the_certificates_fails(

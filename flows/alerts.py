@@ -1,0 +1,177 @@
+"""Alerts as automations of the Prefect server: a run failed, a release waits, a budget runs low.
+
+The server watches and tells, so alerts come also where the process that failed is gone. A message
+names flows, runs, releases and accounts; what an error said stays in the server and in the log.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, cast
+
+from prefect.blocks.webhook import Webhook
+from prefect.client.orchestration import get_client
+from prefect.events.actions import ActionTypes, CallWebhook, SendNotification
+from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+from prefect.exceptions import ObjectNotFound
+
+from tasks.budget_left import EVENT, LEFT
+from tasks.errors import SafeError
+
+FLOWS = ("release", "release-form", "calendar-release", "certify", "audit", "rehearsal", "go-on")
+WEBHOOK = "hallmark-alerts"
+"""The block that holds the address of the webhook."""
+
+
+class AlertsRefused(SafeError):
+    """The alerts cannot be set up as asked."""
+
+
+@dataclass(frozen=True)
+class Alert:
+    """What is watched, and what is said then."""
+
+    name: str
+    trigger: EventTrigger
+    says: str  # a template of Prefect's, of words
+    facts: dict[str, str]  # for programs: templates, each of one value in JSON
+
+
+def set_up(*, webhook: str | None, block: str | None, budget_below: Fraction) -> list[str]:
+    """Create or change the alerts; returns their names.
+
+    Args:
+        webhook: URL that is sent JSON by POST.
+        block: instead, a block of the server as TYPE/NAME: a webhook, or one that notifies people.
+        budget_below: share of an account's cap, in whole percents.
+    Raises:
+        AlertsRefused: both or none of the two, no such block, or another share.
+    """
+    if (webhook is None) == (block is None):
+        raise AlertsRefused("give one of --webhook URL and --block TYPE/NAME")
+    percent = budget_below * 100
+    if percent.denominator != 1 or not 0 < percent <= 100:
+        raise AlertsRefused(
+            f"--budget-below is {budget_below}; give whole percents of the cap, such as 1/10"
+        )
+    if webhook is not None:
+        headers = {"Content-Type": "application/json"}
+        saved: Any = Webhook(url=webhook, headers=headers)
+        saved.save(WEBHOOK, overwrite=True)
+        block = f"webhook/{WEBHOOK}"
+    assert block is not None, "one of the two was given"
+    target, calls = _block(block), block.startswith("webhook/")
+    alerts = list(_alerts(int(percent)))
+    with get_client(sync_client=True) as client:
+        for alert in alerts:
+            wanted = AutomationCore(
+                name=alert.name,
+                description="Made by `hallmark alerts`; run that again to change it.",
+                trigger=alert.trigger,
+                actions=[_call(alert, target) if calls else _notify(alert, target)],
+            )
+            standing = client.read_automations_by_name(alert.name)
+            if standing:
+                client.update_automation(standing[0].id, wanted)
+            else:
+                client.create_automation(wanted)
+    return [alert.name for alert in alerts]
+
+
+def remove() -> list[str]:
+    """Take the alerts and their webhook off the server; returns the names of those that were on."""
+    removed = []
+    with get_client(sync_client=True) as client:
+        for alert in _alerts(1):
+            for standing in client.read_automations_by_name(alert.name):
+                client.delete_automation(standing.id)
+                removed.append(alert.name)
+    with suppress(ValueError):  # there is none where a block of the agency's own was named
+        cast(Any, Webhook).delete(WEBHOOK)
+    return removed
+
+
+def _alerts(percent: int) -> Iterator[Alert]:
+    run = '{{ event.resource["prefect.resource.name"] | tojson }}'
+    yield Alert(
+        "hallmark: a run failed",
+        _of_runs("Failed", "Crashed", "TimedOut"),
+        "Run {{ flow_run.name }} of {{ flow.name }} {{ flow_run.state.name }}. "
+        "Look at it: {{ flow_run | ui_url or flow_run.id }}",
+        {
+            "run": run,
+            "flow": "{{ flow.name | tojson }}",
+            "state": '{{ event.resource["prefect.state-name"] | tojson }}',
+            "url": "{{ flow_run | ui_url | tojson }}",
+        },
+    )
+    yield Alert(
+        "hallmark: a release waits for an approval",
+        _of_runs("AwaitingApproval"),
+        "{{ flow_run.state.message }}. " + _desk(),
+        {
+            "run": run,
+            "flow": "{{ flow.name | tojson }}",
+            "says": '{{ event.resource["prefect.state-message"] | tojson }}',
+            "url": "{{ flow_run | ui_url | tojson }}",
+        },
+    )
+    yield Alert(
+        "hallmark: a budget runs low",
+        EventTrigger(
+            expect={EVENT},
+            match={LEFT: [str(left) for left in range(percent)]},
+            posture=Posture.Reactive,
+            threshold=1,
+        ),
+        'Account {{ event.resource["prefect.resource.name"] }} has less than '
+        f"{percent} percent of its budget left.",
+        {
+            "account": run,
+            "left_percent": f'{{{{ event.resource["{LEFT}"] | int | tojson }}}}',
+            "release": "{{ event.payload.release | tojson }}",
+        },
+    )
+
+
+def _of_runs(*states: str) -> EventTrigger:
+    """Fires where a run of one of our flows comes to such a state."""
+    return EventTrigger(
+        expect={f"prefect.flow-run.{state}" for state in states},
+        match_related={
+            "prefect.resource.role": "flow",
+            "prefect.resource.name": list(FLOWS),
+        },
+        posture=Posture.Reactive,
+        threshold=1,
+    )
+
+
+def _call(alert: Alert, block: Any) -> ActionTypes:
+    facts = {"alert": f'"{alert.name}"'} | alert.facts
+    payload = ", ".join(f'"{name}": {template}' for name, template in facts.items())
+    return CallWebhook(block_document_id=block, payload=f"{{{payload}}}")
+
+
+def _notify(alert: Alert, block: Any) -> ActionTypes:
+    return SendNotification(block_document_id=block, subject=alert.name, body=alert.says)
+
+
+def _block(named: str) -> Any:
+    """The id of a block of the server."""
+    kind, _, name = named.partition("/")
+    with get_client(sync_client=True) as client:
+        try:
+            return client.read_block_document_by_name(name, kind).id
+        except ObjectNotFound:
+            raise AlertsRefused(
+                f"--block: the server has no block {named}; make one under Blocks in the dashboard "
+                "and give it as TYPE/NAME, such as slack-webhook/reviewers"
+            ) from None
+
+
+def _desk() -> str:
+    url = os.environ.get("HALLMARK_DESK_URL")
+    return f"Decide at {url}" if url else "Decide with: hallmark approve"

@@ -1,0 +1,48 @@
+"""Audit a published release: its folder as anybody can, and the ledger as only we can."""
+
+from pathlib import Path
+
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact
+
+from tasks.audit import audit_release
+from tasks.errors import SafeError
+from tasks.verification import Verification
+from tasks.workspace import ledger_url
+
+
+class AuditFailed(SafeError):
+    """The release is not what it claims."""
+
+
+@flow(name="audit")
+def audit(folder: str, key: str | None = None, file: str | None = None) -> Verification:
+    """Check a published release again: signature, files, claims, data, decisions and ledger.
+
+    Args:
+        folder: the release folder.
+        key: path of the agency's public key, to be sure whose signature it is.
+        file: path of the file that a certificate is about, to be sure that it is this one.
+    Raises:
+        AuditFailed: a check failed; the artifact of the run lists all of them.
+    """
+    found = audit_release(
+        Path(folder), Path(key) if key else None, ledger_url(), Path(file) if file else None
+    )
+    rows = "\n".join(
+        f"| {check.name} | {'ok' if check.ok else '**wrong**'} | {_cell(check.detail)} |"
+        for check in found.checks
+    )
+    create_markdown_artifact(
+        key=f"audit-of-{Path(folder).name}",
+        markdown=f"# Audit of {folder}\n\n| Check | Result | Found |\n|---|---|---|\n{rows}\n",
+        description="Every check of a published release",
+    )
+    if not found.ok:
+        wrong = "; ".join(f"{check.name}: {check.detail}" for check in found.checks if not check.ok)
+        raise AuditFailed(f"{folder} is not what it claims: {wrong}")
+    return found
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

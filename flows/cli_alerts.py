@@ -1,0 +1,45 @@
+"""`hallmark alerts`: have the Prefect server tell when something needs a person."""
+
+import os
+from fractions import Fraction
+from typing import Annotated
+
+import typer
+
+
+def alerts(
+    webhook: Annotated[
+        str | None, typer.Option(help="URL that is sent JSON by POST.", metavar="URL")
+    ] = None,
+    block: Annotated[
+        str | None,
+        typer.Option(
+            help="A block of the server that notifies, such as slack-webhook/reviewers.",
+            metavar="TYPE/NAME",
+        ),
+    ] = None,
+    budget_below: Annotated[
+        str, typer.Option(help="Share of an account's cap, in whole percents.", metavar="SHARE")
+    ] = "1/10",
+    remove: Annotated[bool, typer.Option("--remove", help="Take all alerts off.")] = False,
+) -> None:
+    """Tell of failed runs, waiting approvals and low budgets; run again to change it."""
+    if not os.environ.get("PREFECT_API_URL"):
+        raise typer.BadParameter("PREFECT_API_URL names no server; start one with: make up")
+    try:
+        share = Fraction(budget_below)
+    except (ValueError, ZeroDivisionError):
+        raise typer.BadParameter(
+            f"--budget-below is {budget_below!r}; write it like 1/10 or 0.1"
+        ) from None
+    from flows import quiet
+
+    quiet.configure()
+    from flows.alerts import remove as take_off
+    from flows.alerts import set_up
+
+    if remove:
+        typer.echo("\n".join(f"Removed {name}" for name in take_off()) or "No alert was set up.")
+        return
+    for name in set_up(webhook=webhook, block=block, budget_below=share):
+        typer.echo(f"Watching: {name.removeprefix('hallmark: ')}")

@@ -1,0 +1,167 @@
+"""`hallmark waiting`, `approve`, `reject`, `override`, `approver-key`: decisions at the gates."""
+
+import base64
+import getpass
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+
+from schemas.approvals import OVERRIDE, Decision
+
+ReleaseArgument = Annotated[str, typer.Argument(help="Name of the release.", metavar="RELEASE")]
+NameOption = Annotated[
+    str, typer.Option("--name", help="Who you are, as the profile lists you.", prompt="Your name")
+]
+KeyOption = Annotated[
+    Path,
+    typer.Option(
+        "--key",
+        help="Your private key, from hallmark approver-key. A passphrase is asked for.",
+        exists=True,
+        dir_okay=False,
+    ),
+]
+ReasonOption = Annotated[
+    str, typer.Option("--reason", help="Why, for the record.", prompt="Your reason")
+]
+RoleOption = Annotated[str, typer.Option("--role", help="The role that you decide in.")]
+
+
+def waiting(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """List the releases that wait for an approval or for the end of an embargo."""
+    from flows.terminal_operations import print_waiting
+    from mechanisms.privacy.ledger import Ledger
+    from tasks.gates import standing_of, waiting_releases
+    from tasks.profile import profile
+    from tasks.workspace import ledger_url
+
+    found = waiting_releases()
+    if as_json:
+        typer.echo(json.dumps([one.model_dump(mode="json") for one in found], indent=1))
+        return
+    book, known = Ledger(ledger_url()), profile()
+    print_waiting(
+        [(one, None if one.gate == "embargo" else standing_of(one, book, known)) for one in found]
+    )
+
+
+def approve(
+    release: ReleaseArgument,
+    name: NameOption,
+    role: RoleOption,
+    key: KeyOption,
+    reason: ReasonOption,
+) -> None:
+    """Approve what a release waits for: its plan, or the finished release."""
+    _decide(release, name=name, role=role, key=key, reason=reason, decision="approve")
+
+
+def reject(
+    release: ReleaseArgument,
+    name: NameOption,
+    role: RoleOption,
+    key: KeyOption,
+    reason: ReasonOption,
+) -> None:
+    """Reject it; the release stops there, and no budget is given back."""
+    _decide(release, name=name, role=role, key=key, reason=reason, decision="reject")
+
+
+def override(
+    release: ReleaseArgument, name: NameOption, key: KeyOption, reason: ReasonOption
+) -> None:
+    """Let a release pass a gate without what is missing; the ledger keeps who did, and why."""
+    _decide(release, name=name, role=OVERRIDE, key=key, reason=reason, decision="override")
+
+
+def approver_key(
+    file: Annotated[
+        Path, typer.Argument(help="Where to write the private key.", metavar="FILE", dir_okay=False)
+    ],
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Without a passphrase, for a hardware-protected place.")
+    ] = False,
+) -> None:
+    """Make a key to sign decisions with, and print its public half for the profile."""
+    if file.exists():
+        raise typer.BadParameter(f"{file} exists; name another file, nothing was written")
+    protection = NoEncryption() if plain else BestAvailableEncryption(_new_passphrase().encode())
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, protection)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
+        handle.write(pem)
+    public = base64.b64encode(key.public_key().public_bytes_raw()).decode()
+    typer.echo(f"Wrote {file}; keep it to yourself. For the profile, under approvers:")
+    typer.echo(f"  key: {public}")
+
+
+def _decide(
+    release: str,
+    *,
+    name: str,
+    role: str,
+    key: Path,
+    reason: str,
+    decision: Literal["approve", "reject", "override"],
+) -> None:
+    from flows import quiet
+
+    quiet.configure()
+    from flows.going_on import go_on
+    from mechanisms.privacy.ledger import Ledger
+    from tasks.approvals import decide, sign
+    from tasks.gates import standing_of, waiting_of
+    from tasks.profile import profile
+    from tasks.signing import private_key
+    from tasks.workspace import ledger_url
+
+    waits = waiting_of(release)
+    said = Decision.model_validate(
+        {
+            "release": release,
+            "gate": waits.gate,
+            "role": role,
+            "person": name,
+            "decision": decision,
+            "reason": reason,
+            "decided": datetime.now(UTC).replace(microsecond=0),
+            "seen": waits.seen,
+        }
+    )
+    signed = sign(said, private_key(key, lambda: getpass.getpass(f"Passphrase of {key}: ")))
+    book, known = Ledger(ledger_url()), profile()
+    decide(book, signed, waits, known.approvers)
+    there = standing_of(waits, book, known)
+    typer.echo(
+        f"Recorded: {name} ({role}) decided to {decision} {release} at the gate {waits.gate}."
+    )
+    if there.rejected:
+        typer.echo("The release stops here. Nothing was published, and no budget was given back.")
+    elif there.passed:
+        started = go_on(waits)
+        typer.echo(
+            f"The release goes on: run {started}."
+            if started
+            else f"The release may go on: hallmark release {waits.spec} --out {waits.out} --resume"
+        )
+    else:
+        gaps = f"{len(there.blocking)} items that are not recorded (hallmark waiting lists them)"
+        missing = [*there.missing, *([gaps] if there.blocking else [])]
+        typer.echo(f"Still missing: {', '.join(missing)}.")
+
+
+def _new_passphrase() -> str:
+    return str(typer.prompt("A passphrase for it", hide_input=True, confirmation_prompt=True))

@@ -1,0 +1,65 @@
+"""`hallmark calendar`: releases that come again in every period."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli_running import tell_ending
+
+calendar_app = typer.Typer(
+    help="Recurring releases: a release, and a budget, in every period.", no_args_is_help=True
+)
+
+CalendarArgument = Annotated[
+    Path, typer.Argument(help="The calendar, a YAML file.", metavar="CALENDAR")
+]
+
+
+@calendar_app.command("show")
+def show(calendar: CalendarArgument) -> None:
+    """Check a calendar with its specs, and list what is due in the present period of each entry."""
+    from flows import quiet
+
+    quiet.configure()
+    from flows.terminal_operations import print_calendar
+    from schemas.loading import load_calendar
+    from tasks.instances import instance
+
+    now = datetime.now(UTC)
+    entries = load_calendar(calendar).releases
+    print_calendar(
+        [(name, entry, instance(calendar, name, now)) for name, entry in entries.items()]
+    )
+
+
+@calendar_app.command("run")
+def run(
+    calendar: CalendarArgument,
+    entry: Annotated[str, typer.Argument(help="Name of the entry.", metavar="ENTRY")],
+    period: Annotated[
+        str | None, typer.Option(help="Such as 2026-11; default: the present one.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder in which the release folder is made.")
+    ] = Path("releases"),
+) -> None:
+    """Run an entry's release for one period, or go on with it."""
+    from schemas.loading import load_calendar
+
+    load_calendar(calendar)  # a wrong calendar is refused before anything else happens
+    from flows import quiet
+
+    quiet.configure()
+    starting = quiet.start_orchestrator()
+    from flows.scheduled import calendar_release
+    from flows.terminal import progress_shown
+
+    with progress_shown(enabled=True):
+        starting.join()
+        ending = calendar_release(calendar=str(calendar), entry=entry, out=str(out), period=period)
+    if ending is None:
+        typer.echo("Another run of this release is under way; it was left alone.")
+    else:
+        tell_ending(ending)

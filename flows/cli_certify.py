@@ -1,0 +1,60 @@
+"""`hallmark certify`: a certificate for records that were made elsewhere."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows import quiet
+from flows.cli_running import (
+    FolderOption,
+    JsonOption,
+    ProcessesOption,
+    ResumeOption,
+    SchedulerOption,
+    VerboseOption,
+    tell_ending,
+)
+
+
+def certify(
+    spec: Annotated[
+        Path, typer.Argument(help="A spec with mechanism certify, a YAML file.", metavar="SPEC")
+    ],
+    file: Annotated[
+        Path,
+        typer.Argument(help="The records to certify, a CSV or Parquet file.", metavar="FILE"),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder in which the certificate's folder is made.")
+    ] = Path("certificates"),
+    resume: ResumeOption = False,
+    processes: ProcessesOption = 0,
+    scheduler: SchedulerOption = None,
+    folder: FolderOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Certify records made elsewhere, or by an earlier release, and publish the bounds.
+
+    FILE is taken as public: its name, SHA-256, number of rows and distributions are published.
+    """
+    from schemas.loading import load_spec
+
+    load_spec(spec)  # a wrong spec is refused before anything else happens
+    quiet.configure(verbose=verbose)
+    starting = quiet.start_orchestrator()
+    from flows import (
+        cluster,
+    )  # first: the cluster's library is quiet where it is met before Prefect
+    from flows.certify import certify as flow
+    from flows.terminal import progress_shown
+    from tasks.prepare import prepare_certificate
+
+    with progress_shown(enabled=not as_json):
+        prepare_certificate(spec, file, folder)
+        starting.join()
+        run = cluster.on_cluster(flow, processes=processes, scheduler=scheduler)
+        start = str(folder) if folder else None
+        ending = run(spec=str(spec), file=str(file), out=str(out), resume=resume, folder=start)
+    tell_ending(ending, as_json=as_json)

@@ -1,0 +1,126 @@
+"""`hallmark doctor`: examine an installation, and say what to mend."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:  # libraries are imported where they are used, to keep --help quick
+    from tasks.doctor import Check, Finding
+
+_SECONDS = 10  # until a scheduler and a first worker must have answered
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    days: Annotated[
+        int, typer.Option("--waiting-days", help="How long an approval may take.", min=0)
+    ] = 7,
+) -> None:
+    """Examine this installation and say what to mend; exit 1 if anything is wrong."""
+    from tasks.doctor.machine import home_folder, home_path
+
+    closed = list(home_folder(home_path()))  # before anything opens the folder, and closes it
+    from flows import quiet
+
+    quiet.configure()
+    from tasks.doctor import examined
+
+    findings = [*closed, *examined(_checks(days))]
+    healthy = all(finding.verdict != "wrong" for finding in findings)
+    if as_json:
+        plain = {"ok": healthy, "findings": [asdict(finding) for finding in findings]}
+        typer.echo(json.dumps(plain, indent=1))
+    else:
+        _print(findings)
+    if not healthy:
+        raise typer.Exit(1)
+
+
+def _checks(days: int) -> "dict[str, Check]":
+    from tasks.doctor import house, machine, server
+
+    path = machine.home_path()
+    return {
+        "python": machine.python,
+        "packages": machine.packages,
+        "disk": partial(machine.disk, path),
+        "clock": house.clock,
+        "profile": house.profile_read,
+        "signing key": house.signing,
+        "ledger": house.ledger,
+        "server": server.prefect_server,
+        "cluster": cluster,
+        "desk": server.desk,
+        "waiting": partial(house.waiting, days),
+        "interrupted": house.interrupted,
+    }
+
+
+def cluster() -> "Iterator[Finding]":
+    """Whether the profile's Dask cluster can serve a release."""
+    from distributed import Client
+
+    from flows.cluster import ClusterRefused, runner
+    from tasks.doctor import ok, wrong
+    from tasks.profile import profile
+    from tasks.workers import WorkersUnfit, refuse_unfit
+    from tasks.workspace import Workspace, home, private_folder
+
+    named = profile().cluster
+    if named is None or named.local is not None:
+        yield ok("cluster", "releases count and generate on this machine")
+        return
+    try:
+        ours = runner(named)
+    except ClusterRefused as error:
+        yield wrong("cluster", str(error))
+        return
+    if named.address is None:
+        yield ok("cluster", f"{named.class_} is there; a cluster is made, and asked, for each run")
+        return
+    try:
+        settings = ours.client_kwargs | {"timeout": _SECONDS, "set_as_default": False}
+        with Client(named.address, **settings) as client:
+            refuse_unfit(client, Workspace(private_folder(home() / "tmp")), seconds=_SECONDS)
+            workers = len(client.scheduler_info(n_workers=-1)["workers"])
+    except OSError:
+        yield wrong(
+            "cluster",
+            f"no scheduler answers at {named.address} within {_SECONDS} seconds",
+            "start it (make up), or mend cluster.address and cluster.tls of the profile",
+        )
+    except WorkersUnfit as error:
+        yield wrong("cluster", str(error))
+    else:
+        yield ok("cluster", f"{workers} workers at {named.address} run this Hallmark")
+
+
+_MARKS = {"ok": "[green]✓[/]", "warn": "[yellow]![/]", "wrong": "[bold red]✗[/]"}
+
+
+def _print(findings: "Sequence[Finding]") -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for finding in findings:
+        table.add_row(_MARKS[finding.verdict], finding.check, Text(finding.says))
+        if finding.mend:
+            table.add_row("", "", Text(f"→ {finding.mend}", style="cyan"))
+    out = Console(highlight=False)
+    out.print(table)
+    number = {kind: sum(one.verdict == kind for one in findings) for kind in ("wrong", "warn")}
+    if number["wrong"]:
+        out.print(f"[bold red]{number['wrong']} wrong[/], {number['warn']} to look at.")
+    elif number["warn"]:
+        out.print(f"[yellow]Nothing is wrong; {number['warn']} to look at.[/]")
+    else:
+        out.print("[green]All is well.[/]")

@@ -1,0 +1,82 @@
+"""Register what an operator can start on a Prefect server: forms of specs, and a calendar."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterTags
+from prefect.schedules import Cron
+from prefect.types.entrypoint import EntrypointType
+
+from flows.form import release_form
+from flows.scheduled import calendar_release
+from schemas.loading import load_calendar
+from schemas.spec_form import form_of
+from tasks.instances import instance
+from tasks.prepare import prepare
+
+POOL = "hallmark"
+"""The work pool whose workers run releases."""
+
+
+def deploy_forms(specs: Iterable[Path], out: Path) -> list[str]:
+    """A form for each spec, filled in with what the spec says; returns the deployments' names.
+
+    Raises:
+        SpecError, PlanRefused: a spec is wrong; none was registered.
+    """
+    prepared = [prepare(spec) for spec in specs]
+    names = []
+    for one in prepared:
+        deployment: Any = release_form.to_deployment(
+            name=one.spec.release,
+            description=f"{one.spec.title}: run it as it stands, or with changes in the form.",
+            parameters={
+                "form": form_of(one.spec),
+                "spec": str(one.path),
+                "out": str(out.resolve()),
+            },
+            entrypoint_type=EntrypointType.MODULE_PATH,
+        )
+        deployment.apply(work_pool_name=POOL)
+        names.append(f"release-form/{deployment.name}")
+    return names
+
+
+def deploy_calendar(calendar: Path, out: Path) -> list[str]:
+    """A schedule for each entry; entries that the calendar no longer has are taken off the server.
+
+    Raises:
+        SpecError, CalendarRefused, PlanRefused: calendar or a spec are wrong; nothing was changed.
+    """
+    entries = load_calendar(calendar).releases
+    for name in entries:
+        instance(calendar, name, datetime.now(UTC))  # a wrong spec is found now, not at night
+    calendar = calendar.absolute()  # links stay: a ConfigMap's lead to a folder of passing name
+    tag = f"calendar:{calendar}"
+    for name, entry in entries.items():
+        deployment: Any = calendar_release.to_deployment(
+            name=name,
+            description=f"{entry.spec}, once in every {entry.period}.",
+            schedules=[Cron(entry.cron, timezone=entry.timezone)],
+            parameters={
+                "calendar": str(calendar),
+                "entry": name,
+                "out": str(out.resolve()),
+            },
+            tags=[tag],
+            entrypoint_type=EntrypointType.MODULE_PATH,
+        )
+        deployment.apply(work_pool_name=POOL)
+    _take_off(tag, keep=set(entries))
+    return [f"calendar-release/{name}" for name in entries]
+
+
+def _take_off(tag: str, keep: set[str]) -> None:
+    with get_client(sync_client=True) as client:
+        ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[tag]))
+        for deployment in client.read_deployments(deployment_filter=ours):
+            if deployment.name not in keep:
+                client.delete_deployment(deployment.id)

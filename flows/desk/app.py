@@ -1,0 +1,173 @@
+"""The pages of the review desk, and the one way in for decisions.
+
+The desk shows what is decided about and takes what was signed. It knows no approver's key: a
+decision is signed in the approver's own browser, and entered only if it counts (`tasks.approvals`).
+So whoever reaches the desk can read, but not decide. What it shows is not published yet, which is
+why it asks for a password where one is set, and listens on this machine alone by default.
+"""
+
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+from fastapi.security import HTTPBasic, HTTPBasicCredentials
+from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from starlette.middleware.base import RequestResponseEndpoint
+
+from flows.going_on import go_on
+from mechanisms.privacy.ledger import Ledger, LedgerError
+from schemas.approvals import SignedDecision, Waiting
+from schemas.manifest import REPORT_FILE
+from tasks.approvals import DecisionRefused, Standing, decide
+from tasks.gates import standing_of, waiting_of, waiting_releases
+from tasks.metrics import CONTENT_TYPE, Exposition
+from tasks.profile import profile
+from tasks.workspace import Workspace, ledger_url
+
+AUTH_VARIABLE = "HALLMARK_DESK_AUTH"  # user:password
+_HERE = Path(__file__).parent
+_OWN = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
+_OWN += "'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+_STAGED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+
+_pages = Environment(
+    loader=PackageLoader("flows.desk"),
+    autoescape=select_autoescape(default=True),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_basic = HTTPBasic(auto_error=False)
+_metrics = Exposition()
+
+
+def _admitted(
+    request: Request, given: Annotated[HTTPBasicCredentials | None, Depends(_basic)]
+) -> None:
+    """Let in whoever knows the password, where one is set; anybody may ask for its health."""
+    expected = os.environ.get(AUTH_VARIABLE)
+    if not expected or request.url.path == "/health":
+        return
+    said = f"{given.username}:{given.password}" if given else ""
+    if not secrets.compare_digest(said.encode(), expected.encode()):
+        raise HTTPException(401, "a password is needed", {"WWW-Authenticate": "Basic"})
+
+
+desk = FastAPI(
+    title="Hallmark review desk",
+    docs_url=None,
+    redoc_url=None,
+    openapi_url=None,
+    dependencies=[Depends(_admitted)],
+)
+desk.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
+
+
+@desk.middleware("http")
+async def _guarded(request: Request, call_next: RequestResponseEndpoint) -> Response:
+    """Keep pages out of caches, frames of others and foreign scripts."""
+    answer = await call_next(request)
+    answer.headers.setdefault("Content-Security-Policy", _OWN)
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    answer.headers["Referrer-Policy"] = "no-referrer"
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+@desk.get("/health")
+def health() -> dict[str, str]:
+    """That the desk answers."""
+    return {"status": "ok"}
+
+
+@desk.get("/metrics")
+def metrics() -> Response:
+    """For Prometheus, which gives the desk's password too."""
+    return Response(_metrics.text(), media_type=CONTENT_TYPE)
+
+
+@desk.get("/", response_class=HTMLResponse)
+def overview() -> str:
+    """All releases that wait."""
+    book, known = Ledger(ledger_url()), profile()
+    rows = [
+        (waiting, None if waiting.gate == "embargo" else standing_of(waiting, book, known))
+        for waiting in waiting_releases()
+    ]
+    return _pages.get_template("overview.html.j2").render(rows=rows)
+
+
+@desk.get("/releases/{release}", response_class=HTMLResponse)
+def decision_page(release: str) -> str:
+    """What a release waits for, what is to be seen, and the form to decide with."""
+    waiting, there = _at_gate(release)
+    known, workspace = profile(), Workspace.of(release)
+    summary, staged = None, []
+    if waiting.gate == "plan":
+        summary = json.loads((workspace.path / "plan" / "plan.json").read_text())
+    else:
+        staged = sorted(path.name for path in workspace.staging.iterdir())
+    return _pages.get_template("decision.html.j2").render(
+        waiting=waiting,
+        there=there,
+        approvers=known.approvers,
+        roles=sorted(set(waiting.required)),
+        plan=summary,
+        staged=staged,
+        report=REPORT_FILE,
+        content=waiting.model_dump_json(include={"release", "gate", "seen"}),
+    )
+
+
+@desk.get("/releases/{release}/files/{name}")
+def staged_file(release: str, name: str) -> Response:
+    """A file of the staged release, or of the plan, as it would be published."""
+    waiting, _ = _at_gate(release)
+    workspace = Workspace.of(release)
+    folder = workspace.path / "plan" if waiting.gate == "plan" else workspace.staging
+    if name not in {path.name for path in folder.iterdir()}:
+        raise HTTPException(404, f"{release} has no file {name}")
+    is_page = name.endswith(".html")
+    return FileResponse(
+        folder / name,
+        headers={"Content-Security-Policy": _STAGED},
+        content_disposition_type="inline" if is_page else "attachment",
+        filename=name,
+    )
+
+
+@desk.post("/decisions")
+def take_decision(signed: SignedDecision) -> dict[str, Any]:
+    """Enter a signed decision, and let the release go on if nothing is missing any more."""
+    waiting, _ = _at_gate(signed.decision.release)
+    book, known = Ledger(ledger_url()), profile()
+    try:
+        decide(book, signed, waiting, known.approvers)
+    except DecisionRefused as error:
+        raise HTTPException(409, str(error)) from error
+    there = standing_of(waiting, book, known)
+    return {
+        "passed": there.passed,
+        "rejected": there.rejected is not None,
+        "missing": list(there.missing),
+        "not_recorded": len(there.blocking),
+        "run": go_on(waiting) if there.passed else None,
+    }
+
+
+@desk.exception_handler(LedgerError)
+def _ledger_down(_request: Request, error: LedgerError) -> JSONResponse:
+    return JSONResponse({"detail": str(error)}, status_code=503)
+
+
+def _at_gate(release: str) -> tuple[Waiting, Standing]:
+    try:
+        waiting = waiting_of(release)
+    except DecisionRefused as error:
+        raise HTTPException(404, str(error)) from error
+    return waiting, standing_of(waiting, Ledger(ledger_url()), profile())

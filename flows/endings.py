@@ -1,0 +1,56 @@
+"""How runs end: published, or waiting for people or for a time; the dashboard shows which."""
+
+import os
+from typing import Any
+
+from prefect.artifacts import create_markdown_artifact
+from prefect.states import Completed
+
+from schemas.approvals import Waiting
+from tasks.publish import Published
+from tasks.runs import came_to
+
+DESK_VARIABLE = "HALLMARK_DESK_URL"
+
+Ending = Any
+"""`Published | Waiting`, which Prefect unwraps from the state that a flow returns."""
+
+
+def ended(outcome: Published | Waiting) -> Ending:
+    """The final state of a run: a plain success, or one whose name says what it waits for."""
+    came_to(outcome)
+    if isinstance(outcome, Published):
+        return outcome
+    create_markdown_artifact(
+        key=f"waiting-{outcome.release}",
+        markdown=_way_on(outcome),
+        description=in_words(outcome),
+    )
+    return Completed(name=_NAMES[outcome.gate], message=in_words(outcome), data=outcome)
+
+
+_NAMES = {"plan": "AwaitingApproval", "disclosure": "AwaitingApproval", "embargo": "Embargoed"}
+
+
+def in_words(waiting: Waiting) -> str:
+    """What a run waits for, in a sentence."""
+    if waiting.gate == "embargo":
+        assert waiting.until is not None, "an embargo has an end"
+        return f"release {waiting.release} is complete and may be published from {waiting.until}"
+    what = "its plan" if waiting.gate == "plan" else "the finished release"
+    return f"release {waiting.release} waits for {', '.join(waiting.required)} to approve {what}"
+
+
+def _way_on(waiting: Waiting) -> str:
+    """For the dashboard: what is waited for, where to decide, what a decision is about."""
+    lines = [f"# {waiting.title}", "", f"{in_words(waiting)}.", ""]
+    if waiting.gate != "embargo":
+        desk = os.environ.get(DESK_VARIABLE)
+        if desk:
+            lines += [f"[Look at it and decide]({desk}/releases/{waiting.release})", ""]
+        lines += ["On the command line: `hallmark waiting`, then `hallmark approve`.", ""]
+        lines += ["| What is decided about | SHA-256 |", "|---|---|"]
+        lines += [f"| {name} | `{digest}` |" for name, digest in waiting.seen.items()]
+    for gap in waiting.blocking:
+        lines += ["", f"- not recorded: {gap}"]
+    return "\n".join(lines) + "\n"

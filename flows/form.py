@@ -1,0 +1,54 @@
+"""A release whose spec is a form in the dashboard, but for its columns."""
+
+from pathlib import Path
+from typing import Any, cast
+
+from prefect import flow
+from prefect_dask import DaskTaskRunner
+from ruamel.yaml import YAML
+
+from flows.cluster import THREADS
+from flows.endings import Ending, ended
+from flows.release import carry_out
+from schemas.loading import load_spec
+from schemas.release_spec import ReleaseSpec
+from schemas.spec_form import SpecForm, filled_in
+from tasks.prepare import prepare
+from tasks.runs import run_logged
+from tasks.workspace import home, private_folder, whole
+
+
+# The dashboard makes the form from the type; what it sends we check ourselves, in house words.
+@flow(
+    name="release-form",
+    task_runner=DaskTaskRunner(cluster_kwargs=THREADS),
+    validate_parameters=False,
+)
+def release_form(
+    form: SpecForm,
+    spec: str,
+    out: str = "releases",
+    resume: bool = False,
+) -> Ending:
+    """Run the release that the form describes, of the columns of a spec file.
+
+    Args:
+        form: the release spec, section by section.
+        spec: path of the spec whose columns and rules are released.
+        out: folder in which the release folder is made.
+        resume: go on with a release that was started before.
+    """
+    with run_logged():
+        sent = cast(dict[str, Any], form)  # as it was sent, since Prefect does not validate it
+        prepared = prepare(_written(load_spec(spec), sent), Path(spec).parent)
+        return ended(carry_out(prepared, Path(out), resume=resume))
+
+
+def _written(spec: ReleaseSpec, form: dict[str, Any]) -> Path:
+    """The whole spec in a file of its own, which a resumed run reads again."""
+    content = filled_in(spec, form)
+    name = Path(str(content.get("release"))).name or "unnamed"  # not checked yet: it names no path
+    path = private_folder(home() / "forms") / f"{name}.yaml"
+    with whole(path) as draft:
+        YAML().dump(content, draft)
+    return path

@@ -1,0 +1,60 @@
+"""Let releases that waited go on: at once after the last decision, and by a sweep for the rest.
+
+A release goes on by being run again; whatever its gates say is looked up anew then, so starting
+one too early or twice changes nothing.
+"""
+
+import os
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from prefect import flow, get_run_logger
+from prefect.deployments import run_deployment
+
+from mechanisms.privacy.ledger import Ledger
+from schemas.approvals import Waiting
+from tasks.gates import may_go_on, waiting_releases
+from tasks.profile import profile
+from tasks.workspace import ledger_url
+
+RELEASE, CERTIFY = "release/on-demand", "certify/on-demand"
+
+
+@flow(name="go-on")
+def go_on_where_possible() -> list[str]:
+    """Start a run of every release whose gate has opened or whose embargo has ended."""
+    book, known = Ledger(ledger_url()), profile()
+    started = []
+    for waiting in waiting_releases():
+        if may_go_on(waiting, book, known):
+            run = go_on(waiting)
+            get_run_logger().info("release %s goes on: run %s", waiting.release, run)
+            started.append(waiting.release)
+    return started
+
+
+def go_on(waiting: Waiting) -> str | None:
+    """Start a run of the release on the server; its name, or None where there is no server.
+
+    Twice within an hour for the same stop at the same gate is one run; later it is tried again,
+    since the first may have failed before it came through.
+    """
+    if not os.environ.get("PREFECT_API_URL"):
+        return None
+    stop = f"{waiting.model_dump_json()} {datetime.now(UTC):%Y-%m-%dT%H}"
+    run: Any = run_deployment(
+        RELEASE if waiting.file is None else CERTIFY,
+        parameters={
+            "spec": waiting.spec,
+            "out": waiting.out,
+            "resume": True,
+            "folder": waiting.folder,
+        }
+        | ({} if waiting.file is None else {"file": waiting.file}),
+        timeout=0,
+        as_subflow=False,
+        idempotency_key=sha256(stop.encode()).hexdigest(),
+        tags=[f"release:{waiting.release}"],
+    )
+    return str(run.name)

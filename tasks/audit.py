@@ -1,0 +1,50 @@
+"""Audit a release on the installation that made it: the folder, and what the ledger says of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from mechanisms.privacy.events import events_to_json
+from mechanisms.privacy.ledger import Ledger, LedgerError
+from schemas.audit_report import AuditRecord
+from schemas.manifest import RECORD_FILE
+from tasks.verification import Check, Verification, verify_release
+
+
+def audit_release(
+    folder: Path, public_key: Path | None, ledger: str, certified: Path | None = None
+) -> Verification:
+    """All checks of `verify_release`, and that the ledger is whole and charged what is recorded.
+
+    A ledger that cannot be read is a failed check, not an exception.
+    """
+    verified = verify_release(folder, public_key, certified)
+    if not verified.ok:
+        return verified
+    record = AuditRecord.model_validate_json((folder / RECORD_FILE).read_bytes())
+    try:
+        faults = list(_ledger_faults(record, Ledger(ledger)))
+    except LedgerError as error:
+        faults = [str(error)]
+    found = "; ".join(faults) or "its chain is whole, and it charged the events of the record"
+    return Verification((*verified.checks, Check("ledger", not faults, found)))
+
+
+def _ledger_faults(record: AuditRecord, book: Ledger) -> Iterator[str]:
+    release, account = record.identity.release_id, record.account.name
+    book.verify(account)
+    reservation = book.reservation(release)
+    if reservation is None or reservation.account != account:
+        yield f"account {account} has no reservation for {release}"
+        return
+    if reservation.state != "spent":
+        yield f"the budget of {release} is {reservation.state}, not spent"
+    claim = record.guarantee.claim
+    if (reservation.budget.epsilon, reservation.budget.delta) != (claim.epsilon, claim.delta):
+        yield "the ledger reserved another budget than is claimed"
+    charged = events_to_json(book.events(release))
+    if charged != [dict(event) for event in record.mechanism.events]:
+        yield "the ledger charged other events than are recorded"
+    known = {entry.hash for entry in book.entries(account)}
+    for entry in record.account.entries:
+        if entry.digest not in known:
+            yield f"the recorded entry {entry.digest[:12]}… is not in the ledger"

@@ -1,0 +1,50 @@
+"""Tell how much budget an account has left: to the log, and to the server's automations."""
+
+import os
+from contextlib import suppress
+from fractions import Fraction
+
+from prefect.events import emit_event
+
+from mechanisms.privacy.ledger import AccountState, Ledger, LedgerError
+from tasks.log import tell
+from tasks.prepare import Prepared
+
+EVENT = "hallmark.budget"
+LEFT = "hallmark.left-percent"
+"""Label of the event's resource: whole percents of the cap that are left, rounded down."""
+
+
+def tell_budget(prepared: Prepared, ledger: str) -> None:
+    """Tell what the reservation of the release has left of its account."""
+    budget, account = prepared.plan.budget, prepared.spec.population.account
+    with suppress(LedgerError):  # nothing hangs on it
+        state = Ledger(ledger).account(account)
+        tell(
+            "reserved",
+            account=account,
+            epsilon=str(budget.epsilon),
+            delta=str(budget.delta),
+            left_epsilon=str(state.remaining[0]),
+            left_delta=str(state.remaining[1]),
+        )
+        if os.environ.get("PREFECT_API_URL"):  # automations live on a standing server
+            emit_event(
+                EVENT,
+                resource={
+                    "prefect.resource.id": f"hallmark.account.{account}",
+                    "prefect.resource.name": account,
+                    LEFT: str(percent_left(state)),
+                },
+                payload={"release": prepared.spec.release},
+            )
+
+
+def percent_left(state: AccountState) -> int:
+    """Whole percents of the cap that are left, rounded down, of epsilon or delta if that is less.
+
+    An account for pure differential privacy has no delta to run out of.
+    """
+    caps = (state.cap.epsilon, state.cap.delta)
+    shares = [left / cap for left, cap in zip(state.remaining, caps, strict=True) if cap]
+    return int(min(shares, default=Fraction(0)) * 100)

@@ -1,0 +1,151 @@
+"""Profile, signing key, ledger and clock; releases that wait too long or were interrupted."""
+
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from mechanisms.privacy.ledger import Ledger, LedgerError
+from schemas.loading import SpecError
+from tasks.doctor.finding import Finding, ok, warn, wrong
+from tasks.gates import waiting_releases
+from tasks.profile import profile
+from tasks.runs import is_held, statuses
+from tasks.signing import KEY_FILE_VARIABLE, KEY_VARIABLE, SigningError, signing_key
+from tasks.workspace import Workspace, home, ledger_url
+
+AHEAD = timedelta(minutes=5)  # a clock may be behind the one that wrote the ledger by this much
+
+
+def profile_read() -> Iterator[Finding]:
+    """Whether the profile is valid, and lists people for what waits."""
+    try:
+        known = profile()
+    except SpecError as error:
+        yield wrong("profile", str(error), "mend the profile; HALLMARK_PROFILE names another")
+        return
+    held = {role for person in known.approvers for role in person.roles}
+    lacking = {
+        waiting.release: sorted(set(waiting.required) - held)
+        for waiting in waiting_releases()
+        if set(waiting.required) - held
+    }
+    for release, roles in lacking.items():
+        yield wrong(
+            "profile",
+            f"release {release} waits for {', '.join(roles)}, and no approver has that role",
+            "list one under approvers in the profile: hallmark approver-key --help",
+        )
+    if not lacking:
+        yield ok("profile", f"valid; people who may approve: {len(known.approvers)}")
+
+
+def signing(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+    """Whether releases are signed with a key of the agency's that nobody else can read."""
+    if not (environment.get(KEY_VARIABLE) or environment.get(KEY_FILE_VARIABLE)):
+        yield warn(
+            "signing key",
+            "none is set; releases are signed with a demonstration key, which proves no publisher",
+            f"make one with: openssl genpkey -algorithm ed25519 -out key.pem; chmod 600 key.pem; "
+            f"and name it in {KEY_FILE_VARIABLE}",
+        )
+        return
+    try:
+        key = signing_key(home(), environment)
+    except SigningError as error:
+        yield wrong("signing key", str(error))
+        return
+    if key.warning:
+        yield warn("signing key", key.warning, f"chmod 600 {environment.get(KEY_FILE_VARIABLE)}")
+    else:
+        yield ok("signing key", f"fingerprint {key.fingerprint[:16]}…, from the {key.origin}")
+
+
+def ledger() -> Iterator[Finding]:
+    """Whether the ledger answers, and the chain of every account is whole. Opening migrates it."""
+    if _none_yet():
+        yield ok("ledger", "none yet; the first account makes it: hallmark ledger open --help")
+        return
+    try:
+        book = Ledger(ledger_url())
+        accounts = book.accounts()
+    except LedgerError as error:
+        yield wrong("ledger", str(error))
+        return
+    broken = False
+    for account in accounts:
+        try:
+            book.verify(account.name)
+        except LedgerError as error:
+            broken = True
+            yield wrong(
+                "ledger",
+                str(error),
+                "release nothing on this account; restore the ledger from a backup, and find out "
+                "who wrote to it",
+            )
+    if not broken:
+        yield ok("ledger", f"it answers; the chain of every account is whole, of {len(accounts)}")
+
+
+def _none_yet() -> bool:
+    """Whether the ledger is a file that nobody has made; opening it would."""
+    url = ledger_url()
+    file = Path(url.removeprefix("sqlite:///"))
+    return url.startswith("sqlite:///") and not file.exists() and file.parent.exists()
+
+
+def clock() -> Iterator[Finding]:
+    """Whether this machine's clock agrees with the one that wrote the ledger."""
+    now = datetime.now(UTC)
+    if _none_yet():
+        yield ok("clock", f"{now:%Y-%m-%d %H:%M} UTC")
+        return
+    book = Ledger(ledger_url())
+    times = [book.entries(account.name)[-1].at for account in book.accounts()]
+    latest = max((datetime.fromisoformat(time) for time in times), default=now)
+    if latest > now + AHEAD:
+        yield wrong(
+            "clock",
+            f"it is {now:%Y-%m-%d %H:%M} here, and the ledger's last entry is of "
+            f"{latest:%Y-%m-%d %H:%M} UTC",
+            "set the clock, best by NTP: timedatectl set-ntp true",
+        )
+    else:
+        yield ok("clock", f"{now:%Y-%m-%d %H:%M} UTC, later than all that the ledger holds")
+
+
+def waiting(days: int) -> Iterator[Finding]:
+    """Releases that have waited longer than that."""
+    since = datetime.now(UTC) - timedelta(days=days)
+    found = waiting_releases()
+    late = [one for one in found if one.gate != "embargo" and one.since < since]
+    for one in late:
+        yield warn(
+            "waiting",
+            f"release {one.release} waits at the gate {one.gate} since {one.since:%Y-%m-%d}",
+            f"remind {', '.join(one.required) or 'its approvers'}; hallmark waiting shows what is "
+            "missing",
+        )
+    if not late:
+        yield ok("waiting", f"no release waits for longer than {days} days, of {len(found)}")
+
+
+def interrupted() -> Iterator[Finding]:
+    """Releases whose run was killed: what it left, and how to go on."""
+    broken = 0
+    running = {status.release: status for status in statuses() if status.how == "running"}
+    for folder in sorted((home() / "work").glob("*")):
+        codes = (folder / "codes").exists()
+        if not (codes or folder.name in running) or is_held(Workspace(folder)):
+            continue
+        broken += 1
+        left = "; coded private records of it are still there" if codes else ""
+        yield warn(
+            "interrupted",
+            f"the run of release {folder.name} ended without a word{left}",
+            f"go on with it: hallmark release SPEC --resume; or drop it: hallmark ledger cancel "
+            f"{folder.name} --reason WHY (if nothing was drawn), then rm -r {folder}",
+        )
+    if not broken:
+        yield ok("interrupted", "no run was")

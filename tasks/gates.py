@@ -1,0 +1,287 @@
+"""The gates of a release: where a run stops until people have decided, or an embargo has ended.
+
+A run that must wait ends, and holds no worker and no cluster meanwhile; its budget stays reserved.
+It goes on when the release is run again: the gate is then open, or it stops again. What waits is a
+file in the workspace, and what was decided is in the ledger, so both survive every restart.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from prefect.runtime import deployment
+from pydantic import ValidationError
+
+from mechanisms.privacy.ledger import Ledger
+from schemas.approvals import Approvals, ApprovalsFile, GateName, SignedDecision, Waiting
+from schemas.audit_report import AuditRecord
+from schemas.manifest import APPROVALS_FILE, RECORD_FILE, SIGNATURE_FILES
+from schemas.profile import Profile
+from tasks.approvals import DecisionRefused, GateRejected, Standing, operator, standing
+from tasks.code import code_digest
+from tasks.errors import SafeError
+from tasks.guard import guarded
+from tasks.log import tell
+from tasks.prepare import Prepared
+from tasks.profile import approvals_of, profile
+from tasks.rehearsal import rehearsed
+from tasks.signing import digest, signing_key
+from tasks.sources import source_digest
+from tasks.summary import plan_summary
+from tasks.workspace import Workspace, home, private_folder, whole
+
+
+class PlanChanged(SafeError):
+    """Something that the plan's approval is bound to changed while the release ran."""
+
+
+def plan_gate(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) -> Waiting | None:
+    """What the run waits for before the private data are asked anything; None where it may go on.
+
+    Raises:
+        GateRejected: somebody who may decide rejected the plan.
+    """
+    required = approvals_of(prepared.spec).plan
+    if not required:
+        return None
+    shown = private_folder(workspace.path / "plan")
+    summary = json.dumps(plan_summary(prepared), indent=1, sort_keys=True)
+    (shown / "plan.json").write_text(summary)
+    (shown / "release-spec.yaml").write_bytes(prepared.path.read_bytes())
+    seen = {
+        "spec": prepared.spec.digest(),
+        "plan": sha256(summary.encode()).hexdigest(),
+        "data": guarded("plan", workspace.path, source_digest)(prepared.source),
+        "code": code_digest(),
+    }
+    if prepared.given is not None:
+        seen["certified file"] = prepared.given.sha256
+    # Which machines get to see the records is in no digest of the spec, and may be in the profile.
+    if (cluster := prepared.spec.cluster or profile().cluster) is not None:
+        seen["cluster"] = sha256(cluster.model_dump_json().encode()).hexdigest()
+    if (rehearsal := rehearsed(prepared)) is not None:
+        seen["rehearsal"] = rehearsal
+    return _stopped("plan", prepared, ledger, workspace, out, seen)
+
+
+def refuse_changes(prepared: Prepared, workspace: Workspace) -> None:
+    """Check, after the private table was read, that it is the one that was approved.
+
+    Raises:
+        PlanChanged: it is another.
+    """
+    if not approvals_of(prepared.spec).plan:
+        return
+    approved = json.loads((workspace.path / _SEEN.format("plan")).read_text())
+    if guarded("plan", workspace.path, source_digest)(prepared.source) != approved["data"]:
+        raise PlanChanged(
+            "data.source: the private table changed after its plan was approved; nothing was asked "
+            "of it. Run again with --resume: the plan waits for a new approval"
+        )
+
+
+def disclosure_gate(
+    prepared: Prepared, ledger: str, workspace: Workspace, out: Path
+) -> Waiting | None:
+    """What the staged release waits for before it is published; None where it may be.
+
+    Raises:
+        GateRejected: somebody who may decide rejected the release.
+    """
+    staging, asked = workspace.staging, approvals_of(prepared.spec)
+    if asked.disclosure:
+        record = AuditRecord.model_validate_json((staging / RECORD_FILE).read_bytes())
+        seen = staged_files(staging) | {"spec": prepared.spec.digest(), "code": code_digest()}
+        blocking = tuple(f"{gap.title}: {gap.mend}" for gap in record.blocking())
+        waits = _stopped("disclosure", prepared, ledger, workspace, out, seen, blocking)
+        if waits is not None:
+            return waits
+    until = prepared.spec.embargo
+    if until is not None and datetime.now(UTC) < until:
+        return _waiting("embargo", prepared, workspace, out, until=until)
+    _forget(workspace)
+    if asked != Approvals():
+        _write_approvals(prepared, ledger, workspace)
+    return None
+
+
+def staged_files(staging: Path) -> dict[str, str]:
+    """SHA-256 of every file of a staged release but what is made by publishing it."""
+    made_later = (*SIGNATURE_FILES, APPROVALS_FILE)
+    return {
+        path.name: digest(path) for path in sorted(staging.iterdir()) if path.name not in made_later
+    }
+
+
+def mark_staged(prepared: Prepared, workspace: Workspace) -> None:
+    """Note that the staged release is complete, so that a later run need not make it again."""
+    with whole(workspace.path / _STAGED) as draft:
+        draft.write_text(json.dumps(_stage(prepared, workspace)))
+
+
+def is_staged(prepared: Prepared, workspace: Workspace) -> bool:
+    """Whether the staged release is there, whole, and what this spec and this code make."""
+    note = workspace.path / _STAGED
+    return note.is_file() and json.loads(note.read_text()) == _stage(prepared, workspace)
+
+
+def standing_of(waiting: Waiting, ledger: Ledger, known: Profile) -> Standing:
+    """What was decided about a release that waits at a gate."""
+    assert waiting.gate != "embargo", "nobody decides about the end of an embargo"
+    return standing(
+        ledger.statements(waiting.release),
+        waiting.gate,
+        required=waiting.required,
+        seen=waiting.seen,
+        approvers=known.approvers,
+        blocking=waiting.blocking,
+    )
+
+
+def waiting_releases() -> list[Waiting]:
+    """All releases that wait on this installation, the longest wait first."""
+    found = []
+    for path in (home() / "work").glob(f"*/{_WAITING}"):
+        try:
+            found.append(Waiting.model_validate_json(path.read_bytes()))
+        except (OSError, ValidationError):  # it went on at this moment, or is no file of ours
+            continue
+    return sorted(found, key=lambda waiting: waiting.since)
+
+
+def waiting_of(release: str) -> Waiting:
+    """What a release waits for at a gate.
+
+    Raises:
+        DecisionRefused: it waits at none.
+    """
+    found = {waiting.release: waiting for waiting in waiting_releases()}
+    if release not in found or found[release].gate == "embargo":
+        others = sorted(one.release for one in found.values() if one.gate != "embargo")
+        raise DecisionRefused(
+            f"release {release!r} waits at no gate here; "
+            + (f"these do: {', '.join(others)}" if others else "none does")
+        )
+    return found[release]
+
+
+def may_go_on(waiting: Waiting, ledger: Ledger, known: Profile) -> bool:
+    """Whether running the release again would bring it further: through its gate, or to its end."""
+    if waiting.gate == "embargo":
+        assert waiting.until is not None, "an embargo has an end"
+        return datetime.now(UTC) >= waiting.until
+    return standing_of(waiting, ledger, known).passed
+
+
+_STAGED, _WAITING, _SEEN = "staged.json", "waiting.json", "seen-at-{}.json"
+
+
+def _stage(prepared: Prepared, workspace: Workspace) -> dict[str, Any]:
+    return {
+        "spec": prepared.spec.digest(),
+        "queries": list(prepared.query_files),
+        "code": code_digest(),
+        "key": signing_key(home()).fingerprint,  # which the staged documents name
+        "files": staged_files(workspace.staging),
+    }
+
+
+def _stopped(
+    gate: GateName,
+    prepared: Prepared,
+    ledger: str,
+    workspace: Workspace,
+    out: Path,
+    seen: Mapping[str, str],
+    blocking: tuple[str, ...] = (),
+) -> Waiting | None:
+    book, spec = Ledger(ledger), prepared.spec
+    required = approvals_of(spec).required(gate)
+    request = {"gate": gate, "required": list(required), "seen": dict(seen), "by": operator()}
+    entries = book.statements(spec.release)
+    if not any(entry.kind == "request" and _same(entry.payload, request) for entry in entries):
+        book.state(spec.release, "request", request)
+        entries = book.statements(spec.release)
+    with whole(workspace.path / _SEEN.format(gate)) as draft:
+        draft.write_text(json.dumps(dict(seen)))
+    there = standing(
+        entries,
+        gate,
+        required=required,
+        seen=seen,
+        approvers=profile().approvers,
+        blocking=blocking,
+    )
+    if (refusal := there.rejected) is not None:
+        tell("gate-rejected", gate=gate, role=refusal.role)
+        _forget(workspace)
+        raise GateRejected(
+            f"release {spec.release!r} was rejected at the gate {gate} by {refusal.person} "
+            f"({refusal.role}): {refusal.reason}. Its budget stays as it is; change what they "
+            "object to and run again with --resume, or, if nothing was drawn, give the budget back "
+            f"with: hallmark ledger cancel {spec.release} --reason WHY"
+        )
+    if there.passed:
+        tell("gate-passed", gate=gate)
+        _forget(workspace)
+        return None
+    return _waiting(gate, prepared, workspace, out, required=required, seen=seen, blocking=blocking)
+
+
+def _same(payload: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
+    """Whether a request was made before, by whomever."""
+    return all(payload.get(key) == request[key] for key in ("gate", "required", "seen"))
+
+
+def _waiting(
+    gate: Any, prepared: Prepared, workspace: Workspace, out: Path, **more: Any
+) -> Waiting:
+    """Leave word of what the run waits for; the time of an earlier stop at the same place stays."""
+    note = workspace.path / _WAITING
+    since = datetime.now(UTC).replace(microsecond=0)
+    if note.is_file():
+        earlier = Waiting.model_validate_json(note.read_bytes())
+        same = (earlier.gate, dict(earlier.seen)) == (gate, dict(more.get("seen", {})))
+        since = earlier.since if same else since
+    waiting = Waiting(
+        release=prepared.spec.release,
+        title=prepared.spec.title,
+        gate=gate,
+        since=since,
+        spec=str(prepared.path),
+        folder=str(prepared.folder),
+        out=str(out.resolve()),
+        file=None if prepared.given is None else str(prepared.given.path),
+        deployment=deployment.id,
+        **more,
+    )
+    with whole(note) as draft:
+        draft.write_text(waiting.model_dump_json(indent=1))
+    return waiting
+
+
+def _forget(workspace: Workspace) -> None:
+    (workspace.path / _WAITING).unlink(missing_ok=True)
+
+
+def _write_approvals(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
+    """Put the decisions that counted into the release."""
+    entries, spec = Ledger(ledger).statements(prepared.spec.release), prepared.spec
+    asked = approvals_of(spec)
+    counted: list[SignedDecision] = []
+    gates: tuple[GateName, ...] = ("plan", "disclosure")
+    for gate in gates:
+        seen_file = workspace.path / _SEEN.format(gate)
+        if asked.required(gate):
+            counted += standing(
+                entries,
+                gate,
+                required=asked.required(gate),
+                seen=json.loads(seen_file.read_text()),
+                approvers=profile().approvers,
+            ).counted
+    content = ApprovalsFile(release=spec.release, decisions=tuple(counted))
+    (workspace.staging / APPROVALS_FILE).write_text(content.model_dump_json(indent=1) + "\n")

@@ -1,0 +1,112 @@
+"""Read and code a file of records that were made elsewhere, to be certified.
+
+Such records are taken as public: messages show their values, and the certificate publishes the
+file's name, its SHA-256, its number of rows and the distribution of every column. A file that may
+be none of that, the private table above all, must not be named.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from schemas.certificate import CertifiedFile
+from schemas.release_spec import ReleaseSpec
+from tasks.coding import TableCodec
+from tasks.errors import SafeError
+from tasks.public_data import misplaced
+from tasks.signing import digest
+from tasks.sources import Source, SourceError, batches, parts
+
+
+class GivenRefused(SafeError):
+    """The file cannot be certified; the message may show values of it."""
+
+
+@dataclass(frozen=True)
+class GivenFile:
+    """A file to certify, and what its certificate says of it. Public."""
+
+    path: Path
+    certified: CertifiedFile
+
+    @property
+    def sha256(self) -> str:
+        return self.certified.sha256
+
+    @property
+    def rows(self) -> int:
+        return self.certified.rows
+
+
+def read_given(spec: ReleaseSpec, path: Path, folder: Path) -> tuple[GivenFile, NDArray[np.int32]]:
+    """The file with its records in cell codes, shape (rows, columns).
+
+    It is read as the spec says of the private table; columns that the spec does not list are left
+    out. Every value must lie in its public domain: moving it there would certify other records.
+
+    Args:
+        folder: where relative sources of the spec start.
+    Raises:
+        GivenRefused: it is the private table, cannot be read, holds no record, lacks a column, or
+            has a value outside its column's domain.
+    """
+    _refuse_private(spec, path, folder)
+    try:
+        before = digest(path)
+        text = _text(spec, path)
+        after = digest(path)
+    except OSError as error:
+        raise GivenRefused(f"{path}: cannot be read ({error.strerror}); mend the path") from error
+    if before != after:
+        raise GivenRefused(f"{path}: changed while it was read; run again when it is complete")
+    if len(text) == 0:
+        raise GivenRefused(f"{path}: holds no record, so there is nothing to certify")
+    codec = TableCodec.of(spec.columns)
+    wrong = list(_misplaced(codec, text))
+    if wrong:
+        raise GivenRefused(
+            f"{path}: " + "; ".join(wrong) + "; mend the file, or certify it under a spec whose "
+            "domains hold its values"
+        )
+    file = CertifiedFile(name=path.name, sha256=before, rows=len(text))
+    return GivenFile(path.resolve(), file), codec.encode(text).astype(np.int32)
+
+
+def _refuse_private(spec: ReleaseSpec, path: Path, folder: Path) -> None:
+    """Its exact distributions would be published, if it were taken for a public file."""
+    if spec.data.in_database:
+        return
+    private, given = (Path(os.path.realpath(p)) for p in (spec.data.located(folder), path))
+    if given == private or private in given.parents:
+        raise GivenRefused(
+            f"{path}: is the private table of the spec, or a part of it; a certificate publishes "
+            "the distributions of what it certifies, so name records that may be published"
+        )
+
+
+def _text(spec: ReleaseSpec, path: Path) -> pd.DataFrame:
+    source = Source(
+        location=str(path),
+        delimiter=spec.data.delimiter,
+        null_markers=tuple(spec.data.null_markers) or ("",),  # as a release writes a null
+        columns=tuple(spec.columns),
+        others_ignored=True,
+    )
+    try:
+        frames = [frame for part in parts(source) for frame in batches(part)]
+    except SourceError as error:
+        said = str(error).replace("set data.format to csv or parquet", "let it end so")
+        said = re.sub(r"; check data\.format", "; name it by what it is", said)
+        raise GivenRefused(re.sub(r"\bdata\.source", str(path), said)) from error
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def _misplaced(codec: TableCodec, text: pd.DataFrame) -> Iterator[str]:
+    for column in codec.codecs:
+        yield from misplaced(column, text[column.name], beyond=False)

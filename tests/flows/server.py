@@ -1,0 +1,197 @@
+"""A whole server-mode installation for a test, and a browser in front of it."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from sqlalchemy import NullPool, create_engine, make_url, text
+from sqlalchemy.exc import OperationalError
+
+from tests.flows.services import POSTGRES, free_port, wait_until
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 300  # the longest that anything is waited for
+
+
+@dataclass
+class Installation:
+    """What `make up` starts, in a folder of its own."""
+
+    folder: Path
+    port: int
+    environment: dict[str, str]
+    process: subprocess.Popen[bytes]
+
+    @property
+    def dashboard(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def desk(self) -> str:
+        return f"http://127.0.0.1:{self.port + 1}"
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "out"
+
+    def password(self, service: str) -> str:
+        return (self.home / f"{service}-password").read_text()
+
+    def runs(self, deployment: str) -> list[dict[str, Any]]:
+        """Runs of a deployment that were started by hand, the newest first."""
+        answer = httpx.post(
+            f"{self.dashboard}/api/flow_runs/filter",
+            json={"deployments": {"name": {"any_": [deployment]}}, "sort": "ID_DESC"},
+            auth=tuple(self.password("dashboard").split(":", 1)),  # type: ignore[arg-type]
+            timeout=60,
+        )
+        found: list[dict[str, Any]] = answer.raise_for_status().json()
+        return sorted(found, key=lambda run: str(run["created"]), reverse=True)
+
+    def hallmark(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """A command of an operator on this installation."""
+        return self._run(sys.executable, "-m", "flows", *map(str, arguments))
+
+    def prefect(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self._run(sys.executable, "-m", "prefect", *arguments)
+
+    def _run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, env=self.environment, cwd=self.folder, capture_output=True, text=True
+        )
+
+    def kill(self, service: str) -> None:
+        """Kill one of its processes as kill -9 does."""
+        said = "prefect server" if service == "dashboard" else service
+        for child in psutil.Process(self.process.pid).children():
+            with suppress(psutil.ZombieProcess):  # killed just now, and not yet missed
+                if said.replace(" ", "") in "".join(child.cmdline()).replace(" ", ""):
+                    for grandchild in child.children(recursive=True):
+                        grandchild.kill()
+                    child.kill()
+                    return
+        raise AssertionError(f"no process of {service} is running")
+
+
+@contextmanager
+def installation(folder: Path, *options: str | Path) -> Iterator[Installation]:
+    """Start server mode on PostgreSQL; stop it and drop its databases afterwards."""
+    name, port = f"hallmark_test_{uuid.uuid4().hex[:12]}", free_port()
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith(("HALLMARK_", "PREFECT_"))
+    }
+    url = make_url(POSTGRES).set(drivername="postgresql", database=name)
+    environment |= {
+        "HALLMARK_HOME": str(folder / "home"),
+        "HALLMARK_DATABASE": url.render_as_string(hide_password=False),
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+    }
+    command = [sys.executable, "-m", "deploy.local", "--port", str(port), "--workers", "1"]
+    command += ["--out", str(folder / "out"), *map(str, options)]
+    log = folder / "up.txt"
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            command, env=environment, cwd=folder, stdout=said, stderr=subprocess.STDOUT
+        )
+    try:
+        _wait_for(log, process, "Dashboard")
+        yield Installation(folder, port, environment | _settings(folder / "home"), process)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(120)
+        _drop(name)
+
+
+def need_postgres_and_browser() -> str:
+    """Path of Chromium; skips the test where that or PostgreSQL is missing."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium is installed (Debian: apt-get install chromium)")
+    engine = create_engine(POSTGRES, poolclass=NullPool, connect_args={"connect_timeout": 3})
+    try:
+        engine.connect().close()
+    except OperationalError:
+        pytest.skip("no PostgreSQL server answers; set HALLMARK_TEST_POSTGRES to the URL of one")
+    return chromium
+
+
+@contextmanager
+def browser(chromium: str) -> Iterator[Browser]:
+    """A headless browser."""
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+def signed_in(running: Browser, agency: Installation) -> Page:
+    """The dashboard as an operator sees it after giving the password."""
+    page = running.new_context(viewport={"width": 1300, "height": 1000}).new_page()
+    page.set_default_timeout(SECONDS * 1000)
+    page.goto(agency.dashboard)
+    page.locator("input[type=password]").fill(agency.password("dashboard"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/dashboard")
+    return page
+
+
+def fill_form(page: Page, agency: Installation, deployment: str, **values: str) -> None:
+    """Start a run from the form of a deployment, with these fields changed, and go to the run."""
+    page.goto(f"{agency.dashboard}/deployments")
+    page.get_by_text(deployment, exact=True).first.click()
+    page.wait_for_url("**/deployment/*")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_text("Custom run").click()
+    page.wait_for_url("**/run?*")
+    for label, value in values.items():
+        named = page.locator(
+            ".schema-form-property__label", has_text=re.compile(rf"^{label}( \(Optional\))?$")
+        )
+        named.first.wait_for()
+        field = named.locator("xpath=ancestor::div[contains(@class,'schema-form-property ')][1]")
+        field.locator("textarea, input").first.fill(value)
+    earlier = agency.runs(deployment)
+    page.get_by_role("button", name="Submit").click()
+    wait_until(lambda: len(agency.runs(deployment)) > len(earlier), "the run is there")
+    page.goto(f"{agency.dashboard}/runs/flow-run/{agency.runs(deployment)[0]['id']}")
+
+
+def _settings(home: Path) -> dict[str, str]:
+    """What a shell gets that sources the environment file."""
+    command = f". {home / 'environment'} && env -0"
+    said = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
+    pairs = (line.partition("=") for line in said.split("\0") if line)
+    return {k: v for k, _, v in pairs if k.startswith(("HALLMARK_", "PREFECT_"))}
+
+
+def _wait_for(log: Path, process: subprocess.Popen[Any], word: str) -> None:
+    def said() -> bool:
+        assert process.poll() is None, f"it ended:\n{log.read_text()}"
+        return word in log.read_text()
+
+    wait_until(said, f"server mode says {word}")
+
+
+def _drop(name: str) -> None:
+    engine = create_engine(POSTGRES, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for purpose in ("ledger", "prefect"):
+            connection.execute(text(f"DROP DATABASE IF EXISTS {name}_{purpose} WITH (FORCE)"))

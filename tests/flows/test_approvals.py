@@ -1,0 +1,157 @@
+"""Releases that somebody must approve: they stop, say what they wait for, and go on after it."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from mechanisms.privacy.ledger import Ledger
+from schemas.approvals import ApprovalsFile
+from schemas.manifest import APPROVALS_FILE
+from tasks.approvals import is_genuine
+from tasks.workspace import ledger_url
+from tests import example
+from tests.flows.conftest import Hallmark
+from tests.flows.people import PASSPHRASE, introduce
+
+QUICK = {"mechanism": {"name": "mst"}}
+BOTH = {"plan": ["methodologist"], "disclosure": ["reviewer", "reviewer"]}
+
+
+class Agency:
+    """An agency with one release and people who decide about it."""
+
+    def __init__(self, hallmark: Hallmark, folder: Path, home: Path, **spec: object) -> None:
+        self.hallmark, self.out = hallmark, folder / "out"
+        self.keys = introduce(folder / "keys", home)
+        self.spec = example.write(folder / "data", **(QUICK | spec))
+        example.open_account()
+
+    def release(self, *options: str) -> int:
+        self.said = self.hallmark("release", self.spec, "--out", self.out, *options)
+        return self.said.code
+
+    def decide(self, what: str, name: str, role: str = "") -> int:
+        arguments = ["--name", name, "--key", self.keys[name], "--reason", "for the test"]
+        arguments += ["--role", role] if role else []
+        self.said = self.hallmark(what, "test-release", *arguments)
+        return self.said.code
+
+    def change(self, **sections: object) -> None:
+        content = example.spec(self.spec.parent / "table.csv", **(QUICK | sections))
+        with self.spec.open("w") as handle:
+            YAML().dump(content, handle)
+
+    @property
+    def charges(self) -> int:
+        return sum(e.kind == "charge" for e in Ledger(ledger_url()).entries("test-people"))
+
+
+def test_a_release_goes_through_both_gates(
+    hallmark: Hallmark, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("getpass.getpass", lambda _: PASSPHRASE)
+    agency = Agency(hallmark, tmp_path, home, approvals=BOTH)
+    assert agency.release() == 7
+    assert "waits for methodologist to approve its plan" in agency.said.out
+    assert agency.charges == 0
+    assert agency.release("--resume") == 7  # asking again changes nothing
+    assert "test-release" in hallmark("waiting").out
+
+    assert agency.decide("approve", "Bo", "methodologist") == 2
+    assert "do not hold the role" in agency.said.error
+    assert agency.decide("approve", "Ada", "methodologist") == 0
+    assert agency.release("--resume") == 7
+    assert "the finished release" in agency.said.out
+    charges = agency.charges
+    assert charges > 0
+    assert not agency.out.exists()
+
+    for name in ("Bo", "Cy"):
+        assert agency.decide("approve", name, "reviewer") == 0
+    assert "not recorded" in agency.said.out
+    assert agency.release("--resume") == 7
+    assert agency.decide("override", "Ola") == 0
+    assert agency.release("--resume") == 0
+    assert agency.charges == charges  # nothing was drawn after the first gate
+    folder = agency.out / "test-release"
+    verified = hallmark("verify", folder)
+    assert verified.code == 0
+    assert "approvals: signed, complete, and about these very files" in verified.out
+    published = ApprovalsFile.model_validate_json((folder / APPROVALS_FILE).read_bytes())
+    assert [signed.decision.person for signed in published.decisions] == ["Ada", "Bo", "Cy", "Ola"]
+    assert all(is_genuine(signed) for signed in published.decisions)
+    assert "Nothing waits" in hallmark("waiting").out
+
+
+def test_a_rejected_plan_stops_the_release_and_keeps_its_reservation(
+    hallmark: Hallmark, home: Path, tmp_path: Path
+):
+    agency = Agency(hallmark, tmp_path, home, approvals={"plan": ["methodologist"]})
+    assert agency.release() == 7
+    assert agency.decide("reject", "Ada", "methodologist") == 0
+    assert agency.release("--resume") == 5
+    assert "was rejected at the gate plan by Ada" in agency.said.error
+    reservation = Ledger(ledger_url()).reservation("test-release")
+    assert reservation is not None
+    assert reservation.state == "reserved"
+    assert agency.charges == 0
+
+
+@pytest.mark.parametrize("changed", ["data", "spec"])
+def test_what_changes_after_the_approval_voids_it(
+    changed: str, hallmark: Hallmark, home: Path, tmp_path: Path
+):
+    approvals = {"plan": ["methodologist"]}
+    agency = Agency(hallmark, tmp_path, home, approvals=approvals)
+    assert agency.release() == 7
+    assert agency.decide("approve", "Ada", "methodologist") == 0
+    if changed == "data":
+        example.table(seed=8).to_csv(agency.spec.parent / "table.csv", index=False, na_rep="NA")
+    else:
+        agency.change(approvals=approvals, title="Another title")
+    assert agency.release("--resume") == 7
+    assert f"what they saw has changed since ({changed}" in " ".join(
+        hallmark("waiting").out.split()
+    ).replace("(plan, spec", "(spec")
+    assert agency.charges == 0
+
+
+def test_a_gate_cannot_be_edited_away(hallmark: Hallmark, home: Path, tmp_path: Path):
+    agency = Agency(hallmark, tmp_path, home, approvals={"plan": ["methodologist"]})
+    assert agency.release() == 7
+    agency.change()
+    assert agency.release("--resume") == 4
+    assert "another plan" in agency.said.error
+    assert agency.charges == 0
+
+
+def test_the_profile_asks_for_approvals_of_every_release(
+    hallmark: Hallmark, home: Path, tmp_path: Path
+):
+    agency = Agency(hallmark, tmp_path, home, approvals={"plan": ["methodologist"]})
+    profile = YAML().load(home / "profile.yaml")
+    profile["approvals"] = {"plan": ["reviewer"]}
+    YAML().dump(profile, home / "profile.yaml")
+    assert agency.release() == 7
+    assert agency.decide("approve", "Ada", "methodologist") == 0
+    assert "Still missing: reviewer" in agency.said.out
+    assert agency.decide("approve", "Bo", "reviewer") == 0
+    assert agency.release("--resume") == 0
+
+
+def test_an_embargo_holds_a_finished_release_until_its_end(
+    hallmark: Hallmark, home: Path, tmp_path: Path
+):
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).replace(microsecond=0)
+    agency = Agency(hallmark, tmp_path, home, embargo=tomorrow.isoformat())
+    assert agency.release("--json") == 7
+    waits = json.loads(agency.said.out)
+    assert (waits["gate"], waits["release"]) == ("embargo", "test-release")
+    charges = agency.charges
+    assert agency.release("--resume") == 7
+    agency.change(embargo=(datetime.now(UTC) - timedelta(minutes=1)).isoformat())
+    assert agency.release("--resume") == 0
+    assert agency.charges == charges

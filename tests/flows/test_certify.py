@@ -1,0 +1,278 @@
+"""Certificates of records made elsewhere: published, replayed, verified, and refused in time."""
+
+import json
+import shutil
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mechanisms.privacy.ledger import Ledger
+from schemas.approvals import Waiting
+from schemas.manifest import CERTIFICATE_FILE, DATA_FILES, MANIFEST_FILE, RECORD_FILE
+from tasks.given import GivenRefused
+from tasks.prepare import PlanRefused, prepare
+from tasks.publish import Published, PublishRefused
+from tasks.rehearsal import rehearse
+from tasks.reserve import AlreadyStarted
+from tasks.signing import digest
+from tasks.verification import verify_release
+from tasks.workspace import Workspace, ledger_url
+from tests import example
+from tests.flows.conftest import Hallmark
+
+NAMES = ("age", "region", "employed")
+ROWS = 400
+
+pytestmark = pytest.mark.usefixtures("prefect", "home")
+
+
+def write(folder: Path, **changes: Any) -> Path:
+    """The private table, and the spec of a certificate on three of its columns."""
+    whole = example.spec(folder / "table.csv")
+    sections = {
+        "release": "test-certificate",
+        "columns": {name: whole["columns"][name] for name in NAMES},
+        "data": {**whole["data"], "ignore": ["income", "since", "person"]},
+        "mechanism": {"name": "certify"},
+        "certificate": {"marginals": 2, "cells": 5},
+        "constraints": [],
+        "output": {},
+        "privacy": {"neighbours": "replace_one", "unit": "record", "epsilon": "1"},
+    }
+    return example.write(folder, ROWS, **sections | changes)
+
+
+def vendor(folder: Path, name: str = "vendor.csv", **values: Any) -> Path:
+    """Records of other people, with columns that the certificate does not look at."""
+    table = example.table(300, seed=9)
+    for column, value in values.items():
+        table[column] = table[column].astype(object)
+        table.loc[5, column] = value
+    table.to_csv(folder / name, index=False, na_rep="NA")
+    return folder / name
+
+
+def run(spec: Path, file: Path, **options: Any) -> Any:
+    from flows.certify import certify
+
+    return certify(str(spec), str(file), str(spec.parent / "out"), **options)
+
+
+def published(spec: Path, file: Path, **options: Any) -> Published:
+    done = run(spec, file, **options)
+    assert isinstance(done, Published)
+    return done
+
+
+def checks(folder: str, file: Path | None = None) -> dict[str, bool]:
+    return {check.name: check.ok for check in verify_release(Path(folder), None, file).checks}
+
+
+def spent() -> tuple[Fraction, Fraction]:
+    ledger = Ledger(ledger_url())
+    ledger.verify("test-people")
+    return ledger.account("test-people").spent
+
+
+def test_a_file_is_certified_by_the_whole_budget_and_published_without_data(tmp_path: Path) -> None:
+    example.open_account()
+    file = vendor(tmp_path)
+    done = published(write(tmp_path), file)
+    folder = Path(done.folder)
+    certificate = json.loads((folder / CERTIFICATE_FILE).read_text())
+    assert certificate["file"] == {"name": "vendor.csv", "sha256": digest(file), "rows": 300}
+    assert [bound["target"] for bound in certificate["bounds"]] == [
+        "all 3 two-way marginals",
+        "age x region",
+        "age x employed",
+        "region x employed",
+        *NAMES,
+    ]
+    assert any("however the certified records were made" in a for a in certificate["assumptions"])
+    assert not {path.name for path in folder.iterdir()} & set(DATA_FILES)
+    record = json.loads((folder / RECORD_FILE).read_text())
+    assert record["guarantee"]["claim"]["epsilon"] == "1"
+    assert record["account"]["split"][0]["purpose"] == "marginals for the certificate alone"
+    assert record["mechanism"]["events"]
+    assert "no row was published here" in (folder / "for-people.html").read_text()
+    assert spent() == (1, 0)
+    assert "Columns together" in Workspace.of("test-certificate").review.read_text()
+
+
+def test_a_certificate_is_verified_with_the_file_or_without_it(tmp_path: Path) -> None:
+    example.open_account()
+    file = vendor(tmp_path)
+    folder = published(write(tmp_path), file).folder
+    assert all(checks(folder).values())
+    assert all(checks(folder, file).values())
+    assert checks(folder)["certified file"]
+    # Beside the certificate it needs no naming, and is no stray file.
+    beside = Path(shutil.copy(file, folder))
+    assert all(checks(folder).values())
+    with beside.open("a") as handle:
+        handle.write("1,NA,01,0,2001-01-01,x\n")
+    assert [name for name, ok in checks(folder).items() if not ok] == ["certified file"]
+    beside.unlink()
+    other = vendor(tmp_path, "other.csv", age=44)
+    assert [name for name, ok in checks(folder, other).items() if not ok] == ["certified file"]
+    assert not checks(folder, tmp_path / "nothing.csv")["certified file"]
+    # Another file put in its name is another certificate than was signed.
+    certificate = Path(folder) / CERTIFICATE_FILE
+    certificate.write_text(certificate.read_text().replace(digest(file), digest(other)))
+    assert not checks(folder, other)["files"]
+
+
+def test_running_again_replays_and_charges_once(tmp_path: Path) -> None:
+    example.open_account()
+    spec, file = write(tmp_path), vendor(tmp_path)
+    first = published(spec, file)
+    assert published(spec, file).earlier
+    before = (Path(first.folder) / CERTIFICATE_FILE).read_bytes()
+    shutil.rmtree(first.folder)
+    with pytest.raises(AlreadyStarted, match="Run with --resume"):
+        run(spec, file)
+    again = published(spec, file, resume=True)
+    assert (Path(again.folder) / CERTIFICATE_FILE).read_bytes() == before
+    assert spent() == (1, 0)
+
+
+def test_another_file_needs_a_certificate_of_its_own(tmp_path: Path) -> None:
+    example.open_account()
+    spec, file, other = write(tmp_path), vendor(tmp_path), vendor(tmp_path, "other.csv", age=44)
+    done = published(spec, file)
+    with pytest.raises(PublishRefused, match="is not what this spec publishes"):
+        run(spec, other, resume=True)
+    shutil.rmtree(done.folder)
+    with pytest.raises(AlreadyStarted, match=r"another file than other\.csv"):
+        run(spec, other, resume=True)
+    assert spent() == (1, 0)
+
+
+def test_the_data_file_of_a_release_can_be_certified(tmp_path: Path) -> None:
+    from flows.release import release
+
+    example.open_account()
+    made = release(
+        str(
+            write(
+                tmp_path / "release",
+                release="test-release",
+                mechanism={"name": "pmm"},
+                certificate={},
+            )
+        ),
+        str(tmp_path / "out"),
+    )
+    for form in ("csv", "parquet"):
+        spec = write(
+            tmp_path / form,
+            release=f"of-{form}",
+            privacy={"neighbours": "replace_one", "unit": "record", "epsilon": "1/2"},
+        )
+        done = published(spec, Path(made.folder) / f"data.{form}")
+        assert all(checks(done.folder).values())
+    assert spent() == (2, 0)
+
+
+def test_gates_stop_a_certificate_as_they_stop_a_release(tmp_path: Path) -> None:
+    example.open_account()
+    spec, file = write(tmp_path, approvals={"plan": ["methodologist"]}), vendor(tmp_path)
+    waiting = run(spec, file)
+    assert isinstance(waiting, Waiting)
+    assert waiting.seen["certified file"] == digest(file)
+    assert waiting.file == str(file)
+    assert spent() == (0, 0)
+
+
+def lacking(folder: Path) -> Path:
+    file = folder / "vendor.csv"
+    pd.read_csv(vendor(folder)).drop(columns="region").to_csv(file, index=False)
+    return file
+
+
+def empty(folder: Path) -> Path:
+    file = folder / "vendor.csv"
+    pd.read_csv(vendor(folder)).head(0).to_csv(file, index=False)
+    return file
+
+
+def of_no_kind(folder: Path) -> Path:
+    return vendor(folder).rename(folder / "vendor.txt")
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (lambda folder: vendor(folder, age=140), "column age: 1 of 300 values lie .*'140'"),
+        (lambda folder: vendor(folder, age="ten"), "column age: 1 of 300 values cannot .*'ten'"),
+        (lambda folder: vendor(folder, region="NA"), "column region: 1 of 300 values are missing"),
+        (lacking, r"vendor\.csv: the header of vendor\.csv: .*region"),
+        (empty, "holds no record"),
+        (of_no_kind, r"vendor\.txt: cannot tell the format"),
+        (lambda folder: folder / "nothing.csv", r"nothing\.csv: cannot be read \(No such file"),
+        (lambda folder: folder / "table.csv", "is the private table of the spec"),
+    ],
+)
+def test_a_file_that_cannot_be_certified_is_refused_before_anything_is_reserved(
+    file: Any, said: str, tmp_path: Path
+) -> None:
+    example.open_account()
+    spec = write(tmp_path)
+    with pytest.raises(GivenRefused, match=said):
+        run(spec, file(tmp_path))
+    assert Ledger(ledger_url()).reservation("test-certificate") is None
+
+
+def test_a_file_that_changes_before_it_is_certified_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flows import release
+
+    example.open_account()
+    spec, file = write(tmp_path), vendor(tmp_path)
+    read = release.read
+
+    def changed(*arguments: Any) -> Any:
+        vendor(tmp_path, age=44)
+        return read(*arguments)
+
+    monkeypatch.setattr(release, "read", changed)
+    with pytest.raises(GivenRefused, match="changed since this run began"):
+        run(spec, file)
+    monkeypatch.setattr(release, "read", read)
+    published(spec, vendor(tmp_path), resume=True)
+    assert spent() == (1, 0)
+
+
+def test_each_command_sends_the_others_spec_to_it(tmp_path: Path) -> None:
+    from flows.release import release
+
+    example.open_account()
+    spec, file = write(tmp_path), vendor(tmp_path)
+    with pytest.raises(
+        PlanRefused, match=r"certify makes no records.*: hallmark certify spec\.yaml"
+    ):
+        release(str(spec), str(tmp_path / "out"))
+    with pytest.raises(PlanRefused, match="certify makes no records"):
+        rehearse(prepare(spec))
+    of_release = write(tmp_path / "other", mechanism={"name": "pmm"}, certificate={})
+    with pytest.raises(PlanRefused, match=r"pmm makes records of its own.*: hallmark release"):
+        run(of_release, file)
+    assert spent() == (0, 0)
+
+
+def test_the_command_line_plans_certifies_and_verifies(hallmark: Hallmark, tmp_path: Path) -> None:
+    example.open_account()
+    spec, file, out = write(tmp_path), vendor(tmp_path), tmp_path / "out"
+    planned = hallmark("plan", spec, "--json")
+    assert 0 < json.loads(planned.out)["forecast"]["expected_error"] < 1
+    done = hallmark("certify", spec, file, "--out", out, "--json")
+    assert done.code == 0, done
+    folder = Path(json.loads(done.out)["folder"])
+    assert (folder / MANIFEST_FILE).exists()
+    assert hallmark("verify", folder, "--file", file).code == 0
+    assert hallmark("verify", folder, "--file", tmp_path / "table.csv").code == 6
+    assert "hallmark certify" in hallmark("release", spec, "--out", out).error

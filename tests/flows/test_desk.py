@@ -1,0 +1,120 @@
+"""The review desk: what it shows, whom it lets in, and which decisions it takes."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from flows.desk import desk
+from schemas.approvals import Decision
+from tasks.approvals import sign
+from tasks.gates import waiting_of
+from tasks.signing import private_key
+from tests import example
+from tests.flows.conftest import Hallmark
+from tests.flows.people import introduce
+
+
+@pytest.fixture
+def client() -> TestClient:
+    return TestClient(desk)
+
+
+@pytest.fixture
+def keys(hallmark: Hallmark, home: Path, tmp_path: Path) -> dict[str, Path]:
+    """Keys of the people, where a release waits for the approval of its plan."""
+    keys = introduce(tmp_path / "keys", home)
+    spec = example.write(
+        tmp_path / "data", mechanism={"name": "mst"}, approvals={"plan": ["methodologist"]}
+    )
+    example.open_account()
+    assert hallmark("release", spec, "--out", tmp_path / "out").code == 7
+    return keys
+
+
+def decision(keys: dict[str, Path], name: str = "Ada", **changes: object) -> dict[str, object]:
+    """What a browser sends after somebody has decided."""
+    waits = waiting_of("test-release")
+    content = {
+        "release": "test-release",
+        "gate": waits.gate,
+        "seen": waits.seen,
+        "role": "methodologist",
+        "person": name,
+        "decision": "approve",
+        "reason": "for the test",
+        "decided": datetime.now(UTC).replace(microsecond=0),
+    }
+    said = Decision.model_validate(content | changes)
+    return sign(said, private_key(keys[name], lambda: "")).model_dump(mode="json")
+
+
+def test_nothing_waits_on_a_new_installation(client: TestClient, home: Path):
+    assert "Nothing waits" in client.get("/").text
+    assert client.get("/releases/unknown").status_code == 404
+
+
+def test_a_waiting_plan_is_shown_with_what_is_decided_about(
+    client: TestClient, keys: dict[str, Path]
+):
+    assert "A table made up for the tests" in client.get("/").text
+    page = client.get("/releases/test-release").text
+    for shown in ("mst", "Expected records", "methodologist", *waiting_of("test-release").seen):
+        assert shown in page
+    assert client.get("/releases/test-release/files/plan.json").json()["mechanism"] == "mst"
+
+
+@pytest.mark.parametrize(
+    "name", ["../waiting.json", "%2e%2e%2fwaiting.json", "lock", "waiting.json"]
+)
+def test_no_other_file_of_the_workspace_can_be_had(
+    name: str, client: TestClient, keys: dict[str, Path]
+):
+    assert client.get(f"/releases/test-release/files/{name}").status_code == 404
+
+
+def test_a_signed_decision_is_taken_and_opens_the_gate(client: TestClient, keys: dict[str, Path]):
+    said = client.post("/decisions", json=decision(keys)).json()
+    assert said == {
+        "passed": True, "rejected": False, "missing": [], "not_recorded": 0, "run": None,
+    }  # fmt: skip
+    assert "Nothing is missing" in client.get("/releases/test-release").text
+
+
+def test_what_does_not_count_is_refused_with_the_reason(client: TestClient, keys: dict[str, Path]):
+    answer = client.post("/decisions", json=decision(keys, "Bo"))
+    assert answer.status_code == 409
+    assert "do not hold the role methodologist" in answer.json()["detail"]
+    forged = decision(keys) | {"signature": decision(keys, reason="another")["signature"]}
+    assert "signature does not fit" in client.post("/decisions", json=forged).json()["detail"]
+    assert client.post("/decisions", json={"decision": {}}).status_code == 422
+
+
+def test_a_password_keeps_strangers_out(
+    client: TestClient, home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HALLMARK_DESK_AUTH", "reviewer:secret")
+    assert client.get("/").status_code == 401
+    assert client.get("/", auth=("reviewer", "wrong")).status_code == 401
+    assert client.post("/decisions", json={}).status_code == 401
+    assert client.get("/", auth=("reviewer", "secret")).status_code == 200
+    assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_pages_run_no_foreign_script_and_are_not_cached(client: TestClient, home: Path):
+    headers = client.get("/").headers
+    assert "script-src 'self'" in headers["Content-Security-Policy"]
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert headers["Cache-Control"] == "no-store"
+
+
+def test_words_of_others_are_never_markup(
+    client: TestClient, keys: dict[str, Path], hallmark: Hallmark
+):
+    client.post(
+        "/decisions", json=decision(keys, decision="reject", reason="<script>alert(1)</script>")
+    )
+    page = client.get("/releases/test-release").text
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page

@@ -1,0 +1,155 @@
+"""`hallmark doctor` on a real server with a password, a real cluster, and as a command."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from flows import cli_doctor
+from tasks.doctor import Finding, server
+from tests.flows.house import HALLMARK
+from tests.flows.services import dask_cluster, free_port, standing_server, wait_until
+
+PASSWORD = "operator:secret"
+
+
+@pytest.fixture(scope="module")
+def guarded_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What names a Prefect server that asks for a password."""
+    folder = tmp_path_factory.mktemp("guarded-server")
+    with standing_server(folder, PREFECT_SERVER_API_AUTH_STRING=PASSWORD) as url:
+        yield {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": PASSWORD}
+
+
+def verdicts(findings: Iterator[Finding]) -> dict[str, str]:
+    """The worst verdict of each check."""
+    order = ("ok", "warn", "wrong")
+    worst: dict[str, str] = {}
+    for finding in findings:
+        before = worst.get(finding.check, "ok")
+        worst[finding.check] = max(before, finding.verdict, key=order.index)
+    return worst
+
+
+def deploy(client: httpx.Client, name: str, schedule: dict[str, Any]) -> None:
+    flow = client.post("/flows/", json={"name": "release"}).raise_for_status().json()["id"]
+    schedules = [{"schedule": schedule, "active": True}]
+    deployment = {"name": name, "flow_id": flow, "schedules": schedules}
+    client.post("/deployments/", json=deployment).raise_for_status()
+
+
+def test_a_server_is_examined_from_bare_to_working(
+    guarded_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strangers = guarded_server | {"PREFECT_API_AUTH_STRING": "operator:wrong"}
+    assert verdicts(server.prefect_server(strangers)) == {"server": "wrong"}
+    bare = verdicts(server.prefect_server(guarded_server))
+    assert bare == {"server": "ok", "scheduler": "warn", "workers": "wrong"}
+
+    with httpx.Client(
+        base_url=guarded_server["PREFECT_API_URL"], auth=("operator", "secret")
+    ) as client:
+        pool = {"name": "hallmark", "type": "process"}
+        client.post("/work_pools/", json=pool).raise_for_status()
+        assert verdicts(server.prefect_server(guarded_server))["workers"] == "wrong"  # no worker
+        beat = {"name": "one", "heartbeat_interval_seconds": 30}
+        client.post("/work_pools/hallmark/workers/heartbeat", json=beat).raise_for_status()
+        assert verdicts(server.prefect_server(guarded_server))["workers"] == "ok"
+        client.patch("/work_pools/hallmark", json={"is_paused": True}).raise_for_status()
+        assert verdicts(server.prefect_server(guarded_server))["workers"] == "warn"
+
+        deploy(client, "leap-day", {"cron": "0 0 29 2 *"})  # further than the scheduler looks
+        assert verdicts(server.prefect_server(guarded_server))["scheduler"] == "warn"
+        monkeypatch.setattr(server, "NEW", timedelta(0))
+        assert verdicts(server.prefect_server(guarded_server))["scheduler"] == "wrong"
+        deploy(client, "hourly", {"interval": 3600})
+
+        def scheduled() -> bool:
+            return verdicts(server.prefect_server(guarded_server))["scheduler"] != "wrong"
+
+        wait_until(scheduled, "the scheduler makes the runs of the hourly deployment")
+        assert verdicts(server.prefect_server(guarded_server))["scheduler"] == "warn"  # leap-day
+
+
+def profile(home: Path, cluster: str) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "profile.yaml").write_text(f"cluster: {{{cluster}}}\n")
+
+
+def cluster() -> tuple[str, str]:
+    (found,) = cli_doctor.cluster()
+    return found.verdict, found.says
+
+
+def test_without_a_cluster_of_its_own_a_release_runs_here(home: Path) -> None:
+    assert cluster()[0] == "ok"
+    profile(home, "local: {processes: 2}")
+    assert cluster()[0] == "ok"
+
+
+def test_a_cluster_class_must_be_there(home: Path) -> None:
+    profile(home, "class: distributed.LocalCluster")
+    assert cluster()[0] == "ok"
+    profile(home, "class: nowhere.Cluster")
+    assert cluster()[0] == "wrong"
+
+
+def test_a_scheduler_must_answer(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli_doctor, "_SECONDS", 1)
+    profile(home, f"address: 'tcp://127.0.0.1:{free_port()}'")
+    verdict, says = cluster()
+    assert verdict == "wrong"
+    assert says.startswith("no scheduler answers at tcp://127.0.0.1:")
+
+
+@pytest.mark.parametrize(("workers", "verdict"), [(0, "wrong"), (1, "ok")])
+def test_a_cluster_needs_fit_workers(
+    workers: int, verdict: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli_doctor, "_SECONDS", 60 if workers else 5)
+    with dask_cluster(tmp_path / "dask", {"HALLMARK_HOME": str(home)}, workers) as address:
+        profile(home, f"address: '{address}'")
+        found: list[tuple[str, str]] = []
+
+        def told() -> bool:
+            found.append(cluster())
+            return "no scheduler" not in found[-1][1]  # it is starting
+
+        wait_until(told, "the scheduler answers")
+    assert found[-1][0] == verdict
+    assert ("1 workers at" if workers else "no worker came") in found[-1][1]
+
+
+def run(home: Path, *options: str, **settings: str) -> tuple[int, str]:
+    ours = {k: v for k, v in os.environ.items() if not k.startswith(("HALLMARK_", "PREFECT_"))}
+    done = subprocess.run(
+        [HALLMARK, "doctor", *options],
+        env=ours | {"HALLMARK_HOME": str(home), "COLUMNS": "120"} | settings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout
+
+
+def test_a_sound_installation_is_told_to_people(tmp_path: Path) -> None:
+    code, shown = run(tmp_path / "home")
+    assert code == 0, shown
+    assert "Nothing is wrong" in shown
+    assert "→ make one with: openssl genpkey" in shown
+
+
+def test_what_is_wrong_is_told_to_programs_and_ends_in_1(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home").chmod(0o755)  # whatever the umask
+    code, shown = run(tmp_path / "home", "--json", PREFECT_API_URL="http://127.0.0.1:9/api")
+    told = json.loads(shown)
+    wrong = {found["check"] for found in told["findings"] if found["verdict"] == "wrong"}
+    assert (code, told["ok"], wrong) == (1, False, {"home", "server"})

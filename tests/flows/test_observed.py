@@ -1,0 +1,96 @@
+"""A whole release as its log and its metrics tell it, with planted values that neither may tell."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+
+from flows.desk import desk
+from tests import example
+from tests.flows.conftest import Hallmark
+from tests.flows.people import introduce
+from tests.flows.search import Canary, found
+
+VALUE = Canary("a region that goes to the catch-all", "canary-7d1f06c2")
+QUOTED = Canary("a record that a library quotes", "canary-91b3ae55")
+
+
+def write_planted(folder: Path, **changes: Any) -> Path:
+    columns = example.spec(folder / "table.csv")["columns"]
+    columns["region"] |= {"outside": "catch_all", "other": "07"}
+    spec = example.write(folder, columns=columns, mechanism={"name": "mst"}, **changes)
+    table = example.table(3000)
+    table.loc[7, "region"] = VALUE.text
+    table.to_csv(folder / "table.csv", index=False, na_rep="NA")
+    return spec
+
+
+def logged(home: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (home / "logs/hallmark.jsonl").read_text().splitlines()]
+
+
+def test_a_release_through_a_gate_is_logged_and_measured(
+    hallmark: Hallmark, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    keys = introduce(tmp_path / "keys", home)
+    spec = write_planted(tmp_path / "data", approvals={"plan": ["methodologist"]})
+    example.open_account()
+    assert hallmark("release", spec, "--out", tmp_path / "out").code == 7
+    words = ["--name", "Ada", "--key", keys["Ada"], "--role", "methodologist"]
+    assert hallmark("approve", "test-release", *words, "--reason", "for the test").code == 0
+    assert hallmark("release", spec, "--out", tmp_path / "out", "--resume").code == 0
+
+    lines = logged(home)
+    events = [(line["event"], line.get("stage") or line.get("how", "")) for line in lines]
+    stages = ["validate", "discretize", "select", "privatize", "generate", "certify", "finalise"]
+    both = [
+        (event, stage)
+        for stage in ["reserve", *stages, "report", "publish"]
+        for event in ("stage-begun", "stage-ended")
+    ]
+    first, second = events.index(("run-ended", "waiting")) + 1, len(events)
+    assert events[:first] == [
+        ("run-started", ""), ("stage-begun", "reserve"), ("reserved", ""), ("gate-waiting", ""),
+        ("stage-ended", "reserve"), ("run-ended", "waiting"),
+    ]  # fmt: skip
+    told = events[first:second]
+    assert [one for one in told if one[0].startswith("stage")] == both
+    assert [one[0] for one in told if not one[0].startswith("stage")] == [
+        "run-started", "reserved", "gate-passed", "published", "run-ended",
+    ]  # fmt: skip
+    assert len({line["flow_run"] for line in lines}) == 2
+    assert {line.get("release") for line in lines[1:]} == {"test-release", None}
+    reserved = next(line for line in lines if line["event"] == "reserved")
+    assert (reserved["epsilon"], reserved["left_epsilon"]) == ("1", "1")
+
+    monkeypatch.setenv("HALLMARK_DESK_AUTH", "prometheus:secret")
+    client = TestClient(desk)
+    assert client.get("/metrics").status_code == 401
+    answer = client.get("/metrics", auth=("prometheus", "secret"))
+    assert answer.headers["content-type"].startswith("text/plain")
+    names = {family.name for family in text_string_to_metric_families(answer.text)}
+    assert {"hallmark_budget_epsilon", "hallmark_stage_seconds", "hallmark_releases"} <= names
+    assert 'hallmark_releases{state="published"} 1.0' in answer.text
+    assert not VALUE.is_in(answer.content)
+    assert found(home / "logs", [VALUE]) == set()
+
+
+def test_what_a_library_quotes_is_in_no_log(
+    hallmark: Hallmark, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    import tasks.validate
+
+    def fail(*_: object) -> None:
+        raise KeyError(f"row 7: {QUOTED.text}")
+
+    monkeypatch.setattr(tasks.validate, "_checked_frame", fail)
+    spec = write_planted(tmp_path / "data")
+    example.open_account()
+    assert hallmark("release", spec, "--out", tmp_path / "out").code == 1
+    assert found(home, [QUOTED]) == {f"work/test-release/failures.log: {QUOTED.what}"}
+    failed = next(line for line in logged(home) if line["event"] == "failed")
+    assert (failed["level"], failed["error"]) == ("error", "StageFailed")
+    assert "stage validate failed with KeyError" in failed["message"]

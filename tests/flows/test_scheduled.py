@@ -1,0 +1,117 @@
+"""Recurring releases: a release and a budget in each period, whoever starts it."""
+
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from mechanisms.privacy.ledger import Ledger
+from tasks.prepare import prepare
+from tasks.workspace import Workspace, ledger_url
+from tests import example
+from tests.flows.conftest import Hallmark
+
+
+@pytest.fixture
+def calendar(home: Path, tmp_path: Path) -> Path:
+    """A calendar of one monthly release of epsilon 1/2, of which a month may take just that."""
+    folder = tmp_path / "agency"
+    privacy = {"neighbours": "replace_one", "unit": "record", "epsilon": "1/2", "delta": "1e-5"}
+    spec = example.write(folder, release="acs-{period}", mechanism={"name": "mst"}, privacy=privacy)
+    (folder / "calendar.yaml").write_text(
+        "hallmark_calendar: 1\nreleases:\n  acs:\n"
+        f"    spec: {spec.name}\n    period: month\n"
+        '    cron: "0 2 1 * *"\n    budget: {epsilon: 1/2, delta: 1e-5}\n'
+    )
+    example.open_account()
+    return folder / "calendar.yaml"
+
+
+def run(hallmark: Hallmark, calendar: Path, period: str) -> tuple[int, str]:
+    out = calendar.parent / "out"
+    done = hallmark("calendar", "run", calendar, "acs", "--period", period, "--out", out)
+    return done.code, done.out + done.err
+
+
+def charges() -> list[str]:
+    entries = Ledger(ledger_url()).entries("test-people")
+    return sorted({str(entry.release) for entry in entries if entry.kind == "charge"})
+
+
+def test_each_period_has_a_release_and_noise_of_its_own(hallmark: Hallmark, calendar: Path):
+    for period in ("2026-10", "2026-11"):
+        code, said = run(hallmark, calendar, period)
+        assert code == 0, said
+    assert charges() == ["acs-2026-10", "acs-2026-11"]
+    files = [calendar.parent / "out" / name / "data.csv" for name in charges()]
+    assert files[0].read_bytes() != files[1].read_bytes()
+    assert hallmark("verify", files[0].parent).code == 0
+
+
+def test_a_period_that_was_released_is_left_alone(hallmark: Hallmark, calendar: Path):
+    assert run(hallmark, calendar, "2026-11")[0] == 0
+    before = len(Ledger(ledger_url()).entries("test-people"))
+    code, said = run(hallmark, calendar, "2026-11")
+    assert code == 0
+    assert "published before" in said
+    assert len(Ledger(ledger_url()).entries("test-people")) == before
+
+
+def test_a_schedule_and_an_operator_do_no_double_run(hallmark: Hallmark, calendar: Path):
+    with Workspace.of("acs-2026-11").held():  # the other's run
+        code, said = run(hallmark, calendar, "2026-11")
+    assert code == 0
+    assert "Another run of this release is under way" in said
+    assert charges() == []
+
+
+def test_a_period_never_takes_more_than_its_budget(hallmark: Hallmark, calendar: Path):
+    text = calendar.read_text()
+    calendar.write_text(text.replace("epsilon: 1/2", "epsilon: 1/3"))
+    code, said = run(hallmark, calendar, "2026-11")
+    assert code == 4
+    assert "'acs 2026-11' allows epsilon 1/3" in said
+    assert charges() == []
+
+
+def test_the_present_releases_of_a_calendar_are_shown(hallmark: Hallmark, calendar: Path):
+    shown = hallmark("calendar", "show", calendar)
+    assert shown.code == 0
+    assert "acs-20" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("entry", "period", "message"),
+    [
+        ("other", "2026-11", "releases has no entry 'other'; there are acs"),
+        ("acs", "November", "period 'November' is no month; write it like 2026-11"),
+    ],
+)
+def test_wrong_words_are_refused(
+    entry: str, period: str, message: str, hallmark: Hallmark, calendar: Path
+):
+    done = hallmark("calendar", "run", calendar, entry, "--period", period)
+    assert done.code == 2
+    assert message in done.error
+
+
+def test_a_spec_without_its_period_is_refused(hallmark: Hallmark, calendar: Path):
+    spec = calendar.parent / "spec.yaml"
+    content = YAML().load(spec)
+    content["release"] = "acs"
+    with spec.open("w") as handle:
+        YAML().dump(content, handle)
+    done = hallmark("calendar", "show", calendar)
+    assert done.code == 2
+    assert "release: must hold {period}" in done.error
+
+
+def test_an_embargo_of_the_calendar_becomes_the_release_s_own(hallmark: Hallmark, calendar: Path):
+    text = calendar.read_text()
+    calendar.write_text(text + "    embargo: {days: 3, at: '09:00'}\n")
+    code, said = run(hallmark, calendar, "2026-11")
+    assert code == 7
+    assert "may be published from" in said
+    instance = prepare(Path(calendar.parent.parent / "home/calendar/acs/2026-11.yaml"))
+    assert instance.spec.embargo is not None
+    assert instance.spec.embargo.strftime("%H:%M") == "09:00"

@@ -1,0 +1,162 @@
+"""Server mode as people use it: a dashboard, a desk, a schedule, on PostgreSQL and Dask workers.
+
+One installation serves all of these tests, which take minutes: run them with `make test-services`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from ruamel.yaml import YAML
+
+from mechanisms.privacy.ledger import Ledger
+from tests import example
+from tests.flows.people import PASSPHRASE, introduce
+from tests.flows.server import (
+    SECONDS,
+    Installation,
+    browser,
+    fill_form,
+    installation,
+    need_postgres_and_browser,
+    signed_in,
+)
+from tests.flows.services import wait_until
+from tests.tasks.statements import ABOUT, PROFILE
+
+pytestmark = pytest.mark.service
+
+PRIVACY = {"neighbours": "replace_one", "unit": "record", "epsilon": "1/4", "delta": "1e-6"}
+SPEC = {"mechanism": {"name": "mst"}, "about": ABOUT, "privacy": PRIVACY}
+
+
+@pytest.fixture(scope="module")
+def chromium() -> str:
+    return need_postgres_and_browser()
+
+
+@pytest.fixture(scope="module")
+def agency(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """An agency with a form for one spec, a calendar that runs every minute, and its people."""
+    folder = tmp_path_factory.mktemp("agency")
+    form = example.write(folder / "form", approvals={"disclosure": ["reviewer"]}, **SPEC)
+    example.write(folder / "monthly", release="monthly-{period}", **SPEC)
+    calendar = folder / "monthly" / "calendar.yaml"
+    calendar.write_text(
+        "hallmark_calendar: 1\nreleases:\n  monthly:\n    spec: spec.yaml\n    period: month\n"
+        '    cron: "* * * * *"\n    budget: {epsilon: 1/4, delta: 1e-6}\n'
+    )
+    with installation(folder, "--spec", form, "--calendar", calendar) as running:
+        cluster = YAML().load(running.home / "profile.yaml")["cluster"]
+        introduce(folder / "keys", running.home, cluster=dict(cluster), **PROFILE)
+        opened = running.hallmark(
+            "ledger", "open", "test-people", "--epsilon", "2", "--delta", "1e-4",
+            "--reason", "tests",
+        )  # fmt: skip
+        assert opened.returncode == 0, opened.stderr
+        yield running
+
+
+@pytest.fixture(scope="module")
+def chrome(chromium: str) -> Iterator[Browser]:
+    with browser(chromium) as running:
+        yield running
+
+
+def test_an_operator_starts_a_release_and_a_reviewer_approves_it_in_the_browser(
+    agency: Installation, chrome: Browser
+):
+    page = signed_in(chrome, agency)
+    fill_form(page, agency, "test-release", Epsilon="-1")
+    message = "privacy.epsilon: is -1; give a number above 0"
+    expect(page.get_by_text(message).first).to_be_visible(timeout=SECONDS * 1000)
+
+    fill_form(page, agency, "test-release", Epsilon="1/2")
+    expect(page.get_by_text("AwaitingApproval").first).to_be_visible(timeout=SECONDS * 1000)
+    page.get_by_text("Artifacts", exact=True).first.click()
+    page.get_by_text("waiting-test-release").last.click()
+    link = page.get_by_role("link", name="Look at it and decide").first.get_attribute("href")
+    assert link == f"{agency.desk}/releases/test-release"
+
+    desk = reviewing(chrome, agency)
+    desk.goto(link)
+    report = desk.frame_locator("iframe")
+    expect(report.get_by_role("heading", level=1)).to_contain_text("A table made up for the tests")
+    decide(desk, agency, "Cy", "wrong", "the figures are plausible")
+    expect(desk.locator("#answer")).to_contain_text("the passphrase does not open the key")
+    decide(desk, agency, "Cy", PASSPHRASE, "the figures are plausible — naïve, but sound ✓")
+    expect(desk.locator("#answer")).to_contain_text("The release goes on")
+
+    folder = agency.out / "test-release"
+    wait_until(folder.exists, "the release is published")
+    verified = agency.hallmark("verify", folder)
+    assert verified.returncode == 0, verified.stdout
+    assert "naïve, but sound" in (folder / "approvals.json").read_text()
+
+
+def test_a_schedule_fires_and_its_release_runs_on_the_dask_workers(agency: Installation):
+    published = agency.out
+    wait_until(lambda: list(published.glob("monthly-*")), "the scheduled release is published")
+    (folder,) = published.glob("monthly-*")
+    assert agency.hallmark("verify", folder).returncode == 0
+    book = Ledger(agency.environment["HALLMARK_LEDGER"])
+    reservation = book.reservation(folder.name)
+    assert reservation is not None
+    assert reservation.state == "spent"
+    assert reservation.allowance == f"monthly {folder.name.removeprefix('monthly-')}"
+    log = (agency.home / "logs" / "dask-scheduler.log").read_text()
+    assert "Receive client connection" in log
+    assert "tls://" in log
+
+
+def test_a_release_that_waits_survives_a_restart_of_the_server(
+    agency: Installation, chrome: Browser, tmp_path: Path
+):
+    spec = example.write(tmp_path, release="patient", approvals={"plan": ["methodologist"]}, **SPEC)
+    started = agency.prefect(
+        "deployment", "run", "release/on-demand",
+        "--param", f"spec={spec}", "--param", f"out={agency.out}",
+    )  # fmt: skip
+    assert started.returncode == 0, started.stderr
+    waiting = agency.home / "work" / "patient" / "waiting.json"
+    wait_until(waiting.exists, "the release waits")
+    for service in ("dashboard", "flows.desk"):
+        agency.kill(service)
+    wait_until(lambda: _answers(agency), "both are back")
+    assert waiting.exists()
+    approved = agency.hallmark(
+        "approve", "patient", "--name", "Ada", "--role", "methodologist",
+        "--key", agency.folder / "keys" / "Ada.pem", "--reason", "a sound plan",
+    )  # fmt: skip
+    assert "The release goes on" in approved.stdout, approved.stderr
+    wait_until((agency.out / "patient").exists, "the release is published")
+
+
+def _answers(agency: Installation) -> bool:
+    try:
+        return all(
+            httpx.get(url, timeout=5).status_code < 500
+            for url in (f"{agency.dashboard}/api/health", f"{agency.desk}/health")
+        )
+    except httpx.HTTPError:
+        return False
+
+
+def reviewing(chrome: Browser, agency: Installation) -> Page:
+    """The desk as a reviewer sees it after giving the password."""
+    user, _, secret = agency.password("desk").partition(":")
+    page = chrome.new_context(http_credentials={"username": user, "password": secret}).new_page()
+    page.set_default_timeout(SECONDS * 1000)
+    return page
+
+
+def decide(desk: Page, agency: Installation, name: str, passphrase: str, reason: str) -> None:
+    """Fill in the form of the desk and approve."""
+    desk.select_option("#person", label=name)
+    desk.fill("#reason", reason)
+    desk.set_input_files("#key", agency.folder / "keys" / f"{name}.pem")
+    desk.fill("#passphrase", passphrase)
+    desk.get_by_role("button", name="Approve", exact=True).click()
+    desk.locator("#answer.good, #answer.bad").wait_for()

@@ -1,0 +1,141 @@
+"""Runs: what is logged of them, and what their status tells afterwards, also of a killed one."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from mechanisms.privacy.ledger import LedgerError
+from schemas.approvals import Waiting
+from tasks.errors import SafeError
+from tasks.log import log_file
+from tasks.metrics import state_of
+from tasks.prepare import Prepared, prepare
+from tasks.progress import announce
+from tasks.publish import Published
+from tasks.runs import MEMORY_STEP, about, came_to, is_held, run_logged, statuses
+from tasks.workspace import Workspace
+from tests import example
+
+CANARY = "canary-50823"
+PUBLISHED = Published(
+    release="test-release", folder="/out/test-release", account="test-people", epsilon="1",
+    delta="0", left=("1", "0"), certificate="", review="",
+)  # fmt: skip
+
+
+@pytest.fixture
+def prepared(home: Path, tmp_path: Path) -> Prepared:
+    return prepare(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
+
+
+def waiting(prepared: Prepared) -> Waiting:
+    return Waiting(
+        release="test-release", title="x", gate="plan", since=datetime.now(UTC),
+        required=("methodologist",), spec=str(prepared.path), folder="/", out="/",
+    )  # fmt: skip
+
+
+def events() -> list[str]:
+    return [json.loads(line)["event"] for line in log_file().read_text().splitlines()]
+
+
+def last() -> dict[str, object]:
+    line: dict[str, object] = json.loads(log_file().read_text().splitlines()[-1])
+    return line
+
+
+def test_a_run_is_logged_from_start_to_end(prepared: Prepared) -> None:
+    with run_logged():
+        about(prepared)
+        for stage in ("reserve", "publish"):
+            announce(stage)
+        came_to(PUBLISHED)
+    assert events() == [
+        "run-started", "stage-begun", "stage-ended", "stage-begun", "published", "stage-ended",
+        "run-ended",
+    ]  # fmt: skip
+    assert (last()["how"], last()["release"]) == ("published", "test-release")
+
+
+def test_the_status_tells_how_the_last_run_went(prepared: Prepared) -> None:
+    with run_logged():
+        about(prepared)
+        announce("reserve")
+        assert [status.how for status in statuses()] == ["running"]
+        came_to(PUBLISHED)
+    (status,) = statuses()
+    assert (status.how, status.account, status.expected_rows) == ("published", "test-people", 3000)
+    assert status.published is not None
+    assert status.stages["reserve"].seconds == 0
+    assert status.stages["reserve"].peak_memory % MEMORY_STEP == 0
+
+
+def fail(prepared: Prepared, error: BaseException) -> None:
+    with run_logged():
+        about(prepared)
+        announce("validate")
+        raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (SafeError("mend it"), "mend it"),
+        (LedgerError("mend it"), "mend it"),
+        (KeyError(CANARY), None),
+        (KeyboardInterrupt(CANARY), None),
+    ],
+)
+def test_only_errors_written_to_be_shown_are_quoted(
+    error: BaseException, message: str | None, prepared: Prepared
+) -> None:
+    with pytest.raises(type(error)):
+        fail(prepared, error)
+    failed = json.loads(log_file().read_text().splitlines()[-3])
+    assert (failed["event"], failed["error"]) == ("failed", type(error).__name__)
+    assert failed.get("message") == message
+    assert CANARY not in log_file().read_text() + statuses()[0].model_dump_json()
+    assert statuses()[0].how == ("stopped" if isinstance(error, KeyboardInterrupt) else "failed")
+
+
+def test_a_run_that_begins_nothing_leaves_the_status_of_the_one_before(prepared: Prepared) -> None:
+    with run_logged():
+        about(prepared)
+        announce("publish")
+        came_to(PUBLISHED)
+    before = statuses()
+    with run_logged():
+        about(prepared)
+    assert statuses() == before
+    assert last()["how"] == "left-alone"
+
+
+def test_a_release_that_goes_on_keeps_the_times_of_its_earlier_stages(prepared: Prepared) -> None:
+    for stages in (["validate"], ["publish"]):
+        with run_logged():
+            about(prepared)
+            for stage in stages:
+                announce(stage)
+            came_to(waiting(prepared) if stages == ["validate"] else PUBLISHED)
+    assert list(statuses()[0].stages) == ["validate", "publish"]
+    assert "gate-waiting" in events()
+
+
+def test_a_run_whose_process_is_gone_was_interrupted(prepared: Prepared) -> None:
+    workspace = Workspace.of("test-release")
+    with run_logged(), workspace.held():
+        about(prepared)
+        announce("generate")
+        (status,) = statuses()
+        assert is_held(workspace)
+        assert state_of(status) == "running"
+    assert not is_held(workspace)
+    assert state_of(status) == "interrupted"  # as a kill leaves it
+
+
+def test_what_is_told_without_a_run_is_about_none(prepared: Prepared) -> None:
+    came_to(waiting(prepared))
+    assert last()["event"] == "gate-waiting"
+    assert statuses() == []
