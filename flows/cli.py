@@ -16,7 +16,7 @@ from flows.cli_certify import certify
 from flows.cli_doctor import doctor
 from flows.cli_evaluate import evaluate
 from flows.cli_ledger import ledger_app
-from flows.cli_running import (
+from flows.cli_options import (
     FolderOption,
     JsonOption,
     ProcessesOption,
@@ -24,8 +24,8 @@ from flows.cli_running import (
     SchedulerOption,
     SpecArgument,
     VerboseOption,
-    tell_ending,
 )
+from flows.cli_running import tell_ending
 from flows.exits import ExitCode, exit_code_of
 
 app = typer.Typer(

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
+from flows.cli_options import JsonOption
 from schemas.approvals import OVERRIDE, Decision
 
 ReleaseArgument = Annotated[str, typer.Argument(help="Name of the release.", metavar="RELEASE")]
@@ -39,7 +40,7 @@ RoleOption = Annotated[str, typer.Option("--role", help="The role that you decid
 
 
 def waiting(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the releases that wait for an approval or for the end of an embargo."""
     from flows.terminal_operations import print_waiting

@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 
 from flows import quiet
-from flows.cli_running import (
+from flows.cli_options import (
     FolderOption,
     JsonOption,
     ProcessesOption,
     ResumeOption,
     SchedulerOption,
     VerboseOption,
-    tell_ending,
 )
+from flows.cli_running import tell_ending
 
 
 def certify(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.cli_options import JsonOption
+
 if TYPE_CHECKING:  # libraries are imported where they are used, to keep --help quick
     from tasks.doctor import Check, Finding
 
@@ -15,7 +17,7 @@ _SECONDS = 10  # until a scheduler and a first worker must have answered
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: JsonOption = False,
     days: Annotated[
         int, typer.Option("--waiting-days", help="How long an approval may take.", min=0)
     ] = 7,

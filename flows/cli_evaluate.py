@@ -1,19 +1,19 @@
 """`hallmark evaluate`: how far a synthetic file is from the private table. Internal."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows import quiet
+from flows.cli_options import JsonOption, SpecArgument
 
 if TYPE_CHECKING:  # imported where it is used, to keep --help quick
     from tasks.evaluate import Evaluation
 
 
 def evaluate(
-    spec: Annotated[Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")],
+    spec: SpecArgument,
     synthetic: Annotated[
         str, typer.Option("--synthetic", help="The synthetic file, as a release writes it.")
     ],
@@ -32,7 +32,7 @@ def evaluate(
             help="Predict this column (or whether it is VALUE) from all others.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Compare a synthetic file with the private table; the result is internal."""
     if test is not None and label is None:

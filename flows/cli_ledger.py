@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.cli_options import JsonOption
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from tasks.workspace import ledger_url
@@ -70,7 +71,7 @@ def set_cap(
 
 @ledger_app.command("list")
 def list_accounts(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List all accounts with cap, spent, reserved and remaining budget."""
     from flows.terminal import print_accounts

@@ -1,8 +1,7 @@
-"""What the commands that run a flow have in common: their options, and how they end."""
+"""How the commands that run a flow end."""
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -11,25 +10,6 @@ from flows.exits import ExitCode
 if TYPE_CHECKING:  # imported where it is used, to keep --help quick
     from schemas.approvals import Waiting
     from tasks.publish import Published
-
-SpecArgument = Annotated[
-    Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")
-]
-ResumeOption = Annotated[
-    bool, typer.Option("--resume", help="Go on with what was started before under this name.")
-]
-ProcessesOption = Annotated[
-    int, typer.Option(help="Dask worker processes; 0: threads of this process.", min=0)
-]
-SchedulerOption = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
-]
-FolderOption = Annotated[
-    Path | None,
-    typer.Option("--folder", help="Where relative sources start; default: the spec's folder."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", help="Show the orchestrator's log.")]
 
 
 def tell_ending(ending: "Published | Waiting", *, as_json: bool = False) -> None:

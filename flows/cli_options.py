@@ -1,0 +1,25 @@
+"""Arguments and options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SpecArgument = Annotated[
+    Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")
+]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Go on with what was started before under this name.")
+]
+ProcessesOption = Annotated[
+    int, typer.Option(help="Dask worker processes; 0: threads of this process.", min=0)
+]
+SchedulerOption = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
+]
+FolderOption = Annotated[
+    Path | None,
+    typer.Option("--folder", help="Where relative sources start; default: the spec's folder."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Show the orchestrator's log.")]
