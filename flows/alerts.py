@@ -19,6 +19,7 @@ from prefect.exceptions import ObjectNotFound
 
 from tasks.budget_left import EVENT, LEFT
 from tasks.errors import SafeError
+from tasks.server_mode import DESK_URL
 
 FLOWS = ("release", "release-form", "calendar-release", "certify", "audit", "rehearsal", "go-on")
 WEBHOOK = "hallmark-alerts"
@@ -173,5 +174,5 @@ def _block(named: str) -> Any:
 
 
 def _desk() -> str:
-    url = os.environ.get("HALLMARK_DESK_URL")
+    url = os.environ.get(DESK_URL)
     return f"Decide at {url}" if url else "Decide with: hallmark approve"

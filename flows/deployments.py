@@ -16,9 +16,7 @@ from schemas.loading import load_calendar
 from schemas.spec_form import form_of
 from tasks.instances import instance
 from tasks.prepare import prepare
-
-POOL = "hallmark"
-"""The work pool whose workers run releases."""
+from tasks.server_mode import POOL
 
 
 def deploy_forms(specs: Iterable[Path], out: Path) -> list[str]:

@@ -9,8 +9,7 @@ from prefect.states import Completed
 from schemas.approvals import Waiting
 from tasks.publish import Published
 from tasks.runs import came_to
-
-DESK_VARIABLE = "HALLMARK_DESK_URL"
+from tasks.server_mode import DESK_URL
 
 Ending = Any
 """`Published | Waiting`, which Prefect unwraps from the state that a flow returns."""
@@ -45,7 +44,7 @@ def _way_on(waiting: Waiting) -> str:
     """For the dashboard: what is waited for, where to decide, what a decision is about."""
     lines = [f"# {waiting.title}", "", f"{in_words(waiting)}.", ""]
     if waiting.gate != "embargo":
-        desk = os.environ.get(DESK_VARIABLE)
+        desk = os.environ.get(DESK_URL)
         if desk:
             lines += [f"[Look at it and decide]({desk}/releases/{waiting.release})", ""]
         lines += ["On the command line: `hallmark waiting`, then `hallmark approve`.", ""]

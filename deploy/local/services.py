@@ -8,6 +8,7 @@ from pathlib import Path
 from deploy.local import database
 from deploy.local.secrets_kept import certificates, password
 from flows.quiet import OFFLINE
+from tasks.server_mode import DESK_AUTH, DESK_URL, POOL
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ def settings(home: Path, ports: Ports, server: str) -> dict[str, str]:
     return OFFLINE | {
         "HALLMARK_HOME": str(home),
         "HALLMARK_LEDGER": database.of(server, "ledger"),
-        "HALLMARK_DESK_URL": f"http://127.0.0.1:{ports.desk}",
-        "HALLMARK_DESK_AUTH": password(home, "desk-password"),
+        DESK_URL: f"http://127.0.0.1:{ports.desk}",
+        DESK_AUTH: password(home, "desk-password"),
         "PREFECT_HOME": str(home / "prefect"),
         "PREFECT_API_URL": f"http://127.0.0.1:{ports.dashboard}/api",
         "PREFECT_API_AUTH_STRING": auth,
@@ -98,7 +99,7 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
         *dask_workers,
         Service(
             "worker",
-            (*python, "prefect", "worker", "start", "--pool", "hallmark", "--type", "process"),
+            (*python, "prefect", "worker", "start", "--pool", POOL, "--type", "process"),
         ),
         Service(
             "desk",

@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 
 from tasks.doctor.finding import Finding, ok, warn, wrong
+from tasks.server_mode import DESK_AUTH, DESK_URL, POOL
 
-POOL = "hallmark"
 NEW = timedelta(minutes=3)  # the scheduler looks once a minute at what was deployed
 APART = timedelta(seconds=30)  # clocks of this machine and of the server
 _SECONDS = 10
@@ -175,9 +175,9 @@ def _asked(client: httpx.Client, path: str, **body: Any) -> Any:
 
 def desk(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
     """Whether the review desk answers, and to us alone."""
-    url, password = environment.get("HALLMARK_DESK_URL"), environment.get("HALLMARK_DESK_AUTH")
+    url, password = environment.get(DESK_URL), environment.get(DESK_AUTH)
     if not url:
-        yield ok("desk", "none is named in HALLMARK_DESK_URL; decide with: hallmark approve")
+        yield ok("desk", f"none is named in {DESK_URL}; decide with: hallmark approve")
         return
     user, _, secret = (password or "").partition(":")
     try:
@@ -187,14 +187,14 @@ def desk(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
         yield wrong(
             "desk",
             f"{url} does not answer ({type(error).__name__})",
-            "start it (make up, or: uvicorn flows.desk:desk), or mend HALLMARK_DESK_URL",
+            f"start it (make up, or: uvicorn flows.desk:desk), or mend {DESK_URL}",
         )
         return
     if not answer.is_success:
-        mend = "set HALLMARK_DESK_AUTH to its user:password"
+        mend = f"set {DESK_AUTH} to its user:password"
         yield wrong("desk", f"{url} does not let us in ({answer.status_code})", mend)
     elif stranger.is_success:
-        mend = "set HALLMARK_DESK_AUTH=user:password for the desk and here"
+        mend = f"set {DESK_AUTH}=user:password for the desk and here"
         yield warn("desk", f"{url} asks for no password: it shows what is not published yet", mend)
     else:
         yield ok("desk", f"{url} answers, and asks for a password")

@@ -1,0 +1,10 @@
+"""The names by which the parts of server mode find each other."""
+
+POOL = "hallmark"
+"""The work pool of the Prefect server that releases are run from."""
+
+DESK_URL = "HALLMARK_DESK_URL"
+"""Variable: where the review desk answers."""
+
+DESK_AUTH = "HALLMARK_DESK_AUTH"
+"""Variable: user:password of the review desk."""
