@@ -6,7 +6,7 @@ file in the workspace, and what was decided is in the ledger, so both survive ev
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -104,8 +104,19 @@ def disclosure_gate(
         return _waiting("embargo", prepared, workspace, out, until=until)
     _forget(workspace)
     if asked != Approvals():
-        _write_approvals(prepared, ledger, workspace)
+        _write_approvals(prepared, workspace)
     return None
+
+
+def counted_at(gate: GateName, prepared: Prepared, workspace: Workspace) -> list[SignedDecision]:
+    """The decisions that a gate was passed with; none where it asks for none.
+
+    They stay those: whoever leaves the profile later does not undo what was done on their word.
+    """
+    if not approvals_of(prepared.spec).required(gate):
+        return []
+    noted = (workspace.path / _PASSED.format(gate)).read_bytes()
+    return list(ApprovalsFile.model_validate_json(noted).decisions)
 
 
 def staged_files(staging: Path) -> dict[str, str]:
@@ -176,12 +187,14 @@ def may_go_on(waiting: Waiting, ledger: Ledger, known: Profile) -> bool:
     return standing_of(waiting, ledger, known).passed
 
 
-_STAGED, _WAITING, _SEEN = "staged.json", "waiting.json", "seen-at-{}.json"
+_STAGED, _WAITING = "staged.json", "waiting.json"
+_SEEN, _PASSED = "seen-at-{}.json", "passed-{}.json"
 
 
 def _stage(prepared: Prepared, workspace: Workspace) -> dict[str, Any]:
     return {
         "spec": prepared.spec.digest(),
+        "approvals": approvals_of(prepared.spec).model_dump(mode="json"),
         "queries": list(prepared.query_files),
         "code": code_digest(),
         "key": signing_key(home()).fingerprint,  # which the staged documents name
@@ -226,6 +239,8 @@ def _stopped(
         )
     if there.passed:
         tell("gate-passed", gate=gate)
+        with whole(workspace.path / _PASSED.format(gate)) as draft:
+            draft.write_text(_approvals_file(spec.release, there.counted))
         _forget(workspace)
         return None
     return _waiting(gate, prepared, workspace, out, required=required, seen=seen, blocking=blocking)
@@ -267,21 +282,15 @@ def _forget(workspace: Workspace) -> None:
     (workspace.path / _WAITING).unlink(missing_ok=True)
 
 
-def _write_approvals(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
+def _write_approvals(prepared: Prepared, workspace: Workspace) -> None:
     """Put the decisions that counted into the release."""
-    entries, spec = Ledger(ledger).statements(prepared.spec.release), prepared.spec
-    asked = approvals_of(spec)
-    counted: list[SignedDecision] = []
-    gates: tuple[GateName, ...] = ("plan", "disclosure")
-    for gate in gates:
-        seen_file = workspace.path / _SEEN.format(gate)
-        if asked.required(gate):
-            counted += standing(
-                entries,
-                gate,
-                required=asked.required(gate),
-                seen=json.loads(seen_file.read_text()),
-                approvers=profile().approvers,
-            ).counted
-    content = ApprovalsFile(release=spec.release, decisions=tuple(counted))
-    (workspace.staging / APPROVALS_FILE).write_text(content.model_dump_json(indent=1) + "\n")
+    counted = [
+        *counted_at("plan", prepared, workspace),
+        *counted_at("disclosure", prepared, workspace),
+    ]
+    (workspace.staging / APPROVALS_FILE).write_text(_approvals_file(prepared.spec.release, counted))
+
+
+def _approvals_file(release: str, decisions: Iterable[SignedDecision]) -> str:
+    content = ApprovalsFile(release=release, decisions=tuple(decisions))
+    return content.model_dump_json(indent=1) + "\n"

@@ -14,7 +14,6 @@ from prefect.runtime import deployment, flow_run
 
 from mechanisms.contract import Certificate, Measurements
 from mechanisms.privacy.ledger import Ledger
-from schemas.approvals import SignedDecision
 from schemas.audit_report import Signature
 from schemas.labels import NOT_RECORDED
 from schemas.manifest import (
@@ -25,16 +24,16 @@ from schemas.manifest import (
     SPEC_FILE,
     Software,
 )
-from schemas.profile import Profile
 from tasks.answers import write_answers
-from tasks.approvals import operator, standing
+from tasks.approvals import operator
 from tasks.artifacts import show_in_dashboard
 from tasks.dictionary import data_dictionary
 from tasks.executed import Executed
 from tasks.finalise import FinalFile
+from tasks.gates import counted_at
 from tasks.generate import SyntheticFile
 from tasks.prepare import Prepared
-from tasks.profile import approvals_of, profile
+from tasks.profile import profile
 from tasks.record import audit_record
 from tasks.record_utility import certificate_file
 from tasks.rendering import rendered_files
@@ -70,7 +69,7 @@ def report(
             events=book.events(spec.release),
             account=book.account(spec.population.account),
             entries=book.entries(spec.population.account),
-            decisions=decisions_on_plan(prepared, book, known),
+            decisions=tuple(counted_at("plan", prepared, workspace)),  # those on this come later
             synthetic=synthetic.load(),
             certificate=certificate,
             final=final,
@@ -98,21 +97,6 @@ def report(
     for name, content in rendered_files(record).items():
         (folder / name).write_bytes(content)
     show_in_dashboard(record, folder)
-
-
-def decisions_on_plan(
-    prepared: Prepared, book: Ledger, known: Profile
-) -> tuple[SignedDecision, ...]:
-    """Those that counted when the plan's gate was passed; decisions on this record come later."""
-    required = approvals_of(prepared.spec).plan
-    entries = book.statements(prepared.spec.release)
-    asked = [e.payload for e in entries if e.kind == "request" and e.payload["gate"] == "plan"]
-    if not required or not asked:
-        return ()
-    seen = asked[-1]["seen"]
-    return standing(
-        entries, "plan", required=required, seen=seen, approvers=known.approvers
-    ).counted
 
 
 def software() -> Software:

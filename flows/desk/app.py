@@ -23,13 +23,13 @@ from flows.going_on import go_on
 from mechanisms.privacy.ledger import Ledger, LedgerError
 from schemas.approvals import SignedDecision, Waiting
 from schemas.manifest import REPORT_FILE
-from tasks.approvals import DecisionRefused, Standing, decide
+from tasks.approvals import DecisionRefused, decide
 from tasks.gates import standing_of, waiting_of, waiting_releases
 from tasks.metrics import CONTENT_TYPE, Exposition
 from tasks.profile import profile
+from tasks.server_mode import DESK_AUTH
 from tasks.workspace import Workspace, ledger_url
 
-AUTH_VARIABLE = "HALLMARK_DESK_AUTH"  # user:password
 _HERE = Path(__file__).parent
 _OWN = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
 _OWN += "'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -50,7 +50,7 @@ def _admitted(
     request: Request, given: Annotated[HTTPBasicCredentials | None, Depends(_basic)]
 ) -> None:
     """Let in whoever knows the password, where one is set; anybody may ask for its health."""
-    expected = os.environ.get(AUTH_VARIABLE)
+    expected = os.environ.get(DESK_AUTH)
     if not expected or request.url.path == "/health":
         return
     said = f"{given.username}:{given.password}" if given else ""
@@ -105,7 +105,7 @@ def overview() -> str:
 @desk.get("/releases/{release}", response_class=HTMLResponse)
 def decision_page(release: str) -> str:
     """What a release waits for, what is to be seen, and the form to decide with."""
-    waiting, there = _at_gate(release)
+    waiting = _at_gate(release)
     known, workspace = profile(), Workspace.of(release)
     summary, staged = None, []
     if waiting.gate == "plan":
@@ -114,7 +114,7 @@ def decision_page(release: str) -> str:
         staged = sorted(path.name for path in workspace.staging.iterdir())
     return _pages.get_template("decision.html.j2").render(
         waiting=waiting,
-        there=there,
+        there=standing_of(waiting, Ledger(ledger_url()), known),
         approvers=known.approvers,
         roles=sorted(set(waiting.required)),
         plan=summary,
@@ -127,7 +127,7 @@ def decision_page(release: str) -> str:
 @desk.get("/releases/{release}/files/{name}")
 def staged_file(release: str, name: str) -> Response:
     """A file of the staged release, or of the plan, as it would be published."""
-    waiting, _ = _at_gate(release)
+    waiting = _at_gate(release)
     workspace = Workspace.of(release)
     folder = workspace.path / "plan" if waiting.gate == "plan" else workspace.staging
     if name not in {path.name for path in folder.iterdir()}:
@@ -144,7 +144,7 @@ def staged_file(release: str, name: str) -> Response:
 @desk.post("/decisions")
 def take_decision(signed: SignedDecision) -> dict[str, Any]:
     """Enter a signed decision, and let the release go on if nothing is missing any more."""
-    waiting, _ = _at_gate(signed.decision.release)
+    waiting = _at_gate(signed.decision.release)
     book, known = Ledger(ledger_url()), profile()
     try:
         decide(book, signed, waiting, known.approvers)
@@ -165,9 +165,8 @@ def _ledger_down(_request: Request, error: LedgerError) -> JSONResponse:
     return JSONResponse({"detail": str(error)}, status_code=503)
 
 
-def _at_gate(release: str) -> tuple[Waiting, Standing]:
+def _at_gate(release: str) -> Waiting:
     try:
-        waiting = waiting_of(release)
+        return waiting_of(release)
     except DecisionRefused as error:
         raise HTTPException(404, str(error)) from error
-    return waiting, standing_of(waiting, Ledger(ledger_url()), profile())

@@ -24,7 +24,7 @@ class Agency:
     """An agency with one release and people who decide about it."""
 
     def __init__(self, hallmark: Hallmark, folder: Path, home: Path, **spec: object) -> None:
-        self.hallmark, self.out = hallmark, folder / "out"
+        self.hallmark, self.home, self.out = hallmark, home, folder / "out"
         self.keys = introduce(folder / "keys", home)
         self.spec = example.write(folder / "data", **(QUICK | spec))
         example.open_account()
@@ -43,6 +43,12 @@ class Agency:
         content = example.spec(self.spec.parent / "table.csv", **(QUICK | sections))
         with self.spec.open("w") as handle:
             YAML().dump(content, handle)
+
+    def dismiss(self, name: str) -> None:
+        """Take somebody off the list of approvers."""
+        profile = YAML().load(self.home / "profile.yaml")
+        profile["approvers"] = [who for who in profile["approvers"] if who["name"] != name]
+        YAML().dump(profile, self.home / "profile.yaml")
 
     @property
     def charges(self) -> int:
@@ -69,6 +75,7 @@ def test_a_release_goes_through_both_gates(
     assert charges > 0
     assert not agency.out.exists()
 
+    agency.dismiss("Ada")  # which does not undo what was done on her word
     for name in ("Bo", "Cy"):
         assert agency.decide("approve", name, "reviewer") == 0
     assert "not recorded" in agency.said.out

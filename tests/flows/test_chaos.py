@@ -251,7 +251,7 @@ def test_a_release_goes_on_when_a_worker_is_killed_counting_and_another_generati
     ):
         client.wait_for_workers(2, timeout=60)
         run = house.start("--scheduler", address)
-        run.wait_until(lambda: house.state() == "reserved")
+        run.wait_until(house.coded)  # the workers were found fit, which a stopped one is not
         with house.ledger_held(from_readers=True):  # the flow looks into it before it counts
             run.wait_until(lambda: house.waits_for_ledger(run))
             victim, pid = next(iter(client.run(os.getpid).items()))
