@@ -11,7 +11,7 @@ from schemas.approvals import ApprovalsFile, Decision, SignedDecision
 from schemas.manifest import APPROVALS_FILE, FileEntry, Manifest
 from schemas.release_spec import ReleaseSpec
 from tasks.approvals import sign
-from tasks.approvals_verification import approval_faults
+from tasks.verification.approvals import approval_faults
 from tests import example
 
 FILES = {"data.csv": "a" * 64, "audit-report.json": "b" * 64}

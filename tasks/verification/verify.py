@@ -7,46 +7,48 @@ report is made from its record. What it cannot show: that the run did what the r
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
-from pydantic import BaseModel, ValidationError
 
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import events_from_json
 from schemas.audit_report import FIRST_FORMAT, AuditRecord
 from schemas.certificate import CertificateFile, CertifiedFile
-from schemas.data_dictionary import DataDictionary, DictionaryColumn
-from schemas.loading import SpecError, load_spec
+from schemas.data_dictionary import DataDictionary
 from schemas.manifest import (
     CERTIFICATE_FILE,
     DATA_FILES,
-    DICTIONARY_FILE,
     MANIFEST_FILE,
     PUBLIC_KEY_FILE,
     RECORD_FILE,
     REQUIRED_FILES,
     SIGNATURE_FILE,
     SIGNATURE_FILES,
-    SPEC_FILE,
     Manifest,
 )
 from schemas.release_spec import ReleaseSpec
-from schemas.spec_checks import CERTIFY
-from tasks.approvals_verification import approval_faults
 from tasks.conformity import nonconformities
 from tasks.released import broken_totals
 from tasks.rendering import rendered_files
 from tasks.signing import digest, fingerprint
-
-M = TypeVar("M", bound=BaseModel)
+from tasks.verification.agreement import claim_faults, dictionary_faults
+from tasks.verification.approvals import approval_faults
+from tasks.verification.documents import (
+    Documents,
+    Unsound,
+    plain_bytes,
+    read_documents,
+    read_manifest,
+    sound,
+)
 
 
 @dataclass(frozen=True)
@@ -74,21 +76,6 @@ class Verification:
         return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
 
 
-@dataclass(frozen=True)
-class _Documents:
-    """The documents of a release, each sound by itself."""
-
-    manifest: Manifest
-    record: AuditRecord
-    certificate: CertificateFile
-    dictionary: DataDictionary
-    spec: ReleaseSpec
-
-
-class _Unsound(Exception):
-    """A file of the release cannot be read as what it should be; the message says which and why."""
-
-
 def verify_release(
     folder: Path, public_key: Path | None = None, certified: Path | None = None
 ) -> Verification:
@@ -104,8 +91,8 @@ def verify_release(
         One entry a check. A file that is missing or broken is a failed check, not an exception.
     """
     try:
-        manifest = _manifest(folder)
-    except _Unsound as error:
+        manifest = read_manifest(folder)
+    except Unsound as error:
         return Verification((Check("manifest", False, str(error)),))
     checks = [
         Check("manifest", True, f"release {manifest.release_id}, in canonical form"),
@@ -113,15 +100,15 @@ def verify_release(
         _check("files", _file_faults(folder, manifest), f"{len(manifest.files)} as signed"),
     ]
     try:
-        documents = _documents(folder, manifest)
-    except _Unsound as error:
+        documents = read_documents(folder, manifest)
+    except Unsound as error:
         return Verification((*checks, Check("documents", False, str(error))))
     claim = manifest.privacy
     checks += [
         Check("documents", True, "spec, certificate, dictionary and record are sound"),
         _check(
             "claims",
-            [*_claim_faults(documents), *_dictionary_faults(documents)],
+            [*claim_faults(documents), *dictionary_faults(documents)],
             "manifest, spec, certificate, dictionary and record agree",
         ),
         _check(
@@ -150,7 +137,7 @@ def verify_release(
     return Verification(tuple(checks))
 
 
-def _approvals(folder: Path, documents: _Documents) -> Iterator[Check]:
+def _approvals(folder: Path, documents: Documents) -> Iterator[Check]:
     """Whether whoever had to approve did; no check where nobody had to."""
     asked = documents.spec.approvals
     if asked.plan or asked.disclosure:
@@ -192,23 +179,14 @@ def _check(name: str, faults: Iterator[str] | list[str], sound: str) -> Check:
     return Check(name, not told, "; ".join(told) or sound)
 
 
-def _manifest(folder: Path) -> Manifest:
-    manifest = _sound(folder / MANIFEST_FILE, Manifest.model_validate_json)
-    if _bytes(folder / MANIFEST_FILE) != manifest.canonical_bytes():
-        raise _Unsound(
-            f"{MANIFEST_FILE} is not in canonical form, so it was not written by Hallmark"
-        )
-    return manifest
-
-
 def _signature(folder: Path, manifest: Manifest, public_key: Path | None) -> Check:
     name = "signature"
     try:
         key = _public_key(public_key or folder / PUBLIC_KEY_FILE)
         enclosed = _public_key(folder / PUBLIC_KEY_FILE)
-        signature = base64.b64decode(_bytes(folder / SIGNATURE_FILE), validate=False)
-        key.verify(signature, _bytes(folder / MANIFEST_FILE))
-    except _Unsound as error:
+        signature = base64.b64decode(plain_bytes(folder / SIGNATURE_FILE), validate=False)
+        key.verify(signature, plain_bytes(folder / MANIFEST_FILE))
+    except Unsound as error:
         return Check(name, False, str(error))
     except binascii.Error:
         return Check(name, False, f"{SIGNATURE_FILE} is not base64")
@@ -235,11 +213,11 @@ def _signature(folder: Path, manifest: Manifest, public_key: Path | None) -> Che
 
 def _public_key(path: Path) -> Ed25519PublicKey:
     try:
-        key = load_pem_public_key(_bytes(path))
+        key = load_pem_public_key(plain_bytes(path))
     except (ValueError, UnsupportedAlgorithm):
-        raise _Unsound(f"{path.name} is not a public key in PEM") from None
+        raise Unsound(f"{path.name} is not a public key in PEM") from None
     if not isinstance(key, Ed25519PublicKey):
-        raise _Unsound(f"{path.name} is a key of another type than Ed25519")
+        raise Unsound(f"{path.name} is a key of another type than Ed25519")
     return key
 
 
@@ -267,104 +245,10 @@ def _given(folder: Path) -> set[str]:
     """The name of the file that a certificate is about, which may lie beside it and is not signed
     with it; empty where the release has data of its own, or no sound certificate."""
     try:
-        certificate = _sound(folder / CERTIFICATE_FILE, CertificateFile.model_validate_json)
-    except _Unsound:
+        certificate = sound(folder / CERTIFICATE_FILE, CertificateFile.model_validate_json)
+    except Unsound:
         return set()
     return set() if certificate.file is None else {certificate.file.name}
-
-
-def _documents(folder: Path, manifest: Manifest) -> _Documents:
-    spec = folder / SPEC_FILE
-    _bytes(spec)
-    try:
-        loaded = load_spec(spec)
-    except SpecError as error:
-        raise _Unsound(f"{SPEC_FILE} is refused: {error.problems[0]}") from None
-    return _Documents(
-        manifest=manifest,
-        record=_sound(folder / RECORD_FILE, AuditRecord.model_validate_json),
-        certificate=_sound(folder / CERTIFICATE_FILE, CertificateFile.model_validate_json),
-        dictionary=_sound(folder / DICTIONARY_FILE, DataDictionary.model_validate_json),
-        spec=loaded,
-    )
-
-
-def _claim_faults(told: _Documents) -> Iterator[str]:
-    """Where two documents of the release say different things."""
-    manifest, record, spec = told.manifest, told.record, told.spec
-    claim, given = manifest.privacy, told.certificate.file
-    given_rows = () if given is None else (given.rows,)
-    same = {
-        "the release's name": (
-            manifest.release_id,
-            record.identity.release_id,
-            told.dictionary.release_id,
-            spec.release,
-        ),
-        "the title": (manifest.title, record.identity.title, spec.title),
-        "the privacy claim": (claim, record.guarantee.claim),
-        "the neighbouring relation": (claim.neighbours, spec.privacy.neighbours),
-        "epsilon": (claim.epsilon, spec.privacy.epsilon),
-        "delta": (claim.delta, spec.privacy.delta),
-        "the privacy unit": (claim.unit, "person" if spec.privacy.person else "record"),
-        "records of a unit": (claim.records_per_unit, spec.privacy.max_records),
-        "the account": (record.account.name, spec.population.account),
-        "the certificate": (told.certificate, record.utility.certificate),
-        "whether records were given": (
-            given is not None,
-            spec.mechanism.name == CERTIFY,
-        ),
-        "the certificate's summary": (manifest.certificate, told.certificate.summary()),
-        "the digest of the spec": (
-            manifest.spec_digest,
-            record.provenance.spec_digest,
-            spec.digest(),
-        ),
-        "the number of rows": (record.utility.rows, told.dictionary.rows, *given_rows),
-        "the software": (manifest.software, record.provenance.software),
-        "the signing key": (manifest.public_key_fingerprint, record.signature.fingerprint),
-    }
-    for what, values in same.items():
-        if any(value != values[0] for value in values):
-            yield f"the documents disagree on {what}"
-    charged = record.account.this_release
-    if charged.epsilon < claim.epsilon or charged.delta < claim.delta:
-        yield "the account was charged less than is claimed to be spent"
-
-
-def _dictionary_faults(told: _Documents) -> Iterator[str]:
-    """Where the dictionary is not the spec's domain, or its errors are not the certificate's."""
-    names = tuple(column.name for column in told.dictionary.columns)
-    if names != told.spec.released_columns:
-        yield "the dictionary's columns are not the released columns of the spec"
-        return
-    for column in told.dictionary.columns:
-        if _domain(column) != _domain_of_spec(told.spec, column.name):
-            yield f"the dictionary's domain of {column.name} is not that of the spec"
-        bound = told.certificate.for_column(column.name)
-        promised = bound and (bound.in_unit, told.certificate.confidence, bound.vacuous)
-        error = column.error
-        if promised != (error and (error.bound, error.confidence, error.vacuous)):
-            yield f"the dictionary's error of {column.name} is not the certificate's bound"
-
-
-def _domain(column: DictionaryColumn) -> tuple[Any, ...]:
-    if column.interval is None:
-        return (column.nullable, *(category.value for category in column.categories))
-    return (column.nullable, *(_comparable(v) for v in (column.interval.low, column.interval.high)))
-
-
-def _domain_of_spec(spec: ReleaseSpec, name: str) -> tuple[Any, ...]:
-    column = spec.columns[name]
-    match column.type:
-        case "numeric" | "date":
-            return (column.nulls, _comparable(column.minimum), _comparable(column.maximum))
-        case _:
-            return (column.nulls, *column.codes)
-
-
-def _comparable(end: Any) -> Any:
-    return end if hasattr(end, "year") else float(end)
 
 
 def _event_faults(record: AuditRecord) -> Iterator[str]:
@@ -392,7 +276,7 @@ def _total_faults(path: Path, spec: ReleaseSpec) -> Iterator[str]:
         yield f"it cannot be counted in ({type(error).__name__})"
 
 
-def _rendering(folder: Path, told: _Documents) -> Check:
+def _rendering(folder: Path, told: Documents) -> Check:
     """Whether all that is made from the record is what this version makes of it."""
     name, record = "report", told.record
     if record.format == FIRST_FORMAT:
@@ -407,14 +291,14 @@ def _rendering(folder: Path, told: _Documents) -> Check:
     return _check(name, list(_rendering_faults(folder, told, files)), sound)
 
 
-def _rendering_faults(folder: Path, told: _Documents, files: Mapping[str, bytes]) -> Iterator[str]:
+def _rendering_faults(folder: Path, told: Documents, files: Mapping[str, bytes]) -> Iterator[str]:
     for name, content in files.items():
         if name not in told.manifest.files:
             yield f"the manifest lists no {name}"
             continue
         try:
-            same = _bytes(folder / name) == content
-        except _Unsound as error:
+            same = plain_bytes(folder / name) == content
+        except Unsound as error:
             yield str(error)
             continue
         if not same:
@@ -423,21 +307,3 @@ def _rendering_faults(folder: Path, told: _Documents, files: Mapping[str, bytes]
                 f"by Hallmark {told.record.provenance.software.hallmark}, so verify with that "
                 "version"
             )
-
-
-def _sound(path: Path, read: Callable[[bytes], M]) -> M:
-    try:
-        return read(_bytes(path))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the whole file"
-        raise _Unsound(f"{path.name}: {where}: {first['msg']}") from None
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        if path.is_symlink() or not path.is_file():
-            raise _Unsound(f"{path.name} is missing, or not a plain file")
-        return path.read_bytes()
-    except OSError as error:
-        raise _Unsound(f"{path.name} cannot be read ({error.strerror})") from None

@@ -1,0 +1,5 @@
+"""Verify a release folder, offline and without the private data."""
+
+from tasks.verification.verify import Check, Verification, verify_release
+
+__all__ = ["Check", "Verification", "verify_release"]

@@ -1,0 +1,87 @@
+"""Whether the documents of a release say the same."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from schemas.data_dictionary import DictionaryColumn
+from schemas.release_spec import ReleaseSpec
+from schemas.spec_checks import CERTIFY
+from tasks.verification.documents import Documents
+
+
+def claim_faults(told: Documents) -> Iterator[str]:
+    """Where two documents of the release say different things."""
+    manifest, record, spec = told.manifest, told.record, told.spec
+    claim, given = manifest.privacy, told.certificate.file
+    given_rows = () if given is None else (given.rows,)
+    same = {
+        "the release's name": (
+            manifest.release_id,
+            record.identity.release_id,
+            told.dictionary.release_id,
+            spec.release,
+        ),
+        "the title": (manifest.title, record.identity.title, spec.title),
+        "the privacy claim": (claim, record.guarantee.claim),
+        "the neighbouring relation": (claim.neighbours, spec.privacy.neighbours),
+        "epsilon": (claim.epsilon, spec.privacy.epsilon),
+        "delta": (claim.delta, spec.privacy.delta),
+        "the privacy unit": (claim.unit, "person" if spec.privacy.person else "record"),
+        "records of a unit": (claim.records_per_unit, spec.privacy.max_records),
+        "the account": (record.account.name, spec.population.account),
+        "the certificate": (told.certificate, record.utility.certificate),
+        "whether records were given": (
+            given is not None,
+            spec.mechanism.name == CERTIFY,
+        ),
+        "the certificate's summary": (manifest.certificate, told.certificate.summary()),
+        "the digest of the spec": (
+            manifest.spec_digest,
+            record.provenance.spec_digest,
+            spec.digest(),
+        ),
+        "the number of rows": (record.utility.rows, told.dictionary.rows, *given_rows),
+        "the software": (manifest.software, record.provenance.software),
+        "the signing key": (manifest.public_key_fingerprint, record.signature.fingerprint),
+    }
+    for what, values in same.items():
+        if any(value != values[0] for value in values):
+            yield f"the documents disagree on {what}"
+    charged = record.account.this_release
+    if charged.epsilon < claim.epsilon or charged.delta < claim.delta:
+        yield "the account was charged less than is claimed to be spent"
+
+
+def dictionary_faults(told: Documents) -> Iterator[str]:
+    """Where the dictionary is not the spec's domain, or its errors are not the certificate's."""
+    names = tuple(column.name for column in told.dictionary.columns)
+    if names != told.spec.released_columns:
+        yield "the dictionary's columns are not the released columns of the spec"
+        return
+    for column in told.dictionary.columns:
+        if _domain(column) != _domain_of_spec(told.spec, column.name):
+            yield f"the dictionary's domain of {column.name} is not that of the spec"
+        bound = told.certificate.for_column(column.name)
+        promised = bound and (bound.in_unit, told.certificate.confidence, bound.vacuous)
+        error = column.error
+        if promised != (error and (error.bound, error.confidence, error.vacuous)):
+            yield f"the dictionary's error of {column.name} is not the certificate's bound"
+
+
+def _domain(column: DictionaryColumn) -> tuple[Any, ...]:
+    if column.interval is None:
+        return (column.nullable, *(category.value for category in column.categories))
+    return (column.nullable, *(_comparable(v) for v in (column.interval.low, column.interval.high)))
+
+
+def _domain_of_spec(spec: ReleaseSpec, name: str) -> tuple[Any, ...]:
+    column = spec.columns[name]
+    match column.type:
+        case "numeric" | "date":
+            return (column.nulls, _comparable(column.minimum), _comparable(column.maximum))
+        case _:
+            return (column.nulls, *column.codes)
+
+
+def _comparable(end: Any) -> Any:
+    return end if hasattr(end, "year") else float(end)
