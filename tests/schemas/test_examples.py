@@ -27,9 +27,15 @@ MOST_CELLS = {
     "linear-queries": 64,
     "dpfw": 64,
     "certify": 32,
+    "mwem-queries": 21,
+    "dual-query": 21,
+    "fem": 21,
+    "sep-fem": 21,
+    "dpam": 21,
 }
 TOP_CODED = ("PINCP",)  # clamped on purpose
-OF_RAND = ("rand-hie", "public-totals", "certify")
+OF_PEERS = ("mwem-queries", "dual-query", "fem", "sep-fem", "dpam")  # for linear queries
+OF_RAND = ("rand-hie", "public-totals", "certify", *OF_PEERS)
 OF_NIST = [name for name in MOST_CELLS if name not in OF_RAND]
 
 
