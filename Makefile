@@ -23,8 +23,9 @@ release: install
 up: install
 	$(BIN)/python -m deploy.local $(UP)
 
+# Files in their order: those of whole releases, which take longest, come early.
 test: install
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # Needs PostgreSQL and Chromium, and skips where they are missing.
 test-services: install

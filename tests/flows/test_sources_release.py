@@ -12,6 +12,8 @@ from tests import example
 from tests.flows.house import House
 from tests.flows.story import violations
 
+pytestmark = pytest.mark.service
+
 USAGE, DATA = 2, 3  # exit statuses
 
 
