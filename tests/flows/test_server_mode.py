@@ -24,6 +24,8 @@ from tests.flows.server import (
     signed_in,
 )
 from tests.flows.services import wait_until
+from tests.flows.test_certify import vendor
+from tests.flows.test_certify import write as certificate_spec
 from tests.tasks.statements import ABOUT, PROFILE
 
 pytestmark = pytest.mark.service
@@ -115,11 +117,7 @@ def test_a_release_that_waits_survives_a_restart_of_the_server(
     agency: Installation, chrome: Browser, tmp_path: Path
 ):
     spec = example.write(tmp_path, release="patient", approvals={"plan": ["methodologist"]}, **SPEC)
-    started = agency.prefect(
-        "deployment", "run", "release/on-demand",
-        "--param", f"spec={spec}", "--param", f"out={agency.out}",
-    )  # fmt: skip
-    assert started.returncode == 0, started.stderr
+    start(agency, "release/on-demand", spec=spec, out=agency.out)
     waiting = agency.home / "work" / "patient" / "waiting.json"
     wait_until(waiting.exists, "the release waits")
     for service in ("dashboard", "flows.desk"):
@@ -132,6 +130,41 @@ def test_a_release_that_waits_survives_a_restart_of_the_server(
     )  # fmt: skip
     assert "The release goes on" in approved.stdout, approved.stderr
     wait_until((agency.out / "patient").exists, "the release is published")
+
+
+def test_a_certificate_is_started_approved_and_audited_on_the_server(
+    agency: Installation, tmp_path: Path
+):
+    privacy = {"neighbours": "replace_one", "unit": "record", "epsilon": "1/4"}
+    approvals = {"disclosure": ["reviewer"]}
+    spec = certificate_spec(tmp_path, about=ABOUT, privacy=privacy, approvals=approvals)
+    file = vendor(tmp_path)
+    start(agency, "certify/on-demand", spec=spec, file=file, out=agency.out)
+    wait_until(
+        (agency.home / "work" / "test-certificate" / "waiting.json").exists, "the certificate waits"
+    )
+    approved = agency.hallmark(
+        "approve", "test-certificate", "--name", "Bo", "--role", "reviewer",
+        "--key", agency.folder / "keys" / "Bo.pem", "--reason", "as its maker said",
+    )  # fmt: skip
+    assert "The release goes on" in approved.stdout, approved.stderr
+    folder = agency.out / "test-certificate"
+    wait_until(folder.exists, "the certificate is published")
+    verified = agency.hallmark("verify", folder, "--file", file)
+    assert verified.returncode == 0, verified.stdout
+
+    start(agency, "audit/on-demand", folder=folder, file=file)
+    wait_until(lambda: agency.runs("on-demand")[0]["state_type"] == "COMPLETED", "it is audited")
+    other = vendor(tmp_path, "other.csv", age=44)
+    start(agency, "audit/on-demand", folder=folder, file=other)
+    wait_until(lambda: agency.runs("on-demand")[0]["state_type"] == "FAILED", "the audit fails")
+
+
+def start(agency: Installation, deployment: str, **parameters: Path) -> None:
+    """Start a run of a deployment, as an operator's script would."""
+    given = [word for name, value in parameters.items() for word in ("--param", f"{name}={value}")]
+    started = agency.prefect("deployment", "run", deployment, *given)
+    assert started.returncode == 0, started.stderr
 
 
 def _answers(agency: Installation) -> bool:
