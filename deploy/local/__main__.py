@@ -137,7 +137,8 @@ class Processes:
 @contextmanager
 def _running(home: Path, environment: dict[str, str]) -> Iterator[Processes]:
     processes = Processes(home, environment)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for stop in (signal.SIGINT, signal.SIGTERM):  # a shell has the first ignored in the background
+        signal.signal(stop, signal.default_int_handler)
     try:
         yield processes
     finally:
