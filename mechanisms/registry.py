@@ -3,9 +3,11 @@
 from mechanisms.adaptive_support import AdaptiveSupport
 from mechanisms.certificates.given import CertifyGiven
 from mechanisms.contract import Mechanism
+from mechanisms.linear_queries.cliquewise import (
+    plan_dpam_or_cliquewise,
+    plan_dpfw_or_cliquewise,
+)
 from mechanisms.linear_queries.direct.method import plan_direct
-from mechanisms.linear_queries.dpam.method import plan_dpam
-from mechanisms.linear_queries.frank_wolfe.dpfw import plan_dpfw
 from mechanisms.linear_queries.mechanism import LinearQueryMechanism
 from mechanisms.linear_queries.peers.dual_query import plan_dual_query
 from mechanisms.linear_queries.peers.fem import plan_fem, plan_sep_fem
@@ -30,8 +32,8 @@ _ALL: tuple[Mechanism, ...] = (
     Marginals("aim", {"method": "aim"}, {"method": "graphical-model"}),
     Marginals("mwem", {"method": "mwem"}, {"method": "particles"}),
     LinearQueryMechanism("linear-queries", plan_direct, bounds_itself=True),
-    LinearQueryMechanism("dpam", plan_dpam, bounds_itself=True),
-    LinearQueryMechanism("dpfw", plan_dpfw, bounds_itself=False),
+    LinearQueryMechanism("dpam", plan_dpam_or_cliquewise, bounds_itself=True),
+    LinearQueryMechanism("dpfw", plan_dpfw_or_cliquewise, bounds_itself=False),
     LinearQueryMechanism("mwem-queries", plan_mwem, bounds_itself=False),
     LinearQueryMechanism("dual-query", plan_dual_query, bounds_itself=False),
     LinearQueryMechanism("fem", plan_fem, bounds_itself=False),

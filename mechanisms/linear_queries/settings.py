@@ -112,6 +112,18 @@ def positive(parameters: Parameters, name: str, default: float) -> float:
     return float(value)
 
 
+def flag(parameters: Parameters, name: str) -> bool:
+    """True or false; false where nothing is set.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    value = parameters.get(name, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"mechanism.{name}: {value!r}; give true or false")
+    return value
+
+
 def one_of(parameters: Parameters, name: str, known: Collection[str]) -> str:
     """One of some words; the first where nothing is set.
 

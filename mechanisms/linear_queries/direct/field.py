@@ -22,7 +22,6 @@ from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.marginals.generators.graphical.model import GraphicalFit, GraphicalModel
 from mechanisms.marginals.generators.graphical.tree import junction_tree
-from mechanisms.privacy.cells import Counts
 
 MODEL = GraphicalModel()
 
@@ -65,7 +64,7 @@ def memory(universe: Universe, cliques: Sequence[Clique], records: int) -> int:
 
 def fitted(
     universe: Universe,
-    tables: Mapping[Clique, Counts],
+    tables: Mapping[Clique, NDArray[np.number]],
     deviations: Mapping[Clique, float],
     total: float,
     *,

@@ -93,6 +93,15 @@ class LinearEstimate:
                 sums[part] += precision * share * split[part]
         return {p: self._centred(total, p) / self.precision[p] for p, total in sums.items()}
 
+    def records(self, tables: Sequence[NDArray[np.number]]) -> int:
+        """The number of records as all tables have it together, at least 1.
+
+        Args:
+            tables: one for each that is asked, shape (its cells,).
+        """
+        pooled = self.pooled([table[None, :] for table in tables])
+        return max(round(float(pooled[()][0, 0])), 1)
+
     def drawn(self, rng: np.random.Generator, draws: int) -> dict[Part, Floats]:
         """Normal noise with the moments of that of the pooled parts; the total has none."""
         return {

@@ -149,10 +149,7 @@ class Direct:
 
     def records(self, answers: Sequence[Counts], total: int | None) -> int:
         """The number of records, public or as all tables have it together."""
-        if total is not None:
-            return max(total, 1)
-        pooled = self.strategy.estimate.pooled([table[None, :] for table in answers])
-        return max(round(float(pooled[()][0, 0])), 1)
+        return max(total, 1) if total is not None else self.strategy.estimate.records(answers)
 
     def distribution(
         self, answers: Sequence[Counts], total: int | None, *, progress: Progress

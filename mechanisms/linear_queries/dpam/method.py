@@ -226,11 +226,13 @@ def plan_dpam(
 ) -> Dpam:
     """DPAM with the paper's rules for T and alpha, where the parameters set none.
 
+    `cliquewise` is read before, by `cliquewise.plan_dpam_or_cliquewise`.
+
     Raises:
         ValueError: a wrong parameter, no delta, queries that never change, or a universe whose
             histogram is all noise.
     """
-    known = ("variant", "noise_constant", "iterations", "alpha")
+    known = ("variant", "noise_constant", "iterations", "alpha", "cliquewise")
     refuse("dpam", universe, adjacency, expected_records, parameters, known)
     if budget.is_pure:
         raise ValueError(
@@ -285,6 +287,16 @@ def _rule(universe: Universe, budget: Budget, expected_records: int, width: floa
     return sqrt(ratio) * float(budget.epsilon) * expected_records / width
 
 
+def calibrated(budget: Budget, adjacency: Adjacency, histograms: int = 1) -> Fraction:
+    """Least sigma2 of each of so many histograms at which the budget pays for all of them."""
+    return gaussian_sigma2(
+        budget,
+        l2_squared=adjacency.l2_squared,
+        unit_moves=adjacency.unit_moves,
+        count=histograms,
+    ).value
+
+
 def _sigma2(budget: Budget, adjacency: Adjacency, constant: str) -> Fraction:
     """Noise of the histogram: as little as the budget pays for, or 4 sqrt(log 1/delta) / epsilon
     for a sensitivity of sqrt(2), as the paper has it.
@@ -293,12 +305,7 @@ def _sigma2(budget: Budget, adjacency: Adjacency, constant: str) -> Fraction:
         ValueError: the paper's noise is not enough for this budget.
     """
     if constant == "calibrated":
-        return gaussian_sigma2(
-            budget,
-            l2_squared=adjacency.l2_squared,
-            unit_moves=adjacency.unit_moves,
-            count=1,
-        ).value
+        return calibrated(budget, adjacency)
     exponent = Fraction(-log(float(budget.delta)) * (1 + 1e-12))
     sigma2 = decimal_above(8 * adjacency.l2_squared * exponent / budget.epsilon**2, _DIGITS)
     marginal_event = HistogramQuery(marginal((0,), (1,)), GaussianNoise(sigma2)).event(adjacency)

@@ -12,6 +12,7 @@ Source.     Micali, Lezane, Betken (2025), Differentially private algorithms for
 Oracle.     tests/mechanisms/linear_queries/frank_wolfe/test_constants.py minimises the bound.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import floor, log, sqrt
 
@@ -49,6 +50,21 @@ def paper_rounds(scale: float, delta: Fraction, signed: int, smoothing: float) -
 def clipped_rounds(rounds: float) -> int:
     """The nearest whole number that makes sense."""
     return round(min(max(rounds, 1.0), float(MOST_ROUNDS)))
+
+
+def noted(rounds: float) -> Mapping[str, str]:
+    """What is said of a number of rounds by the paper's rule that was clipped."""
+    if rounds < 1:
+        return {
+            "note": "the paper's rule gives less than one round, as the budget tells too little of "
+            "so few records: one is taken"
+        }
+    if rounds > MOST_ROUNDS:
+        return {
+            "note": f"the paper's rule gives {rounds:,.0f} rounds; {MOST_ROUNDS:,} are taken, as "
+            "every further one leaves all of them less of the budget"
+        }
+    return {}
 
 
 def step(smoothing: float, rounds: int) -> float:

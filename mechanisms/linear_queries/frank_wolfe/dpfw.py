@@ -114,7 +114,7 @@ class FrankWolfe(CountsRecords):
             "model": self.model,
         }
         if self.rule is not None:
-            told |= {"rounds_by_rule": self.rule, **_noted(self.rule)}
+            told |= {"rounds_by_rule": self.rule, **constants.noted(self.rule)}
         return told | ({"max_model_bytes": _BYTES * self.most_cells} if self._is_field else {})
 
     @property
@@ -263,6 +263,7 @@ def plan_dpfw(
 
     `noise` ("ours", "paper") is that of a choice; `iterate` what is released; `model` how the path
     is kept ("auto": as a random field where cells are too many), with `max_model_bytes` of tables.
+    `cliquewise` is read before (`cliquewise.plan_dpfw_or_cliquewise`).
 
     Raises:
         ValueError: a wrong parameter, the paper's constants without delta, or a universe that
@@ -270,6 +271,7 @@ def plan_dpfw(
     """
     known = (
         "alpha", "rounds", "constants", "noise", "iterate", "model", "max_model_bytes",
+        "cliquewise",
     )  # fmt: skip
     settings.refuse("dpfw", universe, adjacency, expected_records, parameters, known)
     said = {name: settings.one_of(parameters, name, KINDS) for name in ("constants", "noise")}
@@ -328,21 +330,6 @@ def _constants(
         smoothing = settings.positive(parameters, "alpha", constants.default_smoothing(scale))
         default = constants.default_rounds(scale, pure=budget.is_pure)
     return smoothing, settings.rounds(parameters, "rounds", default), rule
-
-
-def _noted(rule: float) -> Mapping[str, str]:
-    """What became of a number of rounds that is none."""
-    if rule < 1:
-        return {
-            "note": "the paper's rule gives less than one round, as the budget tells too little of "
-            "so few records: one is taken"
-        }
-    if rule > settings.MOST_ROUNDS:
-        return {
-            "note": f"the paper's rule gives {rule:,.0f} rounds; {settings.MOST_ROUNDS:,} are "
-            "taken, as every further one leaves all of them less of the budget"
-        }
-    return {}
 
 
 def _model(universe: Universe, parameters: Mapping[str, Any]) -> tuple[str, int]:

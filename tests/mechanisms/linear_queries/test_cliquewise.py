@@ -1,0 +1,492 @@
+"""Methods inside cliques: what is asked and charged, limits, bounds, rules, resumed runs."""
+
+import pickle
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from benchmarks.simulated import SimulatedCurator
+from mechanisms.geometry.domain import Domain
+from mechanisms.linear_queries import kinds
+from mechanisms.linear_queries.cliquewise import (
+    Cliquewise,
+    MeasuredCliquewise,
+    plan_dpam_or_cliquewise,
+    plan_dpfw_or_cliquewise,
+)
+from mechanisms.linear_queries.dpam.method import Dpam, plan_dpam
+from mechanisms.linear_queries.frank_wolfe.dpfw import ITERATES, FrankWolfe, plan_dpfw
+from mechanisms.linear_queries.mechanism import answers_of
+from mechanisms.linear_queries.method import SelfBounding
+from mechanisms.linear_queries.plan import LinearQueryPlan
+from mechanisms.linear_queries.questions import PathQuestion
+from mechanisms.linear_queries.workload import Workload
+from mechanisms.privacy.accountant import fits, rho
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import count_codes
+from mechanisms.privacy.events import merged
+from mechanisms.privacy.queries import SCORE_STEPS, signed_misfits
+from mechanisms.registry import MECHANISMS
+from mechanisms.rules import Rules, RuleTable
+from tests.mechanisms.linear_queries.adaptive_runs import (
+    ADD,
+    BUDGET,
+    BUDGETS,
+    PERSONS,
+    PURE,
+    REPLACE,
+    Gone,
+    bits,
+    curator,
+    error,
+    finished,
+    law,
+    planned,
+    told,
+    ways,
+)
+from tests.mechanisms.single_histogram.neighbours import neighbours
+
+FALSE_POSITIVE_RATE = 1e-6
+SMALL = ways((2, 2, 2), 1, 2)  # three cliques
+PLANS = {"dpfw": plan_dpfw_or_cliquewise, "dpam": plan_dpam_or_cliquewise}
+FEW: Mapping[str, Mapping[str, Any]] = {"dpfw": {"rounds": 12}, "dpam": {"iterations": 12}}
+NAMES = list(PLANS)
+
+
+def inside(name: str, universe: Any = SMALL, **given: Any) -> Any:
+    """The method inside the cliques of a universe."""
+    return planned(PLANS[name], universe, **{"cliquewise": True, **FEW[name], **given})
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=["approximate", "pure"])
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS], ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_charges_the_events_of_the_plan_and_uses_the_budget_up(
+    tmp_path: Path, name: str, adjacency: Adjacency, budget: Budget
+) -> None:
+    if name == "dpam" and budget.is_pure:
+        pytest.skip("Gaussian noise alone")
+    method = inside(name, budget=budget, adjacency=adjacency)
+    asked = curator(tmp_path, bits(400), method)
+    finished(method, method.ask(asked), asked)
+    events = asked.ledger.events("r")
+    assert set(merged(events)) == set(merged(method.events))
+    assert fits(events, budget)
+    names = [call.call for call in asked.ledger.calls("r")]
+    totals = int(name == "dpfw" and adjacency is not REPLACE)  # one number of records for all
+    assert names[:totals] == ["total"] * totals
+    assert len(set(names)) == len(names) == 3 + totals
+    wasteful = Fraction(101, 100)
+    if name == "dpfw":
+        more = [replace(one, epsilon=one.epsilon * wasteful) for one in method.methods]
+    else:
+        more = [replace(one, sigma2=one.sigma2 / wasteful**2) for one in method.methods]
+    assert not fits(replace(method, methods=tuple(more)).events, budget)
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS], ids=str)
+def test_no_neighbour_moves_all_histograms_further_than_charged(adjacency: Adjacency) -> None:
+    universe = ways((2, 2, 2), 2)
+    method = inside("dpam", universe, adjacency=adjacency)
+    maps = universe.queries.maps  # the cliques' marginals
+    worst = Fraction(0)
+    for one, other in neighbours((2, 2, 2), adjacency, [[0, 1, 0]]):
+        moved = np.concatenate(count_codes(one, maps)) - np.concatenate(count_codes(other, maps))
+        worst = max(worst, int((moved**2).sum()) / (2 * method.methods[0].sigma2))
+    assert worst == rho(method.events)
+
+
+def joint_loss(method: Cliquewise[FrankWolfe], sensitivity: int, adjacency: Adjacency) -> float:
+    """Of the first choices in all cliques together, over all neighbours; by brute force."""
+    worst = 0.0
+    for pair in neighbours((2, 2, 2), adjacency, [[0, 1, 0]]):
+        losses = []
+        for clique, one in zip(method.cliques, method.methods, strict=True):
+            reference = PathQuestion(one.universe, 1, one._path, "")(())
+            laws = []
+            for codes in pair:
+                counts = count_codes(codes[:, list(clique)], one.universe.queries.maps)
+                scores = signed_misfits(one.universe.queries.answers(counts), reference)
+                laws.append(law(scores, sensitivity, one.epsilon))
+            loss = np.log(laws[0] / laws[1])
+            losses.append((loss.max(), -loss.min()))
+        worst = max(worst, *np.sum(losses, axis=0))  # cliques' first choices are independent
+    return worst
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD], ids=str)
+def test_choices_of_all_cliques_lose_no_more_than_their_epsilons_and_half_the_noise_does(
+    adjacency: Adjacency,
+) -> None:
+    budget = Budget(epsilon=Fraction(6))
+    method = inside("dpfw", budget=budget, adjacency=adjacency, rounds=1)
+    total = float(sum(one.epsilon for one in method.methods))
+    sensitivity = SCORE_STEPS * SMALL.queries.sensitivity(adjacency)
+    assert joint_loss(method, sensitivity, adjacency) <= total * (1 + 1e-9)
+    broken = [replace(one, epsilon=2 * one.epsilon) for one in method.methods]
+    twin = replace(method, methods=tuple(broken))
+    assert joint_loss(twin, sensitivity, adjacency) > total * 1.05
+
+
+def test_budgets_are_split_where_more_is_left_of_them() -> None:
+    third = Budget(epsilon=Fraction(1, 3), delta=BUDGET.delta)
+    for rounds in (12, 60):
+        shared = inside("dpfw", rounds=rounds).methods[0].epsilon
+        assert shared > planned(plan_dpfw, SMALL, budget=third, rounds=rounds).epsilon * Fraction(
+            3, 2
+        )
+    shared = inside("dpam").methods[0].sigma2
+    assert shared < planned(plan_dpam, SMALL, budget=third).sigma2 / 2
+    pure = inside("dpfw", budget=PURE, adjacency=ADD, rounds=10)
+    assert {one.epsilon for one in pure.methods} == {Fraction(95, 3000)}
+    # Two choices in all cost less where epsilons add up than in zCDP.
+    two = inside("dpfw", ways((2, 2, 2), 1, 2, 3), rounds=2)
+    assert [one.epsilon for one in two.methods] == [Fraction(1, 2)]
+    both = inside("dpfw", ways((2, 2), 1), rounds=1)
+    assert [one.epsilon for one in both.methods] == [Fraction(1, 2), Fraction(1, 2)]
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS], ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_one_clique_is_the_plain_method(tmp_path: Path, name: str, adjacency: Adjacency) -> None:
+    universe = ways((2, 2, 2), 1, 2, 3)
+    method = inside(name, universe, adjacency=adjacency)
+    plain = planned(PLANS[name], universe, adjacency=adjacency, **FEW[name])
+    assert isinstance(plain, FrankWolfe | Dpam)
+    assert (method.cliques, method.events) == (((0, 1, 2),), plain.events)
+    assert method.methods[0].parameters == plain.parameters
+    asked = curator(tmp_path, bits(400, 3), method)
+    answers = method.ask(asked)
+    found, expected = finished(method, answers, asked), finished(plain, answers, asked)
+    assert method.records(answers, asked.total()) == plain.records(answers, asked.total())
+    np.testing.assert_allclose(found.answers(), expected.answers(), atol=2e-4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_false_is_the_plain_method(name: str) -> None:
+    method = planned(PLANS[name], SMALL, cliquewise=False, **FEW[name])
+    assert method.parameters == planned(PLANS[name], SMALL, **FEW[name]).parameters
+
+
+def test_with_hardly_any_noise_the_error_is_small() -> None:
+    codes, rng = bits(3000, 3), np.random.default_rng(0)
+    budget = Budget(epsilon=Fraction(300), delta=BUDGET.delta)
+    chosen = inside("dpfw", budget=budget, expected=3000, alpha=0.004, rounds=400)
+    measured = inside("dpam", expected=3000, alpha=0.002, iterations=1000)
+    precise = [replace(one, sigma2=Fraction(1, 100)) for one in measured.methods]
+    for method in (chosen, replace(measured, methods=tuple(precise))):
+        asked: Any = SimulatedCurator(codes=codes, adjacency=REPLACE, rng=rng)
+        found = finished(method, method.ask(asked), asked).answers()
+        assert error(SMALL, codes, found) < 0.02
+    assert error(SMALL, codes, SMALL.answers(SMALL.uniform)) > 0.15
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        *(("dpfw", {"iterate": iterate}) for iterate in ITERATES),
+        ("dpfw", {"constants": "paper"}),
+        ("dpfw", {"noise": "paper"}),
+        ("dpfw", {"model": "random-field"}),
+        ("dpam", {"variant": "printed"}),
+        ("dpam", {"noise_constant": "paper"}),
+        ("dpam", {"alpha": 0.5}),
+    ],
+    ids=str,
+)
+def test_every_setting_of_the_methods_is_one_inside_cliques(
+    name: str, given: Mapping[str, Any]
+) -> None:
+    method = inside(name, **given)
+    assert fits(method.events, BUDGET)
+    for key, value in given.items():
+        assert method.parameters[key] == value
+    rng = np.random.default_rng(0)
+    asked: Any = SimulatedCurator(codes=bits(400), adjacency=REPLACE, rng=rng)
+    made = finished(method, method.ask(asked), asked)
+    answers = made.answers()
+    np.testing.assert_allclose([answers[:2].sum(), answers[6:10].sum()], 1)
+    assert made.cells(50, rng).shape == (50, 3)
+
+
+def test_less_noise_than_a_share_pays_for_is_never_drawn() -> None:
+    ours, paper = inside("dpfw"), inside("dpfw", noise="paper")
+    for one, other in zip(ours.methods, paper.methods, strict=True):
+        assert other.epsilon < one.epsilon / 3
+    least, more = inside("dpam"), inside("dpam", noise_constant="paper")
+    assert more.methods[0].sigma2 > 2 * least.methods[0].sigma2
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD], ids=str)
+def test_bounds_of_dpam_miss_no_more_often_than_stated_and_half_of_them_do(
+    adjacency: Adjacency,
+) -> None:
+    codes, universe = bits(200), ways((2, 2, 2), 2)
+    method = inside("dpam", universe, adjacency=adjacency, expected=200)
+    assert isinstance(method, MeasuredCliquewise)
+    truth = universe.queries.answers(count_codes(codes, universe.queries.maps)) / 200
+    runs, misses, broken = 30, 0, 0
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        asked: Any = SimulatedCurator(codes=codes, adjacency=adjacency, rng=rng)
+        answers, total = method.ask(asked), asked.total()
+        made = method.distribution(answers, total, progress=lambda share, doing: None).answers()
+        each = method.bounds(answers, total, made, confidence=0.8, rng=rng).each
+        misses += bool((np.abs(made - truth) > each).any())
+        # The linear estimate is the worst case for the part that is noise.
+        parts = method.estimate.pooled([table[None, :] for table in answers])
+        number = method.records(answers, total)
+        parts[()] = np.array([[float(number)]])
+        linear = method.estimate.answers(parts)[0] / number
+        each = method.bounds(answers, total, linear, confidence=0.8, rng=rng).each
+        misses += bool((np.abs(linear - truth) > each).any())
+        broken += bool((np.abs(linear - truth) > each / 2).any())
+    # Two looks a run: P(more misses | the claim holds) is at most twice that of a binomial.
+    assert 2 * binom.sf((misses - 1) // 2, runs, 0.2) > FALSE_POSITIVE_RATE
+    assert binom.sf(broken - 1, runs, 0.2) < FALSE_POSITIVE_RATE
+
+
+DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4, "unseen": 3})
+PAIRS = [(0, 1), (1, 2), (2, 3)]
+
+
+def whole(
+    name: str, domain: Domain, rows: int, adjacency: Adjacency = REPLACE, **given: Any
+) -> LinearQueryPlan:
+    """The plan of a release."""
+    workload = Workload.of(domain, kinds.marginal_cells(domain, PAIRS))
+    plan = MECHANISMS[name].plan(
+        domain,
+        budget=BUDGET,
+        adjacency=adjacency,
+        expected_records=rows,
+        parameters={"queries": workload, "cliquewise": True, **FEW[name], **given},
+    )
+    assert isinstance(plan, LinearQueryPlan)
+    return plan
+
+
+def released(plan: LinearQueryPlan, codes: np.ndarray, seed: int) -> tuple[np.ndarray, Any]:
+    """Records and certificate of a release with simulated noise."""
+    mechanism, rng = MECHANISMS[plan.mechanism], np.random.default_rng(seed)
+    asked: Any = SimulatedCurator(codes=codes, adjacency=plan.adjacency, rng=rng)
+    measured = mechanism.measure(asked, plan, None)
+    asked.check(BUDGET)
+    made = mechanism.generate(
+        plan, measured, rows=None, rng=rng, progress=lambda share, doing: None
+    )
+    certificate = mechanism.certify(plan, measured, made, confidence=0.95, rng=rng)
+    return made.codes, certificate
+
+
+def table(rows: int) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    mixed = 0.7 * rng.random((rows, 1)) + 0.3 * rng.random((rows, len(DOMAIN)))
+    return np.floor(mixed * DOMAIN.shape).astype(np.int64)
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD], ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_certificates_miss_no_more_often_than_stated(name: str, adjacency: Adjacency) -> None:
+    codes, runs, misses = table(300), 8, 0
+    plan = whole(name, DOMAIN, 300, adjacency)
+    truth = answers_of(plan.workload, codes)
+    for seed in range(runs):
+        made, certificate = released(plan, codes, seed)
+        on_records, as_released = certificate.bounds
+        far = np.abs(certificate.answers.distribution - truth)
+        misses += bool((far > certificate.answers.bounds).any()) or (
+            np.abs(answers_of(plan.workload, made) - truth).max() > on_records.value
+        )
+        assert as_released.value <= 1
+    assert binom.sf(misses - 1, runs, 0.05) > FALSE_POSITIVE_RATE
+
+
+def test_only_the_method_that_measures_bounds_itself() -> None:
+    assert isinstance(inside("dpam"), SelfBounding)
+    assert not isinstance(inside("dpfw"), SelfBounding)
+    _, certificate = released(whole("dpfw", DOMAIN, 300, certificate_share=0), table(300), 0)
+    assert "no share" in next(iter(certificate.bounds[0].terms))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_records_obey_the_rules_that_cliques_hold(name: str) -> None:
+    """One rule within a clique, one across two whose projections say nothing, one unseen."""
+    either = np.ones((2, 3), dtype=np.bool_)
+    either[0, 1:] = False
+    unlike = ~np.eye(2, dtype=np.bool_)
+    across = np.eye(4, 3, dtype=np.bool_)
+    across[3] = True
+    tables = (
+        RuleTable("a and b", (0, 1), either),
+        RuleTable("a and c", (0, 2), unlike),
+        RuleTable("d and unseen", (3, 4), across),
+    )
+    domain = replace(DOMAIN, rules=Rules(DOMAIN.shape, tables))
+    codes = table(400)
+    assert not domain.rules.valid(codes).all()
+    plan = whole(name, domain, 400)
+    made, certificate = released(plan, codes, 0)
+    assert domain.rules.valid(made).all()
+    method = plan.method
+    assert isinstance(method, Cliquewise)
+    assert not method.methods[0].universe.possible.all()
+    impossible = [
+        answer
+        for label, answer in zip(
+            certificate.answers.labels, certificate.answers.distribution, strict=True
+        )
+        if re.fullmatch(r"a = 0, b = [12]", label)
+    ]
+    assert impossible == [0, 0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_resumed_run_gives_the_same_without_looking_at_records(tmp_path: Path, name: str) -> None:
+    method = inside(name, adjacency=ADD)
+    asked = curator(tmp_path, bits(400), method)
+    first = method.ask(asked)
+    resumed = pickle.loads(pickle.dumps(method))
+    again = resumed.ask(replace(asked, counter=Gone(400)))
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    found = [finished(m, a, asked) for m, a in ((method, first), (resumed, again))]
+    np.testing.assert_array_equal(found[0].answers(), found[1].answers())
+    drawn = [one.cells(30, np.random.default_rng(1)) for one in found]
+    np.testing.assert_array_equal(*drawn)
+
+
+def test_a_run_that_died_between_two_cliques_goes_on_where_it_was(tmp_path: Path) -> None:
+    class Dead(Exception):
+        pass
+
+    class Dying(Gone):
+        """Answers two tables, then nothing."""
+
+        def count(self, maps: Any) -> Any:
+            self.seen = getattr(self, "seen", 0) + 1
+            if self.seen > 2:
+                raise Dead
+            return count_codes(codes, maps)
+
+    codes, method = bits(400), inside("dpam")
+    asked = curator(tmp_path, codes, method)
+    with pytest.raises(Dead):
+        method.ask(replace(asked, counter=Dying(400)))
+    early = len(asked.ledger.calls("r"))
+    answers = method.ask(asked)
+    assert (early, len(asked.ledger.calls("r")), len(answers)) == (2, 3, 3)
+    assert set(merged(asked.ledger.events("r"))) == set(method.events)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_told(name: str) -> None:
+    method = inside(name, adjacency=ADD, expected=10_000)
+    found = told(method.parameters)
+    assert (found["cliquewise"], found["cliques"]) == (True, 3)
+    (inner,) = found["by_clique"]  # alike, so that all they have is told above
+    assert inner == {"cliques": [f"column {i} x column {j}" for i, j in ((1, 2), (1, 3), (2, 3))]}
+    assert set(method.methods[0].parameters) < set(found)
+    assert 1 / 3 < found["clique_budget"]["epsilon"] < 2 / 3
+    line = method.noise[-1]
+    assert "in each of 3 cliques (column 1 x column 2, " in line.query
+    assert line.cells == (3 * 12 if name == "dpfw" else 3 * 4)
+    assert len(method.noise) == (2 if name == "dpfw" else 1)
+    value, words = method.expected_error()
+    assert 0 < value <= 1
+    assert value == max(one.expected_error()[0] for one in method.methods)
+    assert words.startswith("an estimate for the worst clique alone, as nothing is proved of all")
+    assert "Section 4" in method.source
+    assert method.name == name
+    assert method.memory_bytes > max(one.memory_bytes for one in method.methods)
+
+
+def test_cliques_of_other_sizes_are_told_apart() -> None:
+    method = inside("dpam", ways((2, 3, 2), 2))
+    found = method.parameters["by_clique"]
+    assert [len(one["cliques"]) for one in found] == [2, 1]
+    assert found[0]["alpha"] < found[1]["alpha"]
+    assert "alpha" not in method.parameters
+    assert [line.cells for line in method.noise] == [6 + 4 + 6]
+    (line,) = inside("dpfw", ways((2,) * 4, 2)).noise
+    assert "in each of 6 cliques (column 1 x column 2, " in line.query
+    assert line.query.endswith(" and 3 more)")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_universes_that_nobody_could_write_down_work(name: str) -> None:
+    domain = Domain.coded({f"col{i}": 100 for i in range(6)})
+    workload = Workload.of(domain, kinds.marginal_cells(domain, [(0, 1), (2, 3), (3, 4), (5,)]))
+    plan = MECHANISMS[name].plan(
+        domain,
+        budget=BUDGET,
+        adjacency=REPLACE,
+        expected_records=500,
+        parameters={"queries": workload, "cliquewise": True, **FEW[name]},
+    )
+    assert isinstance(plan, LinearQueryPlan)
+    assert plan.method.universe.size == 10**12
+    codes = np.random.default_rng(0).integers(0, domain.shape, (500, 6))
+    rng = np.random.default_rng(1)
+    asked: Any = SimulatedCurator(codes=codes, adjacency=REPLACE, rng=rng)
+    measured = MECHANISMS[name].measure(asked, plan, None)
+    made = MECHANISMS[name].generate(
+        plan, measured, rows=100, rng=rng, progress=lambda share, doing: None
+    )
+    assert made.codes.shape == (100, 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("dpfw", {"cliquewise": "yes"}, "mechanism.cliquewise: 'yes'; give true or false"),
+        ("dpfw", {"rounds": 0}, "mechanism.rounds: 0; give a whole number"),
+        ("dpfw", {"gamma": 1}, "it knows alpha, cliquewise, constants"),
+        ("dpfw", {"expected": 0}, "give at least 1"),
+        ("dpam", {"budget": PURE}, "privacy.delta: 0, but dpam measures a histogram"),
+        ("dpam", {"expected": 1}, "combinations of cells, 2 (column 1) x 2 (column 2), and dpam"),
+        (
+            "dpfw",
+            {"universe": ways((2, 2048, 2048), 2)},
+            "mechanism.cliquewise: true, but a graphical model of the workload's marginals takes "
+            "8,388,608 cells, of which there may be 4,194,304; the columns column 1 x column 2 x "
+            "column 3 hang together in 8,388,608 of them",
+        ),
+        (
+            "dpfw",
+            {"universe": ways((16,) * 8, 2)},
+            "x column 6 and 2 more hang together in 4,294,967,296 of them; ask for fewer",
+        ),
+        (
+            "dpam",
+            {"universe": ways((4096, 2048), 2)},
+            "graphical model of the workload's marginals takes 8,388,608 cells",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused(name: str, given: Mapping[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        inside(name, **given)
+
+
+def test_queries_that_are_no_marginals_are_refused() -> None:
+    workload = Workload.of(
+        DOMAIN, [*kinds.marginal_cells(DOMAIN, PAIRS), kinds.prefixes(DOMAIN, [3])]
+    )
+    with pytest.raises(ValueError, match=r"cliquewise: true takes marginals alone, .* over d;"):
+        MECHANISMS["dpfw"].plan(
+            DOMAIN,
+            budget=BUDGET,
+            adjacency=REPLACE,
+            expected_records=300,
+            parameters={"queries": workload, "cliquewise": True},
+        )
