@@ -240,13 +240,8 @@ class Ledger:
             raise LedgerError(f"{kind!r} is no statement; the kinds are {', '.join(STATEMENTS)}")
 
         def work(connection: Connection) -> Entry:
-            account = rows.reserved_account(connection, release)
-            book = rows.lock_book(connection, account)
-            said = [
-                entry
-                for entry in rows.read_entries(connection, account)
-                if (entry.release, entry.kind) == (release, kind)
-            ]
+            book = rows.lock_book(connection, rows.reserved_account(connection, release))
+            said = [entry for entry in book.statements(release) if entry.kind == kind]
             if said and said[-1].payload == payload:
                 return said[-1]
             return rows.append(connection, book, kind, payload, release)
@@ -258,14 +253,9 @@ class Ledger:
 
         def work(connection: Connection) -> list[Entry]:
             account = rows.account_of(connection, release)
-            if account is None:
-                return []
-            rows.read_book(connection, account)  # refuses a chain that was tampered with
-            return [
-                entry
-                for entry in rows.read_entries(connection, account)
-                if entry.release == release and entry.kind in STATEMENTS
-            ]
+            return (
+                [] if account is None else rows.read_book(connection, account).statements(release)
+            )
 
         return self._database.read(work)
 

@@ -100,6 +100,7 @@ class Book:
         self.account = account
         self.reservations: dict[str, Reservation] = {}
         self._calls: dict[str, dict[str, LoggedCall]] = {}
+        self._statements: dict[str, list[Entry]] = {}
         self._terms: tuple[Adjacency, Budget, str] | None = None  # None until it is opened
         self._last: Entry | None = None
 
@@ -145,7 +146,7 @@ class Book:
             case "cancel":
                 self._cancel(release)
             case kind if kind in STATEMENTS:
-                self._state(release)
+                self._state(release, entry)
             case _:
                 raise LedgerError(
                     f"entries of kind {entry.kind!r} are unknown here: use the version of hallmark "
@@ -185,6 +186,10 @@ class Book:
     def events(self, release: str) -> tuple[Event, ...]:
         """What those calls were charged as."""
         return tuple(event for logged in self.calls(release) for event in logged.events)
+
+    def statements(self, release: str) -> list[Entry]:
+        """What was stated about a release, in order."""
+        return list(self._statements.get(release, ()))
 
     def open_reservation(self, release: str) -> Reservation:
         """The reservation that a release may be charged to.
@@ -258,12 +263,13 @@ class Book:
                 "taken; ask for less, wait for the next period, or have its budget raised"
             )
 
-    def _state(self, release: str) -> None:
+    def _state(self, release: str, entry: Entry) -> None:
         if release not in self.reservations:
             raise LedgerError(
                 f"release {release!r} has no reservation on account {self.account!r}, so nothing "
                 "can be requested or decided about it; start the release first"
             )
+        self._statements.setdefault(release, []).append(entry)
 
     def _charge(self, release: str, payload: Mapping[str, Any], at: str) -> None:
         reservation = self.open_reservation(release)
