@@ -8,7 +8,6 @@ the cluster, and nobody else. Files that exist are kept; delete them to make new
 
 import datetime
 import ipaddress
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+
+from tasks.secret_files import write_secret
 
 _YEARS = 2
 _AUTHORITY = "Hallmark cluster authority"
@@ -45,8 +46,7 @@ def certificates(folder: Path, names: Sequence[str]) -> dict[str, Path]:
 def write_private(file: Path, content: bytes) -> None:
     """Write a file for its owner alone, in the place of one that may be there."""
     file.unlink(missing_ok=True)
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
-        handle.write(content)
+    write_secret(file, content)
 
 
 def _make(files: dict[str, Path], names: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ import secrets
 from pathlib import Path
 
 from deploy.certificates import certificates, write_private
+from tasks.secret_files import kept_secret
 
 _CLUSTER = ("dask-scheduler", "dask-worker", "worker")
 
@@ -41,9 +42,7 @@ def main(folder: Path, database: str) -> None:
 
 def _kept(file: Path, fresh: str) -> str:
     """What the file holds; `fresh`, written to it, where there is none."""
-    if not file.exists():
-        write_private(file, fresh.encode())
-    return file.read_text()
+    return kept_secret(file, fresh.encode).decode()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 import base64
 import getpass
 import json
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from flows.cli_options import JsonOption
 from schemas.approvals import OVERRIDE, Decision
+from tasks.secret_files import write_secret
 
 ReleaseArgument = Annotated[str, typer.Argument(help="Name of the release.", metavar="RELEASE")]
 NameOption = Annotated[
@@ -102,8 +102,7 @@ def approver_key(
     protection = NoEncryption() if plain else BestAvailableEncryption(_new_passphrase().encode())
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, protection)
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
-        handle.write(pem)
+    write_secret(file, pem)
     public = base64.b64encode(key.public_key().public_bytes_raw()).decode()
     typer.echo(f"Wrote {file}; keep it to yourself. For the profile, under approvers:")
     typer.echo(f"  key: {public}")

@@ -7,11 +7,9 @@ checked with any Ed25519 tool (`manifest.sig` holds it in base64, `signer.pub` t
 import base64
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Literal
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -33,6 +31,7 @@ from schemas.manifest import (
     FileEntry,
     Manifest,
 )
+from tasks.secret_files import kept_secret
 
 KEY_VARIABLE = "HALLMARK_SIGNING_KEY"
 KEY_FILE_VARIABLE = "HALLMARK_SIGNING_KEY_FILE"
@@ -173,19 +172,14 @@ def _if_open_to_others(file: Path) -> str:
 
 def _demonstration_key(folder: Path) -> SigningKey:
     file = folder / DEMO_KEY_FILE
-    if not file.exists():
-        pem = Ed25519PrivateKey.generate().private_bytes(
+    pem = kept_secret(
+        file,
+        lambda: Ed25519PrivateKey.generate().private_bytes(
             Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
-        )
-        handle, name = mkstemp(dir=folder)  # readable by its owner alone
-        draft = Path(name)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(pem)
-        with suppress(FileExistsError):
-            os.link(draft, file)  # whole or not at all, and the first of two runs wins
-        draft.unlink()
+        ),
+    )
     return SigningKey(
-        _private_key(_read(file, DEMO_KEY_FILE), None, DEMO_KEY_FILE),
+        _private_key(pem, None, DEMO_KEY_FILE),
         "demonstration",
         "Signed with a demonstration key that was generated on this machine: the signature shows "
         "that nothing was changed since, not who published. For a real release set "

@@ -5,15 +5,13 @@ import socket
 from pathlib import Path
 
 from deploy import certificates as tls
-from deploy.certificates import write_private
+from tasks.secret_files import kept_secret
 
 
 def password(folder: Path, name: str) -> str:
     """`user:password` of a service, read back or made."""
-    file = folder / name
-    if not file.exists():
-        write_private(file, f"operator:{secrets.token_urlsafe(24)}".encode())
-    return file.read_text()
+    made = f"operator:{secrets.token_urlsafe(24)}"
+    return kept_secret(folder / name, made.encode).decode()
 
 
 def certificates(folder: Path) -> dict[str, Path]:
