@@ -5,21 +5,19 @@ Flags of the command line win over the spec, a spec over the profile of the inst
 
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from distributed import Client, Security
-from distributed.comm import CommClosedError
 from distributed.deploy import Cluster as DaskCluster
-from distributed.scheduler import KilledWorker
 from prefect import Flow
 from prefect.context import FlowRunContext
 from prefect_dask import DaskTaskRunner
 
 from schemas.cluster import Cluster, LocalCluster
 from tasks.errors import SafeError
+from tasks.losses import losses_told
 
 # Status pages of a throw-away cluster listen on this machine alone, on any free port.
 _LOOPBACK = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
@@ -30,10 +28,6 @@ THREADS = {"n_workers": 1, "processes": False, **_LOOPBACK}
 
 class ClusterRefused(SafeError):
     """The cluster that a spec, a profile or a flag names cannot be used."""
-
-
-class ClusterLost(SafeError):
-    """The cluster did not outlive the run; what was drawn is in the log."""
 
 
 def on_cluster(
@@ -102,19 +96,8 @@ def current_client(cluster: Cluster | None = None) -> Iterator[Client]:
             f"cluster: {where} cannot be used: {type(error).__name__}: {error}; check its section "
             "in the spec or the profile, and that it is up"
         ) from error
-    with client.as_current():
-        try:
-            yield client
-            return
-        except KilledWorker as error:
-            task = str(error.task).rpartition("-")[0]
-            what = (
-                f"worker after worker died at {task}; often they lack memory: give them more, or "
-                "fewer threads each"
-            )
-        except (CancelledError, CommClosedError):
-            what = "the scheduler was lost; see that it is up"
-    raise ClusterLost(f"cluster: {what}. Nothing is lost: run again with --resume")
+    with client.as_current(), losses_told():
+        yield client
 
 
 def _become(ours: DaskTaskRunner, wanted: DaskTaskRunner) -> None:

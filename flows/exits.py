@@ -18,7 +18,7 @@ class ExitCode(IntEnum):
 # By qualified name: importing the classes would load every library before a short message.
 CODES = {
     "flows.alerts.AlertsRefused": ExitCode.USAGE,
-    "flows.cluster.ClusterLost": ExitCode.FAILED,
+    "tasks.losses.ClusterLost": ExitCode.FAILED,
     "flows.cluster.ClusterRefused": ExitCode.USAGE,
     "flows.reports.ReportMissing": ExitCode.USAGE,
     "schemas.loading.SpecError": ExitCode.USAGE,

@@ -16,6 +16,7 @@ import numpy as np
 from distributed import Client, as_completed
 
 from mechanisms.privacy.cells import CellMap, Codes, Counts, count_codes
+from tasks.losses import losses_told
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,11 @@ class DaskCounter:
         # `pure=False`: a key that names its inputs could be answered by an earlier run's result.
         futures = self.client.map(_count_file, self.files, maps=list(maps), pure=False)
         totals = [np.zeros(cells.size, dtype=np.int64) for cells in maps]
-        for future, tables in as_completed(futures, with_results=True):
-            for total, (cells, counts) in zip(totals, tables, strict=True):
-                total[cells] += counts
-            future.release()  # or the workers would keep the tables of all files
+        with losses_told():
+            for future in as_completed(futures):
+                for total, (cells, counts) in zip(totals, future.result(), strict=True):
+                    total[cells] += counts
+                future.release()  # or the workers would keep the tables of all files
         return totals
 
 

@@ -186,7 +186,7 @@ def test_a_release_that_loses_its_scheduler_ends_and_is_resumed(
             assert run.finish(PATIENCE) == FAILED
         finally:
             office.hosts.mend("scheduler")
-    assert "run again with --resume" in run.said
+    assert "the scheduler was lost; see that it is up" in run.said
     assert (house.state(), house.outcomes()) == ("reserved", [])
     with cluster(house, office, faults) as address:
         status, said = house.release("--resume", "--scheduler", address)

@@ -13,8 +13,9 @@ import pytest
 
 from flows import cli_doctor
 from tasks.doctor import Finding, server
+from tasks.server_mode import DESK_AUTH, DESK_URL
 from tests.flows.house import HALLMARK
-from tests.flows.services import dask_cluster, free_port, standing_server, wait_until
+from tests.flows.services import dask_cluster, free_port, service, standing_server, wait_until
 
 PASSWORD = "operator:secret"
 
@@ -75,6 +76,26 @@ def test_a_server_is_examined_from_bare_to_working(
 
         wait_until(scheduled, "the scheduler makes the runs of the hourly deployment")
         assert verdicts(server.prefect_server(guarded_server))["scheduler"] == "warn"  # leap-day
+
+
+@pytest.mark.parametrize(
+    ("password", "verdicts"),
+    [("", {"": "warn"}), ("ada:secret", {"ada:secret": "ok", "": "wrong"})],
+)
+def test_a_review_desk_is_to_ask_for_a_password(
+    password: str, verdicts: dict[str, str], home: Path, tmp_path: Path
+) -> None:
+    port = free_port()
+
+    def desk(given: str) -> Finding:
+        (found,) = server.desk({DESK_URL: f"http://127.0.0.1:{port}", DESK_AUTH: given})
+        return found
+
+    command = ["uvicorn", "flows.desk:desk", "--port", str(port)]
+    settings = {"HALLMARK_HOME": str(home), DESK_AUTH: password}
+    with service(command, tmp_path / "desk", settings):
+        wait_until(lambda: "does not answer" not in desk("").says, "the desk answers")
+        assert {given: desk(given).verdict for given in verdicts} == verdicts
 
 
 def profile(home: Path, cluster: str) -> None:

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from distributed import Client, Future, LocalCluster, as_completed
 from mechanisms.privacy.cells import ArrayCounter, marginal
 from tasks import counting
 from tasks.counting import DaskCounter
+from tasks.losses import ClusterLost
 
 SHAPE = (7, 3, 5, 2)
 
@@ -77,10 +77,10 @@ def test_of_a_large_table_workers_send_the_occupied_cells_and_forget_them_once_a
     cells = marginal((0, 1), (2048, 2048))
     sizes = []
 
-    def watched(futures: list[Future], *, with_results: bool) -> Iterator[tuple[Future, Any]]:
-        for future, tables in as_completed(futures, with_results=with_results):
-            sizes.append(sum(counts.nbytes for _, counts in tables))
-            yield future, tables
+    def watched(futures: list[Future]) -> Iterator[Future]:
+        for future in as_completed(futures):
+            sizes.append(sum(counts.nbytes for _, counts in future.result()))
+            yield future
             deadline = time.monotonic() + 30
             while future.key in threads.futures:  # `futures` holds on to it still
                 assert time.monotonic() < deadline, "the workers keep a table that was added"
@@ -91,6 +91,28 @@ def test_of_a_large_table_workers_send_the_occupied_cells_and_forget_them_once_a
     np.testing.assert_array_equal(table, ArrayCounter(codes).count([cells])[0])
     assert len(sizes) == 10
     assert max(sizes) <= 100 * 8  # no more numbers than records
+
+
+def test_a_scheduler_that_is_lost_is_told(tmp_path: Path) -> None:
+    told: list[BaseException] = []
+
+    def count() -> None:
+        try:
+            DaskCounter(written(records(10), tmp_path, 1), client).count(PAIRS)
+        except BaseException as error:
+            told.append(error)
+
+    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster:
+        client = Client(cluster, timeout=1)
+        counting = threading.Thread(target=count)
+        counting.start()
+        while not client.futures:
+            time.sleep(0.001)
+        client.close()
+        counting.join(timeout=60)
+    (error,) = told
+    assert isinstance(error, ClusterLost)
+    assert "the scheduler was lost" in str(error)
 
 
 def test_an_empty_partition_counts_nothing(tmp_path: Path, threads: Client) -> None:
