@@ -9,6 +9,7 @@ from deploy.local import database
 from deploy.local.secrets_kept import certificates, password
 from flows.quiet import OFFLINE
 from tasks.server_mode import DESK_AUTH, DESK_URL, POOL
+from tasks.signing import KEY_FILE_VARIABLE
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,10 @@ def settings(home: Path, ports: Ports, server: str) -> dict[str, str]:
     """The environment that all processes share, and a shell that works with them."""
     orchestrator = database.of(server, "prefect")
     auth = password(home, "dashboard-password")
-    return OFFLINE | {
+    kept = {name: os.environ[name] for name in (KEY_FILE_VARIABLE,) if name in os.environ}
+    return {
+        **OFFLINE,
+        **kept,
         "HALLMARK_HOME": str(home),
         "HALLMARK_LEDGER": database.of(server, "ledger"),
         DESK_URL: f"http://127.0.0.1:{ports.desk}",
