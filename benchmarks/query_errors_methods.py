@@ -18,6 +18,8 @@ VARIANTS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("linear-queries", {"estimator": "projection"}),
     ("dpfw", {"iterate": "last"}),
     ("dpfw", {"certificate_share": 0}),
+    ("dpfw", {"cliquewise": True}),
+    ("dpam", {"cliquewise": True}),
 )
 
 LABELS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
@@ -29,7 +31,7 @@ LABELS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     ("`dpam` as printed", "dpam", PRINTED["dpam"]),
     *((f"`{method}`", method, {}) for method in METHODS[4:]),
     *(
-        (f"`{method}`, " + ", ".join(f"`{name}: {value}`" for name, value in given.items()),
+        (f"`{method}`, " + ", ".join(f"`{name}: {value}`".lower() for name, value in given.items()),
          method, given)
         for method, given in VARIANTS
     ),
