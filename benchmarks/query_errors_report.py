@@ -95,6 +95,8 @@ Where they differ from the theorems', and why:
 - `dpam` is steeper in n than Theorem 5 and no better for it: what it starts from, a histogram, has
   noise of order n^-1, and Theorem 5 bounds the error by about the square root of that.
   `linear-queries` keeps the n^-1.
+- The gap of Theorem 1 grows faster with log 2|Q| than its bound, from far below it: ten random
+  queries are nowhere near the worst data.
 - Small workloads need not follow a power of log 2|Q|: `mwem-queries` has 30 rounds, and so measures
   10 or 30 queries outright; `linear-queries` measures the same histogram for 30 as for 100.
 - No error is much larger than that of the uniform distribution, where most methods start, which

@@ -27,6 +27,11 @@ def finished(lines: Iterable[Line]) -> list[Line]:
     return [line for line in lines if line["status"] == DONE]
 
 
+def ended(line: Line) -> str:
+    """How a run without numbers ended: what a plan says cannot be done was refused."""
+    return "refused" if line.get("detail", "").startswith("ValueError: ") else str(line["status"])
+
+
 def by_columns(runs: Sequence[Line]) -> str:
     """Errors and costs for each number of binary columns."""
     parts = []
@@ -48,7 +53,7 @@ def costs(runs: Sequence[Line], absent: Iterable[str] = ()) -> str:
         done = finished(lines)
         shown = [_share(_mean(done, name)) for name in names] if done else [DASH] * len(names)
         if not done:
-            shown[0] = lines[0]["status"]
+            shown[0] = ended(lines[0])
         body.append((label, str(len(lines)), *shown, *_spent(lines)))
     body += [(label, "0", NOT_RUN, *[DASH] * (len(head) - 3)) for label in absent]
     if even := finished(runs):
@@ -199,7 +204,7 @@ def _both(lines: Sequence[Line]) -> str:
     """Largest / mean error, means over runs."""
     done = finished(lines)
     if not done:
-        return lines[0]["status"] if lines else DASH
+        return ended(lines[0]) if lines else DASH
     return f"{_share(_mean(done, 'largest_error'))} / {_share(_mean(done, 'mean_error'))}"
 
 
