@@ -57,8 +57,7 @@ def _set_aside(plan: Plan) -> Iterator[tuple[str, Iterable[Event]]]:
         case GivenPlan():
             yield "marginals for the certificate alone", plan.events
         case GrantedPlan():
-            own = (query.event(plan.adjacency) for query in plan.estimator.queries)
-            yield "marginals for the certificate alone", own
+            yield "marginals for the certificate alone", plan.measured.events
             yield from _set_aside(plan.inner)
         case BinnedPlan():
             yield "histograms that chose the bins", (q.event(plan.adjacency) for q in plan.queries)

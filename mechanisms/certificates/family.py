@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from mechanisms.certificates.one_way import (
     ASSUMPTIONS,
+    OneWayCertificate,
     OneWayErrors,
     OneWayEstimate,
     certify_one_way,
@@ -215,10 +216,7 @@ def certify_family_and_columns(
     Arguments as of `certify_family`; `stated` is the confidence to state, where `distances` take
     the rest of its failure probability.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"certificate.confidence: {confidence}; give a number between 0 and 1")
-    joint = 1 - JOINT_SHARE * (1 - confidence)
-    single = 1 - (1 - JOINT_SHARE) * (1 - confidence)
+    joint, single = shared(confidence)
     blocks = certify_family(
         estimator,
         estimate,
@@ -229,12 +227,6 @@ def certify_family_and_columns(
     )
     one_ways = OneWays(estimator.family)
     own = Domain(tuple(domain.attributes[column] for column in one_ways.columns))
-
-    def errors() -> Iterator[OneWayErrors]:
-        for noise in _simulated(estimator, draws_needed(single), rng):
-            total = np.zeros_like(noise.total) if estimator.total_is_public else noise.total
-            yield OneWayErrors(counts=one_ways(noise.tables), total=total)
-
     columns = certify_one_way(
         own,
         OneWayEstimate(
@@ -242,7 +234,7 @@ def certify_family_and_columns(
             total=float(estimate.total),
             coarsening=one_ways.coarsening,
         ),
-        errors(),
+        column_errors(estimator, one_ways, draws_needed(single), rng),
         synthetic_codes[:, one_ways.columns],
         total_is_public=estimator.total_is_public,
         confidence=single,
@@ -251,20 +243,59 @@ def certify_family_and_columns(
     measured = (
         ""
         if distances is None
-        else " The records' mean distances from their points were measured with noise of their "
-        f"own, at confidence {1 - (confidence - stated):g}."
+        else "The records' mean distances from their points were measured with noise of their own, "
+        f"at confidence {1 - (confidence - stated):g}. "
     )
+    return together(blocks, columns, confidence=confidence, stated=stated, of_distances=measured)
+
+
+def shared(confidence: float) -> tuple[float, float]:
+    """Confidence of the blocks, and of the columns, that make this one together.
+
+    Raises:
+        ValueError: it is not in (0, 1).
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"certificate.confidence: {confidence}; give a number between 0 and 1")
+    return 1 - JOINT_SHARE * (1 - confidence), 1 - (1 - JOINT_SHARE) * (1 - confidence)
+
+
+def together(
+    blocks: FamilyCertificate,
+    columns: OneWayCertificate,
+    *,
+    confidence: float,
+    stated: float,
+    of_distances: str,
+) -> Certificate:
+    """Blocks and columns, certified at the confidences of `shared(confidence)`.
+
+    Args:
+        stated: the confidence of all together, of whose failure probability the distances of the
+            private records took the rest.
+        of_distances: how these were bounded, in a sentence that ends with a space, or nothing.
+    """
+    joint, single = shared(confidence)
     return Certificate(
         confidence=stated,
         bounds=(*blocks.bounds, *columns.bounds),
         method=(
             f"Groups of bounds, at confidence {joint:g} and {single:g}, so that all hold jointly "
-            f"at {stated:g}. Columns jointly: {blocks.method}{measured} Column by column: "
+            f"at {stated:g}. Columns jointly: {blocks.method} {of_distances}Column by column: "
             f"{columns.method}"
         ),
         assumptions=ASSUMPTIONS,
         measured=columns.measured,
     )
+
+
+def column_errors(
+    estimator: FamilyEstimator, one_ways: OneWays, draws: int, rng: np.random.Generator
+) -> Iterator[OneWayErrors]:
+    """Errors of the columns' histograms in the estimated tables, from fresh draws, in batches."""
+    for noise in _simulated(estimator, draws, rng):
+        total = np.zeros_like(noise.total) if estimator.total_is_public else noise.total
+        yield OneWayErrors(counts=one_ways(noise.tables), total=total)
 
 
 def _certificate(

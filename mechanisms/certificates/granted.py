@@ -1,9 +1,9 @@
 """Grant any mechanism's certificate a share of the budget: marginals measured for it alone.
 
 Claim.   `CertifiedWithShare` is private within its budget: the mechanism gets (1 - share) of
-         epsilon and all of delta, the certificate's marginals cost share times epsilon, purely.
-         With the certificate's confidence the mechanism's own bounds and those of all marginals
-         hold together.
+         epsilon and all of delta, the certificate's marginals and columns cost share times
+         epsilon, purely. With the certificate's confidence the mechanism's own bounds and those of
+         all marginals hold together.
 Proof.   Epsilons of a composition add up (basic composition); besides, `plan` returns no plan whose
          events the accountant does not prove to fit the whole budget. The failure probability is
          shared evenly between the two groups of bounds. family.md holds for records of any origin.
@@ -15,13 +15,11 @@ Oracle.  tests/mechanisms/certificates/test_granted.py.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mechanisms.certificates.family import certify_family
-from mechanisms.certificates.measured_marginals import marginals_within
+from mechanisms.certificates.measured_marginals import MeasuredMarginals, marginals_within
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
@@ -34,8 +32,6 @@ from mechanisms.contract import (
     Progress,
     SyntheticMeasure,
 )
-from mechanisms.families.estimate import FamilyEstimator
-from mechanisms.families.family import Family
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency
@@ -43,7 +39,6 @@ from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, merged
-from mechanisms.strategies.strategy import Strategy
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,17 +49,13 @@ class GrantedPlan:
         inner: what the mechanism does with its part of the budget.
         budget: of both together.
         granted: what the marginals cost.
-        family: the marginals.
-        strategies: how each is measured.
-        k: cells of a line in them.
+        measured: the marginals, and single columns where these make their bounds smaller.
     """
 
     inner: Plan
     budget: Budget
     granted: Budget
-    family: Family
-    strategies: tuple[Strategy, ...]
-    k: int
+    measured: MeasuredMarginals
 
     @property
     def mechanism(self) -> str:
@@ -86,37 +77,25 @@ class GrantedPlan:
     def expected_records(self) -> int:
         return self.inner.expected_records
 
-    @cached_property
-    def estimator(self) -> FamilyEstimator:
-        """Makes the marginals' estimates, and simulates their errors."""
-        return FamilyEstimator(self.family, self.strategies, self.adjacency)
-
     @property
     def events(self) -> tuple[Event, ...]:
-        own = (query.event(self.adjacency) for query in self.estimator.queries)
-        return merged([*self.inner.events, *own])
+        return merged([*self.inner.events, *self.measured.events])
 
     @property
     def noise(self) -> tuple[NoiseLine, ...]:
-        return (*self.inner.noise, *self.estimator.noise_lines(", for the certificate"))
+        return (*self.inner.noise, *self.measured.noise)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         return {
             **self.inner.parameters,
-            "certificate": {
-                "epsilon": str(self.granted.epsilon),
-                "marginals": [block.name for block in self.family.blocks],
-                "cells": self.k,
-                "noise": self.strategies[0].name,
-            },
+            "certificate": {"epsilon": str(self.granted.epsilon), **self.measured.parameters},
         }
 
     def forecast(self) -> Forecast:
         """The mechanism's own, with the memory of the marginals."""
         inner = self.inner.forecast()
-        edges = sum(len(block.space.tails) for block in self.family.blocks)
-        return replace(inner, memory_bytes=inner.memory_bytes + 200 * edges)
+        return replace(inner, memory_bytes=inner.memory_bytes + self.measured.memory_bytes)
 
 
 @dataclass(frozen=True)
@@ -161,13 +140,14 @@ class CertifiedWithShare:
                 "measurements; remove the share"
             )
         granted = Budget(epsilon=self.share * budget.epsilon)
-        chosen = marginals_within(
+        measured = marginals_within(
             granted,
             domain,
             order=self.marginals,
             cells=self.cells,
             adjacency=adjacency,
             records=expected_records,
+            columns=False,
         )
         inner = self.inner.plan(
             domain,
@@ -177,14 +157,7 @@ class CertifiedWithShare:
             parameters=parameters,
             public=public,
         )
-        plan = GrantedPlan(
-            inner=inner,
-            budget=budget,
-            granted=granted,
-            family=chosen.family,
-            strategies=chosen.strategies,
-            k=chosen.k,
-        )
+        plan = GrantedPlan(inner=inner, budget=budget, granted=granted, measured=measured)
         if not fits(plan.events, budget):
             raise ValueError(
                 f"certificate.share: {self.share}, but Gaussian noise of {self.name} and Laplace "
@@ -200,7 +173,7 @@ class CertifiedWithShare:
     def measure(self, curator: Curator, plan: GrantedPlan, selection: Any) -> Measurements:
         """The mechanism's answers, then the marginals'."""
         own = self.inner.measure(curator, plan.inner, selection)
-        marginals = curator.histograms("certificate", plan.estimator.queries)
+        marginals = curator.histograms("certificate", plan.measured.queries)
         return replace(own, tables=(*own.tables, *marginals))
 
     def generate(
@@ -235,12 +208,8 @@ class CertifiedWithShare:
         inner = self.inner.certify(
             plan.inner, own, synthetic, confidence=each, rng=rng, compute=compute
         )
-        family = certify_family(
-            plan.estimator,
-            plan.estimator.estimate(marginals.tables, marginals.total),
-            synthetic.codes,
-            confidence=each,
-            compute=compute,
+        family = plan.measured.certify_marginals(
+            marginals, synthetic.codes, confidence=each, compute=compute, rng=rng
         )
         return replace(
             inner,
@@ -248,7 +217,7 @@ class CertifiedWithShare:
             bounds=(*family.bounds, *inner.bounds),
             method=(
                 f"Two groups of bounds, each at confidence {each:g}, so that all hold jointly at "
-                f"{confidence:g}. Measured for the certificate, {plan.family.title}: "
+                f"{confidence:g}. Measured for the certificate, {plan.measured.family.title}: "
                 f"{family.method} The mechanism's own: {inner.method}"
             ),
             cost=plan.granted,
@@ -257,7 +226,7 @@ class CertifiedWithShare:
 
 def _parts(plan: GrantedPlan, measurements: Measurements) -> tuple[Measurements, Measurements]:
     """The mechanism's measurements, and the certificate's."""
-    own = len(measurements.tables) - len(plan.estimator.queries)
+    own = len(measurements.tables) - len(plan.measured.queries)
     tables = measurements.tables
     return (
         replace(measurements, tables=tables[:own]),

@@ -1,42 +1,217 @@
-"""Choose the marginals that are measured for a certificate alone: their grid, and their noise.
+"""Measure marginals for a certificate alone, and columns that their grid is too coarse for.
 
-Everything here follows from public numbers, by simulations with fixed seeds: planning again gives
-the same.
-
-Oracle.  tests/mechanisms/certificates/test_granted.py, test_given.py.
+Claim.   The answers to `MeasuredMarginals.queries` cost at most the budget that `marginals_within`
+         was given. With the stated confidence all bounds of a certificate hold together.
+Proof.   Laplace noise alone costs the part of epsilon that it is given, and the parts sum to all of
+         it as rationals; Gaussian noise of the marginals is calibrated to the whole budget beside
+         the columns' events (`privacy.calibration`). Bounds: family.md and one_way.md, each group
+         at its part of the failure probability.
+Choice.  All follows from public numbers, by simulations with fixed seeds: planning again gives the
+         same. Noise is simulated once for all shares: its cost is proportional to 1 / epsilon.
+Oracle.  tests/mechanisms/certificates/test_measured_marginals.py, test_granted.py, test_given.py.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
+from math import sqrt
+from typing import Any
 
 import numpy as np
 
+from mechanisms.certificates.columns import MeasuredColumns
+from mechanisms.certificates.distances import (
+    DOUBT,
+    DRAWS,
+    SummedDistances,
+    expected_distances,
+)
+from mechanisms.certificates.family import (
+    FamilyCertificate,
+    certify_family,
+    shared,
+    together,
+)
+from mechanisms.certificates.one_way import certify_one_way
+from mechanisms.certificates.simultaneous import draws_needed
+from mechanisms.compute import Compute
+from mechanisms.contract import Certificate, Measurements, NoiseLine
+from mechanisms.families.columns import at_their_cells
+from mechanisms.families.estimate import FamilyEstimate, FamilyEstimator
 from mechanisms.families.family import Family
 from mechanisms.families.marginals import ever_finer
-from mechanisms.families.noise import QUANTILE, chosen_strategies
+from mechanisms.families.noise import QUANTILE, Noise, chosen_strategies
+from mechanisms.families.one_ways import OneWays
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.strategies.strategy import Strategy
+from mechanisms.privacy.cells import Codes
+from mechanisms.privacy.events import Event, merged
+from mechanisms.privacy.queries import HistogramQuery
 
 FINEST = 32  # cells of a line, where nobody asks for more: flows take time
+SHARES = tuple(Fraction(1, n) for n in (20, 10, 5, 3, 2))
+"""Parts of epsilon to choose from, for single columns."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeasuredMarginals:
-    """All marginals of an order, each with the noise that it is measured with.
+    """All marginals of an order, and single columns, with the noise of each. Public; pickles.
 
     Attributes:
-        family: the marginals.
-        strategies: how each is measured.
-        k: cells of a line in them.
+        estimator: of the marginals, on their grid.
+        own: of columns of which that grid merges codes, at their own cells; None where there are
+            none, or where it does not pay to measure them.
+        share: part of epsilon that these columns were chosen to have.
+        k: cells of a line in the marginals.
         forecast: of the largest marginal's bound for records as good as the noise lets one see.
     """
 
-    family: Family
-    strategies: tuple[Strategy, ...]
+    estimator: FamilyEstimator
+    own: FamilyEstimator | None
+    share: Fraction
     k: int
     forecast: float
+
+    @property
+    def family(self) -> Family:
+        """The marginals."""
+        return self.estimator.family
+
+    @cached_property
+    def columns(self) -> MeasuredColumns:
+        """Single columns' histograms."""
+        return MeasuredColumns(self.estimator, self.own)
+
+    @property
+    def queries(self) -> tuple[HistogramQuery, ...]:
+        """The marginals' first, then the columns'."""
+        return (*self.estimator.queries, *(() if self.own is None else self.own.queries))
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return merged(query.event(self.estimator.adjacency) for query in self.queries)
+
+    @property
+    def noise(self) -> tuple[NoiseLine, ...]:
+        purpose = ", for the certificate"
+        own = () if self.own is None else self.own.noise_lines(purpose)
+        return (*self.estimator.noise_lines(purpose), *own)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What was chosen, as plain JSON values."""
+        chosen = {
+            "marginals": [block.name for block in self.family.blocks],
+            "cells": self.k,
+            "noise": _names(self.estimator),
+        }
+        if self.own is None:
+            return chosen
+        columns = {
+            "measured": [block.name for block in self.own.family.blocks],
+            "share": str(self.share),
+            "noise": _names(self.own),
+        }
+        return {**chosen, "columns": columns}
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of the marginals' graphs and tables, at most about."""
+        edges = sum(len(block.space.tails) for block in self.family.blocks)
+        points = sum(block.space.size for block in self.family.blocks)
+        return 200 * edges + 400 * points
+
+    def certify(
+        self,
+        measurements: Measurements,
+        synthetic_codes: Codes,
+        *,
+        confidence: float,
+        compute: Compute,
+        rng: np.random.Generator,
+    ) -> Certificate:
+        """Bounds for these records: all marginals and all columns, jointly.
+
+        Args:
+            measurements: answers to `queries`.
+            synthetic_codes: the released records, shape (rows, attributes), rows >= 1.
+        """
+        estimate, own = self._estimates(measurements)
+        histograms, doubt = self.columns.estimate(estimate, own), self._doubt(confidence)
+        joint, single = shared(confidence + doubt)
+        distances = SummedDistances(self.columns)
+        draws = max(draws_needed(single), self._draws(doubt))
+        columns = certify_one_way(
+            Domain(tuple(self.family.domain.attributes[c] for c in self.columns.columns)),
+            histograms,
+            distances.watch(self.columns.errors(draws, rng)),
+            synthetic_codes[:, self.columns.columns],
+            total_is_public=self.estimator.total_is_public,
+            confidence=single,
+        )
+        blocks = certify_family(
+            self.estimator,
+            estimate,
+            synthetic_codes,
+            confidence=joint,
+            compute=compute,
+            distances=distances.upper(histograms, confidence=1 - doubt) if doubt else None,
+        )
+        return together(
+            blocks,
+            columns,
+            confidence=confidence + doubt,
+            stated=confidence,
+            of_distances=_of_distances(doubt),
+        )
+
+    def certify_marginals(
+        self,
+        measurements: Measurements,
+        synthetic_codes: Codes,
+        *,
+        confidence: float,
+        compute: Compute,
+        rng: np.random.Generator,
+    ) -> FamilyCertificate:
+        """Bounds for all marginals, and none for single columns; arguments as of `certify`."""
+        estimate, own = self._estimates(measurements)
+        doubt, bounds = self._doubt(confidence), None
+        if doubt:
+            distances = SummedDistances(self.columns)
+            for _ in distances.watch(self.columns.errors(self._draws(doubt), rng)):
+                pass
+            histograms = self.columns.estimate(estimate, own)
+            bounds = distances.upper(histograms, confidence=1 - doubt)
+        blocks = certify_family(
+            self.estimator,
+            estimate,
+            synthetic_codes,
+            confidence=confidence + doubt,
+            compute=compute,
+            distances=bounds,
+        )
+        return replace(blocks, method=f"{blocks.method} {_of_distances(doubt)}".strip())
+
+    def _estimates(
+        self, measurements: Measurements
+    ) -> tuple[FamilyEstimate, FamilyEstimate | None]:
+        tables, marginals = measurements.tables, len(self.estimator.queries)
+        estimate = self.estimator.estimate(tables[:marginals], measurements.total)
+        if self.own is None:
+            return estimate, None
+        return estimate, self.own.estimate(tables[marginals:], measurements.total)
+
+    def _doubt(self, confidence: float) -> float:
+        """Part of the failure probability for the distances; none where all records lie on their
+        points."""
+        return DOUBT * (1 - confidence) if self.family.radius > 0 else 0.0
+
+    def _draws(self, doubt: float) -> int:
+        return draws_needed(1 - doubt, affordable=DRAWS) if doubt else 0
 
 
 def marginals_within(
@@ -47,13 +222,17 @@ def marginals_within(
     cells: int | None,
     adjacency: Adjacency,
     records: int,
+    columns: bool,
 ) -> MeasuredMarginals:
-    """The grid with the least forecast of discretisation and noise, for the whole budget.
+    """The grid, noise and share of single columns with the least forecast, for the whole budget.
 
     Args:
         order: columns certified jointly.
         cells: of a line; None chooses.
         records: about as many as there are.
+        columns: whether bounds of single columns are wanted too. Then all columns whose codes the
+            grid merges are measured, and what their noise costs is forecast beside the largest
+            marginal's bound; else they are measured where that alone gets smaller.
     Raises:
         ValueError: there are not so many columns, or the tables are too large.
     """
@@ -62,17 +241,106 @@ def marginals_within(
             f"certificate.marginals: {order}, but there are only {len(domain)} columns"
         )
     column_sets = tuple(combinations(range(len(domain)), order))
-    best, least = None, np.inf
+    best: _Design | None = None
     for k, family in ever_finer(domain, column_sets, cells, finest=FINEST):
-        strategies, cost = chosen_strategies("auto", family, budget, adjacency)
-        noise = (QUANTILE + 1) * cost / max(records, 1)
-        forecast = 2 * family.radius + noise
-        if best is None or forecast < least:
-            best, least = (
-                MeasuredMarginals(family=family, strategies=strategies, k=k, forecast=forecast),
-                forecast,
-            )
-        if noise > least or family.radius == 0:
+        designs = list(_designs(k, family, budget, adjacency, records, columns))
+        found = min(designs, key=lambda design: design.aim)
+        if best is None or found.aim < best.aim:
+            best = found
+        noise = min((QUANTILE + 1) * design.cost / max(records, 1) for design in designs)
+        if noise > best.aim or family.radius == 0:
             break
     assert best is not None, "there is a candidate"
-    return best
+    return _made(best, budget, adjacency, records)
+
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """A grid with a kind of noise and a share for the columns, and what is forecast of it.
+
+    Attributes:
+        noise: "gaussian" for all, or "auto" for the best of Laplace's.
+        merged: columns whose codes the grid merges.
+        cost: expected of the noise in the costliest marginal, records times distance.
+        aim: what is to be small.
+    """
+
+    k: int
+    family: Family
+    noise: Noise
+    merged: tuple[int, ...]
+    share: Fraction
+    cost: float
+    aim: float
+
+
+def _designs(
+    k: int, family: Family, budget: Budget, adjacency: Adjacency, records: int, columns: bool
+) -> Iterator[_Design]:
+    merges = OneWays(family).merged
+    singles = at_their_cells(family.domain, merges) if merges else None
+    shares = () if columns and merges else (Fraction(0),)
+    kinds: tuple[Noise, ...] = ("auto",) if budget.is_pure else ("auto", "gaussian")
+    for noise in kinds:
+        whole = _allowed(budget, noise)
+        strategies, cost = chosen_strategies(noise, family, whole, adjacency)
+        estimator, own, own_cost = FamilyEstimator(family, strategies, adjacency), None, 0.0
+        if singles is not None:
+            own_strategies, own_cost = chosen_strategies(noise, singles, whole, adjacency)
+            own = FamilyEstimator(singles, own_strategies, adjacency)
+        for share in (*shares, *(() if own is None else SHARES)):
+            part = float(share)
+            # Of epsilon, the parts add up; of Gaussian noise, about the parts' squares do.
+            left = sqrt(1 - part**2) if noise == "gaussian" else 1 - part
+            measured = MeasuredColumns(estimator, own if share else None)
+            distances = expected_distances(measured, 1 / part if share else 0.0, records)
+            aim = distances + (QUANTILE + 1) * cost / left / max(records, 1)
+            if columns and share:
+                aim += (QUANTILE + 1) * own_cost / part / max(records, 1)
+            yield _Design(k, family, noise, merges, share, cost / left, aim)
+
+
+def _made(design: _Design, budget: Budget, adjacency: Adjacency, records: int) -> MeasuredMarginals:
+    whole = _allowed(budget, design.noise)
+    own, left = None, whole
+    beside: tuple[Event, ...] = ()
+    if design.share:
+        part = replace(whole, epsilon=design.share * whole.epsilon)
+        singles = at_their_cells(design.family.domain, design.merged)
+        own_strategies, _ = chosen_strategies(design.noise, singles, part, adjacency)
+        own = FamilyEstimator(singles, own_strategies, adjacency)
+        if design.noise == "gaussian":
+            beside = merged(query.event(adjacency) for query in own.queries)
+        else:
+            left = replace(whole, epsilon=whole.epsilon - part.epsilon)
+    strategies, cost = chosen_strategies(
+        design.noise, design.family, left, adjacency, beside=beside
+    )
+    estimator = FamilyEstimator(design.family, strategies, adjacency)
+    distances = expected_distances(MeasuredColumns(estimator, own), 1.0, records)
+    return MeasuredMarginals(
+        estimator=estimator,
+        own=own,
+        share=design.share,
+        k=design.k,
+        forecast=distances + (QUANTILE + 1) * cost / max(records, 1),
+    )
+
+
+def _allowed(budget: Budget, noise: Noise) -> Budget:
+    """Laplace noise leaves delta unused, so that its costs add up exactly."""
+    return budget if noise == "gaussian" else Budget(epsilon=budget.epsilon)
+
+
+def _names(estimator: FamilyEstimator) -> list[str]:
+    return sorted({strategy.name for strategy in estimator.strategies})
+
+
+def _of_distances(doubt: float) -> str:
+    if not doubt:
+        return ""
+    return (
+        "How far the private records lie from their points on average follows from the columns' "
+        f"measured histograms and a simulated quantile of their noise, at confidence {1 - doubt:g}."
+        " "
+    )

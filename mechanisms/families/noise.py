@@ -14,6 +14,7 @@ from mechanisms.geometry.line import is_line
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import gaussian_sigma2
+from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import GaussianNoise
 from mechanisms.strategies.choose import expected_noise
 from mechanisms.strategies.haar import haar, paper_haar, superregular
@@ -27,7 +28,12 @@ QUANTILE = 1.4  # upper quantile of the largest block's cost over the mean of on
 
 
 def chosen_strategies(
-    noise: Noise, family: Family, budget: Budget, adjacency: Adjacency
+    noise: Noise,
+    family: Family,
+    budget: Budget,
+    adjacency: Adjacency,
+    *,
+    beside: tuple[Event, ...] = (),
 ) -> tuple[tuple[Strategy, ...], float]:
     """One strategy a block, and what the costliest block's noise costs on average.
 
@@ -35,6 +41,9 @@ def chosen_strategies(
     before any data are touched, with a fixed seed; blocks of a kind are measured alike. Every block
     costs the same part of the budget.
 
+    Args:
+        beside: what else Gaussian noise leaves room for in the budget; with other noise, the caller
+            leaves it out of the budget.
     Returns:
         The strategies in the blocks' order; and records times distance.
     Raises:
@@ -42,6 +51,7 @@ def chosen_strategies(
     """
     if noise == "gaussian" and budget.is_pure:
         raise ValueError("mechanism.noise: gaussian, which needs privacy.delta above 0")
+    assert noise == "gaussian" or not beside, "no other noise is calibrated beside events"
     lines = [is_line(block.space) for block in family.blocks]
     chosen, costs = {}, []
     for line in set(lines):
@@ -50,7 +60,7 @@ def chosen_strategies(
         expected = {
             name: expected_noise(
                 largest.space,
-                _strategy(name, largest, len(family), budget, adjacency),
+                _strategy(name, largest, len(family), budget, adjacency, beside),
                 adjacency=adjacency,
             )
             for name in _candidates(noise, line, budget)
@@ -58,7 +68,7 @@ def chosen_strategies(
         chosen[line] = min(expected, key=expected.__getitem__)
         costs.append(expected[chosen[line]])
     strategies = tuple(
-        _strategy(chosen[line], block, len(family), budget, adjacency)
+        _strategy(chosen[line], block, len(family), budget, adjacency, beside)
         for block, line in zip(family.blocks, lines, strict=True)
     )
     return strategies, max(costs)
@@ -73,7 +83,12 @@ def _candidates(noise: Noise, line: bool, budget: Budget) -> Sequence[Noise]:
 
 
 def _strategy(
-    name: Noise, block: Block, blocks: int, budget: Budget, adjacency: Adjacency
+    name: Noise,
+    block: Block,
+    blocks: int,
+    budget: Budget,
+    adjacency: Adjacency,
+    beside: tuple[Event, ...],
 ) -> Strategy:
     epsilon = budget.epsilon / blocks
     match name:
@@ -95,6 +110,7 @@ def _strategy(
                 l2_squared=adjacency.l2_squared,
                 unit_moves=adjacency.unit_moves,
                 count=blocks,
+                beside=beside,
             )
             return Identity(size=block.space.size, cell_noise=GaussianNoise(calibration.value))
     raise ValueError(f"mechanism.noise: {name!r} is no strategy")

@@ -48,6 +48,22 @@ class OneWays:
         return tuple(found)
 
     @property
+    def merged(self) -> tuple[int, ...]:
+        """Columns of which some codes share a point, so that their histograms are not unbiased."""
+        pairs = zip(self.columns, self._points, strict=True)
+        return tuple(column for column, points in pairs if len(points) > points.max() + 1)
+
+    def at_most(self, column: int, values: Floats) -> Floats:
+        """For every code of a column, the largest of `values` among the codes of its point.
+
+        So the sum of `values` over records is at most that of these over the histogram here.
+        """
+        points = self._points[self.columns.index(column)]
+        largest = np.full(points.max() + 1, -np.inf)
+        np.maximum.at(largest, points, values)
+        return np.asarray(largest[points])
+
+    @property
     def coarsening(self) -> tuple[float, ...]:
         """Per column: how far spreading a record over its point's codes moves it on average.
 

@@ -67,3 +67,26 @@ def test_what_a_plan_sets_aside_is_a_purpose_of_its_own(changes, purpose, tmp_pa
     shares = _shares(plan, plan.events)
     assert 0 < shares[purpose] < 1
     assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_columns_measured_for_the_certificate_are_part_of_what_it_takes(tmp_path):
+    changes = {
+        "certificate": {"share": "1/4", "cells": 3},
+        "mechanism": {"name": "adaptive-support"},
+        "data": {**example.spec(tmp_path / "table.csv")["data"], "expected_rows": 10**6},
+        "privacy": {"neighbours": "replace_one", "unit": "record", "epsilon": "1"},
+    }
+    plan = prepare(example.write(tmp_path, 50, **changes)).plan
+    assert plan.measured.own is not None
+    (own,) = [part for part in split(plan, plan.events) if "certificate" in part.purpose]
+    assert own.share == pytest.approx(1 / 4)
+    assert own.draws == sum(event.times for event in plan.measured.events)
+
+
+def test_a_certificate_without_a_release_spends_all_on_itself(tmp_path):
+    changes = {"certificate": {"cells": 2}, "mechanism": {"name": "certify"}}
+    plan = prepare(example.write(tmp_path, 50, constraints=[], output={}, **changes)).plan
+    assert plan.measured.own is not None
+    (own,) = split(plan, plan.events)
+    assert (own.purpose, own.share) == ("marginals for the certificate alone", 1)
+    assert own.draws == len(plan.measured.queries)

@@ -91,3 +91,16 @@ def test_the_choice_is_the_same_each_time() -> None:
     one, other = (chosen_strategies("auto", family, PURE, RECORDS) for _ in range(2))
     assert [own.digest for own in one[0]] == [own.digest for own in other[0]]
     assert one[1] == other[1]
+
+
+@pytest.mark.parametrize("adjacency", [RECORDS, PRIVATE_TOTAL], ids=str)
+def test_gaussian_noise_leaves_room_for_what_else_the_budget_pays_for(adjacency) -> None:
+    family, columns = marginals(MIXED, 2, 8), marginals(MIXED, 1, 8)
+    part = Budget(epsilon=WITH_DELTA.epsilon / 3, delta=WITH_DELTA.delta)
+    own, _ = chosen_strategies("gaussian", columns, part, adjacency)
+    beside = events(columns, own, adjacency)
+    alone, cheap = chosen_strategies("gaussian", family, WITH_DELTA, adjacency)
+    together, dear = chosen_strategies("gaussian", family, WITH_DELTA, adjacency, beside=beside)
+    assert fits([*events(family, together, adjacency), *beside], WITH_DELTA)
+    assert not fits([*events(family, alone, adjacency), *beside], WITH_DELTA)
+    assert cheap < dear < 1.2 * cheap

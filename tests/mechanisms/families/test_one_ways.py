@@ -172,3 +172,24 @@ def test_categories_and_places_are_never_coarsened() -> None:
     age, sex, steps, home = OneWays(marginals(MIXED, 2, 1)).coarsening
     assert sex == home == 0
     assert min(age, steps) > 0
+
+
+def test_merged_columns_are_those_of_which_codes_share_a_point() -> None:
+    assert OneWays(marginals(MIXED, 2, 2)).merged == (0, 2)
+    assert OneWays(marginals(MIXED, 2, 4)).merged == (0,)
+    assert OneWays(marginals(MIXED, 2, 9)).merged == ()
+
+
+@pytest.mark.parametrize("k", [1, 3, 9])
+def test_values_at_most_those_of_a_point_sum_to_no_less_over_the_spread_histogram(k) -> None:
+    family, codes = marginals(MIXED, 2, k), random_codes()
+    one_ways, rng = OneWays(family), np.random.default_rng(35)
+    histograms = one_ways(true_tables(family, codes))
+    for column, histogram in zip(one_ways.columns, histograms, strict=True):
+        values = rng.normal(size=MIXED.shape[column])
+        largest = one_ways.at_most(column, values)
+        assert (largest >= values).all()
+        assert set(largest) <= set(values)
+        assert histogram @ largest >= values[codes[:, column]].sum() - 1e-9
+        if column not in one_ways.merged:
+            assert (largest == values).all()
