@@ -107,6 +107,7 @@ def test_a_release_leaves_no_private_value_outside_the_restricted_files(tmp_path
     assert not (house.workspace / "codes").exists()
 
 
+@pytest.mark.service
 def test_a_loud_release_of_persons_on_worker_processes_leaves_none_either(tmp_path: Path) -> None:
     began = time.time()
     unit = {"person": "person", "max_records": 2}

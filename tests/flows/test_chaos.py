@@ -24,6 +24,8 @@ from tests.flows.house import ACCOUNT, RELEASE, House, Run
 from tests.flows.services import dask_cluster
 from tests.flows.story import disagreements, violations
 
+pytestmark = pytest.mark.service
+
 USAGE, DATA, BUDGET = 2, 3, 4  # exit statuses
 # Some seconds of generating, so that there is time to be killed in.
 LENGTHY = {
@@ -212,7 +214,6 @@ def test_of_two_releases_that_together_overspend_exactly_one_starts(quick_house:
     assert violations(house) == []
 
 
-@pytest.mark.service
 def test_a_release_survives_the_loss_of_its_database_connection(
     tmp_path: Path, settings: dict[str, str], postgres: str
 ) -> None:
@@ -242,7 +243,6 @@ def test_a_release_survives_the_loss_of_its_database_connection(
     assert violations(house) == disagreements(house) == []
 
 
-@pytest.mark.service
 def test_a_release_goes_on_when_a_worker_is_killed_counting_and_another_generating(
     tmp_path: Path, settings: dict[str, str]
 ) -> None:
