@@ -60,6 +60,8 @@ def process_problems(process: Process) -> Iterator[str]:
         for name, value in OFFLINE.items():
             if process.environment.get(name) != value:
                 yield f"{name} is not {value}"
+    if process.name == "worker" and process.environment.get("HALLMARK_LOG") != "json":
+        yield "keeps its runs' log to itself"
     encrypted = process.environment.get("DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION") == "true"
     if "dask-key" in _MAY_HOLD[process.name] and not encrypted:
         yield "Dask does not insist on TLS"

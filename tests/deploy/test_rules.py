@@ -100,8 +100,8 @@ def test_a_process_has_what_it_needs_and_nothing_else(process: Process):
     assert list(process_problems(process)) == []
 
 
-def _worker(**changes: Any) -> Process:
-    (worker,) = (one for one in compose_processes(compose()) if one.name == "dask-worker")
+def _worker(of: str = "dask-worker", **changes: Any) -> Process:
+    (worker,) = (one for one in compose_processes(compose()) if one.name == of)
     return Process(**{**vars(worker), **changes})
 
 
@@ -129,6 +129,7 @@ def _worker(**changes: Any) -> Process:
         ),
         (_worker(environment={}), "DO_NOT_TRACK is not 1"),
         (_worker(environment={}), "Dask does not insist on TLS"),
+        (_worker("worker", environment={}), "keeps its runs' log to itself"),
     ],
 )
 def test_a_process_that_breaks_a_rule_is_found(broken: Process, problem: str):
