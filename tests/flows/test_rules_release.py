@@ -58,9 +58,10 @@ def write(folder: Path, name: str, *columns: str, texts: tuple[str, ...] = RULES
 
 def values(spec: Path, folder: Path) -> pd.DataFrame:
     """The released table, read as any of its users would."""
-    codec = TableCodec.of(load_spec(spec).columns)
+    loaded = load_spec(spec)
+    codec = TableCodec.of(loaded.columns)
     text = pd.read_csv(folder / "data.csv", dtype=str, keep_default_na=False)
-    text = text.mask(text == "NA")
+    text = text.mask(text.isin(loaded.data.null_markers))
     return pd.DataFrame({one.name: one.read(text[one.name])[0] for one in codec.codecs})
 
 

@@ -1,11 +1,13 @@
 """The particle generator as a whole: against the paper's loops, and all that surrounds a fit."""
 
 import json
+import os
 import pickle
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -374,6 +376,16 @@ def test_a_statistic_is_pushed_from_its_reference_or_pulled_to_it() -> None:
     assert gap(protecting(0.0, aim, "attract"), aim) > 0.09
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Sums are rounded in another order by another number of threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     file = tmp_path / "fit.npz"
     evidence = paper.evidence_of(data()[0], SHAPE, sigma=5.0)
@@ -408,6 +420,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
         cwd=Path(__file__).parents[5],
         check=False,
         capture_output=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
     with np.load(file) as state:
