@@ -79,7 +79,8 @@ class Guarantee(PublicSection):
 
     @model_validator(mode="after")
     def _claim_covers_the_events(self) -> Self:
-        if self.bracket != NOT_RECORDED and self.bracket[1] > self.claim.epsilon:
+        # The bracket is rounded, as 1/20 is when it is proved exactly; `verify` checks the events.
+        if self.bracket != NOT_RECORDED and self.bracket[1] > float(self.claim.epsilon):
             raise ValueError(
                 f"the accountant proves epsilon {self.bracket[1]} at most, so epsilon "
                 f"{self.claim.epsilon} must not be claimed"

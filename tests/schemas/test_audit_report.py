@@ -167,6 +167,11 @@ def test_a_claim_below_the_proven_epsilon_is_refused() -> None:
     Guarantee.model_validate({**shared, "bracket": (0.9, 1.0)})
     with pytest.raises(ValidationError, match="must not be claimed"):
         Guarantee.model_validate({**shared, "bracket": (0.9, 1.0000001)})
+    # What is proved exactly is rounded in the bracket: the float 0.05 is above 1/20.
+    for epsilon in ("1/20", "1/10", "1/5", "1/3"):
+        proved = float(Fraction(epsilon))
+        claim = {**CLAIM, "epsilon": epsilon}
+        Guarantee.model_validate({**shared, "claim": claim, "bracket": (proved, proved)})
 
 
 @pytest.mark.parametrize(
