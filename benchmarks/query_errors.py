@@ -10,6 +10,7 @@ queries via stochastic convex optimization, AISTATS, whose table has bounds and 
 
 Every part is at delta = 10^-5, a record is replaced.
     size         3-way marginals of 8, 12, 16 binary columns, 10,000 records, epsilon 1
+    survey       the same of 8, 12, 16 questions to the American Community Survey
     large        the same of 20 columns: 2^20 cells
     lines        3-way marginals of 8 binary columns, by records, and by epsilon
     grid         the same at all pairs of records and epsilon, for the fits
@@ -21,6 +22,7 @@ Every part is at delta = 10^-5, a record is replaced.
 import argparse
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -41,8 +43,8 @@ LARGE = 20
 ALL_RECORDS = {"adult": 39_073, "acs": 21_802}
 CATEGORICAL_EPSILONS = (Fraction(1), Fraction(1, 5), Fraction(5, 2))
 SEEDS = 2  # in the parts with many settings
-ONE_SEED = ("mwem-queries", "dual-query", "fem", "sep-fem")  # there
-SLOW = ("dual-query", "fem", "sep-fem")  # not on the grid
+ONE_SEED = ("mwem-queries", "dual-query", "dqrs", "fem", "sep-fem")  # there
+SLOW = ("dual-query", "dqrs", "fem", "sep-fem")  # not on the grid
 BASE = {
     "data": "binary",
     "columns": 8,
@@ -70,6 +72,11 @@ def size() -> Iterator[Case]:
         for method in METHODS:
             for seed in range(seeds):
                 yield case(columns=columns, method=method, seed=seed)
+
+
+def survey() -> Iterator[Case]:
+    """By number of columns, of other people."""
+    yield from (replace(one, data="acs-binary") for one in size())
 
 
 def large() -> Iterator[Case]:
@@ -117,6 +124,7 @@ def categorical() -> Iterator[Case]:
 
 PARTS = {
     "size": size,
+    "survey": survey,
     "lines": lines,
     "queries": queries,
     "variants": variants,

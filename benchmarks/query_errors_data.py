@@ -3,8 +3,9 @@
 `binary` asks yes/no questions about census income records (UCI Adult), the first d of twenty. All
 are answers of real people, so they depend on each other, and some exclude others: whoever is
 married is not "never married". Nothing is invented to reach twenty columns: some columns are asked
-about twice, with other thresholds. `adult` and `acs` are six categorical columns each of the coded
-tables of `tests/benchmarks/data.py`, with a universe of some 60,000 combinations.
+about twice, with other thresholds. `acs-binary` asks sixteen of the national excerpt of the
+American Community Survey. `adult` and `acs` are six categorical columns each of the coded tables of
+`tests/benchmarks/data.py`, with a universe of some 60,000 combinations.
 """
 
 from collections.abc import Callable
@@ -22,9 +23,12 @@ from mechanisms.linear_queries.workload import Workload
 from tests.benchmarks.data import ROOT, load
 
 ADULT = ROOT / "../shared/data/adult/adult.csv"
+ACS = ROOT / "../shared/data/nist-acs/national2019.csv"
 MANUAL = ("Craft-repair", "Machine-op-inspct", "Transport-moving", "Handlers-cleaners")
 
-QUESTIONS: dict[str, Callable[[pd.DataFrame], "pd.Series[bool]"]] = {
+Questions = dict[str, Callable[[pd.DataFrame], "pd.Series[bool]"]]
+
+OF_ADULT: Questions = {
     "male": lambda t: t["sex"] == "Male",
     "40 or older": lambda t: t["age"] >= 40,
     "married": lambda t: t["marital_status"] == "Married-civ-spouse",
@@ -46,6 +50,25 @@ QUESTIONS: dict[str, Callable[[pd.DataFrame], "pd.Series[bool]"]] = {
     "55 or older": lambda t: t["age"] >= 55,
     "self-employed": lambda t: t["workclass"].isin(["Self-emp-not-inc", "Self-emp-inc"]),
 }
+OF_ACS: Questions = {
+    "male": lambda t: t["SEX"] == 1,
+    "40 or older": lambda t: t["AGEP"] >= 40,
+    "married": lambda t: t["MSP"].isin([1, 2]),
+    "income in the upper half": lambda t: t["PINCP_DECILE"] >= 5,
+    "owner": lambda t: t["OWN_RENT"] == 1,
+    "has a degree": lambda t: t["EDU"] >= 10,
+    "white": lambda t: t["RAC1P"] == 1,
+    "difficulty walking": lambda t: t["DPHY"] == 1,
+    "children in the household": lambda t: t["NOC"] >= 1,
+    "never married": lambda t: t["MSP"] == 6,
+    "under 18": lambda t: t["AGEP"] < 18,
+    "poor": lambda t: t["POVPIP"] < 100,
+    "works or worked lately": lambda t: t["INDP"].notna(),
+    "difficulty remembering": lambda t: t["DREM"] == 1,
+    "65 or older": lambda t: t["AGEP"] >= 65,
+    "difficulty hearing": lambda t: t["DEAR"] == 1,
+}
+BINARY = {"binary": (ADULT, OF_ADULT), "acs-binary": (ACS, OF_ACS)}
 CATEGORICAL = {
     "adult": (
         "adult",
@@ -67,28 +90,29 @@ class Table:
 
 
 @cache
-def answered() -> Codes:
-    """Answers of all records to all questions, shape (48842, 20).
+def answered(data: str) -> Codes:
+    """Answers of all records of a table of `BINARY` to all its questions, shape (n, questions).
 
     Raises:
         FileNotFoundError: the file is not there.
     """
-    if not ADULT.exists():
-        raise FileNotFoundError(f"the records are not at {ADULT.resolve()}; put adult.csv there")
-    table = pd.read_csv(ADULT)
-    return np.stack([ask(table).to_numpy(dtype=np.int64) for ask in QUESTIONS.values()], axis=1)
+    file, questions = BINARY[data]
+    if not file.exists():
+        raise FileNotFoundError(f"the records are not at {file.resolve()}; put {file.name} there")
+    table = pd.read_csv(file, na_values=["N"])
+    return np.stack([ask(table).to_numpy(dtype=np.int64) for ask in questions.values()], axis=1)
 
 
 def table(data: str, columns: int, records: int | None, seed: int) -> Table:
     """So many records and columns; where there are more records, a random sample.
 
     Args:
-        data: `binary`, or a name of `CATEGORICAL`, of which all columns are taken.
+        data: a name of `BINARY`, or of `CATEGORICAL`, of which all columns are taken.
         records: all where None.
     """
-    if data == "binary":
-        codes = answered()[:, :columns]
-        domain = Domain.coded(dict.fromkeys(list(QUESTIONS)[:columns], 2))
+    if data in BINARY:
+        codes = answered(data)[:, :columns]
+        domain = Domain.coded(dict.fromkeys(list(BINARY[data][1])[:columns], 2))
     else:
         source, names = CATEGORICAL[data]
         loaded = load(source)

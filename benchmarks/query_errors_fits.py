@@ -107,7 +107,7 @@ LAWS = (
     Law(title="`mwem-queries`", method="mwem-queries", parameters={},
         n=-1 / 2, epsilon=-1 / 2, queries=1 / 2),
     *(Law(title=f"`{method}`", method=method, parameters={})
-      for method in ("dual-query", "fem", "sep-fem")),
+      for method in ("dual-query", "dqrs", "fem", "sep-fem")),
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-METHODS = ("linear-queries", "mwem-queries", "dpfw", "dpam", "dual-query", "fem", "sep-fem")
+METHODS = ("linear-queries", "mwem-queries", "dpfw", "dpam", "dual-query", "dqrs", "fem", "sep-fem")
 
 # As the theorems have them, but for the noise of `dpfw`, of which the printed is far too large.
 THEOREM_1 = {"constants": "paper", "alpha": 0.05, "iterate": "uniform"}

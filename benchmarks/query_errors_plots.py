@@ -14,7 +14,9 @@ from benchmarks.query_errors_fits import RATES, Line
 from benchmarks.query_errors_methods import METHODS
 from benchmarks.query_errors_tables import at_base
 
-COLOURS = ("#1f5a99", "#3aa0c9", "#2a7f4f", "#c2571a", "#8a5aa8", "#b58900", "#777777")
+COLOURS = (
+    "#1f5a99", "#3aa0c9", "#2a7f4f", "#c2571a", "#8a5aa8", "#c65f9c", "#b58900", "#777777",
+)  # fmt: skip
 SHADES = ("#9ecae1", "#4292c6", "#08519c", "#08306b")  # of epsilons, the largest darkest
 
 

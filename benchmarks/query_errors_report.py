@@ -24,7 +24,9 @@ One thread. At d = 8 there are one to three runs of a kind, above that one. {sta
 
 **Data.** *binary*: yes/no questions about census income records (UCI Adult), of 48,842 people, the
 first d of twenty (`benchmarks/query_errors_data.py`); there are 20 since some columns are asked
-about twice, so some answers exclude others. Seeds draw other records and other noise.
+about twice, so some answers exclude others. *acs-binary*: the first d of sixteen questions to the
+people of the national excerpt of the American Community Survey 2019. Seeds draw other records and
+other noise.
 *adult*, *acs*: six categorical columns of Adult (9 × 16 × 7 × 15 × 2 × 2 cells) and of the national
 excerpt of the American Community Survey 2019 (2 × 7 × 9 × 3 × 13 × 11).
 
@@ -39,6 +41,10 @@ may take two to three times as many. {base} MiB of a peak are imported code.
 All cells of all three-way marginals; n = 10,000, ε = 1.
 
 {columns}
+
+The same of *acs-binary*.
+
+{survey}
 
 ## By records and ε
 
@@ -133,7 +139,8 @@ def write_report(
     page = PAGE.format(
         state=_state(runs),
         base=round(float(np.median([line["base_mib"] for line in done]))),
-        columns=tables.by_columns(runs),
+        columns=tables.by_columns(runs, "binary"),
+        survey=tables.by_columns(runs, "acs-binary"),
         failures=tables.failures(runs),
         missing=tables.missing(asked, runs),
         budget=tables.by_budget(grid),

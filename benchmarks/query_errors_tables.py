@@ -32,10 +32,11 @@ def ended(line: Line) -> str:
     return "refused" if line.get("detail", "").startswith("ValueError: ") else str(line["status"])
 
 
-def by_columns(runs: Sequence[Line]) -> str:
-    """Errors and costs for each number of binary columns."""
+def by_columns(runs: Sequence[Line], data: str) -> str:
+    """Errors and costs for each number of binary columns of a table."""
     parts = []
-    here = [line for line in at_base(runs, "d") if not line["parameters"]]
+    of_table = (line for line in at_base(runs, "d", "data") if line["data"] == data)
+    here = [line for line in of_table if not line["parameters"]]
     for columns, lines in groupby(sorted(here, key=lambda one: one["d"]), lambda one: one["d"]):
         some = list(lines)
         count = comb(columns, 3) * 8
@@ -118,7 +119,7 @@ def failures(runs: Sequence[Line]) -> str:
             f"stopped after {line['limit_s']:.0f} CPU s; stages that it finished: {stages}"
         )
         where = f"{line['data']}, d = {line['d']}, ε = {line['epsilon']:g}, {line['queries']}"
-        told.append(f"- `{line['method']}` {line['status']} at {where}: {why}.")
+        told.append(f"- `{line['method']}` {ended(line)} at {where}: {why}.")
     return "\n".join(told) if told else "Every run finished."
 
 

@@ -23,6 +23,7 @@ from mechanisms.privacy.queries import (
     admitted,
     signed_misfits,
 )
+from mechanisms.privacy.refresh import Refresh, StepQuestion
 from mechanisms.privacy.simulation import simulate_discrete_gaussian, simulate_discrete_laplace
 
 
@@ -84,6 +85,32 @@ class SimulatedCurator:
             noise = self.rng.gumbel(size=len(among))
             best = np.argmax(float(event.epsilon) / (2 * sensitivity) * misfits + noise)
             chosen.append(int(among[best]))
+        return chosen
+
+    def refreshed(
+        self,
+        call: str,
+        queries: LinearQueries,
+        question: StepQuestion,
+        start: Sequence[int],
+        refreshes: Sequence[Refresh],
+    ) -> list[int]:
+        """Queries of every round, kept or drawn anew: see `Curator.refreshed`."""
+        self.events.extend(event for refresh in refreshes for event in refresh.events)
+        answers = queries.answers(ArrayCounter(self.codes).count(queries.maps))
+        sensitivity = SCORE_STEPS * queries.sensitivity(self.adjacency)
+        held, chosen = np.array(start), list[int]()
+        for refresh in refreshes:
+            earlier = tuple(chosen)
+            lacking = question.most - signed_misfits(answers, question.latest(earlier))[held]
+            exponents = [refresh.exponent(int(lack), sensitivity) for lack in lacking]
+            kept = self.rng.random(len(held)) < np.exp(-np.array(exponents, dtype=np.float64))
+            anew = np.flatnonzero(~kept)[: refresh.draws]
+            misfits = signed_misfits(answers, question(earlier))
+            weights = float(refresh.draw.epsilon) / (2 * sensitivity) * (misfits - misfits.max())
+            shares = np.exp(weights)
+            held[anew] = self.rng.choice(len(shares), len(anew), p=shares / shares.sum())
+            chosen += held.tolist()
         return chosen
 
     def check(self, budget: Budget) -> None:

@@ -9,6 +9,7 @@ from mechanisms.linear_queries.cliquewise import (
 )
 from mechanisms.linear_queries.direct.method import plan_direct
 from mechanisms.linear_queries.mechanism import LinearQueryMechanism
+from mechanisms.linear_queries.peers.dqrs import plan_dqrs
 from mechanisms.linear_queries.peers.dual_query import plan_dual_query
 from mechanisms.linear_queries.peers.fem import plan_fem, plan_sep_fem
 from mechanisms.linear_queries.peers.mwem import plan_mwem
@@ -36,6 +37,7 @@ _ALL: tuple[Mechanism, ...] = (
     LinearQueryMechanism("dpfw", plan_dpfw_or_cliquewise, bounds_itself=False),
     LinearQueryMechanism("mwem-queries", plan_mwem, bounds_itself=False),
     LinearQueryMechanism("dual-query", plan_dual_query, bounds_itself=False),
+    LinearQueryMechanism("dqrs", plan_dqrs, bounds_itself=False),
     LinearQueryMechanism("fem", plan_fem, bounds_itself=False),
     LinearQueryMechanism("sep-fem", plan_sep_fem, bounds_itself=False),
     CertifyGiven(),

@@ -129,6 +129,7 @@ class MechanismChoice(Section):
         "dpam",
         "mwem-queries",
         "dual-query",
+        "dqrs",
         "fem",
         "sep-fem",
         "certify",
@@ -139,8 +140,8 @@ class MechanismChoice(Section):
     under pure differential privacy pmm-h (or pmm), psmm where a grid of them is small, superregular
     for places or a line, and adaptive-support where records lie on a thin set; linear-queries to
     answer a list of queries (dpfw where they are many and no marginals; dpam, mwem-queries,
-    dual-query, fem and sep-fem are other published methods, for comparison); certify to certify
-    records that were made elsewhere, by `hallmark certify`"""
+    dual-query, dqrs, fem and sep-fem are other published methods, for comparison); certify to
+    certify records that were made elsewhere, by `hallmark certify`"""
 
     queries: tuple[QueryEntry, ...] = ()
     """the linear queries that are to be answered, for mechanisms that answer such (see

@@ -17,6 +17,7 @@ from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import ExponentialMechanism
 from mechanisms.privacy.linear_queries import Block, LinearQueries
 from mechanisms.privacy.queries import Admissible, HistogramQuery, Question
+from mechanisms.privacy.refresh import Refresh, StepQuestion
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,21 @@ class UniverseCurator:
         admissible: Admissible | None = None,
     ) -> list[int]:
         """See `Curator.choices`."""
-        asked = self._queries if queries is self.universe.queries else self._on_records(queries)
-        return self.curator.choices(call, asked, question, events, admissible)
+        return self.curator.choices(call, self._asked(queries), question, events, admissible)
+
+    def refreshed(
+        self,
+        call: str,
+        queries: LinearQueries,
+        question: StepQuestion,
+        start: Sequence[int],
+        refreshes: Sequence[Refresh],
+    ) -> list[int]:
+        """See `Curator.refreshed`."""
+        return self.curator.refreshed(call, self._asked(queries), question, start, refreshes)
+
+    def _asked(self, queries: LinearQueries) -> LinearQueries:
+        return self._queries if queries is self.universe.queries else self._on_records(queries)
 
     @cached_property
     def _queries(self) -> LinearQueries:

@@ -41,7 +41,7 @@ class Amount:
         """A share of it."""
         return Amount(share * self.value, self.pure)
 
-    def choice(self, choices: int) -> Fraction:
+    def choice(self, choices: int | Fraction) -> Fraction:
         """Epsilon of each of so many choices that cost the amount together."""
         return self.value / choices if self.pure else choice_epsilon(self.value, choices)
 

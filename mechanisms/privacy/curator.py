@@ -13,7 +13,7 @@ Order.   Look the call up in the log; if it is there, return what was logged. Ot
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +24,14 @@ from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import Counter, Counts
 from mechanisms.privacy.events import Event, ExponentialMechanism, merged
-from mechanisms.privacy.ledger import Ledger, LedgerError
+from mechanisms.privacy.ledger import Ledger, LedgerError, Standing
 from mechanisms.privacy.linear_queries import LinearQueries
-from mechanisms.privacy.noise import add_discrete_gaussian, add_discrete_laplace, choose
+from mechanisms.privacy.noise import (
+    add_discrete_gaussian,
+    add_discrete_laplace,
+    choose,
+    happens,
+)
 from mechanisms.privacy.queries import (
     SCORE_STEPS,
     Admissible,
@@ -39,6 +44,7 @@ from mechanisms.privacy.queries import (
     admitted,
     signed_misfits,
 )
+from mechanisms.privacy.refresh import Refresh, StepQuestion
 
 _CELLS_AT_ONCE = 2**23  # of the tables that scores are computed from: 64 MiB of counts
 
@@ -78,7 +84,7 @@ class Curator:
         events = merged(query.event(self.adjacency) for query in queries)
         logged = self.ledger.lookup(self.release, call, request)
         if logged is None:
-            self._check([*self.ledger.events(self.release), *events])
+            self._check(self.ledger.standing(self.release).charged(events))
             noisy = self._draw(queries)
             logged = self.ledger.record(
                 self.release, call, request, events, _pack([t.tolist() for t in noisy]), self._check
@@ -99,7 +105,7 @@ class Curator:
         request = _digest("choose", [*terms, *(c.digest for c in candidates)])
         logged = self.ledger.lookup(self.release, call, request)
         if logged is None:
-            self._check([*self.ledger.events(self.release), event])
+            self._check(self.ledger.standing(self.release).charged([event]))
             scores = self._scores(candidates)
             sensitivity = max(score.sensitivity(self.adjacency) for score in candidates)
             index = choose(scores, sensitivity=sensitivity, epsilon=event.epsilon)
@@ -137,9 +143,57 @@ class Curator:
         if admissible is not None:
             terms.append(f"admissible {admissible.digest}")
         request = _digest("choices", [str(self.total()), *terms])
+
+        def draw(chosen: list[int]) -> None:
+            self._choose_in_turn(queries, question, events, admissible, chosen)
+
+        return self._in_one_call(call, request, events, draw)
+
+    def refreshed(
+        self,
+        call: str,
+        queries: LinearQueries,
+        question: StepQuestion,
+        start: Sequence[int],
+        refreshes: Sequence[Refresh],
+    ) -> list[int]:
+        """Queries of every round, each kept from the round before or drawn anew.
+
+        Args:
+            start: positions, as of `choices`, that the first refresh begins with; public, and
+                fixed by the question.
+            refreshes: one a round; they begin with as many queries as each of them has.
+
+        Returns:
+            Positions after each refresh, one round after the other.
+
+        Raises:
+            BudgetExceeded, LedgerError: as for `histograms`.
+            ValueError: a refresh is charged for another number of queries than are held.
+        """
+        if any(refresh.queries != len(start) for refresh in refreshes):
+            raise ValueError(f"{len(start)} queries are held, but a refresh is charged for others")
+        terms = [repr(refresh) for refresh in refreshes]
+        terms += [str(list(start)), queries.digest, question.digest]
+        request = _digest("refreshed", [str(self.total()), *terms])
+        events = merged(event for refresh in refreshes for event in refresh.events)
+
+        def draw(chosen: list[int]) -> None:
+            self._refresh_in_turn(queries, question, start, refreshes, chosen)
+
+        return self._in_one_call(call, request, events, draw)
+
+    def _in_one_call(
+        self,
+        call: str,
+        request: str,
+        events: Sequence[Event],
+        draw: Callable[[list[int]], None],
+    ) -> list[int]:
+        """What is logged for the call, or what `draw` appends to a list, which is then logged."""
         logged = self.ledger.lookup(self.release, call, request)
         if logged is None:
-            self._check([*self.ledger.events(self.release), *events])
+            self._check(self.ledger.standing(self.release).charged(events))
             chosen: list[int] = []
 
             def log() -> bytes:
@@ -148,7 +202,7 @@ class Curator:
                 )
 
             try:
-                self._choose_in_turn(queries, question, events, admissible, chosen)
+                draw(chosen)
             except Exception:
                 # That a question fails after these choices tells of them: then they count.
                 if chosen:
@@ -179,6 +233,32 @@ class Curator:
             position = choose(scores.tolist(), sensitivity=sensitivity, epsilon=event.epsilon)
             chosen.append(int(among[position]))
 
+    def _refresh_in_turn(
+        self,
+        queries: LinearQueries,
+        question: StepQuestion,
+        start: Sequence[int],
+        refreshes: Sequence[Refresh],
+        chosen: list[int],
+    ) -> None:
+        """Append the queries of one round after the other to `chosen`."""
+        answers = queries.answers(self.counter.count(queries.maps))
+        sensitivity = SCORE_STEPS * queries.sensitivity(self.adjacency)
+        held = list(start)
+        for refresh in refreshes:
+            earlier = tuple(chosen)
+            scores = signed_misfits(answers, question(earlier)).tolist()
+            latest = signed_misfits(answers, question.latest(earlier)).tolist()
+            left = refresh.draws
+            for place, position in enumerate(held):
+                exponent = refresh.exponent(question.most - latest[position], sensitivity)
+                if left and not happens(exponent):
+                    left -= 1
+                    held[place] = choose(
+                        scores, sensitivity=sensitivity, epsilon=refresh.draw.epsilon
+                    )
+            chosen += held
+
     def _scores(self, candidates: Sequence[Score]) -> list[int]:
         """Exact scores, counting so many tables at once as memory is for."""
         scores: list[int] = []
@@ -204,22 +284,16 @@ class Curator:
             noisy |= zip(same, np.split(drawn, ends[:-1]), strict=True)
         return [noisy[position] for position in range(len(queries))]
 
-    def _check(self, events: Sequence[Event]) -> None:
-        """The events fit the reservation; called under the ledger's lock, so that it stands."""
-        reservation = self.ledger.reservation(self.release)
-        if reservation is None or reservation.state == "cancelled":
+    def _check(self, standing: Standing) -> None:
+        """The release as it stands is on our terms, and fits what it reserved."""
+        budget, adjacency = standing.reservation.budget, standing.adjacency
+        if (budget, adjacency) != (self.budget, self.adjacency):
             raise LedgerError(
-                f"release {self.release!r} has no open reservation; it was given back meanwhile, "
-                "so nothing may be drawn. Run the release again"
+                f"release {self.release!r} is reserved with {budget} under {adjacency}, not with "
+                f"{self.budget} under {self.adjacency}; another run of the release has changed its "
+                "terms, so nothing may be drawn. Run it again"
             )
-        account = self.ledger.account(reservation.account)
-        if (reservation.budget, account.adjacency) != (self.budget, self.adjacency):
-            raise LedgerError(
-                f"release {self.release!r} is reserved with {reservation.budget} under "
-                f"{account.adjacency}, not with {self.budget} under {self.adjacency}; another run "
-                "of the release has changed its terms, so nothing may be drawn. Run it again"
-            )
-        if not fits(merged(events), self.budget):
+        if not fits(merged(standing.events), self.budget):
             raise BudgetExceeded(
                 f"release {self.release!r}: the next call would cost more than the reserved "
                 f"{self.budget}; plan with more budget, or more noise"

@@ -3,10 +3,11 @@
 Claim.   `add_discrete_laplace` and `add_discrete_gaussian` add noise of the exact law that
          `events.DiscreteLaplace` and `events.DiscreteGaussian` state, and `choose` draws from the
          exact law of `events.ExponentialMechanism`, each with a noise parameter rounded up to a
-         float; so the true privacy loss is at most that of the event.
-Source.  Canonne, Kamath, Steinke (2020), arXiv:2004.00010, for both samplers; OpenDP draws them
-         from the operating system's entropy with rational arithmetic. Selection: Gumbel noise of
-         scale b on the scores picks r with probability proportional to exp(u_r / b).
+         float; so the true privacy loss is at most that of the event. `happens` has its exact law.
+Source.  Canonne, Kamath, Steinke (2020), arXiv:2004.00010, for both samplers, and Algorithm 1 for
+         `happens`; OpenDP draws noise from the operating system's entropy with rational arithmetic.
+         Selection: Gumbel noise of scale b on the scores picks r with probability proportional to
+         exp(u_r / b).
 Check.   Every measurement is asked for its own privacy map, which must agree with the event.
 Oracle.  tests/mechanisms/privacy/test_noise.py compares draws with the exact laws.
 
@@ -15,10 +16,12 @@ would leave the int64 range it saturates there, which is post-processing of the 
 """
 
 import os
+import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
+from math import floor
 
 import numpy as np
 import opendp.prelude as dp
@@ -85,6 +88,26 @@ def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction) -> int
     best = max(exact)
     moved = [max(score - best, _LOWEST_SCORE) for score in exact]
     return int(measurement(np.array(moved, dtype=np.int64)))  # OpenDP takes lists one by one
+
+
+def happens(exponent: Fraction) -> bool:
+    """A coin: true with probability exp(-exponent), drawn with integers alone.
+
+    Raises:
+        ValueError: the exponent is negative.
+    """
+    if exponent < 0:
+        raise ValueError(f"exp({-exponent}) is no probability")
+    whole = floor(exponent)
+    return all(_decays(Fraction(1)) for _ in range(whole)) and _decays(exponent - whole)
+
+
+def _decays(exponent: Fraction) -> bool:
+    """The same up to an exponent of 1, as the alternating sum of the exponential series."""
+    terms = 1
+    while secrets.randbelow(exponent.denominator * terms) < exponent.numerator:
+        terms += 1
+    return terms % 2 == 1
 
 
 def laplace_measurement(scale: Fraction) -> dp.Measurement:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import query_errors
-from benchmarks.query_errors_data import ADULT, QUESTIONS, table, workload
+from benchmarks.query_errors_data import ADULT, OF_ADULT, table, workload
 from benchmarks.query_errors_fits import LAWS, MIRROR_DESCENT, by_queries, by_records, least_squares
 from benchmarks.query_errors_report import write_report
 from benchmarks.query_errors_runs import Case, journal, key, run
@@ -79,7 +79,7 @@ def test_what_is_in_the_journal_is_not_run_again(
 def test_tables_are_samples_and_workloads_what_they_are_called() -> None:
     sampled = table("binary", 5, 300, seed=1)
     assert sampled.codes.shape == (300, 5)
-    assert sampled.domain.names == tuple(QUESTIONS)[:5]
+    assert sampled.domain.names == tuple(OF_ADULT)[:5]
     assert set(np.unique(sampled.codes)) == {0, 1}
     assert not np.array_equal(sampled.codes, table("binary", 5, 300, seed=2).codes)
 

@@ -45,6 +45,7 @@ FEW: dict[str, dict[str, Any]] = {
     "fem": {"rounds": 8},
     "sep-fem": {"rounds": 8, "queries": SEPARABLE},
     "dual-query": {"rounds": 20},
+    "dqrs": {"rounds": 20},
 }
 NAMES = [name for name, one in MECHANISMS.items() if isinstance(one, LinearQueryMechanism)]
 
@@ -186,6 +187,7 @@ def wide(folder: Path, name: str, ways: int = 2) -> Path:
         ),
         ("dpam", r"^mechanism\.queries: they tell apart 100,000,000 .* above 160,000"),
         ("dual-query", "100,000,000 combinations of cells"),
+        ("dqrs", "100,000,000 combinations of cells"),
         ("fem", "100,000,000 combinations of cells"),
         ("sep-fem", "100,000,000 combinations of cells"),
     ],
@@ -267,6 +269,7 @@ def test_a_class_in_which_nothing_is_asked_is_refused(
         ("dpam", {"iterations": 10**9}, r"mechanism\.iterations: 1,000,000,000; give at most"),
         ("mwem-queries", {"rounds": 2.5}, r"mechanism\.rounds: 2\.5; give a whole number"),
         ("dual-query", {"rounds": 1}, r"mechanism\.rounds: 1, but round 1 looks at no data"),
+        ("dqrs", {"samples": 0}, r"mechanism\.samples: 0"),
     ],
 )
 def test_a_number_of_rounds_that_makes_no_sense_is_explained(

@@ -29,12 +29,13 @@ MOST_CELLS = {
     "certify": 32,
     "mwem-queries": 21,
     "dual-query": 21,
+    "dqrs": 21,
     "fem": 21,
     "sep-fem": 21,
     "dpam": 21,
 }
 TOP_CODED = ("PINCP",)  # clamped on purpose
-OF_PEERS = ("mwem-queries", "dual-query", "fem", "sep-fem", "dpam")  # for linear queries
+OF_PEERS = ("mwem-queries", "dual-query", "dqrs", "fem", "sep-fem", "dpam")  # for linear queries
 OF_RAND = ("rand-hie", "public-totals", "certify", *OF_PEERS)
 OF_NIST = [name for name in MOST_CELLS if name not in OF_RAND]
 

@@ -12,11 +12,6 @@ Proof.   Drawing a query in round t is a choice by the misfit of the mean of the
 Source.  Gaboardi, Gallego Arias, Hsu, Roth, Wu (2014), Dual Query: practical private query release
          for high dimensional data, ICML, Algorithm 1; accounted in zCDP where that is better.
 Oracle.  tests/mechanisms/linear_queries/peers/test_dual_query.py.
-
-Left out: DQRS (Vietri et al., 2020), which keeps queries of the round before by rejection sampling.
-Each is kept with a probability that is a ratio of private weights, so that its coin would have to
-be drawn exactly from a private real number, and how many queries are drawn anew is an outcome that
-neither the exponential mechanism's event nor any other of the accountant describes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +25,7 @@ from numpy.typing import NDArray
 
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries import bounds, settings
-from mechanisms.linear_queries.questions import PathQuestion
+from mechanisms.linear_queries.questions import PathQuestion, signed
 from mechanisms.linear_queries.spending import Amount, best_amount, choice_line
 from mechanisms.linear_queries.total import CountsRecords, Records, records, shared
 from mechanisms.linear_queries.universe import Universe
@@ -53,11 +48,10 @@ class DualPath:
     def __init__(self, universe: Universe, samples: int) -> None:
         self._universe, self._samples = universe, samples
         self._counts = np.zeros(universe.size)
-        self._answers: Floats | None = None
+        self._sums, self._latest = np.zeros((2, universe.queries.size))
         self._drawn, self._waiting = np.zeros(universe.queries.size), 0
-        rng = np.random.default_rng(_SEED)
-        for query in rng.integers(0, universe.queries.size, samples):
-            self.move(int(query), int(rng.choice([-1, 1])))
+        for position in drawn_evenly(universe, samples):
+            self.move(*signed(position, universe.queries.size))
 
     def move(self, query: int, sign: int) -> None:
         """One more query; the last of a round adds a record."""
@@ -65,8 +59,11 @@ class DualPath:
         self._waiting += 1
         if self._waiting == self._samples:
             payoffs = self._universe.adjoint(self._drawn)
-            self._counts[int(np.argmax(np.where(self._universe.possible, payoffs, -np.inf)))] += 1
-            self._answers = None
+            record = np.zeros_like(self._counts)
+            record[int(np.argmax(np.where(self._universe.possible, payoffs, -np.inf)))] = 1
+            self._counts += record
+            self._latest = self._universe.answers(record)
+            self._sums += self._latest
             self._drawn, self._waiting = np.zeros_like(self._drawn), 0
 
     def shares(self) -> Floats:
@@ -74,9 +71,18 @@ class DualPath:
         return self._counts / self._counts.sum()
 
     def answers(self) -> Floats:
-        if self._answers is None:  # all choices of a round are asked about the same records
-            self._answers = self._universe.answers(self.shares())
-        return self._answers
+        return self._sums / self._counts.sum()
+
+    def latest(self) -> Floats:
+        """Of all queries on the latest record."""
+        return self._latest
+
+
+def drawn_evenly(universe: Universe, samples: int) -> tuple[int, ...]:
+    """Positions of the queries of round 1, which look at no data."""
+    rng, queries = np.random.default_rng(_SEED), universe.queries.size
+    drawn = rng.integers(0, queries, samples)
+    return tuple(int(query) + queries * bool(rng.choice([-1, 1]) < 0) for query in drawn)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -198,12 +204,8 @@ def plan_dual_query(
     settings.refuse("dual-query", universe, adjacency, expected_records, parameters, known)
     settings.refuse_large("dual-query", universe)
     scale = expected_records * float(budget.epsilon)
-    rounds = settings.rounds(parameters, "rounds", _default_rounds(scale))
-    if rounds < 2:
-        raise ValueError(
-            "mechanism.rounds: 1, but round 1 looks at no data; give a whole number of at least 2"
-        )
-    samples = settings.rounds(parameters, "samples", _default_samples(scale))
+    rounds = rounds_with_data(parameters, round(min(200.0, max(20.0, 0.6 * scale**0.5))))
+    samples = settings.rounds(parameters, "samples", default_samples(scale))
 
     def choice(whole: Amount) -> Fraction:
         power = 1 if whole.pure else 2  # a draw in round t costs (t - 1) to this power
@@ -223,10 +225,21 @@ def plan_dual_query(
     )
 
 
-def _default_rounds(scale: float) -> int:
-    """Found on invented tables; `scale` is records times epsilon."""
-    return round(min(200.0, max(20.0, 0.6 * scale**0.5)))
+def rounds_with_data(parameters: Mapping[str, Any], default: int) -> int:
+    """The number of rounds, the first of which looks at no data.
+
+    Raises:
+        ValueError: it is no number of rounds, or 1.
+    """
+    rounds = settings.rounds(parameters, "rounds", default)
+    if rounds < 2:
+        raise ValueError(
+            "mechanism.rounds: 1, but round 1 looks at no data; give a whole number of at least 2"
+        )
+    return rounds
 
 
-def _default_samples(scale: float) -> int:
+def default_samples(scale: float) -> int:
+    """Queries of a round; found on invented tables, as are the rounds. `scale` is records times
+    epsilon."""
     return round(min(100.0, max(20.0, 0.6 * scale**0.5)))

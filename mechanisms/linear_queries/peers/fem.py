@@ -9,7 +9,7 @@ Proof.   T choices with one epsilon that is fixed beforehand, after a noisy numb
          that is private. Records follow from the choices and a public seed.
 Source.  Vietri, Tian, Bun, Steinke, Wu (2020), New oracle-efficient algorithms for private
          synthetic data release, ICML, Algorithms FEM and sepFEM. The best record is found by
-         looking at all cells, where they call an integer program. (Their DQRS: see `dual_query`.)
+         looking at all cells, where they call an integer program. (Their DQRS: `dqrs`.)
 Oracle.  tests/mechanisms/linear_queries/peers/test_fem.py.
 """
 

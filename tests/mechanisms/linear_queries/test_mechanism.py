@@ -38,6 +38,7 @@ FEW: Mapping[str, Mapping[str, Any]] = {
     "dpfw": {"rounds": 20},
     "mwem-queries": {"rounds": 5},
     "dual-query": {"rounds": 12},
+    "dqrs": {"rounds": 12},
     "fem": {"rounds": 40},
     "sep-fem": {"rounds": 40},
 }

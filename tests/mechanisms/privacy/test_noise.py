@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
+from scipy.stats import binomtest, chisquare
 
 from mechanisms.privacy import noise
-from mechanisms.privacy.noise import add_discrete_gaussian, add_discrete_laplace, choose
+from mechanisms.privacy.noise import add_discrete_gaussian, add_discrete_laplace, choose, happens
 
 FALSE_POSITIVE_RATE = 1e-6  # of each test; OpenDP's entropy cannot be seeded
 DRAWS = 60_000
@@ -188,3 +188,21 @@ def test_a_choice_that_nothing_bounds_is_refused(arguments, message):
 def test_scores_that_are_no_integers_are_refused():
     with pytest.raises(TypeError, match="integers"):
         choose([0.5, 1.0], sensitivity=1, epsilon=Fraction(1))
+
+
+@pytest.mark.parametrize(
+    "exponent", [Fraction(1, 50), Fraction(2, 3), Fraction(1), Fraction(7, 5), Fraction(3)]
+)
+def test_a_coin_has_its_law_and_not_one_of_odds_four_tenths_off(exponent):
+    heads = sum(happens(exponent) for _ in range(DRAWS))
+    odds = 1 / np.expm1(float(exponent))
+    assert binomtest(heads, DRAWS, odds / (1 + odds)).pvalue > FALSE_POSITIVE_RATE
+    for wrong in (odds / 1.4, odds * 1.4):  # eleven standard deviations away, or more
+        assert binomtest(heads, DRAWS, wrong / (1 + wrong)).pvalue < FALSE_POSITIVE_RATE
+
+
+def test_coins_of_extreme_exponents_are_certain_and_negative_ones_refused():
+    assert happens(Fraction(0))
+    assert not happens(Fraction(10**9))  # true with probability exp(-10^9)
+    with pytest.raises(ValueError, match="no probability"):
+        happens(Fraction(-1, 10**9))

@@ -1,4 +1,4 @@
-"""DualQuery: a plain transcription, epsilons that grow, resumed runs, bad input."""
+"""DualQuery: a plain transcription, growing epsilons; with DQRS: charges, resumption, bad input."""
 
 import re
 from dataclasses import replace
@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from mechanisms.linear_queries.peers.dqrs import plan_dqrs
 from mechanisms.linear_queries.peers.dual_query import DualPath, plan_dual_query
 from mechanisms.privacy.accountant import fits, pure_epsilon
 from mechanisms.privacy.budget import Budget
@@ -28,6 +29,7 @@ from tests.mechanisms.linear_queries.adaptive_runs import (
 
 SMALL = ways((2, 2, 2), 2)
 SIZE = SMALL.queries.size
+both = pytest.mark.parametrize("plan", [plan_dual_query, plan_dqrs], ids=["dual-query", "dqrs"])
 
 
 def test_records_answer_the_queries_drawn_best() -> None:
@@ -47,13 +49,14 @@ def test_records_answer_the_queries_drawn_best() -> None:
     np.testing.assert_allclose(path.shares(), np.bincount(records, minlength=8) / 21)
 
 
+@both
 @pytest.mark.parametrize("budget", BUDGETS, ids=["approximate", "pure"])
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
 def test_a_run_charges_the_events_of_the_plan_and_uses_the_budget_up(
-    tmp_path, adjacency, budget
+    tmp_path, adjacency, budget, plan
 ) -> None:
     given = {"adjacency": adjacency, "budget": budget, "rounds": 6, "samples": 4}
-    method = planned(plan_dual_query, SMALL, **given)
+    method = planned(plan, SMALL, **given)
     asked = curator(tmp_path, bits(300, 3), method)
     method.ask(asked)
     events = asked.ledger.events("r")
@@ -74,8 +77,9 @@ def test_epsilons_are_those_of_exponential_weights() -> None:
     assert len(method.choices) == 4
 
 
-def test_a_resumed_run_gives_the_same_without_looking_at_records(tmp_path) -> None:
-    method = planned(plan_dual_query, SMALL, adjacency=ADD, rounds=4, samples=3)
+@both
+def test_a_resumed_run_gives_the_same_without_looking_at_records(tmp_path, plan) -> None:
+    method = planned(plan, SMALL, adjacency=ADD, rounds=4, samples=3)
     asked = curator(tmp_path, bits(300, 3), method)
     first = method.ask(asked)
     again = method.ask(replace(asked, counter=Gone(300)))
@@ -86,10 +90,11 @@ def test_a_resumed_run_gives_the_same_without_looking_at_records(tmp_path) -> No
     assert (laws[0] * 4 == np.rint(laws[0] * 4)).all()
 
 
-def test_with_a_large_budget_the_error_is_small(tmp_path) -> None:
+@both
+def test_with_a_large_budget_the_error_is_small(tmp_path, plan) -> None:
     codes = bits(2000, 3)
     budget = Budget(epsilon=Fraction(100))
-    method = planned(plan_dual_query, SMALL, budget=budget, rounds=60, samples=12, expected=2000)
+    method = planned(plan, SMALL, budget=budget, rounds=60, samples=12, expected=2000)
     asked = curator(tmp_path, codes, method)
     found = finished(method, method.ask(asked), asked).answers()
     assert error(SMALL, codes, found) < 0.08
@@ -109,9 +114,10 @@ def test_defaults_and_what_is_told() -> None:
     [
         ({"rounds": 1}, "round 1 looks at no data"),
         ({"samples": 0}, "mechanism.samples: 0"),
-        ({"eta": 1}, "mechanism.eta: dual-query has no such parameter; it knows rounds, samples"),
+        ({"eta": 1}, "has no such parameter; it knows rounds, samples"),
     ],
 )
-def test_wrong_parameters_are_refused(given, words) -> None:
+@both
+def test_wrong_parameters_are_refused(given, words, plan) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
-        planned(plan_dual_query, SMALL, **given)
+        planned(plan, SMALL, **given)
