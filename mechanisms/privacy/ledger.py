@@ -31,6 +31,7 @@ from mechanisms.privacy.ledger_book import (
     Allowance,
     LoggedCall,
     Reservation,
+    Standing,
     allowance_to_json,
     budget_to_json,
     shown,
@@ -48,10 +49,11 @@ __all__ = [
     "LedgerError",
     "LoggedCall",
     "Reservation",
+    "Standing",
 ]
 
-Check = Callable[[Sequence[Event]], None]
-"""Given all events of a release, raises where they cost more than was reserved."""
+Check = Callable[[Standing], None]
+"""Raises where a release that stands like that costs more than was reserved, or on other terms."""
 
 
 class Ledger:
@@ -287,8 +289,8 @@ class Ledger:
             request: digest of what was asked.
             events: what the draw is charged as; at least one.
             outcome: what was drawn; forgotten where another outcome is logged already.
-            check: called under the lock with all events of the release, these the last; it may be
-                called more than once.
+            check: called under the lock with the release as it would stand with these events; it
+                may be called more than once.
         Returns:
             The outcome in the log, the only one that may be shown to anybody.
         Raises:
@@ -302,8 +304,7 @@ class Ledger:
             logged = rows.read_outcome(connection, release, call, request)
             if logged is not None:
                 return logged
-            book.open_reservation(release)
-            check([*book.events(release), *events])
+            check(book.standing(release).charged(events))
             payload = {
                 "call": call,
                 "request": request,
@@ -315,6 +316,15 @@ class Ledger:
             return outcome
 
         return self._database.write(work)
+
+    def standing(self, release: str) -> Standing:
+        """What a release may be charged to, and was. Raises where it has no open reservation."""
+
+        def work(connection: Connection) -> Standing:
+            account = rows.reserved_account(connection, release)
+            return rows.read_book(connection, account).standing(release)
+
+        return self._database.read(work)
 
     def events(self, release: str) -> tuple[Event, ...]:
         """All events charged to a release, in order. Raises where it never had a reservation."""

@@ -28,7 +28,6 @@ from mechanisms.privacy.ledger_errors import BudgetRefused, LedgerError
 Pair = tuple[Fraction, Fraction]
 """Epsilon and delta; unlike a `Budget` it may be zero."""
 
-
 STATEMENTS = ("request", "decision", "override")
 """Kinds of entries that say who asked for, granted or overrode what; they move no budget."""
 
@@ -60,6 +59,23 @@ class LoggedCall(NamedTuple):
     request: str  # digest of what was asked
     events: tuple[Event, ...]
     at: str  # UTC, ISO 8601
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A release that may draw: its open reservation, and all that is charged to it.
+
+    Attributes:
+        adjacency: relation and unit of the account.
+    """
+
+    reservation: Reservation
+    adjacency: Adjacency
+    events: tuple[Event, ...]
+
+    def charged(self, events: Iterable[Event]) -> "Standing":
+        """The same with these events charged besides."""
+        return replace(self, events=(*self.events, *events))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +115,8 @@ class Book:
     def __init__(self, account: str) -> None:
         self.account = account
         self.reservations: dict[str, Reservation] = {}
+        # Sums of the budgets that are not given back, by state and by allowance.
+        self._sums: dict[tuple[str, str | None], Pair] = {}
         self._calls: dict[str, dict[str, LoggedCall]] = {}
         self._statements: dict[str, list[Entry]] = {}
         self._terms: tuple[Adjacency, Budget, str] | None = None  # None until it is opened
@@ -172,8 +190,8 @@ class Book:
             name=self.account,
             adjacency=adjacency,
             cap=cap,
-            spent=self._in_state("spent"),
-            reserved=self._in_state("reserved"),
+            spent=self._sum_of("state", "spent"),
+            reserved=self._sum_of("state", "reserved"),
             opened_at=opened_at,
             entries=entries,
             head=head,
@@ -206,12 +224,29 @@ class Book:
             )
         return reservation
 
-    def _in_state(self, state: str) -> Pair:
-        return _sum(
-            (r.budget.epsilon, r.budget.delta)
-            for r in self.reservations.values()
-            if r.state == state
+    def standing(self, release: str) -> Standing:
+        """What a release may be charged to, and was. Raises as `open_reservation`."""
+        return Standing(
+            reservation=self.open_reservation(release),
+            adjacency=self.state.adjacency,
+            events=self.events(release),
         )
+
+    def _put(self, reservation: Reservation) -> None:
+        """Set the reservation in the place of what the release had, in the sums as well."""
+        before = self.reservations.get(reservation.release)
+        for one, sign in ((before, -1), (reservation, 1)):
+            if one is not None and one.state != "cancelled":
+                for key in (("state", one.state), ("allowance", one.allowance)):
+                    epsilon, delta = self._sum_of(*key)
+                    self._sums[key] = (
+                        epsilon + sign * one.budget.epsilon,
+                        delta + sign * one.budget.delta,
+                    )
+        self.reservations[reservation.release] = reservation
+
+    def _sum_of(self, kind: str, name: str | None) -> Pair:
+        return self._sums.get((kind, name), (Fraction(0), Fraction(0)))
 
     def _set_cap(self, cap: Budget) -> None:
         state = self.state
@@ -240,21 +275,19 @@ class Book:
             )
         if allowance is not None:
             self._refuse_beyond(allowance, release, budget)
-        self.reservations[release] = Reservation(
-            account=self.account,
-            release=release,
-            budget=budget,
-            state="reserved",
-            binding=binding,
-            allowance=allowance.name if allowance else None,
+        self._put(
+            Reservation(
+                account=self.account,
+                release=release,
+                budget=budget,
+                state="reserved",
+                binding=binding,
+                allowance=allowance.name if allowance else None,
+            )
         )
 
     def _refuse_beyond(self, allowance: Allowance, release: str, budget: Budget) -> None:
-        taken = _sum(
-            (r.budget.epsilon, r.budget.delta)
-            for r in self.reservations.values()
-            if r.allowance == allowance.name and r.state != "cancelled"
-        )
+        taken = self._sum_of("allowance", allowance.name)
         epsilon, delta = _sum([taken, (budget.epsilon, budget.delta)])
         if epsilon > allowance.budget.epsilon or delta > allowance.budget.delta:
             raise BudgetRefused(
@@ -281,7 +314,8 @@ class Book:
         if call.call in self._calls.get(release, {}):
             raise LedgerError(f"release {release!r}, call {call.call!r}: charged twice")
         self._calls.setdefault(release, {})[call.call] = call
-        self.reservations[release] = replace(reservation, state="spent")
+        if reservation.state != "spent":
+            self._put(replace(reservation, state="spent"))
 
     def _cancel(self, release: str) -> None:
         reservation = self.open_reservation(release)
@@ -290,7 +324,7 @@ class Book:
                 f"release {release!r} cannot be cancelled: noise was drawn for it, and a draw is "
                 f"never refunded; its {shown(reservation.budget)} stays spent"
             )
-        self.reservations[release] = replace(reservation, state="cancelled")
+        self._put(replace(reservation, state="cancelled"))
 
 
 def budget_to_json(budget: Budget) -> dict[str, str]:

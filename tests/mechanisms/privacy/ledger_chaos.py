@@ -54,7 +54,9 @@ def work(url: str, release: str, calls: int, answers: int, *, naive: bool) -> No
         outcome = ledger.lookup(release, call, request)
         if outcome is None:
             drawn = secrets.token_bytes(8)
-            logged = ledger.record(release, call, request, [EVENT], drawn, lambda _events: None)
+            if naive:
+                time.sleep(PAUSE)  # so that others see no outcome either, and draw as well
+            logged = ledger.record(release, call, request, [EVENT], drawn, lambda _standing: None)
             outcome = drawn if naive else logged
         line = json.dumps([release, call, outcome.hex()]) + "\n"
         os.write(answers, line.encode())  # one short write to a file opened for appending is whole
@@ -124,7 +126,7 @@ def die(arguments: argparse.Namespace) -> None:
             commit(connection)
         kill()
 
-    def check(_events: object) -> None:
+    def check(_standing: object) -> None:
         if arguments.point == "check":
             kill()
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
@@ -10,8 +9,8 @@ from sqlalchemy import Connection, create_engine, text
 
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace, Event
-from mechanisms.privacy.ledger import Allowance, BudgetRefused, Ledger, LedgerError
+from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
+from mechanisms.privacy.ledger import Allowance, BudgetRefused, Ledger, LedgerError, Standing
 from mechanisms.privacy.ledger_chain import canonical
 
 RECORD = Adjacency(neighbours=Neighbours.REPLACE_ONE)
@@ -22,7 +21,7 @@ LAPLACE = DiscreteLaplace(l1=2, scale=Fraction(7, 2))
 GAUSSIAN = DiscreteGaussian(l2_squared=2, sigma2=Fraction(9), unit_moves=2, times=3)
 
 
-def allow(_events: Sequence[Event]) -> None:
+def allow(_standing: Standing) -> None:
     """A check that lets every composition pass."""
 
 
@@ -216,7 +215,7 @@ def test_a_call_that_was_not_logged_is_not_found(opened: Ledger):
 
 
 def test_a_second_draw_of_a_call_is_forgotten_and_not_charged(opened: Ledger):
-    def never(_events: Sequence[Event]) -> None:
+    def never(_standing: Standing) -> None:
         raise AssertionError("a logged call is not checked again")
 
     first = draw(opened, outcome=b"first")
@@ -236,16 +235,19 @@ def test_the_check_sees_all_events_of_the_release_and_no_others(opened: Ledger):
     opened.reserve("people", "s", THIRD, adjacency=RECORD, binding="plan")
     opened.record("s", "a", "question", [LAPLACE], b"", allow)
     draw(opened)
-    seen: list[Event] = []
-    opened.record("r", "b", "question", [LAPLACE], b"", seen.extend)
-    assert seen == [LAPLACE, GAUSSIAN, LAPLACE]
+    seen: list[Standing] = []
+    opened.record("r", "b", "question", [LAPLACE], b"", seen.append)
+    (standing,) = seen
+    assert standing.events == (LAPLACE, GAUSSIAN, LAPLACE)
+    assert (standing.adjacency, standing.reservation.state) == (RECORD, "spent")
+    assert standing == opened.standing("r")
 
 
 def test_a_draw_that_fails_the_check_is_neither_charged_nor_logged(opened: Ledger):
     class TooMuch(Exception):
         pass
 
-    def refuse(_events: Sequence[Event]) -> None:
+    def refuse(_standing: Standing) -> None:
         raise TooMuch
 
     with pytest.raises(TooMuch):

@@ -176,16 +176,25 @@ def test_events_come_back_exactly_and_in_order():
             st.sampled_from(["cap", "reserve", "charge", "cancel"]),
             st.sampled_from("rst"),
             st.fractions(Fraction(1, 100), 1, max_denominator=1000),
+            st.booleans(),
         ),
         max_size=30,
     )
 )
 def test_no_sequence_of_entries_passes_the_cap_or_refunds_a_draw(
-    steps: list[tuple[str, str, Fraction]],
+    steps: list[tuple[str, str, Fraction, bool]],
 ):
-    book = replayed(opened())
-    for step, (kind, name, size) in enumerate(steps):
+    def taken(state: str) -> tuple[Fraction, Fraction]:
+        budgets = [r.budget for r in book.reservations.values() if r.state == state]
+        return sum((b.epsilon for b in budgets), Fraction(0)), sum(
+            (b.delta for b in budgets), Fraction(0)
+        )
+
+    book, half = replayed(opened()), Fraction(1, 2)
+    for step, (kind, name, size, allowed) in enumerate(steps):
         terms = {"budget": budget(str(size)), "cap": budget(str(size), "1/1000"), "binding": "p"}
+        if allowed:
+            terms["allowance"] = {"name": "may", "budget": budget(str(half), "1/1000")}
         call = {"call": str(step), "request": "q", "events": EVENTS}
         (entry,) = written([(kind, name, terms | call)])
         spent = book.state.spent
@@ -195,6 +204,9 @@ def test_no_sequence_of_entries_passes_the_cap_or_refunds_a_draw(
             continue
         assert min(book.state.remaining) >= 0
         assert book.state.spent >= spent
+        assert (book.state.spent, book.state.reserved) == (taken("spent"), taken("reserved"))
+        standing = [r for r in book.reservations.values() if r.state != "cancelled"]
+        assert sum(r.budget.epsilon for r in standing if r.allowance == "may") <= half
 
 
 def test_budgets_are_stored_exactly():

@@ -126,7 +126,7 @@ def test_a_call_killed_at_any_point_is_charged_once_after_a_retry(ledger_url: st
     assert ledger.lookup("r", "a", "q") == logged
     assert len(ledger.calls("r")) == (1 if logged else 0)
     ledger.verify(ACCOUNT)
-    retried = ledger.record("r", "a", "q", [event], b"drawn again", lambda _events: None)
+    retried = ledger.record("r", "a", "q", [event], b"drawn again", lambda _standing: None)
     assert retried == (logged or b"drawn again")
     assert len(ledger.calls("r")) == 1
     ledger.verify(ACCOUNT)

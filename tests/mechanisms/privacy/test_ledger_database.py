@@ -18,7 +18,7 @@ from mechanisms.privacy import ledger_database, ledger_rows
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import ExponentialMechanism
-from mechanisms.privacy.ledger import Ledger, LedgerError
+from mechanisms.privacy.ledger import Ledger, LedgerError, Standing
 from mechanisms.privacy.ledger_tables import METADATA, VERSION_TABLE
 
 RECORD = Adjacency(neighbours=Neighbours.ADD_REMOVE)
@@ -231,13 +231,13 @@ def test_a_connection_lost_in_the_middle_of_a_record_charges_once(postgres_url: 
     ledger = prepare(Ledger(postgres_url))
     checks = []
 
-    def lose_the_first(events: object) -> None:
-        checks.append(events)
+    def lose_the_first(standing: Standing) -> None:
+        checks.append(standing.events)
         if len(checks) == 1:
             kill_connections(postgres_url)
 
     assert ledger.record("r", "a", "question", [EVENT], b"noisy", lose_the_first) == b"noisy"
-    assert checks == [[EVENT], [EVENT]]
+    assert checks == [(EVENT,), (EVENT,)]
     assert ledger.events("r") == (EVENT,)
     ledger.verify("people")
 
