@@ -25,7 +25,7 @@ def marginal_sigma2(rho: Fraction, adjacency: Adjacency, marginals: int = 1) -> 
     return Fraction(marginals * adjacency.l2_squared) / (2 * rho)
 
 
-def choice_epsilon(rho: Fraction, choices: int = 1) -> Fraction:
+def choice_epsilon(rho: Fraction, choices: int | Fraction = 1) -> Fraction:
     """Largest epsilon of six decimal digits at which so many choices cost at most `rho`."""
     square = 8 * rho / choices  # epsilon^2 / 8 a choice
     scale = Fraction(_DIGITS)

@@ -21,7 +21,7 @@ def unevenness(units: np.ndarray, starts: tuple[int, ...]) -> tuple[int, int]:
     return int((masses**2).sum()), int(np.square(sizes(starts, len(units))).sum())
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(st.integers(0, 8), min_size=1, max_size=9), st.data())
 def test_no_cut_into_as_many_bins_is_more_even(weights: list[int], data: st.DataObject) -> None:
     bins = data.draw(st.integers(1, len(weights)))

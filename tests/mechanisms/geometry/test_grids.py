@@ -101,7 +101,7 @@ def assert_consistent(axes: list[Axis], path: str, tolerance: float) -> None:
     st.integers(1, 5),
     st.sampled_from(["snake", "short"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_shortest_paths_gaps_and_diameters_are_the_distances_of_the_points(
     attributes: list[Attribute], k: int, path: str
 ) -> None:
@@ -166,7 +166,7 @@ def test_cells_that_no_code_falls_into_are_no_points_but_can_be_crossed() -> Non
 
 
 @given(ATTRIBUTES | st.builds(places, st.integers(1, 5), st.booleans()), st.integers(1, 12))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_every_point_is_met_and_its_representative_is_the_nearest_code_sent_to_it(
     attribute: Attribute, k: int
 ) -> None:
@@ -179,7 +179,7 @@ def test_every_point_is_met_and_its_representative_is_the_nearest_code_sent_to_i
 
 
 @given(st.integers(1, 12), st.integers(1, 12), st.booleans(), st.integers(0, 2**32 - 1))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_no_value_lies_farther_from_its_point_than_the_offset_of_its_code(
     levels: int, k: int, has_null: bool, seed: int
 ) -> None:

@@ -68,7 +68,7 @@ def all_records(domain: Domain) -> np.ndarray:
 
 
 @given(partitions())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_record_lies_in_the_box_of_its_leaf_and_in_no_other(partition: Partition) -> None:
     records = all_records(partition.domain)
     leaves = partition.leaf_map(records)
@@ -82,7 +82,7 @@ def test_every_record_lies_in_the_box_of_its_leaf_and_in_no_other(partition: Par
 
 
 @given(partitions())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_boxes_of_a_level_hold_what_the_level_sums_count(partition: Partition) -> None:
     records = all_records(partition.domain)
     counts = np.bincount(partition.leaf_map(records), minlength=partition.leaves)
@@ -96,7 +96,7 @@ def test_boxes_of_a_level_hold_what_the_level_sums_count(partition: Partition) -
 
 
 @given(partitions())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_diameters_are_the_largest_distances_of_cells_plus_their_extent(p: Partition) -> None:
     def extent(a: Attribute, start: int, stop: int) -> float:
         """Brute force over pairs of points: edges of value cells, and the null cell."""
@@ -127,7 +127,7 @@ def test_diameters_are_the_largest_distances_of_cells_plus_their_extent(p: Parti
 
 
 @given(partitions())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_diameters_do_not_grow_going_down(partition: Partition) -> None:
     for level in range(partition.depth):
         parents = np.repeat(partition.diameters(level), 2)
@@ -135,7 +135,7 @@ def test_diameters_do_not_grow_going_down(partition: Partition) -> None:
 
 
 @given(partitions())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_moving_costs_something_exactly_where_both_children_can_hold_records(
     partition: Partition,
 ) -> None:
@@ -148,14 +148,14 @@ def test_moving_costs_something_exactly_where_both_children_can_hold_records(
 
 
 @given(partitions(), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_drawn_records_fall_into_the_leaves_they_were_drawn_for(p: Partition, seed: int) -> None:
     leaves = np.repeat(np.flatnonzero(~p.empty(p.depth)), 3)
     assert (p.leaf_map(p.draw(leaves, np.random.default_rng(seed))) == leaves).all()
 
 
 @given(partitions(), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_one_way_histograms_are_within_the_coarsening_of_the_true_ones(
     p: Partition, seed: int
 ) -> None:

@@ -161,7 +161,7 @@ def gaps_and_masses() -> st.SearchStrategy[tuple[list[float], list[float]]]:
     )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(gaps_and_masses())
 def test_on_a_path_the_projection_costs_least(drawn: tuple[list[float], list[float]]) -> None:
     gaps, inner = np.array(drawn[0]), np.array(drawn[1])

@@ -117,7 +117,7 @@ def joint_w1(p: Partition, first: np.ndarray, second: np.ndarray) -> float:
 
 
 @given(noisy_trees(), st.sampled_from(RULES), st.integers(0, 50))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_consistent_counts_are_nonnegative_integers_that_sum_to_the_root(tree, rule, root) -> None:
     p, counts, noise, _ = tree
     noisy = [h + z for h, z in zip(sums(counts)[1:], noise, strict=True)]
@@ -129,7 +129,7 @@ def test_consistent_counts_are_nonnegative_integers_that_sum_to_the_root(tree, r
 
 
 @given(noisy_trees(), st.sampled_from(RULES))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_consistent_children_are_comparable_with_their_noisy_counts(tree, rule) -> None:
     p, counts, noise, _ = tree
     noisy = [h + z for h, z in zip(sums(counts)[1:], noise, strict=True)]
@@ -141,7 +141,7 @@ def test_consistent_children_are_comparable_with_their_noisy_counts(tree, rule) 
 
 
 @given(noisy_trees(), st.sampled_from(RULES))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_without_noise_the_counts_come_back(tree, rule) -> None:
     p, counts, _, _ = tree
     exact = consistent_leaves(int(counts.sum()), sums(counts)[1:], voids(p)[1:], rule)
@@ -149,7 +149,7 @@ def test_without_noise_the_counts_come_back(tree, rule) -> None:
 
 
 @given(noisy_trees(), st.sampled_from(RULES))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_deterministic_accuracy_bound_holds_in_every_run(tree, rule) -> None:
     p, counts, noise, root_noise = tree
     n = int(counts.sum())
@@ -181,7 +181,7 @@ def noisy_differences(tree: tuple, root: int) -> list[np.ndarray]:
 
 
 @given(noisy_trees(), st.integers(0, 50))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_masses_from_differences_are_dyadic_not_negative_and_sum_to_the_root(tree, root) -> None:
     p = tree[0]
     leaves = split(p, noisy_differences(tree, root))
@@ -192,7 +192,7 @@ def test_masses_from_differences_are_dyadic_not_negative_and_sum_to_the_root(tre
 
 
 @given(noisy_trees())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_differences_without_noise_give_the_counts_back(tree) -> None:
     p, counts, _, _ = tree
     for within_parent in (True, False):
@@ -200,7 +200,7 @@ def test_differences_without_noise_give_the_counts_back(tree) -> None:
 
 
 @given(noisy_trees())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_unclipped_masses_err_by_what_the_noise_alone_gives(tree) -> None:
     p, counts, noise, root_noise = tree
     alone = [np.array([root_noise]), *(z[::2] for z in noise)]
@@ -243,7 +243,7 @@ def test_noise_on_a_difference_misplaces_at_most_half_of_it_between_two_siblings
 
 
 @given(noisy_trees())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_deterministic_bound_of_differences_holds_in_every_run(tree) -> None:
     p, counts, noise, root_noise = tree
     n = int(counts.sum())
@@ -269,7 +269,7 @@ def test_the_deterministic_bound_of_differences_is_attained() -> None:
 
 
 @given(noisy_trees(), st.integers(1, 40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_rounding_to_rows_costs_at_most_half_a_row_at_every_node(tree, rows) -> None:
     p, counts, _, _ = tree
     made = split(p, noisy_differences(tree, int(counts.sum())))
@@ -287,7 +287,7 @@ def test_rules_differ_where_children_exceed_their_parent() -> None:
 
 
 @given(noisy_trees(), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_least_squares_agrees_with_the_dense_solution(tree, exact_root) -> None:
     p, counts, noise, root_noise = tree
     rng = np.random.default_rng(int(counts.sum()))
@@ -313,7 +313,7 @@ def test_least_squares_agrees_with_the_dense_solution(tree, exact_root) -> None:
 
 
 @given(noisy_trees())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_least_squares_is_linear_and_unbiased_so_noise_gives_its_error(tree) -> None:
     p, counts, noise, root_noise = tree
     solve = LeastSquares([2.0] * (p.depth + 1), voids(p))
@@ -327,7 +327,7 @@ def test_least_squares_is_linear_and_unbiased_so_noise_gives_its_error(tree) -> 
 
 
 @given(noisy_trees())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_answers_are_left_as_they_were(tree) -> None:
     p, counts, _, _ = tree
     levels = [level.astype(float) for level in sums(counts)]
@@ -343,7 +343,7 @@ def test_answers_are_left_as_they_were(tree) -> None:
 
 
 @given(noisy_trees())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_cost_of_transport_bounds_w1_and_is_a_norm(tree) -> None:
     p, counts, _, _ = tree
     rng = np.random.default_rng(len(counts))
@@ -357,7 +357,7 @@ def test_the_cost_of_transport_bounds_w1_and_is_a_norm(tree) -> None:
 
 
 @given(noisy_trees())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_wrong_total_costs_at_most_one_per_record_wherever_it_is_settled(tree) -> None:
     """T(eta - lambda nu) <= T(eta) + |lambda|, as the private number of records needs it."""
     p, counts, noise, _ = tree

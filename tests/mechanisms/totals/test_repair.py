@@ -48,7 +48,7 @@ def test_no_fewer_records_could_move(seed):
     assert np.array_equal(codes[still], after[still])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), many=st.integers(1, 4), pairs=st.sampled_from([0, 2**17]))
 def test_records_hold_totals_and_obey_rules_whatever_these_are(seed, many, pairs):
     rng = np.random.default_rng(seed)

@@ -35,6 +35,7 @@ _TOLERANCE = 0.4  # of conjugate gradients, relative
 _UP, _DOWN = 5.0, 30.0  # a potential moves by no more in one step, so that the linear r is of use
 # The fit ends when so many steps in a row lower the mean squared residual by less, in variances.
 _IDLE, _ENOUGH = 3, 1e-5
+_LEAST = 1e-8  # times the largest weight: a smaller step moves no potential by as much as this
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,7 @@ def descend(
     if not targets:
         return Fit(now.potentials, now.calibrated, losses, used, 1.0)
     size = 2.0 / max(weights) if size is None else size
-    while used < passes and idle < _IDLE:
+    while used < passes and idle < _IDLE and size * max(weights) > _LEAST:
         move, solved = _implicit_step(propagation, now, weights, size)
         used += solved
         share = 1.0

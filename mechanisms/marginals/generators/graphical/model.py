@@ -102,8 +102,8 @@ class GraphicalModel:
         max_model_bytes: cap on the tables of the junction tree, as AIM counts a model's size.
     """
 
-    iterations: int = 400
-    draft_iterations: int = 60
+    iterations: int = 1_000
+    draft_iterations: int = 300
     max_model_bytes: int = 2**25
 
     name = "graphical-model"

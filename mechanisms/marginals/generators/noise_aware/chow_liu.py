@@ -1,4 +1,4 @@
-"""Sample records from the Chow-Liu tree of denoised marginals: the start of the descent.
+"""Sample records from the Chow-Liu tree of denoised marginals, where descent and polish start.
 
 Claim.   In expectation every one-way marginal and every pair on the tree is exactly its target
          (where a pair's own margin is that of its attribute).
@@ -90,14 +90,10 @@ class ShrunkPairs:
             return self.targets.one_way[clique[0]]
         if len(clique) == 2:
             return self.targets.pairs[clique[0], clique[1]]
-        codes = self.sample(_LOOKED_AT, np.random.default_rng(0))[:, list(clique)]
+        codes = sample_tree(self.targets, _LOOKED_AT, np.random.default_rng(0))[:, list(clique)]
         shape = [len(self.targets.one_way[a]) for a in clique]
         cells = np.ravel_multi_index(tuple(codes.T), shape)
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / len(codes)
-
-    def sample(self, rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        """Records of the tree."""
-        return sample_tree(self.targets, rows, rng)
 
 
 def shrunk_pairs(evidence: Evidence) -> ShrunkPairs:

@@ -4,8 +4,10 @@
 
 What the classes leave unexplained is added back to a measured marginal as far as it stands out of
 the noise, so that strong dependence is not biased towards what a mixture can say. Records start
-as a sample of the model; `epochs` moves them by the particle descent of PrivPGD first; the polish
-fits their counts to the targets. Edit rules hold in all steps.
+as a sample of the Chow-Liu tree of the targets, not of the classes: few classes that explain all
+pairs tie three columns together in ways that no marginal asked for, and the polish leaves that
+alone. `epochs` moves them by the particle descent of PrivPGD first; the polish fits their counts
+to the targets. Edit rules hold in all steps.
 
 Source.  Donhauser, Abad, Hulkund, Yang (2024), "Privacy-preserving data release leveraging optimal
          transport and particle gradient descent", ICML, for measuring all marginals and moving
@@ -17,6 +19,7 @@ Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_noise_aware.py.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -29,13 +32,13 @@ from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table
 from mechanisms.marginals.generators.generator import Codes, Model
 from mechanisms.marginals.generators.moves.local_search import polish
 from mechanisms.marginals.generators.moves.valid_moves import settled_by
-from mechanisms.marginals.generators.noise_aware.chow_liu import shrunk_pairs
+from mechanisms.marginals.generators.noise_aware.chow_liu import sample_tree, shrunk_pairs
 from mechanisms.marginals.generators.noise_aware.latent_classes import (
     LatentClasses,
     LatentClassFit,
     fit_latent_classes,
 )
-from mechanisms.marginals.generators.noise_aware.shrinkage import add_residual
+from mechanisms.marginals.generators.noise_aware.shrinkage import Targets, add_residual
 from mechanisms.marginals.generators.noise_aware.sorted_descent import Descent, descend
 from mechanisms.marginals.generators.rounding import repeated
 from mechanisms.rules import Rules
@@ -65,7 +68,7 @@ class NoiseAware:
     latent: LatentClassFit = field(default_factory=LatentClassFit)
     particles: int = 100_000
     descent: Descent = field(default_factory=Descent)
-    sweeps: int = 15
+    sweeps: int = 60
 
     def __post_init__(self) -> None:
         if self.particles < 1:
@@ -136,11 +139,9 @@ class NoiseAware:
 
 
 class Denoised(Protocol):
-    """Marginals that fit together, and records that have them."""
+    """Marginals that fit together."""
 
     def marginal(self, clique: Clique) -> Table: ...
-
-    def sample(self, rows: int, rng: np.random.Generator) -> Codes: ...
 
     @property
     def summary(self) -> Mapping[str, Any]:
@@ -173,14 +174,29 @@ class NoiseAwareModel:
         """What the records' marginals shall be: denoised, and 0 where no record may be."""
         return {m.clique: self._target(m) for m in self.evidence.marginals}
 
+    def _start(self, rows: int, rng: np.random.Generator) -> Codes:
+        """A sample of the tree of all pairs: targets, or the model's where none was measured."""
+        columns = range(len(self.evidence.domain))
+        pairs = {(a, b): self._known((a, b)) for a, b in combinations(columns, 2)}
+        return sample_tree(Targets(tuple(self._known((a,)) for a in columns), pairs), rows, rng)
+
+    def _known(self, clique: Clique) -> Table:
+        if clique in self.targets:
+            return self.targets[clique]
+        return self._possible(clique, self.marginal(clique))
+
     def _target(self, measured: NoisyMarginal) -> Table:
         total = self.evidence.total
         target = add_residual(
             self.marginal(measured.clique), measured.counts / total, measured.sigma / total
         )
-        allowed = np.where(self.rules.allowed(measured.clique), target, 0.0)
+        return self._possible(measured.clique, target)
+
+    def _possible(self, clique: Clique, table: Table) -> Table:
+        """The table without what the rules forbid."""
+        allowed = np.where(self.rules.allowed(clique), table, 0.0)
         mass = allowed.sum()
-        return np.asarray(allowed / mass) if mass > 0 else target
+        return np.asarray(allowed / mass) if mass > 0 else table
 
     def records(
         self, rows: int, rng: np.random.Generator, progress: Progress
@@ -189,7 +205,7 @@ class NoiseAwareModel:
         generator, domain = self.settings, self.evidence.domain
         pairs: dict[Clique, Table] = {c: t for c, t in self.targets.items() if len(c) == 2}
         made: dict[str, Any] = {}
-        codes = self.denoised.sample(rows, rng)
+        codes = self._start(rows, rng)
         polishing = _DENOISED
         if generator.descent.epochs and pairs:
             polishing = 0.8

@@ -69,7 +69,7 @@ def charged(design: AimDesign, rounds: Sequence[Round], l2_squared: float) -> fl
 
 @pytest.mark.parametrize("adjacency", ALL)
 @pytest.mark.parametrize("cap", [None, 1, 3, 40])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(pattern=st.lists(st.booleans(), min_size=1, max_size=80))
 def test_every_schedule_costs_rho_to_the_last_unit(
     adjacency: Adjacency, cap: int | None, pattern: list[bool]

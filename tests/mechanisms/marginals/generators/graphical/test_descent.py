@@ -75,6 +75,15 @@ def test_the_model_has_the_most_entropy_of_all_with_its_marginals() -> None:
     assert np.abs(found - joint).max() > 5e-3  # the joint itself is another one
 
 
+def test_a_fit_that_cannot_become_better_ends() -> None:
+    joint, _ = noisy_targets(3, 0.0)
+    for start in (joint, np.full(SHAPE, 1 / 24)):  # reached on the way, and stood on from the start
+        wanted = [margin(start, clique) for clique in CYCLE]
+        fit, _ = fitted(wanted, [1e6] * 4, passes=100_000)
+        assert fit.passes < 1_000
+        assert fit.losses[-1] < 1e-8
+
+
 def test_the_loss_never_rises_and_a_second_fit_goes_on_from_the_first() -> None:
     _, targets = noisy_targets(4, 0.05)
     weights = [400.0] * 4

@@ -96,7 +96,7 @@ def test_a_fit_that_goes_on_from_a_draft_of_part_of_the_evidence_ends_where_any_
 ):
     evidence = evidence_of(joint(2, 0.3), (*CHAIN, (0, 4), (1, 3)), sigma=40.0, seed=4)
     part = Evidence(evidence.domain, evidence.marginals[:4], evidence.total, True)
-    draft = fit(part, draft=True)
+    draft = fit(part, GraphicalModel(draft_iterations=60), draft=True)
     thorough = GraphicalModel(iterations=3000)
     warm, cold = fit(evidence, thorough, previous=draft), fit(evidence, thorough)
     for clique in evidence.by_clique:
@@ -326,8 +326,8 @@ def test_settings_out_of_range_are_refused(setting: str) -> None:
 def test_settings_are_all_that_shapes_the_result() -> None:
     assert MODEL.name == "graphical-model"
     assert MODEL.settings == {
-        "iterations": 400,
-        "draft_iterations": 60,
+        "iterations": 1000,
+        "draft_iterations": 300,
         "max_model_bytes": 2**25,
     }
 
