@@ -1,4 +1,4 @@
-"""Alerts as automations of the Prefect server: a run failed, a release waits, a budget runs low.
+"""Alerts as automations of the Prefect server: runs that fail or die, and what waits for people.
 
 The server watches and tells, so alerts come also where the process that failed is gone. A message
 names flows, runs, releases and accounts; what an error said stays in the server and in the log.
@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from fractions import Fraction
 from typing import Any, cast
 
@@ -24,10 +25,18 @@ from tasks.server_mode import DESK_URL
 FLOWS = ("release", "release-form", "calendar-release", "certify", "audit", "rehearsal", "go-on")
 WEBHOOK = "hallmark-alerts"
 """The block that holds the address of the webhook."""
+SILENCE = timedelta(minutes=10)
+"""After which a run that began is missed: processes that live are heard every three minutes."""
 
 
 class AlertsRefused(SafeError):
     """The alerts cannot be set up as asked."""
+
+
+_OF_OURS: dict[str, str | list[str]] = {
+    "prefect.resource.role": "flow",
+    "prefect.resource.name": list(FLOWS),
+}
 
 
 @dataclass(frozen=True)
@@ -109,6 +118,28 @@ def _alerts(percent: int) -> Iterator[Alert]:
         },
     )
     yield Alert(
+        "hallmark: a run gives no sign of life",
+        EventTrigger(
+            after={f"prefect.flow-run.{sign}" for sign in ("Pending", "Running", "heartbeat")},
+            expect={"prefect.flow-run.*"},
+            match={"prefect.resource.id": "prefect.flow-run.*"},
+            match_related=_OF_OURS,
+            for_each={"prefect.resource.id"},
+            posture=Posture.Proactive,
+            threshold=1,
+            within=SILENCE,
+        ),
+        "Run {{ flow_run.name }} of {{ flow.name }} has not been heard of for some minutes, and is "
+        "{{ flow_run.state.name }}: its process may be gone. "
+        "Look at it: {{ flow_run | ui_url or flow_run.id }}",
+        {
+            "run": run,
+            "flow": "{{ flow.name | tojson }}",
+            "state": "{{ flow_run.state.name | tojson }}",
+            "url": "{{ flow_run | ui_url | tojson }}",
+        },
+    )
+    yield Alert(
         "hallmark: a release waits for an approval",
         _of_runs("AwaitingApproval"),
         "{{ flow_run.state.message }}. " + _desk(),
@@ -141,10 +172,7 @@ def _of_runs(*states: str) -> EventTrigger:
     """Fires where a run of one of our flows comes to such a state."""
     return EventTrigger(
         expect={f"prefect.flow-run.{state}" for state in states},
-        match_related={
-            "prefect.resource.role": "flow",
-            "prefect.resource.name": list(FLOWS),
-        },
+        match_related=_OF_OURS,
         posture=Posture.Reactive,
         threshold=1,
     )

@@ -108,6 +108,9 @@ def compose_problems(stack: Document) -> Iterator[str]:
             yield f"{name}: {problem}"
     if not (stack["networks"]["back"] or {}).get("internal"):
         yield "back: reaches outside"
+    options = (stack["networks"]["front"] or {}).get("driver_opts", {})
+    if options.get("com.docker.network.bridge.enable_ip_masquerade") != "false":
+        yield "front: is answered from outside"
 
 
 def _of_service(name: str, service: Document) -> Iterator[str]:

@@ -61,6 +61,7 @@ def test_torch_comes_without_gpus_and_every_version_from_the_constraints():
 def test_a_directory_that_is_written_lies_on_a_volume():
     written = dict(re.findall(r"(\w+)=(/\S+)", DOCKERFILE.partition("ENV PATH")[2]))
     places = ("HOME", "HALLMARK_HOME", "TMPDIR", "PREFECT_HOME", "NUMBA_CACHE_DIR")
+    places += ("PREFECT_SERVER_UI_STATIC_DIRECTORY",)
     for name in places:
         assert written[name].startswith(("/tmp", "/var/lib/hallmark/")), name
 

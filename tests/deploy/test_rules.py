@@ -180,6 +180,12 @@ def test_an_inner_network_that_reaches_outside_is_found():
     assert {"back: reaches outside", "dask-worker: is at the front"} <= set(compose_problems(stack))
 
 
+def test_a_front_that_is_answered_from_outside_is_found():
+    stack = compose()
+    stack["networks"]["front"] = None
+    assert list(compose_problems(stack)) == ["front: is answered from outside"]
+
+
 def test_the_manifests_obey_our_rules():
     assert list(kubernetes_problems(manifests())) == []
 

@@ -1,13 +1,18 @@
 """Alerts arrive: a real Prefect server, real runs, and a web server that is called."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
+from time import sleep
 from typing import Any
 
 import pytest
@@ -19,6 +24,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
+from flows import alerts
 from flows.alerts import FLOWS, AlertsRefused, remove, set_up
 from flows.cli import app
 from flows.endings import ended
@@ -37,6 +43,7 @@ TENTH = Fraction(1, 10)
 SECRET = "canary-40417"
 NAMES = [
     "hallmark: a run failed",
+    "hallmark: a run gives no sign of life",
     "hallmark: a release waits for an approval",
     "hallmark: a budget runs low",
 ]
@@ -103,9 +110,48 @@ def stop() -> Any:
     )  # fmt: skip
 
 
+KILLED = """
+import os, signal
+from prefect import flow
+from prefect.events.worker import EventsWorker
+
+@flow(name="release")
+def run() -> None:
+    EventsWorker.instance().wait_until_empty()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+run()
+"""
+
+
+@pytest.mark.service
+def test_a_run_whose_process_was_killed_is_missed_and_one_that_ended_is_not(
+    server: str, bell: Bell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alerts, "SILENCE", timedelta(seconds=30))
+    set_up(webhook=bell.url, block=None, budget_below=TENTH)
+    # Its first sign of life is sent in the background; arriving after the end, it would be missed.
+    flow(name="release")(lambda: sleep(3))()
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED],
+        env={**os.environ, "PREFECT_API_URL": server},
+        timeout=120,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    wait_until(lambda: bell.heard, "the alert arrives")
+    (said,) = bell.heard
+    assert (said["alert"], said["flow"], said["state"]) == (NAMES[1], "release", "Running")
+    with get_client(sync_client=True) as client:
+        (one,) = (run for run in client.read_flow_runs() if run.name == said["run"])
+    assert one.state is not None
+    assert one.state.is_running()
+
+
 WAITS = "release r waits for methodologist to approve its plan"
 
 
+@pytest.mark.service
 def test_a_failed_run_of_ours_is_told_without_what_its_error_said(server: str, bell: Bell) -> None:
     set_up(webhook=bell.url, block=None, budget_below=TENTH)
     for name in ("of-somebody-else", "release"):
@@ -118,14 +164,16 @@ def test_a_failed_run_of_ours_is_told_without_what_its_error_said(server: str, b
     assert SECRET not in json.dumps(said)
 
 
+@pytest.mark.service
 def test_a_release_that_waits_is_told_with_what_it_waits_for(server: str, bell: Bell) -> None:
     set_up(webhook=bell.url, block=None, budget_below=TENTH)
     flow(name="calendar-release")(stop)()
     wait_until(lambda: bell.heard, "the alert arrives")
     (said,) = bell.heard
-    assert (said["alert"], said["says"]) == (NAMES[1], WAITS)
+    assert (said["alert"], said["says"]) == (NAMES[2], WAITS)
 
 
+@pytest.mark.service
 def test_a_low_budget_is_told_when_it_is_below_the_share_and_not_before(
     server: str, bell: Bell, home: Path, tmp_path: Path
 ) -> None:
@@ -144,7 +192,7 @@ def test_a_low_budget_is_told_when_it_is_below_the_share_and_not_before(
         tell_budget(prepare(spec), ledger_url())
     wait_until(lambda: bell.heard, "the alert arrives")
     assert bell.heard == [
-        {"alert": NAMES[2], "account": "test-people", "left_percent": 25, "release": "second"}
+        {"alert": NAMES[3], "account": "test-people", "left_percent": 25, "release": "second"}
     ]
 
 
@@ -163,17 +211,19 @@ def test_every_flow_that_an_operator_can_start_is_watched() -> None:
     assert {one.name for one in [*flows, release_form, calendar_release]} == set(FLOWS)
 
 
+@pytest.mark.service
 def test_setting_up_again_changes_and_removing_leaves_nothing(server: str, bell: Bell) -> None:
     for url in ("http://127.0.0.1:9/old", bell.url):
         assert set_up(webhook=url, block=None, budget_below=TENTH) == NAMES
     assert automations() == sorted(NAMES)
     flow(name="release")(stop)()
-    wait_until(lambda: bell.of(NAMES[1]), "the alert arrives at the new place")
+    wait_until(lambda: bell.of(NAMES[2]), "the alert arrives at the new place")
     assert sorted(remove()) == sorted(NAMES)
     assert automations() == []
     assert remove() == []
 
 
+@pytest.mark.service
 def test_people_are_told_through_a_block_of_the_agency(server: str, bell: Bell) -> None:
     from prefect.blocks.notifications import CustomWebhookNotificationBlock
 
@@ -183,7 +233,7 @@ def test_people_are_told_through_a_block_of_the_agency(server: str, bell: Bell) 
     set_up(webhook=None, block="custom-webhook/reviewers", budget_below=TENTH)
     flow(name="release")(stop)()
     wait_until(lambda: bell.heard, "the alert arrives")
-    assert bell.heard[0]["alert"] == NAMES[1]
+    assert bell.heard[0]["alert"] == NAMES[2]
     assert bell.heard[0]["body"].startswith(f"{WAITS}. Decide with")
 
 
@@ -202,6 +252,7 @@ def test_wrong_words_are_refused(asked: dict[str, Any], message: str) -> None:
         set_up(**words)
 
 
+@pytest.mark.service
 def test_a_block_that_the_server_does_not_have_is_refused(server: str) -> None:
     with pytest.raises(AlertsRefused, match="has no block slack-webhook/nobody"):
         set_up(webhook=None, block="slack-webhook/nobody", budget_below=TENTH)

@@ -45,6 +45,7 @@ def deploy(client: httpx.Client, name: str, schedule: dict[str, Any]) -> None:
     client.post("/deployments/", json=deployment).raise_for_status()
 
 
+@pytest.mark.service
 def test_a_server_is_examined_from_bare_to_working(
     guarded_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_server_is_examined_from_bare_to_working(
         assert verdicts(server.prefect_server(guarded_server))["scheduler"] == "warn"  # leap-day
 
 
+@pytest.mark.service
 @pytest.mark.parametrize(
     ("password", "verdicts"),
     [("", {"": "warn"}), ("ada:secret", {"ada:secret": "ok", "": "wrong"})],
