@@ -4,12 +4,19 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from flows import quiet
 
 # Before anything imports Prefect: its settings are read once.
 os.environ.setdefault("HALLMARK_HOME", "/nonexistent/hallmark-tests-set-their-own-home")
+
+# How long an example takes says more of the machine than of the code.
+hypothesis.settings.register_profile(
+    "house", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("house")
 
 
 @pytest.fixture

@@ -41,6 +41,10 @@ class Run:
         """What it printed so far, on both streams."""
         return self.log.read_text(errors="replace")
 
+    @property
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
     def finish(self, seconds: float = SECONDS) -> int:
         """Its exit status, once it has ended by itself."""
         return self.process.wait(seconds)
@@ -51,7 +55,7 @@ class Run:
 
     def kill(self) -> None:
         """Kill it and its children as kill -9 does, in one blow; none of them is left."""
-        assert self.process.poll() is None, f"it ended before it could be killed:\n{self.said}"
+        assert not self.ended, f"it ended before it could be killed:\n{self.said}"
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(SECONDS)
 
@@ -59,7 +63,7 @@ class Run:
         """Return as soon as something has happened; the process must live until then."""
         deadline = time.monotonic() + SECONDS
         while not happened():
-            assert self.process.poll() is None, f"it ended too early:\n{self.said}"
+            assert not self.ended, f"it ended too early:\n{self.said}"
             assert time.monotonic() < deadline, f"that never happened; it said:\n{self.said}"
             time.sleep(0.005)
 

@@ -12,6 +12,8 @@ from tasks.workspace import home, ledger_url
 from tests import example
 from tests.flows.conftest import Hallmark
 
+pytestmark = pytest.mark.service  # each rehearsal is a program of its own
+
 
 @pytest.fixture
 def spec(tmp_path: Path, home: Path) -> Path:

@@ -107,16 +107,18 @@ def test_a_public_number_of_records_is_found_by_the_same_search(tmp_path: Path) 
     assert re.search(r"(?<![\w.])417(?![\w.])", (Path(published.folder) / RECORD_FILE).read_text())
 
 
-@pytest.mark.parametrize("neighbours", ["replace_one", "add_remove"])
-def test_pmm_releases_with_pure_epsilon(neighbours: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("neighbours", "epsilon"), [("replace_one", "1"), ("add_remove", "0.05")])
+def test_pmm_releases_with_pure_epsilon(neighbours: str, epsilon: str, tmp_path: Path) -> None:
+    """Also with one that no float hits."""
     example.open_account(adjacency=Adjacency(neighbours=Neighbours(neighbours)))
-    sections = few_columns(tmp_path, privacy={**PURE, "neighbours": neighbours})
+    private = {**PURE, "neighbours": neighbours, "epsilon": epsilon}
+    sections = few_columns(tmp_path, privacy=private)
     published = run(example.write(tmp_path, ROWS, **sections))
     assert_sound(published)
     guarantee = record_of(published)["guarantee"]
     assert guarantee["variant"] == "pure differential privacy"
     spent = Ledger(ledger_url()).account("test-people").spent
-    assert spent == (1, 0)
+    assert spent == (Fraction(epsilon), 0)
 
 
 def test_a_person_is_protected_with_a_bound_on_records(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
@@ -27,7 +27,6 @@ def numeric(**fields):
     return column(type="numeric", **fields)
 
 
-@settings(deadline=None)
 @given(minimum=WHOLE, span=st.integers(1, 3000), cells=st.integers(1, 3001))
 def test_cells_of_whole_numbers_hold_every_value_once_and_are_equal_up_to_one(minimum, span, cells):
     maximum, cells = minimum + span, min(cells, span + 1)
@@ -39,7 +38,6 @@ def test_cells_of_whole_numbers_hold_every_value_once_and_are_equal_up_to_one(mi
     assert max(widths) - min(widths) <= 1
 
 
-@settings(deadline=None)
 @given(minimum=WHOLE, span=st.integers(1, 500), width=st.fractions(Fraction(1, 4), 700))
 def test_cells_of_a_width_have_it_but_for_the_last(minimum, span, width):
     made = numeric(minimum=minimum, maximum=minimum + span, cell_width=width)
@@ -108,7 +106,6 @@ def test_an_absurd_number_of_cells_is_refused_without_making_them():
         numeric(minimum=0, maximum=1, cell_width="1e-90")
 
 
-@settings(deadline=None)
 @given(
     start=st.dates(date(1900, 1, 1), date(2100, 1, 1)),
     span=st.integers(1, 4000),

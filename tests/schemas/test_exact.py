@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.exact import decimal, read_date, read_exact
@@ -43,7 +43,6 @@ def test_division_by_zero_is_refused():
         read_exact("1/0")
 
 
-@settings(deadline=None)
 @given(
     st.decimals(
         allow_nan=False, allow_infinity=False, places=6, min_value=-(10**9), max_value=10**9
@@ -53,7 +52,6 @@ def test_decimals_are_read_exactly(number: Decimal):
     assert read_exact(str(number)) == Fraction(number)
 
 
-@settings(deadline=None)
 @given(st.fractions(max_denominator=10**6, min_value=-(10**9), max_value=10**9))
 def test_a_written_number_is_read_back(number):
     assert read_exact(str(number)) == number

@@ -57,7 +57,7 @@ EVERY_ROW = pd.DataFrame(GRID, columns=list(NAMES))
 
 @pytest.mark.parametrize("most", [64, 2])
 @given(body=statements)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_row_breaks_a_clause_exactly_where_it_breaks_the_rule(most, body) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rule_parts, "MOST_CLAUSES", most)

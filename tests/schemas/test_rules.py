@@ -7,7 +7,7 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -214,13 +214,11 @@ ANY_ATOM = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(expressions(ANY_ATOM))
 def test_whatever_can_be_said_can_be_written_and_read_back(body):
     assert parse_rule(written(body)).body == body
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from("ab <>=!()\"'{}`,01.andornotisull\n")))
 def test_any_text_is_a_rule_or_a_rule_error(text):
     with suppress(RuleError):
@@ -302,7 +300,6 @@ def truth(body, row) -> bool | None:
     raise AssertionError(body)
 
 
-@settings(deadline=None)
 @given(expressions(ATOMS), ROWS)
 def test_a_row_breaks_a_rule_exactly_where_it_is_known_to_be_false(body, rows):
     table = (
@@ -355,7 +352,6 @@ def test_determines_flags_rows_that_differ_from_the_most_common_value():
     ) == [False, False, True, True, False, False, False]
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_determines_leaves_a_table_in_which_it_holds_once_broken_rows_are_gone(rows):
     s, a = [row[2] for row in rows], [row[0] for row in rows]

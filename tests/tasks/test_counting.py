@@ -81,7 +81,7 @@ def test_of_a_large_table_workers_send_the_occupied_cells_and_forget_them_once_a
         for future in as_completed(futures):
             sizes.append(sum(counts.nbytes for _, counts in future.result()))
             yield future
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 60
             while future.key in threads.futures:  # `futures` holds on to it still
                 assert time.monotonic() < deadline, "the workers keep a table that was added"
                 time.sleep(0.001)

@@ -23,7 +23,7 @@ def go(prepared: Prepared, resume: bool = False) -> None:
 
 def draw(prepared: Prepared) -> None:
     event = DiscreteGaussian(l2_squared=2, sigma2=1000, unit_moves=2)  # type: ignore[arg-type]  # a whole number is rational
-    Ledger(ledger_url()).record("test-release", "c", "r", [event], b"noise", lambda events: None)
+    Ledger(ledger_url()).record("test-release", "c", "r", [event], b"noise", lambda standing: None)
 
 
 def test_the_whole_budget_is_set_aside(prepared: Prepared) -> None:

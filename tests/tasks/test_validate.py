@@ -139,7 +139,7 @@ CELLS = {
 
 
 @given(row=st.fixed_dictionaries(CELLS))
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 def test_a_row_passes_exactly_if_it_can_be_coded(
     row: dict[str, str], spec: Any, tmp_path: Path
 ) -> None:
@@ -154,7 +154,7 @@ def test_a_row_passes_exactly_if_it_can_be_coded(
 
 
 @given(rows=st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=30))
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, suppress_health_check=list(HealthCheck))
 def test_counts_are_those_of_the_codecs(
     rows: list[dict[str, str]], spec: Any, tmp_path: Path
 ) -> None:
