@@ -53,7 +53,9 @@ def main() -> None:
     running.add_argument(
         "--parameters", type=json.loads, default={}, help="of mechanisms of the house, JSON"
     )
-    running.add_argument("--minutes", type=float, default=15, help="cap on one run")
+    running.add_argument(
+        "--minutes", type=float, default=15, help="of processor time, cap on one run"
+    )
     running.add_argument("--memory-gib", type=float, default=8, help="cap on one run")
     running.add_argument("--force", action="store_true", help="repeat what has a result")
     commands.add_parser("report", help="write docs/benchmark from the results")

@@ -2,7 +2,8 @@
 
 Its CPU seconds are the kernel's count for the process and all its children. Its peak memory is the
 kernel's high-water mark of the process (looked at five times a second, so the last moment may be
-missed); the cap is on what the process and its children hold together.
+missed); both caps are on the process and its children together. The one on time is on processor
+time, since the machine is shared; what waits for ever is stopped after four times as long.
 """
 
 import os
@@ -20,6 +21,8 @@ TOO_LARGE = "out of memory"
 FAILED = "failed"
 
 _INTERVAL = 0.2  # seconds
+_WAITING = 4  # times the cap on processor time, by the clock
+_TICKS = os.sysconf("SC_CLK_TCK")  # of the kernel's count, a second
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -59,8 +62,9 @@ def execute(
     Args:
         folder: working directory.
         log: where its output goes.
+        seconds: of processor time.
     """
-    start, peak, stopped = time.perf_counter(), 0.0, None
+    start, peak, spent, stopped = time.perf_counter(), 0.0, 0.0, None
     with log.open("wb") as out:
         process = subprocess.Popen(
             [str(part) for part in command],
@@ -73,11 +77,11 @@ def execute(
         )
         try:
             while not (ended := _ended(process.pid)):
-                held, high = _memory(process.pid)
+                held, high, spent = _use(process.pid)
                 peak = max(peak, high)
                 if held > memory_mib:
                     stopped = TOO_LARGE
-                elif time.perf_counter() - start > seconds:
+                elif max(spent, (time.perf_counter() - start) / _WAITING) > seconds:
                     stopped = TIMED_OUT
                 if stopped:
                     os.killpg(process.pid, signal.SIGKILL)
@@ -92,7 +96,8 @@ def execute(
     return Outcome(
         status=status,
         wall_s=round(time.perf_counter() - start, 2),
-        cpu_s=round(usage.ru_utime + usage.ru_stime, 2),
+        # Children that were killed are not in the kernel's count of the process.
+        cpu_s=round(max(spent, usage.ru_utime + usage.ru_stime), 2),
         peak_mib=round(peak or usage.ru_maxrss / 1024, 1),
         detail="" if status == DONE else _last_line(log),
     )
@@ -104,21 +109,24 @@ def _ended(pid: int) -> tuple[int, resource.struct_rusage] | None:
     return (os.waitstatus_to_exitcode(status), usage) if found else None
 
 
-def _memory(leader: int) -> tuple[float, float]:
-    """What the processes of a session hold together, and the leader's high-water mark; MiB."""
-    held = high = 0.0
+def _use(leader: int) -> tuple[float, float, float]:
+    """What the processes of a session hold together, the leader's high-water mark, both in MiB, and
+    their processor time with that of children that have ended, seconds."""
+    held = high = spent = 0.0
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
             pid = int(status.parent.name)
             if pid != leader and os.getsid(pid) != leader:
                 continue
             lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
+            after_name = status.with_name("stat").read_text().rpartition(")")[2].split()
         except (OSError, ValueError):  # it has just ended
             continue
         held += _mib(lines, "VmRSS")
+        spent += sum(map(int, after_name[11:15])) / _TICKS  # utime, stime, cutime, cstime
         if pid == leader:
             high = _mib(lines, "VmHWM")
-    return held, high
+    return held, high, spent
 
 
 def _mib(lines: Mapping[str, str], field: str) -> float:

@@ -111,7 +111,7 @@ def _row(label: str, group: Sequence[Result]) -> Row:
 
 
 def _reason(result: Result) -> str:
-    cap = f" within {result.seconds_cap / 60:.0f} min" if result.seconds_cap else ""
+    cap = f" within {result.seconds_cap / 60:.0f} CPU min" if result.seconds_cap else ""
     match result.status:
         case "did not finish":
             progress = f" ({result.detail})" if result.detail.startswith("round ") else ""

@@ -46,7 +46,7 @@ def test_ratios_stand_below_the_table_and_in_short() -> None:
 
 def test_a_method_that_did_not_finish_says_so() -> None:
     page = markdown(RESULTS, {})
-    assert "| did not finish within 15 min | – |" in line(page, "| mbi-aim | 0 of 1 |")
+    assert "| did not finish within 15 CPU min | – |" in line(page, "| mbi-aim | 0 of 1 |")
 
 
 def test_converted_and_reported_lines_are_marked() -> None:

@@ -52,7 +52,7 @@ def test_a_method_with_parameters_is_a_line_of_its_own() -> None:
 def test_runs_without_a_table_are_counted_and_explained() -> None:
     last = rows(RESULTS, HERE)[-1]
     assert (last.runs, last.done, last.metrics) == (1, 0, {})
-    assert last.undone == "did not finish within 15 min (round 3: 2 %)"
+    assert last.undone == "did not finish within 15 CPU min (round 3: 2 %)"
 
 
 def test_other_endings_are_told() -> None:

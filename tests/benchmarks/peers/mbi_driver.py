@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
+import jax
 import numpy as np
 from driver import Task, main
 from mbi import Dataset, Domain, LinearMeasurement, estimation, junction_tree
@@ -20,6 +21,9 @@ from zcdp import rho as rho_of
 _MODEL_MB = 80  # largest junction tree, as AIM's authors set it
 _CELLS = 10_000  # of a marginal in AIM's workload
 _AIM_STEPS, _MST_STEPS = 1_000, 5_000  # of mirror descent
+# Code compiled for a round serves no later one, and each piece holds memory maps, of which Linux
+# allows a process 65,530: it is dropped after so many rounds.
+_KEPT_ROUNDS = 10
 
 Clique = tuple[str, ...]
 
@@ -58,17 +62,18 @@ def aim(task: Task) -> np.ndarray:
     spent = len(measured) / (2 * sigma**2)
     model, last = _fitted(domain, measured, None, _AIM_STEPS), False
     while not last:
+        if len(measured) % _KEPT_ROUNDS == 0:
+            jax.clear_caches()
         if rho - spent < 2 * (1 / (2 * sigma**2) + epsilon**2 / 8):
             last, rest = True, rho - spent
             sigma, epsilon = np.sqrt(1 / (1.8 * rest)), np.sqrt(0.8 * rest)
         spent += 1 / (2 * sigma**2) + epsilon**2 / 8
         candidates = _small(weights, model, domain, _MODEL_MB * min(1.0, spent / rho))
         noise = np.sqrt(2 / np.pi) * sigma
+        with jax.disable_jit():  # each would be compiled anew, which takes longer than all else
+            tables = {c: model.project(c).datavector() for c in candidates}
         scores = np.array(
-            [
-                weights[c] * (_l1(exact[c], model.project(c).datavector()) - noise * domain.size(c))
-                for c in candidates
-            ]
+            [weights[c] * (_l1(exact[c], tables[c]) - noise * domain.size(c)) for c in candidates]
         )
         sensitivity = max(weights[clique] for clique in candidates)
         chosen = candidates[_exponential(scores, epsilon / sensitivity, rng)]
