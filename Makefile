@@ -23,7 +23,9 @@ release: install
 up: install
 	$(BIN)/python -m deploy.local $(UP)
 
-# Files in their order: those of whole releases, which take longest, come early.
+# Files in their order: those of whole releases, which take longest, come early. One thread a worker:
+# the threads of several workers on as many cores wait for each other for longer than they compute.
+test: export OMP_NUM_THREADS ?= 1
 test: install
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
