@@ -179,7 +179,7 @@ def _of_runs(*states: str) -> EventTrigger:
 
 
 def _call(alert: Alert, block: Any) -> ActionTypes:
-    facts = {"alert": f'"{alert.name}"'} | alert.facts
+    facts = {"alert": f'"{alert.name}"', "event": '"{{ event.id }}"'} | alert.facts
     payload = ", ".join(f'"{name}": {template}' for name, template in facts.items())
     return CallWebhook(block_document_id=block, payload=f"{{{payload}}}")
 

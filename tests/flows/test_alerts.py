@@ -70,6 +70,11 @@ class Bell:
         self.url = f"http://127.0.0.1:{self.server.server_port}/alert"
         Thread(target=self.server.serve_forever, daemon=True).start()
 
+    @property
+    def told(self) -> list[dict[str, Any]]:
+        """Every alert once: the server sends one again if its database was busy meanwhile."""
+        return list({said["event"]: said for said in self.heard}.values())
+
     def of(self, alert: str) -> list[dict[str, Any]]:
         return [said for said in self.heard if said["alert"] == alert]
 
@@ -140,7 +145,7 @@ def test_a_run_whose_process_was_killed_is_missed_and_one_that_ended_is_not(
     )
     assert killed.returncode == -signal.SIGKILL
     wait_until(lambda: bell.heard, "the alert arrives")
-    (said,) = bell.heard
+    (said,) = bell.told
     assert (said["alert"], said["flow"], said["state"]) == (NAMES[1], "release", "Running")
     with get_client(sync_client=True) as client:
         (one,) = (run for run in client.read_flow_runs() if run.name == said["run"])
@@ -158,7 +163,7 @@ def test_a_failed_run_of_ours_is_told_without_what_its_error_said(server: str, b
         with pytest.raises(RuntimeError):
             flow(name=name)(fail)()
     wait_until(lambda: bell.heard, "the alert arrives")
-    (said,) = bell.heard
+    (said,) = bell.told
     assert (said["alert"], said["flow"], said["state"]) == (NAMES[0], "release", "Failed")
     assert {"run", "url"} < said.keys()
     assert SECRET not in json.dumps(said)
@@ -169,7 +174,7 @@ def test_a_release_that_waits_is_told_with_what_it_waits_for(server: str, bell: 
     set_up(webhook=bell.url, block=None, budget_below=TENTH)
     flow(name="calendar-release")(stop)()
     wait_until(lambda: bell.heard, "the alert arrives")
-    (said,) = bell.heard
+    (said,) = bell.told
     assert (said["alert"], said["says"]) == (NAMES[2], WAITS)
 
 
@@ -191,9 +196,14 @@ def test_a_low_budget_is_told_when_it_is_below_the_share_and_not_before(
         reserve.fn(prepare(spec), ledger_url(), resume=False)
         tell_budget(prepare(spec), ledger_url())
     wait_until(lambda: bell.heard, "the alert arrives")
-    assert bell.heard == [
-        {"alert": NAMES[3], "account": "test-people", "left_percent": 25, "release": "second"}
-    ]
+    (said,) = bell.told
+    assert said == {
+        "alert": NAMES[3],
+        "event": said["event"],
+        "account": "test-people",
+        "left_percent": 25,
+        "release": "second",
+    }
 
 
 def automations() -> list[str]:
