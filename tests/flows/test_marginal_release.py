@@ -33,7 +33,7 @@ SELECTIONS: dict[str, dict[str, Any]] = {
 }
 GENERATORS: dict[str, dict[str, Any]] = {
     "noise-aware": {"method": "noise-aware", "latent": {"members": 2, "classes": 10}},
-    "graphical-model": {"method": "graphical-model"},
+    "graphical-model": {"method": "graphical-model", "sweeps": 5},
     "particles": {
         "method": "particles",
         "particles": 300,

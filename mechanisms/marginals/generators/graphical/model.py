@@ -3,6 +3,7 @@
 Of all distributions that fit the noisy marginals best, the model is the one of most entropy: what
 was not measured together is independent given what was. Its cost is its junction tree, whose size
 is known beforehand; cliques that would make it too large are refused before any budget is spent.
+Records drawn at random miss the model's own pairs by chance; `sweeps` polishes that away.
 
 Claim.   Records obey every rule whose columns lie together in a clique of the tree (all others are
          named in the history and left to the repair of the release), and the same evidence and
@@ -26,7 +27,7 @@ import numpy as np
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
-from mechanisms.marginals.cliques import Clique, cells, title
+from mechanisms.marginals.cliques import Clique, all_ways, cells, title
 from mechanisms.marginals.evidence import Evidence, Table
 from mechanisms.marginals.generators.generator import Codes, Model
 from mechanisms.marginals.generators.graphical.descent import Fit, descend
@@ -44,6 +45,7 @@ from mechanisms.marginals.generators.graphical.structure import (
     structure,
 )
 from mechanisms.marginals.generators.graphical.tree import junction_tree
+from mechanisms.marginals.generators.moves.local_search import polish
 from mechanisms.rules import Rules
 
 _EXACT = 0.1  # standard deviation of a public marginal, in units of the least one of the noisy
@@ -56,6 +58,9 @@ _RULES = 2  # rules have room in one part out of so many of the cap, before anyt
 # measured cliques. Queries of three attributes and more may pass through larger ones.
 _TREES, _LARGEST, _MEASURED = 6, 6, 20
 _RECORD = 96  # bytes of a record while it is drawn, beyond its codes
+_POLISHED = 4  # tables of every marginal that records are polished to: target, excess, counts
+_PROPOSALS = 2**23  # bytes of those that the polish tries at once
+_DRAWN = 0.2  # progress when records are drawn that will be polished
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +73,7 @@ class GraphicalFit:
         calibrated: its distribution.
         size: see `graphical_descent.Fit`.
         history: what the fit did.
+        sweeps: see `GraphicalModel`.
     """
 
     domain: Domain
@@ -75,6 +81,7 @@ class GraphicalFit:
     calibrated: Calibrated
     size: float
     history: Mapping[str, Any]
+    sweeps: int = 0
 
     def marginal(self, clique: Clique) -> Table:
         """See `Model.marginal`; across cliques of the tree it costs more."""
@@ -84,8 +91,22 @@ class GraphicalFit:
         self, rows: int, rng: np.random.Generator, progress: Progress
     ) -> tuple[Codes, Mapping[str, Any]]:
         """See `Model.records`."""
-        codes = sample(self.calibrated, rows, rng, lambda share: progress(share, "drawing records"))
-        return codes, {}
+        drawn = _DRAWN if self.sweeps else 1.0
+        codes = sample(
+            self.calibrated, rows, rng, lambda share: progress(drawn * share, "drawing records")
+        )
+        if not self.sweeps:
+            return codes, {}
+        wanted = _polished(self.domain, tuple(self.potentials))
+        codes, errors = polish(
+            codes,
+            {clique: self.marginal(clique) for clique in wanted},
+            rules=self.domain.rules,
+            proposals=self.sweeps * codes.size,
+            rng=rng,
+            report=lambda share: progress(drawn + (1 - drawn) * share, "polishing records"),
+        )
+        return codes, {"polish_squared_error": errors}
 
     @cached_property
     def _query(self) -> Query:
@@ -100,11 +121,14 @@ class GraphicalModel:
         iterations: runs of inference that a fit may take, about; it ends earlier when it stands.
         draft_iterations: the same of a draft.
         max_model_bytes: cap on the tables of the junction tree, as AIM counts a model's size.
+        sweeps: proposals per entry of the table that bring the records closer to the model's pairs
+            and measured marginals (`moves.local_search`); 0 leaves them as they were drawn.
     """
 
     iterations: int = 1_000
     draft_iterations: int = 300
     max_model_bytes: int = 2**25
+    sweeps: int = 0
 
     name = "graphical-model"
     source = (
@@ -117,6 +141,7 @@ class GraphicalModel:
             ("iterations", 1),
             ("draft_iterations", 1),
             ("max_model_bytes", BYTES_A_CELL),
+            ("sweeps", 0),
         ):
             if getattr(self, field) < least:
                 raise ValueError(
@@ -138,7 +163,12 @@ class GraphicalModel:
         largest = cells(tree.largest(domain.shape), domain.shape)
         measured = sum(cells(clique, domain.shape) for clique in cliques)
         tables = _TREES * tree.cells(domain.shape) + _LARGEST * largest + _MEASURED * measured
-        return tables * BYTES_A_CELL + records * (4 * len(domain) + _RECORD)
+        codes = 4 * records * len(domain)
+        drawing = tables * BYTES_A_CELL + codes + _RECORD * records
+        if not self.sweeps:
+            return drawing
+        wanted = sum(cells(clique, domain.shape) for clique in _polished(domain, cliques))
+        return drawing + _POLISHED * wanted * BYTES_A_CELL + codes + _PROPOSALS
 
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
         """See `Generator.admits`; the last clique is the candidate, the others are in the model.
@@ -203,6 +233,7 @@ class GraphicalModel:
                 found.calibrated,
                 found.size,
                 history | _described(domain, plan),
+                self.sweeps,
             )
         assert before is not None
         return before
@@ -275,6 +306,11 @@ def _from(previous: Model | None, domain: Domain) -> GraphicalFit | None:
     if isinstance(previous, GraphicalFit) and previous.domain.shape == domain.shape:
         return previous
     return None
+
+
+def _polished(domain: Domain, measured: Sequence[Clique]) -> tuple[Clique, ...]:
+    """What records are polished to: all pairs, and what was measured."""
+    return tuple(dict.fromkeys((*measured, *all_ways(len(domain), 2))))
 
 
 def _described(domain: Domain, plan: Structure) -> dict[str, Any]:
