@@ -73,7 +73,7 @@ class Bell:
     @property
     def told(self) -> list[dict[str, Any]]:
         """Every alert once: the server sends one again if its database was busy meanwhile."""
-        return list({said["event"]: said for said in self.heard}.values())
+        return list({(said["alert"], said["event"]): said for said in self.heard}.values())
 
     def of(self, alert: str) -> list[dict[str, Any]]:
         return [said for said in self.heard if said["alert"] == alert]

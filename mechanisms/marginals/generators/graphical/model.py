@@ -81,7 +81,7 @@ class GraphicalFit:
     calibrated: Calibrated
     size: float
     history: Mapping[str, Any]
-    sweeps: int = 0
+    sweeps: int
 
     def marginal(self, clique: Clique) -> Table:
         """See `Model.marginal`; across cliques of the tree it costs more."""
