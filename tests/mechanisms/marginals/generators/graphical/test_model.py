@@ -12,6 +12,7 @@ from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.marginals.generators.graphical.model import GraphicalFit, GraphicalModel
 from mechanisms.rules import Determination, Rules, RuleTable
+from tests.mechanisms.marginals.domains import marginal_of
 from tests.mechanisms.marginals.generators.graphical.cases import (
     domain_of,
     evidence_of,
@@ -137,7 +138,7 @@ def test_polished_records_have_the_pairs_of_the_model_measured_or_not() -> None:
     polished = fit(evidence, GraphicalModel(sweeps=20))
     rows, cliques = 3000, (*combinations(range(5), 2), (0, 1, 2))
     before, after = (
-        [np.abs(_share(records(m, rows), c) - m.marginal(c)).sum() / 2 for c in cliques]
+        [np.abs(marginal_of(records(m, rows), c, SHAPE) - m.marginal(c)).sum() / 2 for c in cliques]
         for m in (drawn, polished)
     )
     assert np.mean(after) < np.mean(before) / 3
@@ -145,12 +146,6 @@ def test_polished_records_have_the_pairs_of_the_model_measured_or_not() -> None:
     codes, made = polished.records(rows, np.random.default_rng(0), nothing)
     assert made["polish_squared_error"][-1] < made["polish_squared_error"][0]
     assert codes.dtype == np.int32
-
-
-def _share(codes: np.ndarray, clique: Clique) -> np.ndarray:
-    counts = np.zeros([SHAPE[a] for a in clique])
-    np.add.at(counts, tuple(codes[:, a] for a in clique), 1)
-    return counts / len(codes)
 
 
 def table(columns: Clique, seed: int, share: float = 0.5) -> RuleTable:

@@ -7,6 +7,7 @@ import pytest
 
 from mechanisms.marginals.generators.moves.local_search import polish
 from mechanisms.rules import Determination, Rules, RuleTable
+from tests.mechanisms.marginals.domains import marginal_of
 
 SHAPE = (5, 3, 2, 7)
 FREE = Rules(SHAPE)
@@ -15,9 +16,7 @@ MIXED = ((0,), (1, 3), (0, 2), (0, 1, 2), (1, 2, 3), (0, 1, 2, 3))
 
 
 def table(codes: np.ndarray, clique: tuple[int, ...]) -> np.ndarray:
-    counts = np.zeros([SHAPE[a] for a in clique])
-    np.add.at(counts, tuple(codes[:, a] for a in clique), 1)
-    return counts / len(codes)
+    return marginal_of(codes, clique, SHAPE)
 
 
 def records(rows: int, seed: int) -> np.ndarray:

@@ -5,7 +5,6 @@ A transcription of Algorithm 3 with the constants of section 4.1, for comparison
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import prod
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.rules import Rules
-from tests.mechanisms.marginals.domains import domain_of
+from tests.mechanisms.marginals.domains import domain_of, marginal_of
 
 Clique = tuple[int, ...]
 Array = NDArray[np.float64]
@@ -25,13 +24,6 @@ def correlated(rows: int, shape: Sequence[int], seed: int) -> NDArray[np.int32]:
     hidden = rng.beta(1.5, 3, (rows, 1))
     own = rng.beta(2, 3, (rows, len(shape)))
     return np.floor((0.6 * hidden + 0.4 * own) * shape).astype(np.int32)
-
-
-def marginal_of(codes: NDArray[np.integer], clique: Clique, shape: Sequence[int]) -> Array:
-    """Shares of the records."""
-    sizes = [shape[a] for a in clique]
-    flat = np.ravel_multi_index([codes[:, a] for a in clique], sizes)
-    return np.bincount(flat, minlength=prod(sizes)).reshape(sizes) / len(codes)
 
 
 def evidence_of(

@@ -20,6 +20,7 @@ from mechanisms.marginals.generators.particles.directions import on_sphere
 from mechanisms.marginals.generators.particles.penalty import Penalty
 from mechanisms.marginals.generators.particles.quantisation import Target
 from mechanisms.marginals.generators.particles.settings import Descent
+from tests.mechanisms.marginals.domains import marginal_of
 from tests.mechanisms.marginals.generators.particles import paper
 
 CPU = torch.device("cpu")
@@ -36,7 +37,7 @@ def targets_of(
     return [
         Target.of(
             clique,
-            paper.marginal_of(codes, clique, SHAPE),
+            marginal_of(codes, clique, SHAPE),
             atoms,
             device=CPU,
             weight=(weights or {}).get(clique, 1.0),
@@ -157,7 +158,7 @@ def test_records_on_target_are_a_fixed_point_with_a_large_epsilon() -> None:
 def test_descent_from_uniform_particles_reaches_exact_targets() -> None:
     codes = paper.correlated(2000, SHAPE, 6)
     state = uniform(2000, 7)
-    truth = {clique: paper.marginal_of(codes, clique, SHAPE) for clique in CLIQUES}
+    truth = {clique: marginal_of(codes, clique, SHAPE) for clique in CLIQUES}
     before = paper.errors(nearest_codes(state.positions.numpy(), SHAPE), truth)
     descend(state, targets_of(codes, 2000), descent=CALM, seed=8)
     after = paper.errors(nearest_codes(state.positions.numpy(), SHAPE), truth)
@@ -226,7 +227,7 @@ def test_every_epoch_is_reported_with_its_loss() -> None:
 @pytest.mark.slow
 def test_fast_and_faithful_schedules_end_equally_near() -> None:
     codes = paper.correlated(4000, SHAPE, 12)
-    truth = {clique: paper.marginal_of(codes, clique, SHAPE) for clique in CLIQUES}
+    truth = {clique: marginal_of(codes, clique, SHAPE) for clique in CLIQUES}
     found = []
     for descent in (Descent(), replace(CALM, epochs=300, decay_every=15)):
         state = uniform(4000, 13)

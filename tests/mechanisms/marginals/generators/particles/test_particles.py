@@ -36,7 +36,7 @@ from mechanisms.marginals.generators.particles.targets import (
     without_forbidden,
 )
 from mechanisms.rules import Rules, RuleTable
-from tests.mechanisms.marginals.domains import domain_of
+from tests.mechanisms.marginals.domains import domain_of, marginal_of
 from tests.mechanisms.marginals.generators.particles import paper
 
 SHAPE = (8, 5, 12, 3)
@@ -64,7 +64,7 @@ def fit(generator: Particles, evidence: Evidence, seed: int = 1, **options: Any)
 
 def data(seed: int = 0) -> Any:
     codes = paper.correlated(RECORDS, SHAPE, seed)
-    return codes, {pair: paper.marginal_of(codes, pair, SHAPE) for pair in PAIRS}
+    return codes, {pair: marginal_of(codes, pair, SHAPE) for pair in PAIRS}
 
 
 def compared(
@@ -132,9 +132,7 @@ def test_the_model_answers_marginals_of_its_own_records() -> None:
     records, _ = model.records(200, np.random.default_rng(0), silent)
     assert records.dtype == np.int32
     for clique in ((0,), (1, 3), (0, 1, 2), (0, 1, 2, 3)):
-        np.testing.assert_array_equal(
-            model.marginal(clique), paper.marginal_of(records, clique, SHAPE)
-        )
+        np.testing.assert_array_equal(model.marginal(clique), marginal_of(records, clique, SHAPE))
 
 
 @pytest.mark.parametrize("rows", [1, 150, 200, 450])
@@ -216,9 +214,9 @@ def test_marginals_of_any_order_are_fitted() -> None:
     model = fit(replace(CALM, descent=descent), evidence)
     shuffled = np.random.default_rng(0).permuted(codes, axis=0)  # right one by one alone
     for clique in cliques:
-        truth = paper.marginal_of(codes, clique, SHAPE)
+        truth = marginal_of(codes, clique, SHAPE)
         gap = np.abs(model.marginal(clique) - truth).sum() / 2
-        alone = np.abs(paper.marginal_of(shuffled, clique, SHAPE) - truth).sum() / 2
+        alone = np.abs(marginal_of(shuffled, clique, SHAPE) - truth).sum() / 2
         assert gap < max(0.4 * alone, 0.02)
 
 
@@ -260,13 +258,13 @@ def test_a_draft_starts_from_another_number_of_particles_too() -> None:
 def test_a_public_marginal_is_met_before_noisy_ones() -> None:
     codes, _ = data()
     noisy = paper.evidence_of(codes, SHAPE, sigma=60.0)
-    public = NoisyMarginal((0, 1), paper.marginal_of(codes, (0, 1), SHAPE) * RECORDS, 0.0)
+    public = NoisyMarginal((0, 1), marginal_of(codes, (0, 1), SHAPE) * RECORDS, 0.0)
     evidence = replace(noisy, marginals=(public, *noisy.marginals[1:]))
     # The noisy ones disagree with it about attributes 0 and 1, and are five to one.
     found = {}
     for cap in (1.0, 50.0):
         model = fit(replace(CALM, weight_cap=cap), evidence)
-        gap = model.marginal((0, 1)) - paper.marginal_of(codes, (0, 1), SHAPE)
+        gap = model.marginal((0, 1)) - marginal_of(codes, (0, 1), SHAPE)
         found[cap] = np.abs(gap).sum() / 2
     assert found[50.0] < 0.7 * found[1.0]
 

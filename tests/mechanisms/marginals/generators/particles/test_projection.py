@@ -18,6 +18,7 @@ from mechanisms.marginals.generators.particles.projection import (
     sliced_w1,
 )
 from mechanisms.marginals.generators.particles.settings import LARGEST_BANK, Projection
+from tests.mechanisms.marginals.domains import marginal_of
 from tests.mechanisms.marginals.generators.particles import paper
 
 CPU = torch.device("cpu")
@@ -32,7 +33,7 @@ def bank_of(shape: tuple[int, ...], lines: int, seed: int = 0) -> tuple[Bank, np
 def noisy(shape: tuple[int, ...], seed: int, sigma: float = 0.01) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     codes = paper.correlated(3000, shape, seed)
-    truth = paper.marginal_of(codes, tuple(range(len(shape))), shape)
+    truth = marginal_of(codes, tuple(range(len(shape))), shape)
     return truth, truth + rng.normal(0, sigma, shape)
 
 
