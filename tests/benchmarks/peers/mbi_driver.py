@@ -14,6 +14,7 @@ from itertools import combinations
 
 import jax
 import numpy as np
+import pairs
 from driver import Task, main
 from mbi import Dataset, Domain, LinearMeasurement, estimation, junction_tree
 from zcdp import rho as rho_of
@@ -43,8 +44,8 @@ def mst(task: Task) -> np.ndarray:
     independent = _fitted(data.domain, columns, total, 1_000)
     tree = _spanning_tree(data, independent, share, rng)
     sigma = np.sqrt(len(tree) / (2 * share))
-    pairs = [_measured(data, pair, sigma, rng) for pair in tree]
-    model = _fitted(data.domain, columns + pairs, total, _MST_STEPS)
+    branches = [_measured(data, pair, sigma, rng) for pair in tree]
+    model = _fitted(data.domain, columns + branches, total, _MST_STEPS)
     return _codes(model.synthetic_data().decompress(mapping), task)
 
 
@@ -70,17 +71,15 @@ def aim(task: Task) -> np.ndarray:
         spent += 1 / (2 * sigma**2) + epsilon**2 / 8
         candidates = _small(weights, model, domain, _MODEL_MB * min(1.0, spent / rho))
         noise = np.sqrt(2 / np.pi) * sigma
-        with jax.disable_jit():  # each would be compiled anew, which takes longer than all else
-            tables = {c: model.project(c).datavector() for c in candidates}
+        tables = {clique: table.ravel() for clique, table in pairs.tables(model).items()}
         scores = np.array(
             [weights[c] * (_l1(exact[c], tables[c]) - noise * domain.size(c)) for c in candidates]
         )
         sensitivity = max(weights[clique] for clique in candidates)
         chosen = candidates[_exponential(scores, epsilon / sensitivity, rng)]
-        before = np.asarray(model.project(chosen).datavector())
         measured.append(_measured(data, chosen, sigma, rng))
         model = _fitted(domain, measured, None, _AIM_STEPS, warm_start=model)
-        if _l1(before, model.project(chosen).datavector()) <= noise * domain.size(chosen):
+        if _l1(tables[chosen], model.project(chosen).datavector()) <= noise * domain.size(chosen):
             sigma, epsilon = sigma / 2, epsilon * 2
         print(
             f"round {len(measured) - len(domain)}: {100 * min(1, spent / rho):.1f} % of the budget",

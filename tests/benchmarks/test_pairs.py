@@ -1,0 +1,41 @@
+"""All pairs of a model of mbi, against mbi's own variable elimination."""
+
+from itertools import combinations
+
+import jax
+import numpy as np
+import pytest
+from mbi import Dataset, Domain, LinearMeasurement, estimation
+
+from tests.benchmarks.peers import pairs
+
+SHAPE = {"a": 3, "b": 2, "c": 4, "d": 2, "e": 5, "f": 3, "g": 2}
+MODELS = {
+    "chain": ["ab", "bc", "cd", "de", "ef", "fg"],
+    "star": ["ab", "ac", "ad", "ae", "af", "ag"],
+    "cycles": ["ab", "bc", "cd", "da", "de", "ef", "fg", "ge"],
+    "overlapping separators": ["abc", "bcd", "cde", "def", "efg"],
+    "parts": ["ab", "bc", "de", "fg"],
+    "all alone": [],
+}
+
+
+@pytest.mark.parametrize("cliques", MODELS.values(), ids=list(MODELS))
+def test_all_pairs_are_those_of_variable_elimination(cliques: list[str]) -> None:
+    domain = Domain(tuple(SHAPE), tuple(SHAPE.values()))
+    rng = np.random.default_rng(1)
+    weights = rng.dirichlet(np.full(domain.size(), 0.05))
+    cells = np.unravel_index(rng.choice(domain.size(), 500, p=weights), tuple(SHAPE.values()))
+    data = Dataset(dict(zip(SHAPE, cells, strict=True)), domain)
+    measured = [
+        LinearMeasurement(np.asarray(data.project(tuple(c)).datavector()), tuple(c), 1.0)
+        for c in [*SHAPE, *cliques]
+    ]
+    model = estimation.MirrorDescent().estimate(domain, measured, iters=50)
+    found = pairs.tables(model)
+    assert list(found) == [(c,) for c in SHAPE] + list(combinations(SHAPE, 2))
+    with jax.disable_jit():
+        for clique, table in found.items():
+            expected = np.asarray(model.project(clique).datavector())
+            assert table.shape == tuple(SHAPE[c] for c in clique)
+            np.testing.assert_allclose(table.ravel(), expected, atol=2e-3)
