@@ -30,6 +30,7 @@ from mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware, 
 from mechanisms.marginals.mechanism import evidence_of
 from mechanisms.marginals.plan import MarginalPlan
 from mechanisms.marginals.selection.design import Answer, Asked
+from mechanisms.marginals.selection.fixed import FixedDesign
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.registry import MECHANISMS
@@ -38,7 +39,6 @@ from tests.benchmarks.data import LABELS, Codes, Table, coded_domain, load
 from tests.benchmarks.scores import METRICS, score
 
 ADJACENCY = Adjacency(neighbours=Neighbours.ADD_REMOVE)
-EMPHASIS = 0.4  # of privpgd: precision grows with cells to this power
 FIRST_LOOK = 0.5  # of the precision
 
 
@@ -70,7 +70,9 @@ def within_label(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> 
     names = list(table.cells)
     domain = coded_domain({names[a]: table.cells[names[a]] for a in others})
     pairs = all_ways(len(others), 2)
-    weights = np.array([cells(pair, domain.shape) ** EMPHASIS for pair in pairs])
+    assert isinstance(plan.design, FixedDesign)
+    power = 2 * float(plan.design.emphasis)  # by which precision grows with cells
+    weights = np.array([cells(pair, domain.shape) ** power for pair in pairs])
     precision = sum(1 / float(asked.sigma2) for asked in plan.design.first) / weights.sum()
     asked = [
         Asked(pair, Fraction(1 / (precision * weight)))
