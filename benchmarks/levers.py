@@ -2,14 +2,14 @@
 
     python -m benchmarks.levers --data adult --epsilon 1 2.5 --seeds 1 2 3
 
-Every line spends what privpgd spends (the precisions 1/sigma^2 of all marginals that hold a record
-add up to the same sum, which is its cost in zCDP), and makes records as privpgd does:
+Every line has privpgd's budget, and makes records as privpgd does; the first three spend the same
+in zCDP (the precisions 1/sigma^2 of all marginals that hold a record add up to the same sum):
 
     all pairs        what privpgd measures
     second look      half of it on all pairs, then half where the fits of the first disagree
     within label     all other pairs of columns among the records of each value of the label: the
                      three-way marginals with the label, which add up to the pairs
-    rounds           AIM's choice of pairs in place of all, with its own rounds and noise
+    rounds           AIM's choice of pairs in place of all, by its own rounds and accounting
 
 Answers come from the law of the noise by simulation and must not be published. Printed are the
 six metrics and CPU seconds; the label is what the downstream error predicts.

@@ -97,8 +97,8 @@ PEERS = {
             noise_share=_AIM,
             accounting="As for mbi-mst; all pairs, models up to 80 MB, 1,000 steps a round. All "
             "pairs of a model come from one calibrated junction tree (peers/pairs.py): to "
-            "eliminate anew for each, as the package does, takes twice the time and three times "
-            "the memory.",
+            "eliminate anew for each, as the package does, takes some two times as long and "
+            "three times the memory.",
         ),
         _peer(
             "dpmm",

@@ -23,8 +23,8 @@ def tables(model) -> dict[Clique, np.ndarray]:
     columns = tuple(model.domain)
     singles = {(a,): tree.law(tree.home(a), (a,)) for a in columns}
     found = {}
-    for a in columns:
-        found.update(_pairs_of(a, tree))
+    for position, a in enumerate(columns):
+        found.update(_pairs_of(a, columns[position + 1 :], tree))
     for a, b in combinations(columns, 2):
         if (a, b) not in found:  # in parts of the forest that know nothing of each other
             found[a, b] = np.outer(singles[a,], singles[b,]) / float(model.total)
@@ -71,11 +71,16 @@ class _Calibrated:
             self._known[node, columns] = summed.transpose([left.index(c) for c in columns])
         return self._known[node, columns]
 
-    def passed_on(self, node: Clique, told: np.ndarray, shared: Clique, new: Clique) -> np.ndarray:
-        """Table of (a, *new), for `new` of the node, from `told` of (a, *shared) at its entrance.
+    def joint(
+        self, a: str, new: Clique, node: Clique, told: np.ndarray | None, shared: Clique
+    ) -> np.ndarray:
+        """Table of (a, *new), for `new` of the node.
 
-        Given the shared columns, the node's others are independent of `a`, which lies before it.
+        Where `a` lies before the node, `told` is the table of (a, *shared) at its entrance: given
+        the shared columns, the node's others are independent of `a`.
         """
+        if a in node:
+            return self.law(node, (a, *new))
         both = tuple(column for column in new if column in shared)
         only = tuple(column for column in shared if column not in new)
         fresh = tuple(column for column in new if column not in shared)
@@ -97,26 +102,20 @@ class _Calibrated:
         return table.reshape([self.size((c,)) if c in columns else 1 for c in node])
 
 
-def _pairs_of(a: str, known: _Calibrated) -> dict[Clique, np.ndarray]:
-    """Tables (a, b) of every b in a's part of the forest, told from node to node."""
+def _pairs_of(a: str, later: Clique, known: _Calibrated) -> dict[Clique, np.ndarray]:
+    """Tables (a, b) of every `later` b in a's part of the forest, told from node to node."""
     found = {}
-    stack = [(known.home(a), None, (), None)]
+    stack = [(known.home(a), None, None, ())]
     while stack:
-        node, before, shared, told = stack.pop()
-
-        def table(new: Clique, node=node, shared=shared, told=told) -> np.ndarray:
-            if a in node:
-                return known.law(node, (a, *new))
-            return known.passed_on(node, told, shared, new)
-
+        node, before, told, shared = stack.pop()
         for b in node:
-            if b != a and b not in shared and (a, b) not in found:
-                found[a, b] = table((b,))
+            if b in later and b not in shared:
+                found[a, b] = known.joint(a, (b,), node, told, shared)
         for neighbor in known.tree.neighbors(node):
             if neighbor != before:
-                shared_next = tuple(c for c in node if c in neighbor and c != a)
-                told_next = None if a in neighbor else table(shared_next)
-                stack.append((neighbor, node, shared_next, told_next))
+                beyond = tuple(c for c in node if c in neighbor and c != a)
+                passed = None if a in neighbor else known.joint(a, beyond, node, told, shared)
+                stack.append((neighbor, node, passed, beyond))
     return found
 
 
