@@ -37,7 +37,7 @@ from mechanisms.marginals.generators.particles.targets import (
 )
 from mechanisms.rules import Rules, RuleTable
 from tests.mechanisms.marginals.domains import domain_of, marginal_of
-from tests.mechanisms.marginals.generators.particles import paper
+from tests.mechanisms.marginals.generators.particles import another_device, paper
 
 SHAPE = (8, 5, 12, 3)
 PAIRS = list(combinations(range(4), 2))
@@ -470,6 +470,75 @@ def test_a_gpu_that_is_not_there_is_refused_when_the_plan_is_made() -> None:
     with pytest.raises(ValueError, match=r"device: cuda, but PyTorch .* set device: auto or cpu"):
         generator.memory(domain_of(SHAPE), PAIRS, 1000)
     assert Particles(device="auto").memory(domain_of(SHAPE), PAIRS, 1000) > 0
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`cuda` is a device with a memory of its own, whose numbers are those of a CPU."""
+    device = another_device.registered()
+    monkeypatch.setattr(
+        "mechanisms.marginals.generators.particles.particles.chosen_device",
+        lambda name: device if name == "cuda" else torch.device("cpu"),
+    )
+    monkeypatch.setattr(torch, "Generator", another_device.Generator)
+    monkeypatch.setattr(
+        torch.Tensor,
+        "is_cuda",
+        property(lambda tensor: isinstance(tensor, another_device.Elsewhere)),
+    )
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_the_other_device_keeps_its_memory_to_itself() -> None:
+    device, here = another_device.registered(), torch.ones(2, 3)
+    there = torch.ones(2, 3, device=device)
+    assert there.is_cuda
+    assert not here.is_cuda
+    assert (there + 1).cpu().tolist() == (here + 1).tolist()
+    with pytest.raises(RuntimeError, match="expected all tensors to be on one device"):
+        there + here
+    with pytest.raises(RuntimeError, match="numpy"):
+        there.numpy()
+
+
+@pytest.mark.usefixtures("elsewhere", "one_thread")
+@pytest.mark.parametrize("draft", [False, True])
+@pytest.mark.parametrize(
+    "generator", [QUICK, replace(protecting(0.01, 0.3), descent=QUICK.descent)]
+)
+def test_what_is_written_for_a_gpu_gives_the_bits_of_a_cpu(
+    generator: Particles, draft: bool, tmp_path: Path
+) -> None:
+    # Without a GPU this is as near as one comes: the branches for CUDA run, on tensors that are
+    # kept apart from the CPU's, and a killed fit goes on there.
+    forbidden = np.ones((8, 5), dtype=np.bool_)
+    forbidden[2:4, 1] = False
+    rules = Rules(SHAPE, (RuleTable("no such pair", (0, 1), forbidden),))
+    evidence = paper.evidence_of(data()[0], SHAPE, sigma=5.0, rules=rules)
+    there = replace(generator, device="cuda")
+    models = [fit(g, evidence, draft=draft) for g in (generator, there)]
+    np.testing.assert_array_equal(models[1].positions, models[0].positions)
+    assert models[1].history.pop("device") == another_device.NAME
+    assert models[0].history.pop("device") == "cpu"
+    assert models[1].history == models[0].history
+
+    def stop(share: float, doing: str) -> None:
+        if doing.startswith("moving particles: epoch 4 "):
+            raise KeyboardInterrupt
+
+    if not draft:
+        checkpoint = FileCheckpoint(tmp_path / "fit.npz", seconds=0)
+        with pytest.raises(KeyboardInterrupt):
+            fit(there, evidence, checkpoint=checkpoint, progress=stop)
+        reports: list[str] = []
+        resumed = fit(
+            there,
+            evidence,
+            checkpoint=checkpoint,
+            progress=lambda share, doing: reports.append(doing.split(",")[0]),
+        )
+        assert reports == [f"moving particles: epoch {epoch} of 6" for epoch in (4, 5, 6)]
+        np.testing.assert_array_equal(resumed.positions, models[0].positions)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
