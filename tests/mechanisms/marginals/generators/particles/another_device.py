@@ -5,11 +5,10 @@ they are not mixed with the CPU's (scalars and positions in an index excepted) n
 Whether a generator of random numbers is of the device it can't tell.
 
 PyTorch's registration of devices in Python is experimental: where a new release breaks this
-module, `torch.utils.backend_registration` has what replaced it. A process keeps the device.
+module, `torch.utils.backend_registration` has what replaced it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import torch
@@ -37,7 +36,7 @@ class Elsewhere(torch.Tensor):
             strides=held.stride(),
             storage_offset=held.storage_offset(),
             dtype=held.dtype,
-            device=torch.device(NAME, 0),
+            device=DEVICE,
         )
         made.held = held
         return made
@@ -54,23 +53,6 @@ class Generator(torch.Generator):
 
     def __new__(cls, device: torch.device | str = "cpu") -> "Generator":
         return super().__new__(cls)
-
-
-@cache
-def registered() -> torch.device:
-    """The device, known to PyTorch from the first call on."""
-    _setup_privateuseone_for_python_backend(NAME)  # type: ignore[no-untyped-call]
-    every, factories = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
-    every.fallback(_by_name(None), "PrivateUse1")
-    for name in _MADE_BY_TORCH:  # these it looks for by name
-        packet, overload = name.split(".")
-        operator = getattr(getattr(torch.ops.aten, packet), overload)
-        factories.impl(name.removesuffix(".default"), _by_name(operator), "PrivateUse1")
-    _KEPT.extend((every, factories))
-    return torch.device(NAME, 0)
-
-
-_KEPT: list[torch.library.Library] = []  # what a library registers goes when it is collected
 
 
 def _by_name(operator: Any) -> Callable[..., Any]:
@@ -111,3 +93,21 @@ def _done(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 
 def _held(x: Any) -> Any:
     return x.held if isinstance(x, Elsewhere) else x
+
+
+def _registered() -> tuple[torch.library.Library, ...]:
+    """Make the device known; it is for as long as what this returns is kept."""
+    _setup_privateuseone_for_python_backend(NAME)  # type: ignore[no-untyped-call]
+    every, factories = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
+    every.fallback(_by_name(None), "PrivateUse1")
+    for name in _MADE_BY_TORCH:  # these it looks for by name
+        packet, overload = name.split(".")
+        operator = getattr(getattr(torch.ops.aten, packet), overload)
+        factories.impl(name.removesuffix(".default"), _by_name(operator), "PrivateUse1")
+    return every, factories
+
+
+# At import, for PyTorch counts its devices when a process first takes a gradient.
+_LIBRARIES = _registered()
+DEVICE = torch.device(NAME, 0)
+"""The device, as PyTorch knows it from the import of this module to the end of the process."""

@@ -475,10 +475,9 @@ def test_a_gpu_that_is_not_there_is_refused_when_the_plan_is_made() -> None:
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """`cuda` is a device with a memory of its own, whose numbers are those of a CPU."""
-    device = another_device.registered()
     monkeypatch.setattr(
         "mechanisms.marginals.generators.particles.particles.chosen_device",
-        lambda name: device if name == "cuda" else torch.device("cpu"),
+        lambda name: another_device.DEVICE if name == "cuda" else torch.device("cpu"),
     )
     monkeypatch.setattr(torch, "Generator", another_device.Generator)
     monkeypatch.setattr(
@@ -490,8 +489,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("elsewhere")
 def test_the_other_device_keeps_its_memory_to_itself() -> None:
-    device, here = another_device.registered(), torch.ones(2, 3)
-    there = torch.ones(2, 3, device=device)
+    here, there = torch.ones(2, 3), torch.ones(2, 3, device=another_device.DEVICE)
     assert there.is_cuda
     assert not here.is_cuda
     assert (there + 1).cpu().tolist() == (here + 1).tolist()
