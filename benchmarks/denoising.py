@@ -32,13 +32,13 @@ from tests.benchmarks.data import LABELS, coded_domain, load
 Tables = Mapping[Clique, Table]
 
 
-def fitted(generator: NoiseAware, *, residual: bool = True) -> Callable[[Evidence], Tables]:
-    """The pairs as the generator denoises them, with what stands out of the noise or without."""
+def fitted(generator: NoiseAware, *, refined: bool = True) -> Callable[[Evidence], Tables]:
+    """The pairs as the generator denoises them, refined by the measured ones or not."""
 
     def denoise(evidence: Evidence) -> Tables:
         rng = np.random.default_rng(0)
         model = generator.fit(evidence, rng=rng, progress=lambda share, doing: None)
-        if residual:
+        if refined:
             return model.targets
         return {m.clique: model.marginal(m.clique) for m in evidence.marginals}
 
@@ -53,13 +53,13 @@ def clipped(evidence: Evidence) -> Tables:
 
 VARIANTS: Mapping[str, Callable[[Evidence], Tables]] = {
     "measured, clipped": clipped,
-    "singular values": fitted(NoiseAware(denoiser="singular-values"), residual=False),
-    "latent classes": fitted(NoiseAware(), residual=False),
-    "latent classes and residual": fitted(NoiseAware()),
-    "one member": fitted(NoiseAware(latent=LatentClassFit(members=1)), residual=False),
-    "20 classes": fitted(NoiseAware(latent=LatentClassFit(classes=20)), residual=False),
-    "200 classes": fitted(NoiseAware(latent=LatentClassFit(classes=200)), residual=False),
-    "a quarter thinned": fitted(NoiseAware(latent=LatentClassFit(thinning=0.25)), residual=False),
+    "singular values": fitted(NoiseAware(denoiser="singular-values"), refined=False),
+    "latent classes": fitted(NoiseAware(), refined=False),
+    "latent classes, refined": fitted(NoiseAware()),
+    "one member": fitted(NoiseAware(latent=LatentClassFit(members=1)), refined=False),
+    "20 classes": fitted(NoiseAware(latent=LatentClassFit(classes=20)), refined=False),
+    "200 classes": fitted(NoiseAware(latent=LatentClassFit(classes=200)), refined=False),
+    "a quarter thinned": fitted(NoiseAware(latent=LatentClassFit(thinning=0.25)), refined=False),
 }
 
 

@@ -31,6 +31,14 @@ class NoisyMarginal:
     counts: Table
     sigma: float
 
+    def margin(self, attribute: int) -> "NoisyMarginal":
+        """Of one of its attributes: the same records, and the noise of all cells added up."""
+        others = tuple(i for i, a in enumerate(self.clique) if a != attribute)
+        counts = self.counts.sum(axis=others)
+        return NoisyMarginal(
+            (attribute,), counts, self.sigma * (self.counts.size / counts.size) ** 0.5
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
@@ -52,6 +60,12 @@ class Evidence:
     def by_clique(self) -> Mapping[Clique, NoisyMarginal]:
         """The marginals by their attributes."""
         return {marginal.clique: marginal for marginal in self.marginals}
+
+    @cached_property
+    def one_ways(self) -> Mapping[int, NoisyMarginal]:
+        """What the marginals together say of every attribute that lies in one of them."""
+        margins = pooled(m.margin(a) for m in self.marginals for a in m.clique)
+        return {margin.clique[0]: margin for margin in margins}
 
 
 def pooled(marginals: Iterable[NoisyMarginal]) -> tuple[NoisyMarginal, ...]:

@@ -143,7 +143,7 @@ def _fitted(
     report: Callable[[float], None],
 ) -> LatentClasses:
     shape = evidence.domain.shape
-    start = _logits(_one_ways(evidence))
+    start = _logits(evidence)
     fitted = []
     for member, source in enumerate(rng.spawn(settings.members)):
         seen, held = _thinned(evidence, settings.thinning, source)
@@ -324,24 +324,13 @@ def _path(state: _State, seen: Target, settings: LatentClassFit) -> Iterator[tup
         yield state.distribution()
 
 
-def _one_ways(evidence: Evidence) -> list[Table]:
-    """Rough shares of every attribute's cells: the mean over all marginals that hold it, weighted
-    by their precision; even where there is none."""
-    shape = evidence.domain.shape
-    sums = [np.zeros(k) for k in shape]
-    for marginal in evidence.marginals:
-        variance = max(marginal.sigma, 1e-3) ** 2 * marginal.counts.size
-        for position, a in enumerate(marginal.clique):
-            others = tuple(p for p in range(len(marginal.clique)) if p != position)
-            sums[a] += marginal.counts.sum(axis=others) / (variance / shape[a])
-    return sums
-
-
-def _logits(one_ways: Sequence[Table]) -> NDArray[np.float64]:
+def _logits(evidence: Evidence) -> NDArray[np.float64]:
+    """Of every attribute's cells as they were measured, side by side; even where none was."""
     logits = []
-    for counts in one_ways:
-        positive = np.maximum(counts, 0.0)
+    for attribute, size in enumerate(evidence.domain.shape):
+        measured = evidence.one_ways.get(attribute)
+        positive = np.maximum(measured.counts, 0.0) if measured else np.zeros(size)
         total = positive.sum()
-        shares = positive / total if total > 0 else np.full(len(counts), 1 / len(counts))
+        shares = positive / total if total > 0 else np.full(size, 1 / size)
         logits.append(np.log(np.maximum(shares, _LEAST_SHARE)))
     return np.concatenate(logits)

@@ -3,7 +3,8 @@
     evidence -> latent classes (or singular values) -> targets -> records -> polished records
 
 What the classes leave unexplained is added back to a measured marginal as far as it stands out of
-the noise, so that strong dependence is not biased towards what a mixture can say. Records start
+the noise (`refinement`), so that strong dependence is not biased towards what a mixture can say,
+and every attribute gets one margin, which all targets share. Records start
 as a sample of the Chow-Liu tree of the targets, not of the classes: few classes that explain all
 pairs tie three columns together in ways that no marginal asked for, and the polish leaves that
 alone. `epochs` moves them by the particle descent of PrivPGD first; the polish fits their counts
@@ -11,8 +12,8 @@ to the targets. Edit rules hold in all steps.
 
 Source.  Donhauser, Abad, Hulkund, Yang (2024), "Privacy-preserving data release leveraging optimal
          transport and particle gradient descent", ICML, for measuring all marginals and moving
-         records towards them; denoising (`latent_classes`, `shrinkage`) and polish (`local_search`)
-         are ours.
+         records towards them; denoising (`latent_classes`, `shrinkage`, `refinement`) and polish
+         (`local_search`) are ours.
 Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_noise_aware.py.
 """
 
@@ -38,7 +39,8 @@ from mechanisms.marginals.generators.noise_aware.latent_classes import (
     LatentClassFit,
     fit_latent_classes,
 )
-from mechanisms.marginals.generators.noise_aware.shrinkage import Targets, add_residual
+from mechanisms.marginals.generators.noise_aware.refinement import raked, refined, refined_margin
+from mechanisms.marginals.generators.noise_aware.shrinkage import Targets
 from mechanisms.marginals.generators.noise_aware.sorted_descent import Descent, descend
 from mechanisms.marginals.generators.rounding import repeated
 from mechanisms.rules import Rules
@@ -174,29 +176,39 @@ class NoiseAwareModel:
         """What the records' marginals shall be: denoised, and 0 where no record may be."""
         return {m.clique: self._target(m) for m in self.evidence.marginals}
 
+    @cached_property
+    def _margins(self) -> tuple[Table, ...]:
+        """Of every attribute, in all targets: the model's, refined by all that was measured."""
+        total, margins = self.evidence.total, []
+        for a in range(len(self.evidence.domain)):
+            margin, measured = self.marginal((a,)), self.evidence.one_ways.get(a)
+            if measured is not None:
+                margin = refined_margin(margin, measured.counts / total, measured.sigma / total)
+            margins.append(np.where(self.rules.allowed((a,)), margin, 0.0))
+        return tuple(margin / margin.sum() for margin in margins)
+
+    def _target(self, measured: NoisyMarginal) -> Table:
+        total, clique = self.evidence.total, measured.clique
+        return refined(
+            self.marginal(clique),
+            measured.counts / total,
+            measured.sigma / total,
+            [self._margins[a] for a in clique],
+            self.rules.allowed(clique),
+        )
+
+    def _known(self, clique: Clique) -> Table:
+        """The target, or what the model says of what was not measured."""
+        if clique in self.targets:
+            return self.targets[clique]
+        margins = [self._margins[a] for a in clique]
+        return raked(self.marginal(clique), margins, self.rules.allowed(clique))
+
     def _start(self, rows: int, rng: np.random.Generator) -> Codes:
-        """A sample of the tree of all pairs: targets, or the model's where none was measured."""
+        """A sample of the tree of all pairs."""
         columns = range(len(self.evidence.domain))
         pairs = {(a, b): self._known((a, b)) for a, b in combinations(columns, 2)}
         return sample_tree(Targets(tuple(self._known((a,)) for a in columns), pairs), rows, rng)
-
-    def _known(self, clique: Clique) -> Table:
-        if clique in self.targets:
-            return self.targets[clique]
-        return self._possible(clique, self.marginal(clique))
-
-    def _target(self, measured: NoisyMarginal) -> Table:
-        total = self.evidence.total
-        target = add_residual(
-            self.marginal(measured.clique), measured.counts / total, measured.sigma / total
-        )
-        return self._possible(measured.clique, target)
-
-    def _possible(self, clique: Clique, table: Table) -> Table:
-        """The table without what the rules forbid."""
-        allowed = np.where(self.rules.allowed(clique), table, 0.0)
-        mass = allowed.sum()
-        return np.asarray(allowed / mass) if mass > 0 else table
 
     def records(
         self, rows: int, rng: np.random.Generator, progress: Progress

@@ -99,24 +99,6 @@ def shrink(residual: Table, sigma: float, *, free: tuple[int, ...]) -> Table:
     return np.asarray((left * np.where(signal, kept, 0.0)) @ right)
 
 
-def add_residual(model: Table, measured: Table, sigma: float) -> Table:
-    """`model` with what stands out of the noise in `measured - model`, a probability table.
-
-    Args:
-        model: probabilities, any shape.
-        measured: unbiased, the same shape; noise of deviation `sigma` in every cell.
-
-    Tables of two attributes keep the significant singular values of the difference; of another
-    number, the difference is shrunk as a whole by the positive-part rule of James and Stein (1961).
-    """
-    residual = measured - model
-    if residual.ndim == 2:
-        return onto_simplex(model + shrink(residual, sigma, free=residual.shape))
-    energy = float(np.vdot(residual, residual))
-    expected = sigma**2 * residual.size
-    return onto_simplex(model + max(0.0, 1 - expected / energy) * residual if energy else model)
-
-
 def onto_simplex(table: Table) -> Table:
     """The probability table nearest to `table` in L2; any shape.
 
