@@ -50,6 +50,7 @@ Denoiser = Literal["latent-classes", "singular-values"]
 _DRAFT = {"members": 1, "patience": 2}  # of the classes, for the next round of a selection
 _DENOISED = 0.4  # progress when the model is fitted
 _BYTES_PER_CELL = 40  # noisy counts, targets, and what the polish keeps
+_BYTES_PER_REFINED_CELL = 80  # of one table at a time, while it is refined
 _BYTES_PER_ENTRY = 16  # of the records: codes, positions
 _SQUARES = 6  # matrices over all cells that a fit holds, float32
 
@@ -103,11 +104,11 @@ class NoiseAware:
                 "nothing else; use latent-classes, or selection all with ways 2"
             )
         entries = sum(domain.shape)
-        widest = max(
-            (cells(clique, domain.shape) for clique in cliques if len(clique) > 2), default=0
-        )
+        sizes = {clique: cells(clique, domain.shape) for clique in cliques}
+        widest = max((size for clique, size in sizes.items() if len(clique) > 2), default=0)
         fit = 4 * (_SQUARES * entries**2 + 8 * self.latent.classes * (entries + widest))
-        tables = _BYTES_PER_CELL * sum(cells(clique, domain.shape) for clique in cliques)
+        tables = _BYTES_PER_CELL * sum(sizes.values())
+        tables += _BYTES_PER_REFINED_CELL * max(sizes.values(), default=0)
         return fit + tables + _BYTES_PER_ENTRY * records * len(domain)
 
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
