@@ -20,7 +20,6 @@ from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, Table
 from mechanisms.marginals.generators.noise_aware.shrinkage import Targets, denoise
 from mechanisms.marginals.generators.rounding import rounded_sample
-from mechanisms.marginals.one_ways import Margins, combine
 
 _LOOKED_AT = 20_000  # records that estimate a marginal that was not measured
 
@@ -98,12 +97,7 @@ class ShrunkPairs:
 
 def shrunk_pairs(evidence: Evidence) -> ShrunkPairs:
     """The pairs of the evidence, which are all pairs, shrunk around their shared one-ways."""
-    shape = evidence.domain.shape
-    every = (
-        Margins(m.clique, (m.counts.sum(axis=1), m.counts.sum(axis=0)), m.sigma**2)
-        for m in evidence.marginals
-    )
-    counts, _ = combine(shape, every, total=evidence.total)
+    counts = [evidence.one_ways[a].counts for a in range(len(evidence.domain))]
     pairs = {(m.clique[0], m.clique[1]): m.counts for m in evidence.marginals}
     sigma = {(m.clique[0], m.clique[1]): m.sigma for m in evidence.marginals}
     return ShrunkPairs(denoise(counts, pairs, total=evidence.total, sigma=sigma))

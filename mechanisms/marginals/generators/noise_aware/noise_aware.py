@@ -4,11 +4,11 @@
 
 What the classes leave unexplained is added back to a measured marginal as far as it stands out of
 the noise (`refinement`), so that strong dependence is not biased towards what a mixture can say,
-and every attribute gets one margin, which all targets share. Records start
-as a sample of the Chow-Liu tree of the targets, not of the classes: few classes that explain all
-pairs tie three columns together in ways that no marginal asked for, and the polish leaves that
-alone. `epochs` moves them by the particle descent of PrivPGD first; the polish fits their counts
-to the targets. Edit rules hold in all steps.
+and every attribute gets one margin, which all targets share. Records start as a sample of the
+Chow-Liu tree of the targets, not of the classes: few classes that explain all pairs tie three
+columns together in ways that no marginal asked for, and the polish leaves that alone. `epochs`
+moves them by the particle descent of PrivPGD first; the polish fits their counts to the targets.
+Edit rules hold in all steps.
 
 Source.  Donhauser, Abad, Hulkund, Yang (2024), "Privacy-preserving data release leveraging optimal
          transport and particle gradient descent", ICML, for measuring all marginals and moving
@@ -182,11 +182,11 @@ class NoiseAwareModel:
         """Of every attribute, in all targets: the model's, refined by all that was measured."""
         total, margins = self.evidence.total, []
         for a in range(len(self.evidence.domain)):
-            margin, measured = self.marginal((a,)), self.evidence.one_ways.get(a)
-            if measured is not None:
-                margin = refined_margin(margin, measured.counts / total, measured.sigma / total)
-            margins.append(np.where(self.rules.allowed((a,)), margin, 0.0))
-        return tuple(margin / margin.sum() for margin in margins)
+            model, measured = self.marginal((a,)), self.evidence.one_ways.get(a)
+            counts, sigma = (measured.counts, measured.sigma) if measured else (model * total, 0.0)
+            allowed = self.rules.allowed((a,))
+            margins.append(refined_margin(model, counts / total, sigma / total, allowed))
+        return tuple(margins)
 
     def _target(self, measured: NoisyMarginal) -> Table:
         total, clique = self.evidence.total, measured.clique
@@ -198,7 +198,7 @@ class NoiseAwareModel:
             self.rules.allowed(clique),
         )
 
-    def _known(self, clique: Clique) -> Table:
+    def _pair(self, clique: Clique) -> Table:
         """The target, or what the model says of what was not measured."""
         if clique in self.targets:
             return self.targets[clique]
@@ -207,9 +207,9 @@ class NoiseAwareModel:
 
     def _start(self, rows: int, rng: np.random.Generator) -> Codes:
         """A sample of the tree of all pairs."""
-        columns = range(len(self.evidence.domain))
-        pairs = {(a, b): self._known((a, b)) for a, b in combinations(columns, 2)}
-        return sample_tree(Targets(tuple(self._known((a,)) for a in columns), pairs), rows, rng)
+        every = combinations(range(len(self.evidence.domain)), 2)
+        pairs = {pair: self._pair(pair) for pair in every}
+        return sample_tree(Targets(self._margins, pairs), rows, rng)
 
     def records(
         self, rows: int, rng: np.random.Generator, progress: Progress

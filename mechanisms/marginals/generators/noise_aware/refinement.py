@@ -3,9 +3,9 @@
 A model that explains all marginals together is too smooth for some. What is measured beyond it is
 noise, dependence of a few cells (one category that goes with one other), or dependence of a few
 directions (a slope). Two estimates take the noise out of a residual: cell by cell, and by its
-singular values. Pairs get the mean of the two, which errs less than the worse of them, and on most
-tables less than either. All tables that hold an attribute then get the same margin for it, which
-is known best: from all of them.
+singular values. Pairs get the mean of the two, whose squared error is at most the mean of theirs.
+All tables that hold an attribute then get the same margin for it, which is known best: from all of
+them.
 
 Claim.   Without noise `refined` is the measured table. Its margins are the given ones, but for what
          forbidden cells leave nothing.
@@ -68,12 +68,19 @@ def posterior_means(observed: Table, sigma: float, *, silent: float = 0.0) -> Ta
     return np.asarray(sigma * np.where(near, np.interp(z, _SEEN, posterior), z))
 
 
-def refined_margin(model: Table, measured: Table, sigma: float) -> Table:
+def refined_margin(
+    model: Table, measured: Table, sigma: float, allowed: NDArray[np.bool_]
+) -> Table:
     """Probabilities of an attribute's cells: the model's, refined by what was measured of them.
 
-    Args: as of `refined`.
+    Args: as of `refined`; at least one cell is allowed.
+
+    What noise or the model put into other cells plays no part, however much it is.
     """
-    return onto_simplex(model + posterior_means(measured - model, sigma))
+    margin = np.zeros_like(model)
+    found = model + posterior_means(measured - model, sigma)
+    margin[allowed] = onto_simplex(found[allowed])
+    return margin
 
 
 def refined(

@@ -127,6 +127,16 @@ def test_targets_are_distributions_and_follow_what_stands_out_of_the_noise() -> 
         assert np.abs(target - truth).sum() < 0.25 * np.abs(precise.marginal(clique) - truth).sum()
 
 
+@pytest.mark.parametrize("denoiser", ["latent-classes", "singular-values"])
+def test_a_public_marginal_is_its_own_target(denoiser: str) -> None:
+    given = evidence()
+    public = NoisyMarginal((0, 1), counted(table(), (0, 1)), 0.0)
+    known = replace(given, marginals=(public, *given.marginals[1:]))
+    targets = fit(replace(QUICK, denoiser=denoiser), known).targets
+    np.testing.assert_allclose(targets[0, 1], public.counts / 4000, atol=1e-9)
+    np.testing.assert_allclose(targets[0, 2].sum(axis=1), public.counts.sum(axis=1) / 4000)
+
+
 @pytest.mark.parametrize("cliques", [((0, 1, 2), (3,)), ((0,), (1,), (2, 3)), ((0, 1, 2, 3),)])
 def test_marginals_of_any_order_will_do(cliques: tuple[Clique, ...]) -> None:
     codes, _ = records(fit(QUICK, evidence(cliques=cliques, sigma=5.0)))

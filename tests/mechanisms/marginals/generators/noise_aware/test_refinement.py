@@ -11,7 +11,6 @@ from mechanisms.marginals.generators.noise_aware.refinement import (
     refined_margin,
 )
 
-RNG = np.random.default_rng(0)
 FIXED_MARGINS = (np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.2, 0.3, 0.4]))
 ALL = np.ones((3, 4), dtype=np.bool_)
 
@@ -50,7 +49,7 @@ def test_noise_alone_is_all_but_silenced_and_strong_signals_keep_their_size() ->
 
 
 def test_without_noise_or_signal_near_it_nothing_is_changed() -> None:
-    seen = RNG.normal(size=(3, 4))
+    seen = np.random.default_rng(0).normal(size=(3, 4))
     np.testing.assert_array_equal(posterior_means(seen, 0.0), seen)
     far = np.where(seen > 0, 50.0, -50.0)
     np.testing.assert_allclose(posterior_means(far, 1.0), far)
@@ -117,13 +116,19 @@ def test_a_margin_follows_what_was_measured_of_it() -> None:
     truth = np.r_[0.6, 0.3, np.full(10, 0.01)]
     model = np.r_[0.5, 0.3, np.full(10, 0.02)]
     noisy = truth + rng.normal(scale=0.002, size=truth.shape)
-    found = refined_margin(model, noisy, 0.002)
+    found = refined_margin(model, noisy, 0.002, np.ones(12, dtype=np.bool_))
     assert np.abs(found - truth).sum() < 0.2 * np.abs(model - truth).sum()
     assert found.sum() == pytest.approx(1)
 
 
+def test_a_margin_is_a_distribution_of_allowed_cells_wherever_the_noise_put_its_mass() -> None:
+    allowed = np.array([False, True, True])
+    found = refined_margin(np.full(3, 1 / 3), np.array([90.0, -50.0, -40.0]), 1.0, allowed)
+    np.testing.assert_allclose(found, [0.0, 0.0, 1.0])
+
+
 def test_raking_gives_the_margins_and_keeps_odds_ratios() -> None:
-    table = RNG.dirichlet(np.ones(12)).reshape(3, 4)
+    table = np.random.default_rng(7).dirichlet(np.full(12, 5.0)).reshape(3, 4)  # no cell is tiny
     found = raked(table, FIXED_MARGINS, ALL)
     np.testing.assert_allclose(found.sum(axis=1), FIXED_MARGINS[0], atol=1e-9)
     np.testing.assert_allclose(found.sum(axis=0), FIXED_MARGINS[1], atol=1e-9)

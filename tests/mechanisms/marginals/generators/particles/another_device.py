@@ -8,7 +8,8 @@ PyTorch's registration of devices in Python is experimental: where a new release
 module, `torch.utils.backend_registration` has what replaced it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,7 +20,11 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 NAME = "elsewhere"
 
 _CROSSING = ("_to_copy", "copy_", "index", "index_put_", "_index_put_impl_")
-_MADE_BY_TORCH = ("empty.memory_format", "empty_strided.default", "_to_copy.default")
+_MADE_BY_TORCH = (  # it looks for these themselves, and takes no fallback
+    torch.ops.aten.empty.memory_format,
+    torch.ops.aten.empty_strided.default,
+    torch.ops.aten._to_copy.default,
+)
 
 
 class Elsewhere(torch.Tensor):
@@ -55,11 +60,8 @@ class Generator(torch.Generator):
         return super().__new__(cls)
 
 
-def _by_name(operator: Any) -> Callable[..., Any]:
-    """What PyTorch calls: with the operator first, unless it was registered for that one."""
-    if operator is None:
-        return lambda asked, *args, **kwargs: _done(asked, args, kwargs)
-    return lambda *args, **kwargs: _done(operator, args, kwargs)
+def _asked(operator: Any, *args: Any, **kwargs: Any) -> Any:
+    return _done(operator, args, kwargs)
 
 
 def _done(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -99,11 +101,9 @@ def _registered() -> tuple[torch.library.Library, ...]:
     """Make the device known; it is for as long as what this returns is kept."""
     _setup_privateuseone_for_python_backend(NAME)  # type: ignore[no-untyped-call]
     every, factories = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
-    every.fallback(_by_name(None), "PrivateUse1")
-    for name in _MADE_BY_TORCH:  # these it looks for by name
-        packet, overload = name.split(".")
-        operator = getattr(getattr(torch.ops.aten, packet), overload)
-        factories.impl(name.removesuffix(".default"), _by_name(operator), "PrivateUse1")
+    every.fallback(_asked, "PrivateUse1")
+    for operator in _MADE_BY_TORCH:
+        factories.impl(operator, partial(_asked, operator), "PrivateUse1")
     return every, factories
 
 
