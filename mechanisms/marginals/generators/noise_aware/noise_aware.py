@@ -29,7 +29,7 @@ from mechanisms.checkpoint import Checkpoint
 from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, all_ways, cells
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table
+from mechanisms.marginals.evidence import Evidence, Table
 from mechanisms.marginals.generators.generator import Codes, Model
 from mechanisms.marginals.generators.moves.local_search import polish
 from mechanisms.marginals.generators.moves.valid_moves import settled_by
@@ -39,7 +39,13 @@ from mechanisms.marginals.generators.noise_aware.latent_classes import (
     LatentClassFit,
     fit_latent_classes,
 )
-from mechanisms.marginals.generators.noise_aware.refinement import raked, refined, refined_margin
+from mechanisms.marginals.generators.noise_aware.refinement import (
+    SILENT,
+    raked,
+    refined,
+    refined_margin,
+    tilted,
+)
 from mechanisms.marginals.generators.noise_aware.shrinkage import Targets
 from mechanisms.marginals.generators.noise_aware.sorted_descent import Descent, descend
 from mechanisms.marginals.generators.rounding import repeated
@@ -175,35 +181,49 @@ class NoiseAwareModel:
     @cached_property
     def targets(self) -> Mapping[Clique, Table]:
         """What the records' marginals shall be: denoised, and 0 where no record may be."""
-        return {m.clique: self._target(m) for m in self.evidence.marginals}
+        total, measured = self.evidence.total, self.evidence.by_clique
+        shares = {clique: m.counts / total for clique, m in measured.items()}
+        sigmas = {clique: m.sigma / total for clique, m in measured.items()}
+        models = {clique: self._raked(clique) for clique in measured}
+        joint = [clique for clique in measured if len(clique) > 1]
+        leaning = tilted(
+            [models[clique] for clique in joint],
+            [shares[clique] for clique in joint],
+            [sigmas[clique] for clique in joint],
+            silent=SILENT,
+        )
+        models |= zip(joint, leaning, strict=True)
+        return {
+            clique: refined(
+                model, shares[clique], sigmas[clique], self._of(clique), self.rules.allowed(clique)
+            )
+            for clique, model in models.items()
+        }
 
     @cached_property
     def _margins(self) -> tuple[Table, ...]:
         """Of every attribute, in all targets: the model's, refined by all that was measured."""
-        total, margins = self.evidence.total, []
-        for a in range(len(self.evidence.domain)):
-            model, measured = self.marginal((a,)), self.evidence.one_ways.get(a)
-            counts, sigma = (measured.counts, measured.sigma) if measured else (model * total, 0.0)
-            allowed = self.rules.allowed((a,))
-            margins.append(refined_margin(model, counts / total, sigma / total, allowed))
-        return tuple(margins)
-
-    def _target(self, measured: NoisyMarginal) -> Table:
-        total, clique = self.evidence.total, measured.clique
-        return refined(
-            self.marginal(clique),
-            measured.counts / total,
-            measured.sigma / total,
-            [self._margins[a] for a in clique],
-            self.rules.allowed(clique),
+        total, measured = self.evidence.total, self.evidence.one_ways
+        attributes = range(len(self.evidence.domain))
+        models = [self.marginal((a,)) for a in attributes]
+        shares = [measured[a].counts / total if a in measured else models[a] for a in attributes]
+        sigmas = [measured[a].sigma / total if a in measured else 0.0 for a in attributes]
+        return tuple(
+            refined_margin(model, shares[a], sigmas[a], self.rules.allowed((a,)))
+            for a, model in enumerate(tilted(models, shares, sigmas))
         )
+
+    def _of(self, clique: Clique) -> list[Table]:
+        """The margins of its attributes."""
+        return [self._margins[a] for a in clique]
+
+    def _raked(self, clique: Clique) -> Table:
+        """What the model says of it, with these margins."""
+        return raked(self.marginal(clique), self._of(clique), self.rules.allowed(clique))
 
     def _pair(self, clique: Clique) -> Table:
         """The target, or what the model says of what was not measured."""
-        if clique in self.targets:
-            return self.targets[clique]
-        margins = [self._margins[a] for a in clique]
-        return raked(self.marginal(clique), margins, self.rules.allowed(clique))
+        return self.targets[clique] if clique in self.targets else self._raked(clique)
 
     def _start(self, rows: int, rng: np.random.Generator) -> Codes:
         """A sample of the tree of all pairs."""

@@ -2,18 +2,20 @@
 
 A model that explains all marginals together is too smooth for some. What is measured beyond it is
 noise, dependence of a few cells (one category that goes with one other), or dependence of a few
-directions (a slope). Two estimates take the noise out of a residual: cell by cell, and by its
-singular values. Pairs get the mean of the two, whose squared error is at most the mean of theirs.
-All tables that hold an attribute then get the same margin for it, which is known best: from all of
-them.
+directions. One direction is known beforehand: along the codes, where a table is off by its mean or
+its covariance. That is one number, which the noise of many cells hides less than it hides a cell,
+and all tables together tell how large such numbers are; it is corrected first. Two estimates then
+take the noise out of what is left: cell by cell, and by its singular values. Pairs get the mean of
+the two, whose squared error is at most the mean of theirs. All tables that hold an attribute get
+the same margin for it, which is known best: from all of them.
 
 Claim.   Without noise `refined` is the measured table. Its margins are the given ones, but for what
          forbidden cells leave nothing.
 Source.  Jiang, Zhang (2009), "General maximum likelihood empirical Bayes estimation of normal
          means", Annals of Statistics 37(4), and Stephens (2017), "False discovery rates: a new
-         deal", Biostatistics 18(2), for the cells; `shrinkage` for the singular values; Deming,
-         Stephan (1940), "On a least squares adjustment of a sampled frequency table when the
-         expected marginal totals are known", Annals of Mathematical Statistics 11(4), for the
+         deal", Biostatistics 18(2), for cells and numbers; `shrinkage` for the singular values;
+         Deming, Stephan (1940), "On a least squares adjustment of a sampled frequency table when
+         the expected marginal totals are known", Annals of Mathematical Statistics 11(4), for the
          margins. Together they are ours; benchmarks/denoising.py has what they gain.
 Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_refinement.py has the posterior
          means of a known prior, noise alone, and the odds ratios that raking keeps.
@@ -27,13 +29,14 @@ from numpy.typing import NDArray
 from mechanisms.marginals.evidence import Table
 from mechanisms.marginals.generators.noise_aware.shrinkage import centred, onto_simplex, shrink
 
+SILENT = 9.0  # null signals counted with those of pairs; margins stray from the model everywhere
+
 _EDGE = 6.0  # deviations of the noise: what is farther out is kept as it is
 _MEANS = np.linspace(-_EDGE, _EDGE, 49)  # the prior's support
 _SEEN = np.linspace(-_EDGE, _EDGE, 241)  # where the likelihood is tabulated
 _LIKELIHOOD = np.exp(-0.5 * (_SEEN[:, None] - _MEANS) ** 2)
 _NULL = len(_MEANS) // 2  # where the support is 0
 _SILENT = 0.9  # share of cells without a signal, in the prior that the fit starts from
-_SILENT_CELLS = 9.0  # counted with those of a table; not with a margin's, which strays everywhere
 _STEPS = 50  # of expectation and maximisation
 _TRACE = 1e-6  # of independence in a table to be raked: a row that lost its mass gets it back
 _PASSES = 30  # over all margins
@@ -66,6 +69,45 @@ def posterior_means(observed: Table, sigma: float, *, silent: float = 0.0) -> Ta
         prior /= prior.sum()
     posterior = (_LIKELIHOOD @ (prior * _MEANS)) / (_LIKELIHOOD @ prior)
     return np.asarray(sigma * np.where(near, np.interp(z, _SEEN, posterior), z))
+
+
+def tilted(
+    tables: Sequence[Table],
+    measured: Sequence[Table],
+    sigmas: Sequence[float],
+    *,
+    silent: float = 0.0,
+) -> list[Table]:
+    """The tables, with means (of one attribute) or covariances (of two) nearer to measured ones.
+
+    Args:
+        tables: probabilities.
+        measured: unbiased, of the same shapes.
+        sigmas: deviations of the noise in a cell of each; where it is 0, the table stays.
+        silent: as of `posterior_means`, in tables.
+
+    A table moves along the product of its attributes' centred codes. How far is measured with
+    noise; it moves by the posterior mean, given that the distances of all tables have one prior.
+    """
+    noisy = [i for i, sigma in enumerate(sigmas) if sigma > 0]
+    distances = [
+        float((_slope(tables[i].shape) * (measured[i] - tables[i])).sum()) / sigmas[i]
+        for i in noisy
+    ]
+    means = posterior_means(np.array(distances), 1.0, silent=silent)
+    found = list(tables)
+    for i, mean in zip(noisy, means, strict=True):
+        found[i] = onto_simplex(tables[i] + mean * sigmas[i] * _slope(tables[i].shape))
+    return found
+
+
+def _slope(shape: tuple[int, ...]) -> Table:
+    """Product of all attributes' centred codes, of length 1; 0 where one has a single cell."""
+    product = np.ones(())
+    for k in shape:
+        codes = np.arange(k) - (k - 1) / 2
+        product = np.multiply.outer(product, codes / (float(np.linalg.norm(codes)) or 1.0))
+    return np.asarray(product)
 
 
 def refined_margin(
@@ -103,7 +145,7 @@ def refined(
         return _normalised(np.where(allowed, onto_simplex(measured), 0.0))
     start = raked(model, margins, allowed)
     residual = measured - start
-    found = posterior_means(residual, sigma, silent=_SILENT_CELLS)
+    found = posterior_means(residual, sigma, silent=SILENT)
     if residual.ndim == 2:
         free = (residual.shape[0] - 1, residual.shape[1] - 1)
         found = (found + shrink(centred(residual), sigma, free=free)) / 2

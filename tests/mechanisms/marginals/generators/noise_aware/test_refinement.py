@@ -9,6 +9,7 @@ from mechanisms.marginals.generators.noise_aware.refinement import (
     raked,
     refined,
     refined_margin,
+    tilted,
 )
 
 FIXED_MARGINS = (np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.2, 0.3, 0.4]))
@@ -109,6 +110,41 @@ def test_a_slope_is_found_though_no_cell_stands_out() -> None:
     noisy = truth + rng.normal(scale=sigma, size=truth.shape)
     found = refined(model, noisy, sigma, margins, np.ones_like(truth, dtype=np.bool_))
     assert np.abs(found - truth).sum() < 0.7 * np.abs(model - truth).sum()
+
+
+@pytest.mark.parametrize("shape", [(8,), (8, 6), (4, 3, 5)])
+def test_tilting_corrects_what_the_codes_multiplied_add_up_to(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(8)
+    tables = [rng.dirichlet(np.full(int(np.prod(shape)), 20.0)).reshape(shape) for _ in range(40)]
+    centred = [np.arange(k) - (k - 1) / 2 for k in shape]
+    slope = centred[0] if len(shape) == 1 else np.multiply.outer(centred[0], centred[1])
+    slope = slope if len(shape) < 3 else np.multiply.outer(slope, centred[2])
+    sigma = 0.02 / slope.size
+    truths = [t + rng.normal(scale=10 * sigma) * slope / np.linalg.norm(slope) for t in tables]
+    noisy = [truth + rng.normal(scale=sigma, size=shape) for truth in truths]
+
+    def error(found: list[np.ndarray]) -> float:
+        pairs = zip(found, truths, strict=True)
+        return float(np.mean([(slope * (f - t)).sum() ** 2 for f, t in pairs]))
+
+    found = tilted(tables, noisy, [sigma] * len(tables))
+    assert error(found) < 0.03 * error(tables)
+    for moved, table in zip(found, tables, strict=True):  # and nothing else moves
+        step = moved - table
+        along = (step * slope).sum() / np.square(slope).sum() * slope
+        np.testing.assert_allclose(step, along, atol=1e-9)
+
+
+def test_tilting_leaves_noise_and_public_tables_alone() -> None:
+    rng = np.random.default_rng(9)
+    tables = [np.full((6, 5), 1 / 30) for _ in range(60)]
+    noisy = [table + rng.normal(scale=1e-3, size=table.shape) for table in tables]
+    found = tilted(tables, noisy, [1e-3] * 59 + [0.0], silent=9.0)
+    assert found[-1] is tables[-1]
+    moved = np.linalg.norm([f - t for f, t in zip(found, tables, strict=True)])
+    assert moved < 0.3 * 1e-3 * np.sqrt(59)  # of one number each, whose noise has deviation 1e-3
+    assert tilted([np.ones((1, 1))], [np.ones((1, 1))], [0.1])[0] == pytest.approx(1.0)
+    assert tilted([], [], []) == []
 
 
 def test_a_margin_follows_what_was_measured_of_it() -> None:
