@@ -195,7 +195,11 @@ class NoiseAwareModel:
         models |= zip(joint, leaning, strict=True)
         return {
             clique: refined(
-                model, shares[clique], sigmas[clique], self._of(clique), self.rules.allowed(clique)
+                model,
+                shares[clique],
+                sigmas[clique],
+                self._margins_of(clique),
+                self.rules.allowed(clique),
             )
             for clique, model in models.items()
         }
@@ -213,13 +217,13 @@ class NoiseAwareModel:
             for a, model in enumerate(tilted(models, shares, sigmas))
         )
 
-    def _of(self, clique: Clique) -> list[Table]:
-        """The margins of its attributes."""
+    def _margins_of(self, clique: Clique) -> list[Table]:
+        """Those of its attributes."""
         return [self._margins[a] for a in clique]
 
     def _raked(self, clique: Clique) -> Table:
         """What the model says of it, with these margins."""
-        return raked(self.marginal(clique), self._of(clique), self.rules.allowed(clique))
+        return raked(self.marginal(clique), self._margins_of(clique), self.rules.allowed(clique))
 
     def _pair(self, clique: Clique) -> Table:
         """The target, or what the model says of what was not measured."""

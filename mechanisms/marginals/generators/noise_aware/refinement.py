@@ -6,8 +6,8 @@ directions. One direction is known beforehand: along the codes, where a table is
 its covariance. That is one number, which the noise of many cells hides less than it hides a cell,
 and all tables together tell how large such numbers are; it is corrected first. Two estimates then
 take the noise out of what is left: cell by cell, and by its singular values. Pairs get the mean of
-the two, whose squared error is at most the mean of theirs. All tables that hold an attribute get
-the same margin for it, which is known best: from all of them.
+the two, whose squared error is at most the mean of theirs, or the one that is clearly better. All
+tables that hold an attribute get the same margin for it, which is known best: from all of them.
 
 Claim.   Without noise `refined` is the measured table. Its margins are the given ones, but for what
          forbidden cells leave nothing.
@@ -16,9 +16,12 @@ Source.  Jiang, Zhang (2009), "General maximum likelihood empirical Bayes estima
          deal", Biostatistics 18(2), for cells and numbers; `shrinkage` for the singular values;
          Deming, Stephan (1940), "On a least squares adjustment of a sampled frequency table when
          the expected marginal totals are known", Annals of Mathematical Statistics 11(4), for the
-         margins. Together they are ours; benchmarks/denoising.py has what they gain.
+         margins; Stein (1981), "Estimation of the mean of a multivariate normal distribution",
+         Annals of Statistics 9(6), for the choice. Together they are ours; benchmarks/denoising.py
+         has what they gain.
 Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_refinement.py has the posterior
-         means of a known prior, noise alone, and the odds ratios that raking keeps.
+         means of a known prior, risks beside true ones, noise alone, and the odds ratios that
+         raking keeps.
 """
 
 from collections.abc import Sequence
@@ -27,7 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.marginals.evidence import Table
-from mechanisms.marginals.generators.noise_aware.shrinkage import centred, onto_simplex, shrink
+from mechanisms.marginals.generators.noise_aware.shrinkage import (
+    Estimate,
+    centred,
+    onto_simplex,
+    shrink,
+)
 
 SILENT = 9.0  # null signals counted with those of pairs; margins stray from the model everywhere
 
@@ -37,12 +45,15 @@ _SEEN = np.linspace(-_EDGE, _EDGE, 241)  # where the likelihood is tabulated
 _LIKELIHOOD = np.exp(-0.5 * (_SEEN[:, None] - _MEANS) ** 2)
 _NULL = len(_MEANS) // 2  # where the support is 0
 _SILENT = 0.9  # share of cells without a signal, in the prior that the fit starts from
+_CLEARLY = (
+    10.0  # how much less one estimate's risk must be than the mean's, in squares of the noise
+)
 _STEPS = 50  # of expectation and maximisation
 _TRACE = 1e-6  # of independence in a table to be raked: a row that lost its mass gets it back
 _PASSES = 30  # over all margins
 
 
-def posterior_means(observed: Table, sigma: float, *, silent: float = 0.0) -> Table:
+def posterior_means(observed: Table, sigma: float, *, silent: float = 0.0) -> Estimate:
     """Means of the cells behind `observed`, given that all are drawn from one unknown prior.
 
     Args:
@@ -54,11 +65,11 @@ def posterior_means(observed: Table, sigma: float, *, silent: float = 0.0) -> Ta
     so a table of few signals is all but silenced elsewhere, and a table full of them is kept.
     """
     if sigma == 0:
-        return observed
+        return Estimate(observed, float(observed.size))
     z = observed / sigma
     near = np.abs(z) <= _EDGE
     if not near.any():
-        return observed
+        return Estimate(observed, float(observed.size))
     bins = np.rint((z[near] + _EDGE) / (_SEEN[1] - _SEEN[0])).astype(np.int64)
     counts = np.bincount(bins, minlength=len(_SEEN))
     prior = np.full(len(_MEANS), (1 - _SILENT) / len(_MEANS))
@@ -67,8 +78,12 @@ def posterior_means(observed: Table, sigma: float, *, silent: float = 0.0) -> Ta
         prior = prior * ((counts / (_LIKELIHOOD @ prior)) @ _LIKELIHOOD)
         prior[_NULL] += silent
         prior /= prior.sum()
-    posterior = (_LIKELIHOOD @ (prior * _MEANS)) / (_LIKELIHOOD @ prior)
-    return np.asarray(sigma * np.where(near, np.interp(z, _SEEN, posterior), z))
+    evidence = _LIKELIHOOD @ prior
+    means = (_LIKELIHOOD @ (prior * _MEANS)) / evidence
+    variances = (_LIKELIHOOD @ (prior * _MEANS**2)) / evidence - means**2  # the means' derivatives
+    found = np.where(near, np.interp(z, _SEEN, means), z)
+    freedom = np.where(near, np.interp(z, _SEEN, variances), 1.0).sum()
+    return Estimate(np.asarray(sigma * found), float(freedom))
 
 
 def tilted(
@@ -88,13 +103,14 @@ def tilted(
 
     A table moves along the product of its attributes' centred codes. How far is measured with
     noise; it moves by the posterior mean, given that the distances of all tables have one prior.
+    (Codes of categories without an order are a direction like any other, right but of less use.)
     """
     noisy = [i for i, sigma in enumerate(sigmas) if sigma > 0]
     distances = [
         float((_slope(tables[i].shape) * (measured[i] - tables[i])).sum()) / sigmas[i]
         for i in noisy
     ]
-    means = posterior_means(np.array(distances), 1.0, silent=silent)
+    means = posterior_means(np.array(distances), 1.0, silent=silent).table
     found = list(tables)
     for i, mean in zip(noisy, means, strict=True):
         found[i] = onto_simplex(tables[i] + mean * sigmas[i] * _slope(tables[i].shape))
@@ -120,7 +136,7 @@ def refined_margin(
     What noise or the model put into other cells plays no part, however much it is.
     """
     margin = np.zeros_like(model)
-    found = model + posterior_means(measured - model, sigma)
+    found = model + posterior_means(measured - model, sigma).table
     margin[allowed] = onto_simplex(found[allowed])
     return margin
 
@@ -148,8 +164,22 @@ def refined(
     found = posterior_means(residual, sigma, silent=SILENT)
     if residual.ndim == 2:
         free = (residual.shape[0] - 1, residual.shape[1] - 1)
-        found = (found + shrink(centred(residual), sigma, free=free)) / 2
-    return raked(onto_simplex(start + found), margins, allowed)
+        found = _joined(residual, sigma, found, shrink(centred(residual), sigma, free=free))
+    return raked(onto_simplex(start + found.table), margins, allowed)
+
+
+def _joined(noisy: Table, sigma: float, one: Estimate, other: Estimate) -> Estimate:
+    """The mean of two estimates, or the one of them whose risk is clearly less."""
+
+    def risk(estimate: Estimate) -> float:
+        """Stein's, but for a constant, in squares of the noise. It is told a little low: the
+        prior of the cells is fitted to them, and kept lengths jump where noise's end."""
+        misfit = np.square(noisy - estimate.table).sum()
+        return float(misfit / sigma**2 + 2 * estimate.freedom)
+
+    mean = Estimate((one.table + other.table) / 2, (one.freedom + other.freedom) / 2)
+    best = min(one, other, key=risk)
+    return best if risk(best) < risk(mean) - _CLEARLY else mean
 
 
 def raked(table: Table, margins: Sequence[Table], allowed: NDArray[np.bool_]) -> Table:

@@ -9,20 +9,38 @@ Source.  Gavish, Donoho (2017), "Optimal shrinkage of singular values", IEEE Tra
          Information Theory 63(4), section on operator-norm loss. Their shrinker of Frobenius loss
          goes further towards zero, to allow for the noise in the singular vectors; that biases
          strong dependence, and polishing to its targets gave worse covariances and counts on all
-         benchmark tables.
-Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_shrinkage.py takes both limits and
-         shrinks pure noise.
+         benchmark tables. Candès, Sing-Long, Trzasko (2013), "Unbiased risk estimates for singular
+         value thresholding and spectral estimators", IEEE Transactions on Signal Processing 61(19),
+         Theorem IV.3, for the degrees of freedom.
+Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_shrinkage.py takes both limits,
+         shrinks pure noise, and takes the derivatives by finite differences.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from mechanisms.marginals.evidence import Table
 
 Pair = tuple[int, int]
+
+_STEEPEST = 3.0  # derivative of a kept length; it grows without bounds where noise's lengths end
+
+
+class Estimate(NamedTuple):
+    """What is left of a noisy table.
+
+    Attributes:
+        table: of the same shape and unit.
+        freedom: trace of its derivative in the noisy table, by which its risk can be told (Stein
+            1981, "Estimation of the mean of a multivariate normal distribution", Theorem 1).
+    """
+
+    table: Table
+    freedom: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +84,8 @@ def denoise(
 def _denoise_pair(table: Table, rows: Table, columns: Table, sigma: float) -> Table:
     independent = np.outer(rows, columns)
     free = (len(rows) - 1, len(columns) - 1)
-    return onto_simplex(independent + shrink(centred(table - independent), sigma, free=free))
+    added = shrink(centred(table - independent), sigma, free=free)
+    return onto_simplex(independent + added.table)
 
 
 def centred(table: Table) -> Table:
@@ -78,7 +97,7 @@ def centred(table: Table) -> Table:
     return np.asarray(centre - centre.mean(axis=1, keepdims=True))
 
 
-def shrink(residual: Table, sigma: float, *, free: tuple[int, ...]) -> Table:
+def shrink(residual: Table, sigma: float, *, free: tuple[int, ...]) -> Estimate:
     """A table with its singular values debiased, those of noise set to zero.
 
     Args:
@@ -93,10 +112,18 @@ def shrink(residual: Table, sigma: float, *, free: tuple[int, ...]) -> Table:
     left, values, right = np.linalg.svd(residual, full_matrices=False)
     edge = sigma * (math.sqrt(long) + math.sqrt(short))  # largest singular value of pure noise
     signal = (values > edge) & (values > 0)
+    signal[short:] = False  # of a smaller space: zeros, but for rounding
     lifted = values**2 - sigma**2 * (long + short)
     root = np.sqrt(np.maximum(lifted**2 - 4 * sigma**4 * long * short, 0.0))
-    kept = np.sqrt(np.maximum(lifted + root, 0.0) / 2)
-    return np.asarray((left * np.where(signal, kept, 0.0)) @ right)
+    kept = np.where(signal, np.sqrt(np.maximum(lifted + root, 0.0) / 2), 0.0)
+    freedom = 0.0
+    for i in np.flatnonzero(signal):
+        steep = values[i] * (root[i] + lifted[i])
+        slope = steep / (2 * kept[i] * root[i]) if root[i] > 0 else _STEEPEST
+        gaps = values[i] ** 2 - np.delete(values[:short], i) ** 2
+        apart = 2 * values[i] * kept[i] * np.sum(1 / gaps[gaps != 0])
+        freedom += min(slope, _STEEPEST) + (long - short) * kept[i] / values[i] + apart
+    return Estimate(np.asarray((left * kept) @ right), float(freedom))
 
 
 def onto_simplex(table: Table) -> Table:

@@ -23,7 +23,7 @@ def test_posterior_means_come_near_to_those_of_the_true_prior(share: float) -> N
     seen = means + rng.normal(size=size)
     odds = share * norm.pdf(seen - signal)
     best = signal * odds / (odds + (1 - share) * norm.pdf(seen))
-    found = posterior_means(seen * 10, 10.0) / 10
+    found = posterior_means(seen * 10, 10.0).table / 10
     least = np.square(best - means).mean()
     # Within 20 % of the error that knowing the prior allows; soft thresholds at the usual
     # sqrt(2 log n) have 5 and 14 times that error, what was seen 17 and 4 times (measured).
@@ -34,26 +34,40 @@ def test_posterior_means_come_near_to_those_of_the_true_prior(share: float) -> N
 def test_noise_alone_is_all_but_silenced_and_strong_signals_keep_their_size() -> None:
     rng = np.random.default_rng(2)
     noise = rng.normal(scale=3.0, size=(40, 16, 16))
-    left = np.array([np.square(posterior_means(table, 3.0)).mean() for table in noise])
+    left = np.array([np.square(posterior_means(table, 3.0).table).mean() for table in noise])
     assert left.mean() < 0.05 * 9
     small = noise.reshape(-1, 4)  # a prior for four cells is found in their noise
 
     def kept_of(silent: float) -> float:
-        tables = (posterior_means(table, 3.0, silent=silent) for table in small)
+        tables = (posterior_means(table, 3.0, silent=silent).table for table in small)
         return float(np.mean([np.square(table).mean() for table in tables])) / 9
 
     assert kept_of(9.0) < 0.15 < 0.3 < kept_of(0.0)
     strong = noise.copy()
     strong[:, 4, 4] += 60.0
-    kept = np.array([posterior_means(table, 3.0)[4, 4] for table in strong])
+    kept = np.array([posterior_means(table, 3.0).table[4, 4] for table in strong])
     assert kept.mean() == pytest.approx(60.0, abs=5 * 3 / np.sqrt(40))
+
+
+@pytest.mark.parametrize(("share", "scale"), [(0.05, 4.0), (0.2, 3.0), (0.5, 2.0)])
+def test_risks_told_without_the_truth_are_near_the_true_ones(share: float, scale: float) -> None:
+    rng = np.random.default_rng(10)
+    means = np.where(rng.random((20, 30)) < share, rng.normal(scale=scale, size=(20, 30)), 0.0)
+    told, true = [], []
+    for _ in range(200):
+        seen = means + rng.normal(size=means.shape)
+        found = posterior_means(seen, 1.0)
+        told.append(np.square(seen - found.table).sum() + 2 * found.freedom - seen.size)
+        true.append(np.square(found.table - means).sum())
+    # Low by 9 to 15 % (measured), as the prior is fitted to the same cells.
+    assert 0.8 < np.mean(told) / np.mean(true) < 1.0
 
 
 def test_without_noise_or_signal_near_it_nothing_is_changed() -> None:
     seen = np.random.default_rng(0).normal(size=(3, 4))
-    np.testing.assert_array_equal(posterior_means(seen, 0.0), seen)
+    np.testing.assert_array_equal(posterior_means(seen, 0.0).table, seen)
     far = np.where(seen > 0, 50.0, -50.0)
-    np.testing.assert_allclose(posterior_means(far, 1.0), far)
+    np.testing.assert_allclose(posterior_means(far, 1.0).table, far)
 
 
 def margins_of(table: np.ndarray) -> list[np.ndarray]:
@@ -98,6 +112,20 @@ def test_a_category_that_goes_with_one_other_is_found_though_the_model_misses_it
         errors.append(np.abs(found - truth).sum() / 2)
     assert np.abs(model - truth).sum() / 2 > 0.7
     assert max(errors) < 0.25
+
+
+def test_what_the_cells_tell_clearly_is_not_halved() -> None:
+    rng = np.random.default_rng(11)
+    truth = np.full((16, 16), 0.2 / 240)
+    np.fill_diagonal(truth, 0.8 / 16)  # every category goes with one other: no direction stands out
+    margins, sigma = margins_of(truth), 0.01
+    model, allowed = np.outer(*margins), np.ones_like(truth, dtype=np.bool_)
+    kept = []
+    for _ in range(20):
+        noisy = truth + rng.normal(scale=sigma, size=truth.shape)
+        found = refined(model, noisy, sigma, margins, allowed)
+        kept.append(np.trace(found - model) / np.trace(truth - model))
+    assert np.mean(kept) > 0.8  # measured: .91; the mean of both estimates keeps .59
 
 
 def test_a_slope_is_found_though_no_cell_stands_out() -> None:

@@ -51,10 +51,12 @@ def test_pure_noise_is_shrunk_to_nothing_in_most_draws(
     rng = np.random.default_rng(1)
     noise = rng.normal(size=(300, *shape))
     free = (shape[0] - 1, shape[1] - 1)
-    silent = np.mean([not shrink(centred(table), 1.0, free=free).any() for table in noise])
+    silent = np.mean([not shrink(centred(table), 1.0, free=free).table.any() for table in noise])
     # Measured .87 to .92; a binomial of 300 draws strays by .1 once in a million.
     assert silent >= least - 0.05
-    twice_too_sure = np.mean([not shrink(centred(table), 0.5, free=free).any() for table in noise])
+    twice_too_sure = np.mean(
+        [not shrink(centred(table), 0.5, free=free).table.any() for table in noise]
+    )
     assert twice_too_sure < 0.05
 
 
@@ -65,10 +67,26 @@ def test_a_strong_singular_value_keeps_its_length_without_bias() -> None:
     signal *= 20 / np.linalg.norm(signal)
     noise = rng.normal(size=(200, 20, 30))
     noisy = [np.linalg.norm(centred(signal + z), 2) for z in noise]
-    kept = [np.linalg.norm(shrink(centred(signal + z), 1.0, free=(19, 29)), 2) for z in noise]
+    kept = [np.linalg.norm(shrink(centred(signal + z), 1.0, free=(19, 29)).table, 2) for z in noise]
     # The mean of 200 strays by about .07 a standard deviation; what noise adds is over 1.
     assert np.mean(kept) == pytest.approx(20, abs=0.35)
     assert np.mean(noisy) > 21
+
+
+@pytest.mark.parametrize("shape", [(6, 9), (9, 6), (7, 7)])
+def test_the_degrees_of_freedom_are_the_trace_of_the_derivative(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(4)
+    left, right = (np.linalg.qr(centred(rng.normal(size=(k, k))))[0][:, :3] for k in shape)
+    noisy = centred(left * [40.0, 25.0, 12.0] @ right.T + rng.normal(size=shape))
+    free, step, trace = (shape[0] - 1, shape[1] - 1), 1e-5, 0.0
+    for cell in np.ndindex(shape):
+        moved = np.zeros(shape)
+        moved[cell] = step
+        up, down = (shrink(centred(noisy + d), 1.0, free=free).table for d in (moved, -moved))
+        trace += (up[cell] - down[cell]) / (2 * step)
+    found = shrink(noisy, 1.0, free=free)
+    assert np.linalg.matrix_rank(found.table) == 3
+    assert found.freedom == pytest.approx(trace, rel=1e-4)
 
 
 def test_denoising_brings_tables_closer_to_the_truth_than_clipping() -> None:
@@ -108,7 +126,7 @@ def test_margins_agree_with_the_shared_one_ways() -> None:
     )
     rows, columns = targets.one_way
     strays = centred(noisy / table.sum() - np.outer(rows, columns))
-    residual = shrink(strays, 20 / table.sum(), free=(7, 5))
+    residual = shrink(strays, 20 / table.sum(), free=(7, 5)).table
     np.testing.assert_allclose(residual.sum(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(residual.sum(axis=1), 0, atol=1e-12)
     target = targets.pairs[0, 1]
