@@ -1,6 +1,7 @@
 """Pictures of the comparison: every metric against epsilon, one line a method."""
 
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,10 @@ def plot_errors(results: Sequence[Result], relation: str, path: Path) -> Path:
     tables = sorted({result.data for result in here})
     first = {row.label: row.ours for setting in settings(here) for row in rows(here, setting)}
     labels = sorted(first, key=lambda label: (not first[label], label))
-    colours = {label: plt.get_cmap("tab20")(number % 20) for number, label in enumerate(labels)}
+    # Every strong colour of the map has a pale one of its hue beside it: strong ones come first.
+    strong_first = (*range(0, 20, 2), *range(1, 20, 2))
+    palette = [plt.get_cmap("tab20")(place) for place in strong_first]
+    colours = dict(zip(labels, cycle(palette), strict=False))
     figure, axes = plt.subplots(
         len(tables), len(METRICS), figsize=(3.2 * len(METRICS), 3 * len(tables)), squeeze=False
     )
@@ -84,4 +88,5 @@ def _draw(axis: Any, points: Sequence[tuple[float, float, float, Row]], colour: 
         markersize=4,
         markerfacecolor="white" if row.reported else colour,
         linewidth=1.8 if row.ours else 1.1,
+        zorder=3 if row.ours else 2,
     )
