@@ -25,6 +25,7 @@ Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_refinement.py ha
 """
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,11 +120,8 @@ def tilted(
 
 def _slope(shape: tuple[int, ...]) -> Table:
     """Product of all attributes' centred codes, of length 1; 0 where one has a single cell."""
-    product = np.ones(())
-    for k in shape:
-        codes = np.arange(k) - (k - 1) / 2
-        product = np.multiply.outer(product, codes / (float(np.linalg.norm(codes)) or 1.0))
-    return np.asarray(product)
+    codes = [np.arange(k, dtype=np.float64) - (k - 1) / 2 for k in shape]
+    return _product([line / (float(np.linalg.norm(line)) or 1.0) for line in codes])
 
 
 def refined_margin(
@@ -188,10 +186,7 @@ def raked(table: Table, margins: Sequence[Table], allowed: NDArray[np.bool_]) ->
     Its odds ratios stay, and its zeros where `allowed` is false; where these leave a cell of a
     margin nothing, that margin is missed.
     """
-    independent = np.ones(())
-    for margin in margins:
-        independent = np.multiply.outer(independent, margin)
-    scaled = np.where(allowed, (1 - _TRACE) * table + _TRACE * independent, 0.0)
+    scaled = np.where(allowed, (1 - _TRACE) * table + _TRACE * _product(margins), 0.0)
     axes = range(scaled.ndim)
     for _ in range(_PASSES):
         for axis, margin in enumerate(margins):
@@ -199,6 +194,11 @@ def raked(table: Table, margins: Sequence[Table], allowed: NDArray[np.bool_]) ->
             wanted = margin.reshape(sums.shape)
             scaled = scaled * np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0)
     return _normalised(scaled)
+
+
+def _product(lines: Sequence[Table]) -> Table:
+    """The table of which every cell is the product of its lines' entries."""
+    return np.asarray(reduce(np.multiply.outer, lines, np.ones(())))
 
 
 def _normalised(table: Table) -> Table:

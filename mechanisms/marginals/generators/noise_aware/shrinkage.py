@@ -11,7 +11,7 @@ Source.  Gavish, Donoho (2017), "Optimal shrinkage of singular values", IEEE Tra
          strong dependence, and polishing to its targets gave worse covariances and counts on all
          benchmark tables. Candès, Sing-Long, Trzasko (2013), "Unbiased risk estimates for singular
          value thresholding and spectral estimators", IEEE Transactions on Signal Processing 61(19),
-         Theorem IV.3, for the degrees of freedom.
+         for the degrees of freedom.
 Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_shrinkage.py takes both limits,
          shrinks pure noise, and takes the derivatives by finite differences.
 """
@@ -36,7 +36,7 @@ class Estimate(NamedTuple):
     Attributes:
         table: of the same shape and unit.
         freedom: trace of its derivative in the noisy table, by which its risk can be told (Stein
-            1981, "Estimation of the mean of a multivariate normal distribution", Theorem 1).
+            1981, "Estimation of the mean of a multivariate normal distribution").
     """
 
     table: Table

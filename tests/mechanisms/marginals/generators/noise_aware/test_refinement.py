@@ -1,5 +1,8 @@
 """Refinement: a known prior, no noise and noise alone, few cells, few directions, and margins."""
 
+from collections.abc import Iterator
+from functools import reduce
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -98,18 +101,21 @@ def test_noise_alone_leaves_the_model_nearly_as_it_is(shape: tuple[int, ...]) ->
     assert np.mean(far) < 0.15
 
 
+def refinements(truth: np.ndarray, sigma: float, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Of independence with the true margins, by twenty measurements of a pair."""
+    margins, allowed = margins_of(truth), np.ones_like(truth, dtype=np.bool_)
+    for _ in range(20):
+        noisy = truth + rng.normal(scale=sigma, size=truth.shape)
+        yield refined(np.outer(*margins), noisy, sigma, margins, allowed)
+
+
 def test_a_category_that_goes_with_one_other_is_found_though_the_model_misses_it() -> None:
     rng = np.random.default_rng(4)
     shares = rng.dirichlet(np.full(16, 0.5))
     truth = np.zeros((16, 16))
     truth[np.arange(16), rng.permutation(16)] = shares
-    margins, sigma = margins_of(truth), 0.005
-    model, allowed = np.outer(*margins), np.ones_like(truth, dtype=np.bool_)
-    errors = []
-    for _ in range(20):
-        noisy = truth + rng.normal(scale=sigma, size=truth.shape)
-        found = refined(model, noisy, sigma, margins, allowed)
-        errors.append(np.abs(found - truth).sum() / 2)
+    model = np.outer(*margins_of(truth))
+    errors = [np.abs(found - truth).sum() / 2 for found in refinements(truth, 0.005, rng)]
     assert np.abs(model - truth).sum() / 2 > 0.7
     assert max(errors) < 0.25
 
@@ -118,13 +124,9 @@ def test_what_the_cells_tell_clearly_is_not_halved() -> None:
     rng = np.random.default_rng(11)
     truth = np.full((16, 16), 0.2 / 240)
     np.fill_diagonal(truth, 0.8 / 16)  # every category goes with one other: no direction stands out
-    margins, sigma = margins_of(truth), 0.01
-    model, allowed = np.outer(*margins), np.ones_like(truth, dtype=np.bool_)
-    kept = []
-    for _ in range(20):
-        noisy = truth + rng.normal(scale=sigma, size=truth.shape)
-        found = refined(model, noisy, sigma, margins, allowed)
-        kept.append(np.trace(found - model) / np.trace(truth - model))
+    model = np.outer(*margins_of(truth))
+    missed = np.trace(truth - model)
+    kept = [np.trace(found - model) / missed for found in refinements(truth, 0.01, rng)]
     assert np.mean(kept) > 0.8  # measured: .91; the mean of both estimates keeps .59
 
 
@@ -144,9 +146,7 @@ def test_a_slope_is_found_though_no_cell_stands_out() -> None:
 def test_tilting_corrects_what_the_codes_multiplied_add_up_to(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(8)
     tables = [rng.dirichlet(np.full(int(np.prod(shape)), 20.0)).reshape(shape) for _ in range(40)]
-    centred = [np.arange(k) - (k - 1) / 2 for k in shape]
-    slope = centred[0] if len(shape) == 1 else np.multiply.outer(centred[0], centred[1])
-    slope = slope if len(shape) < 3 else np.multiply.outer(slope, centred[2])
+    slope = reduce(np.multiply.outer, [np.arange(k) - (k - 1) / 2 for k in shape])
     sigma = 0.02 / slope.size
     truths = [t + rng.normal(scale=10 * sigma) * slope / np.linalg.norm(slope) for t in tables]
     noisy = [truth + rng.normal(scale=sigma, size=shape) for truth in truths]
