@@ -6,13 +6,14 @@
 All pairs are measured (by SimulatedCurator, whose answers must not be published), and every variant
 turns the same noisy tables into probabilities; printed are the mean total variation and the mean
 sliced 1-Wasserstein distance of all pairs to the private ones, and the CPU seconds of the fit. The
-settings of `latent_classes.LatentClassFit` and the emphasis of privpgd were chosen by this program.
+settings of `latent_classes.LatentClassFit` and of privpgd's selection were chosen by this program.
 """
 
 import argparse
 import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
@@ -63,8 +64,10 @@ VARIANTS: Mapping[str, Callable[[Evidence], Tables]] = {
 }
 
 
-def measured(name: str, epsilon: str, relation: str, emphasis: float, seed: int) -> Evidence:
-    """Noisy pairs of a table."""
+def measured(
+    name: str, epsilon: str, relation: str, selection: Mapping[str, float], seed: int
+) -> Evidence:
+    """Noisy pairs of a table, selected with these settings."""
     table = load(name)
     adjacency = Adjacency(neighbours=Neighbours(relation))
     mechanism = Marginals("all pairs", {"method": "all"}, {"method": "noise-aware"})
@@ -73,7 +76,7 @@ def measured(name: str, epsilon: str, relation: str, emphasis: float, seed: int)
         budget=Budget(epsilon=Fraction(epsilon), delta=Fraction(1, 100_000)),
         adjacency=adjacency,
         expected_records=len(table.train),
-        parameters={"selection": {"emphasis": emphasis}},
+        parameters={"selection": selection},
     )
     curator = SimulatedCurator(
         codes=table.train, adjacency=adjacency, rng=np.random.default_rng(seed)
@@ -105,32 +108,34 @@ def main() -> None:
     parser.add_argument("--epsilon", nargs="*", default=["0.2", "1", "2.5"])
     parser.add_argument("--relation", choices=[n.value for n in Neighbours], default="replace_one")
     parser.add_argument("--emphasis", type=float, nargs="*", default=[0, 0.2])
+    parser.add_argument("--coarse", type=float, nargs="*", default=[0, 0.15])
     parser.add_argument("--seeds", type=int, nargs="*", default=[1])
     parser.add_argument("--variants", choices=list(VARIANTS), nargs="*", default=list(VARIANTS))
     asked = parser.parse_args()
-    print(f"{'table':8}  eps emph seed  {'variant':28}      TV      SW1      s")
+    print(f"{'table':8}  eps emph coarse seed  {'variant':28}      TV      SW1      s")
     for name in asked.data:
         private = truth(name)
-        for epsilon in asked.epsilon:
-            for emphasis in asked.emphasis:
-                for seed in asked.seeds:
-                    evidence = measured(name, epsilon, asked.relation, emphasis, seed)
-                    for variant in asked.variants:
-                        start = time.process_time()
-                        found = VARIANTS[variant](evidence)
-                        seconds = time.process_time() - start
-                        tv = np.mean([np.abs(found[c] - private[c]).sum() / 2 for c in private])
-                        sw1 = np.mean(
-                            [
-                                sliced_w1_of_pair((found[c] - private[c]).ravel(), t.shape)
-                                for c, t in private.items()
-                            ]
-                        )
-                        print(
-                            f"{name:8} {epsilon:>4} {emphasis:>4} {seed:>4}  {variant:28} "
-                            f"{tv:7.4f} {sw1:8.5f} {seconds:6.1f}",
-                            flush=True,
-                        )
+        for epsilon, emphasis, coarse, seed in product(
+            asked.epsilon, asked.emphasis, asked.coarse, asked.seeds
+        ):
+            selection = {"emphasis": emphasis, "coarse": coarse}
+            evidence = measured(name, epsilon, asked.relation, selection, seed)
+            for variant in asked.variants:
+                start = time.process_time()
+                found = VARIANTS[variant](evidence)
+                seconds = time.process_time() - start
+                tv = np.mean([np.abs(found[c] - private[c]).sum() / 2 for c in private])
+                sw1 = np.mean(
+                    [
+                        sliced_w1_of_pair((found[c] - private[c]).ravel(), t.shape)
+                        for c, t in private.items()
+                    ]
+                )
+                print(
+                    f"{name:8} {epsilon:>4} {emphasis:>4} {coarse:>6} {seed:>4}  {variant:28} "
+                    f"{tv:7.4f} {sw1:8.5f} {seconds:6.1f}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

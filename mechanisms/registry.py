@@ -26,7 +26,9 @@ _ALL: tuple[Mechanism, ...] = (
     Superregular(),
     SparseLipschitz(),
     AdaptiveSupport(),
-    Marginals("privpgd", {"method": "all", "emphasis": 0.2}, {"method": "noise-aware"}),
+    Marginals(
+        "privpgd", {"method": "all", "emphasis": 0.2, "coarse": 0.15}, {"method": "noise-aware"}
+    ),
     Marginals("privpgd-paper", {"method": "all"}, {"method": "particles"}),
     Marginals("private-gsd", {"method": "all"}, {"method": "private-gsd"}),
     Marginals("mst", {"method": "mst"}, {"method": "graphical-model"}),

@@ -35,7 +35,13 @@ from mechanisms.contract import (
 )
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, title
-from mechanisms.marginals.evidence import Evidence, pooled
+from mechanisms.marginals.evidence import (
+    Coarse,
+    Evidence,
+    NoisyMarginal,
+    pooled,
+    with_groups,
+)
 from mechanisms.marginals.generators.generator import Model
 from mechanisms.marginals.one_ways import combine, margins, simulate_errors
 from mechanisms.marginals.parameters import design_of, generator_of
@@ -265,10 +271,25 @@ def evidence_of(domain: Domain, answers: Sequence[Answer], total: int | None) ->
     _, agreed = one_ways(domain, answers, total)
     return Evidence(
         domain=domain,
-        marginals=pooled(answer.noisy(domain.shape) for answer in answers),
+        marginals=marginals_of(domain.shape, answers),
         total=max(1.0, agreed),
         total_is_public=total is not None,
     )
+
+
+def marginals_of(shape: Sequence[int], answers: Sequence[Answer]) -> tuple[NoisyMarginal, ...]:
+    """Each clique once: its cells, and its groups where they were measured, too."""
+    fine = pooled(
+        NoisyMarginal(answer.asked.clique, answer.table(shape), answer.sigma)
+        for answer in answers
+        if answer.asked.groups is None
+    )
+    known = {marginal.clique: marginal for marginal in fine}
+    for answer in answers:
+        if answer.asked.groups is not None:
+            clique, sums = answer.asked.clique, answer.table(shape)
+            known[clique] = with_groups(known[clique], sums, Coarse(sums.shape, answer.sigma))
+    return tuple(known.values())
 
 
 def _first(curator: Curator, plan: MarginalPlan) -> tuple[Answer, ...]:

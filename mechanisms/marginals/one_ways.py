@@ -3,8 +3,10 @@
 Claim.   `combine` is unbiased. Being linear, it commutes with adding noise: its error on the real
          tables has the law of `simulate_errors`, whatever the data.
 Method.  For an attribute a, every table that holds it gives one estimate, its margin, of variance
-         sigma^2 cells / k_a per cell: take their inverse-variance mean. Then spread evenly over the
-         cells what is missing to the total, so that all attributes agree on it.
+         sigma^2 cells / k_a per cell: take their inverse-variance mean. Tables of groups give the
+         sums of the attribute's groups: take the inverse-variance mean of these and of the groups'
+         sums of cells, and let the cells of a group share what that changes. Then spread evenly
+         over the cells what is missing to the total, so that all attributes agree on it.
 Oracle.  tests/mechanisms/marginals/test_one_ways.py takes the matrix of the map and its covariance.
 """
 
@@ -12,11 +14,13 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.marginals.cliques import Clique, cells
+from mechanisms.marginals.cliques import Clique
+from mechanisms.marginals.groups import cells_of, merge, moved_to
 from mechanisms.marginals.selection.design import Asked
 
 Floats = NDArray[np.float64]
@@ -32,7 +36,7 @@ class Margins:
     """One-way margins of one table with white noise, over leading axes of any shape.
 
     Attributes:
-        sums: for every attribute of the clique, shape (..., k_a).
+        sums: for every attribute of the clique, shape (..., k_a), or (..., its groups).
         variance: of the noise in one cell of the table, records^2.
     """
 
@@ -43,7 +47,7 @@ class Margins:
 
 def margins(asked: Asked, shape: Sequence[int], tables: NDArray[np.int64]) -> Margins:
     """Margins of `tables`, shape (..., cells) in C order over the clique's attributes."""
-    sizes = [shape[a] for a in asked.clique]
+    sizes = asked.sizes(shape)
     leading = tables.ndim - 1
     full = tables.reshape(*tables.shape[:-1], *sizes)
     sums = tuple(
@@ -62,29 +66,54 @@ def combine(
     """Estimated counts of every attribute, shapes (..., k_a), and their common total (...).
 
     Args:
-        every: margins of all tables; every attribute lies in one at least.
+        every: margins of all tables; every attribute lies in one of cells at least.
         total: number of records where it is public; else the inverse-variance mean of the tables'
             sums is taken.
     """
-    sums: list[Floats | float] = [0.0] * len(shape)
-    weights = [0.0] * len(shape)
-    records: Floats | float = 0.0
-    precision = 0.0
+    fine, coarse = ([_Mean() for _ in shape] for _ in range(2))
+    records = _Mean()
     for margin in every:
-        variance = margin.variance * cells(margin.clique, shape)  # of the table's sum
+        variance = margin.variance * prod(own.shape[-1] for own in margin.sums)  # of the sum
         for a, own in zip(margin.clique, margin.sums, strict=True):
-            sums[a] += own * (shape[a] / variance)
-            weights[a] += shape[a] / variance
-        records += margin.sums[0].sum(axis=-1) / variance
-        precision += 1 / variance
-    agreed = np.asarray(records / precision)
+            known = fine if own.shape[-1] == shape[a] else coarse
+            known[a].add(own, own.shape[-1] / variance)
+        records.add(margin.sums[0].sum(axis=-1), 1 / variance)
+    agreed = np.asarray(records.value)
     if total is not None:
         agreed = np.full_like(agreed, total)
-    counts = [np.asarray(s / w) for s, w in zip(sums, weights, strict=True)]
+    counts = [_regrouped(*both) for both in zip(fine, coarse, strict=True)]
     return (
         tuple(c + ((agreed - c.sum(axis=-1)) / c.shape[-1])[..., None] for c in counts),
         agreed,
     )
+
+
+class _Mean:
+    """By inverse variance."""
+
+    def __init__(self) -> None:
+        self.weighted: Floats | float = 0.0
+        self.precision = 0.0
+
+    def add(self, value: Floats, precision: float) -> None:
+        self.weighted += value * precision
+        self.precision += precision
+
+    @property
+    def value(self) -> Floats:
+        return np.asarray(self.weighted / self.precision)
+
+
+def _regrouped(fine: _Mean, coarse: _Mean) -> Floats:
+    """Cells (..., k_a) whose groups have the sums that both means tell."""
+    cells = fine.value
+    if not coarse.precision:
+        return cells
+    sizes = coarse.value.shape[-1:]
+    own = fine.precision / cells_of(cells.shape[-1:], sizes)  # of the sum of a group's cells
+    share = coarse.precision / (coarse.precision + own)
+    mean = (1 - share) * merge(cells, sizes) + share * coarse.value
+    return moved_to(cells, mean, sizes)
 
 
 def gaussian_margins(
@@ -95,14 +124,15 @@ def gaussian_margins(
     Given the table's sum, what the margins of its attributes stray from evenness are independent.
     For forecasts: the released noise is discrete, and `simulate_errors` draws it as it is.
     """
-    size, sigma = cells(asked.clique, shape), float(asked.sigma2) ** 0.5
+    sizes, sigma = asked.sizes(shape), float(asked.sigma2) ** 0.5
+    size = prod(sizes)
     total = rng.normal(scale=sigma * np.sqrt(size), size=(draws, 1))
 
     def spread(k: int) -> Floats:
         free = rng.normal(scale=sigma * np.sqrt(size / k), size=(draws, k))
         return np.asarray(total / k + free - free.mean(axis=1, keepdims=True))
 
-    return Margins(asked.clique, tuple(spread(shape[a]) for a in asked.clique), sigma**2)
+    return Margins(asked.clique, tuple(spread(k) for k in sizes), sigma**2)
 
 
 def simulate_errors(
@@ -121,7 +151,7 @@ def simulate_errors(
     """
 
     def noise(asked: Asked, source: np.random.Generator) -> Margins:
-        size = cells(asked.clique, shape)
+        size = prod(asked.sizes(shape))
         step = max(1, _BATCH // size)
         parts = [
             margins(asked, shape, sampler(source, asked.sigma2, (min(step, draws - start), size)))

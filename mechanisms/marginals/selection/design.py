@@ -14,8 +14,9 @@ import numpy as np
 
 from mechanisms.contract import NoiseLine
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from mechanisms.marginals.evidence import Evidence, Table
 from mechanisms.marginals.generators.generator import Model
+from mechanisms.marginals.groups import Sizes, group_of, sizes_of
 from mechanisms.privacy.cells import Counts, marginal
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
@@ -28,6 +29,8 @@ class Asked:
 
     Attributes:
         sigma2: noise parameter of every count, records^2.
+        groups: where it is set, every attribute is counted in at most so many groups of
+            neighbouring cells; a table of the clique's own cells is asked besides.
         adaptive: whether the noise, or that anything is asked, was chosen after seeing answers; a
             clique that was chosen so makes nothing adaptive (`privacy.events`).
     """
@@ -35,11 +38,20 @@ class Asked:
     clique: Clique
     sigma2: Fraction
     adaptive: bool = False
+    groups: int | None = None
+
+    def sizes(self, shape: Sequence[int]) -> Sizes:
+        """Counts along every attribute of the clique."""
+        own = tuple(shape[a] for a in self.clique)
+        return own if self.groups is None else sizes_of(self.clique, shape, self.groups)
 
     def query(self, shape: Sequence[int]) -> HistogramQuery:
         """As the curator is asked it."""
-        noise = GaussianNoise(self.sigma2)
-        return HistogramQuery(marginal(self.clique, shape), noise, adaptive=self.adaptive)
+        sizes = dict(zip(self.clique, self.sizes(shape), strict=True))
+        cells = marginal(self.clique, [sizes.get(a, k) for a, k in enumerate(shape)])
+        if self.groups is not None:
+            cells = cells.after({a: (a, group_of(shape[a], k)) for a, k in sizes.items()})
+        return HistogramQuery(cells, GaussianNoise(self.sigma2), adaptive=self.adaptive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +61,14 @@ class Answer:
     asked: Asked
     counts: Counts
 
-    def noisy(self, shape: Sequence[int]) -> NoisyMarginal:
-        """The same as evidence."""
-        sizes = [shape[a] for a in self.asked.clique]
-        return NoisyMarginal(
-            self.asked.clique,
-            self.counts.astype(np.float64).reshape(sizes),
-            float(self.asked.sigma2) ** 0.5,
-        )
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the noise in one count, records."""
+        return float(self.asked.sigma2) ** 0.5
+
+    def table(self, shape: Sequence[int]) -> Table:
+        """The counts, shape (counts along each attribute)."""
+        return self.counts.astype(np.float64).reshape(self.asked.sizes(shape))
 
 
 class Modeller(Protocol):

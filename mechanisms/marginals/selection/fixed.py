@@ -1,5 +1,8 @@
 """Selections that are fixed beforehand: all marginals of so many columns, or a weighted list.
 
+Large ones may be measured twice, in cells and with a share of the budget in groups of cells. Noise
+of one deviation hides what a table says of large parts of it the more, the more cells they have.
+
 Claim.   The answers to `FixedDesign.first` are (epsilon, delta)-differentially private within the
          budget, under `adjacency`.
 Proof.   No event depends on an answer. A unit changes one marginal by at most sqrt(l2_squared) in
@@ -8,7 +11,9 @@ Proof.   No event depends on an answer. A unit changes one marginal by at most s
          noise comes from `calibration`, which proves on which side of the budget these very events
          lie, privacy losses included.
 Source.  Donhauser, Abad, Hulkund, Yang (2024), "Privacy-preserving data release leveraging optimal
-         transport and particle gradient descent", ICML, measures all pairs with equal noise.
+         transport and particle gradient descent", ICML, measures all pairs with equal noise. Counts
+         on several grids: Hay, Rastogi, Miklau, Suciu (2010), "Boosting the accuracy of
+         differentially private histograms through consistency", PVLDB 3(1).
 Oracle.  tests/mechanisms/marginals/selection/test_fixed.py enumerates all neighbours.
 """
 
@@ -16,12 +21,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import log2
+from math import log2, prod, sqrt
 from typing import Any
 
 from mechanisms.contract import NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells, title
+from mechanisms.marginals.groups import sizes_of
 from mechanisms.marginals.selection.design import Answer, Asked, Modeller
 from mechanisms.marginals.selection.settings import Settings, refuse_unknown, share
 from mechanisms.marginals.selection.spending import (
@@ -39,6 +45,9 @@ from mechanisms.privacy.rounding import decimal_above
 
 _DIGITS = 6  # of a noise parameter, which is rounded up: a little more noise, a short number
 _STEPS = 4  # weights between one power of two and the next
+# benchmarks/levers.py has what groups gain.
+_GROUPS = 4  # of an attribute in a coarse table
+_FEWER = 2  # a table is measured in groups, too, where these are fewer than cells by this factor
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,16 +57,20 @@ class FixedDesign:
     Attributes:
         workload: what the spec asks for.
         added: one-way marginals of attributes that it leaves out.
-        sigma2: noise parameter of every marginal, the workload's first, records^2.
+        grouped: marginals of the workload that are measured in groups of cells, too.
+        sigma2: noise parameter of every table, in the order workload, added, grouped; records^2.
         emphasis: exponent of the cells in the weights; 0 where weights are as asked.
+        coarse: share of the budget, in zCDP, for the groups.
     """
 
     domain: Domain
     adjacency: Adjacency
     workload: Workload
     added: tuple[Clique, ...]
+    grouped: tuple[Clique, ...]
     sigma2: tuple[Fraction, ...]
     emphasis: Fraction = Fraction(0)
+    coarse: Fraction = Fraction(0)
 
     @property
     def name(self) -> str:
@@ -78,13 +91,19 @@ class FixedDesign:
             **self.workload.to_json(self.domain),
             **(named if self.added else {}),
             "emphasis": float(self.emphasis),
+            **({"coarse": float(self.coarse), "groups": _GROUPS} if self.grouped else {}),
             "sigma2": sigma2[0] if len(sigma2) == 1 else sigma2,
         }
 
     @cached_property
     def first(self) -> tuple[Asked, ...]:
-        return tuple(
-            Asked(clique, sigma2) for clique, sigma2 in zip(self.largest, self.sigma2, strict=True)
+        fine = len(self.largest)
+        return (
+            *(Asked(c, s) for c, s in zip(self.largest, self.sigma2[:fine], strict=True)),
+            *(
+                Asked(c, s, groups=_GROUPS)
+                for c, s in zip(self.grouped, self.sigma2[fine:], strict=True)
+            ),
         )
 
     @property
@@ -97,14 +116,15 @@ class FixedDesign:
 
     @property
     def noise(self) -> tuple[NoiseLine, ...]:
-        lines = []
-        for sigma2 in sorted(set(self.sigma2)):
-            alike = [asked for asked in self.first if asked.sigma2 == sigma2]
+        lines, shape = [], self.domain.shape
+        for sigma2, groups in sorted({(a.sigma2, a.groups or 0) for a in self.first}):
+            alike = [a for a in self.first if (a.sigma2, a.groups or 0) == (sigma2, groups)]
             lines.append(
                 NoiseLine.of(
-                    alike[0].query(self.domain.shape),
-                    self._what([asked.clique for asked in alike]),
-                    sum(cells(asked.clique, self.domain.shape) for asked in alike),
+                    alike[0].query(shape),
+                    self._what([asked.clique for asked in alike])
+                    + (f", in {groups} groups of cells a column" if groups else ""),
+                    sum(prod(asked.sizes(shape)) for asked in alike),
                     adjacency=self.adjacency,
                     times=len(alike),
                 )
@@ -120,7 +140,7 @@ class FixedDesign:
     def _what(self, alike: Sequence[Clique]) -> str:
         if len(alike) == 1:
             return f"the marginal {title(alike[0], self.domain.names)}"
-        if len(alike) == len(self.first) and self.workload.ways is not None:
+        if len(alike) == len(self.largest) and self.workload.ways is not None:
             return f"all {len(alike)} {self.workload.ways}-way marginals"
         return f"{len(alike)} marginals, such as {title(alike[0], self.domain.names)}"
 
@@ -131,29 +151,57 @@ def plan_fixed(
     """All marginals of `ways` columns (2, where nothing is set) with equal noise; or a listed
     `workload` with noise sigma / weight, where columns in no marginal are measured by themselves
     with the mean of the weights. An `emphasis` e multiplies the weight of a marginal of m cells by
-    m^e: large tables have more to lose to noise of the same size.
+    m^e: large tables have more to lose to noise of the same size. `coarse` is the share of the
+    budget for the same marginals in groups of cells, where they are large.
 
     Raises:
         ValueError: a wrong setting, a budget without delta, or tables that are too large.
     """
     refuse_pure(budget, domain)
-    refuse_unknown(settings, ("ways", "workload", "emphasis"), "all")
+    refuse_unknown(settings, ("ways", "workload", "emphasis", "coarse"), "all")
     given = parse_workload(settings, domain)
-    emphasis = share(settings, "emphasis", Fraction(0)) if settings.get("emphasis") else Fraction(0)
+    emphasis, coarse = _share_or_none(settings, "emphasis"), _share_or_none(settings, "coarse")
     workload = _emphasised(given, emphasis, domain)
     covered = {a for clique in workload.cliques for a in clique}
     added = tuple((a,) for a in range(len(domain)) if a not in covered)
     refuse_large((*workload.cliques, *added), domain, "the marginals to be measured")
     mean = sum(workload.weights, Fraction(0)) / len(workload.weights)
-    weights = (*workload.weights, *(mean for _ in added))
+    weights = dict(zip(workload.cliques, workload.weights, strict=True)) | dict.fromkeys(
+        added, mean
+    )
+    grouped = tuple(c for c in workload.cliques if coarse and _is_large(c, domain.shape))
+    scale = _scale(coarse, list(weights.values()), [weights[c] for c in grouped])
     return FixedDesign(
         domain=domain,
         adjacency=adjacency,
         workload=workload,
         added=added,
-        sigma2=_calibrated(budget, adjacency, weights),
+        grouped=grouped,
+        sigma2=_calibrated(
+            budget, adjacency, (*weights.values(), *(scale * weights[c] for c in grouped))
+        ),
         emphasis=emphasis,
+        coarse=coarse,
     )
+
+
+def _share_or_none(settings: Settings, name: str) -> Fraction:
+    return share(settings, name, Fraction(0)) if settings.get(name) else Fraction(0)
+
+
+def _is_large(clique: Clique, shape: Sequence[int]) -> bool:
+    """Whether groups are much fewer than cells."""
+    return cells(clique, shape) >= _FEWER * prod(sizes_of(clique, shape, _GROUPS))
+
+
+def _scale(coarse: Fraction, weights: Sequence[Fraction], grouped: Sequence[Fraction]) -> Fraction:
+    """Of the weights of coarse tables beside those of their fine ones, so that their squares are
+    the share `coarse` of all squares."""
+    if not grouped:
+        return Fraction(0)
+    fine, own = (sum((w**2 for w in some), Fraction(0)) for some in (weights, grouped))
+    exact = Fraction(sqrt(coarse / (1 - coarse) * fine / own))
+    return max(exact.limit_denominator(1000), Fraction(1, 1000))
 
 
 def _emphasised(workload: Workload, emphasis: Fraction, domain: Domain) -> Workload:

@@ -37,7 +37,7 @@ def make(
         budget=budget,
         adjacency=adjacency,
         expected_records=records,
-        parameters={"selection": {"emphasis": 0}, **parameters},
+        parameters={"selection": {"emphasis": 0, "coarse": 0}, **parameters},
     )
     assert isinstance(plan, MarginalPlan)
     return plan
@@ -91,9 +91,15 @@ def test_all_pairs_are_measured_with_the_same_noise() -> None:
     assert len({asked.sigma2 for asked in plan.design.first}) == 1
 
 
+def test_large_tables_are_measured_in_groups_too() -> None:
+    first = make((30, 20, 2, 2), selection={}).design.first
+    assert [a.clique for a in first if a.groups] == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3)]
+
+
 def test_large_tables_are_measured_with_less_noise() -> None:
-    plan = make((30, 20, 2, 2), selection={"emphasis": 0.2})
-    by_size = sorted((cells(a.clique, plan.domain.shape), a.sigma2) for a in plan.design.first)
+    plan = make((30, 20, 2, 2), selection={})
+    fine = [asked for asked in plan.design.first if asked.groups is None]
+    by_size = sorted((cells(asked.clique, plan.domain.shape), asked.sigma2) for asked in fine)
     assert by_size[0][1] > 2 * by_size[-1][1]
     assert all(one[1] >= other[1] for one, other in pairwise(by_size))
     assert fits(plan.events, BUDGET)

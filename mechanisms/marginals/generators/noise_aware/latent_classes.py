@@ -30,6 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, Table
+from mechanisms.marginals.groups import Sizes, group_of, merge, spread
 
 Floats = NDArray[np.float32]
 
@@ -172,12 +173,44 @@ class Target:
     Attributes:
         pairs: all two-way tables as one symmetric matrix over all cells; 0 where none was measured.
         precision: weights of its entries, likewise.
-        others: tables of other orders, flat, by clique, with their weights.
+        groups: which cells every group holds, 0 or 1, shape (groups of all attributes, cells).
+        coarse: weights of the sums of the groups that pairs are measured in, too, as a symmetric
+            matrix over all groups; None where no pair is.
+        others: tables of other orders, by clique, with their weights and, where they are measured
+            in groups, too, the sizes and the weights of these.
     """
 
     pairs: Floats
     precision: Floats
-    others: Mapping[Clique, tuple[Floats, float]]
+    groups: Floats
+    coarse: Floats | None
+    others: Mapping[Clique, "Other"]
+
+    def weighted(self, misfits: Floats) -> Floats:
+        """The gradient of half the weighted squares of misfits of pairs, and of groups of them."""
+        slopes = misfits * self.precision
+        if self.coarse is not None:
+            sums = self.groups @ misfits @ self.groups.T
+            slopes += self.groups.T @ (sums * self.coarse) @ self.groups
+        return slopes
+
+
+@dataclass(frozen=True, eq=False)
+class Other:
+    """One marginal, as `Target` has it; `table` has the shape of its clique."""
+
+    table: Floats
+    precision: float
+    coarse: tuple[Sizes, float] | None
+
+    def weighted(self, misfits: Floats) -> Floats:
+        """As `Target.weighted`; flat in, flat out."""
+        slopes = np.float32(self.precision) * misfits
+        if self.coarse is not None:
+            sizes, precision = self.coarse
+            sums = merge(misfits.reshape(self.table.shape), sizes)
+            slopes += np.float32(precision) * spread(sums, self.table.shape).ravel()
+        return slopes
 
 
 def _targets(evidence: Evidence, tables: Mapping[Clique, Table]) -> Target:
@@ -186,17 +219,40 @@ def _targets(evidence: Evidence, tables: Mapping[Clique, Table]) -> Target:
     finest = min(measured, default=1.0)
     pairs = np.zeros((sum(shape), sum(shape)), dtype=np.float32)
     precision = np.zeros_like(pairs)
+    groups, runs = _groups(evidence)
+    coarse = np.zeros((len(groups), len(groups)), dtype=np.float32)
     others = {}
     for marginal in evidence.marginals:
         weight = min((finest / marginal.sigma) ** 2, _EXACT) if marginal.sigma else _EXACT
+        more = (finest / marginal.coarse.sigma) ** 2 if marginal.coarse else 0.0
         table = tables[marginal.clique].astype(np.float32)
         if len(marginal.clique) == 2:
             rows, columns = (where[a] for a in marginal.clique)
             pairs[rows, columns], pairs[columns, rows] = table, table.T
             precision[rows, columns] = precision[columns, rows] = weight
+            rows, columns = (runs[a] for a in marginal.clique)
+            coarse[rows, columns] = coarse[columns, rows] = more
         else:
-            others[marginal.clique] = (table.ravel(), weight)
-    return Target(pairs, precision, others)
+            sizes = (marginal.coarse.sizes, more) if marginal.coarse else None
+            others[marginal.clique] = Other(table, weight, sizes)
+    return Target(pairs, precision, groups, coarse if coarse.any() else None, others)
+
+
+def _groups(evidence: Evidence) -> tuple[Floats, tuple[slice, ...]]:
+    """Which cells every group of pairs holds, and where the groups of each attribute lie; an
+    attribute has as many as the pairs' coarse tables give it, or none."""
+    shape = evidence.domain.shape
+    sizes = [0] * len(shape)
+    for marginal in evidence.marginals:
+        if marginal.coarse is not None and len(marginal.clique) == 2:
+            for a, groups in zip(marginal.clique, marginal.coarse.sizes, strict=True):
+                sizes[a] = groups
+    matrix = np.zeros((sum(sizes), sum(shape)), dtype=np.float32)
+    runs = slices(sizes)
+    for run, cells, k, groups in zip(runs, slices(shape), shape, sizes, strict=True):
+        if groups:
+            matrix[run, cells] = group_of(k, groups) == np.arange(groups)[:, None]
+    return matrix, runs
 
 
 def _thinned(
@@ -206,7 +262,7 @@ def _thinned(
     step = np.sqrt(thinning)
     seen, held = {}, {}
     for marginal in evidence.marginals:
-        noise = rng.normal(scale=1.0, size=marginal.counts.shape) * marginal.sigma
+        noise = marginal.noise(rng)
         seen[marginal.clique] = (marginal.counts + step * noise) / evidence.total
         held[marginal.clique] = (marginal.counts - noise / step) / evidence.total
     return _targets(evidence, seen), _targets(evidence, held)
@@ -249,10 +305,11 @@ def squared_error(state: _State, target: Target, weights: Floats, profiles: Floa
     """Half the weighted squared error of all marginals."""
     misfits = profiles.T @ (weights[:, None] * profiles)
     misfits -= target.pairs
-    error = 0.25 * float(np.vdot(misfits * target.precision, misfits))  # each pair counts twice
-    for clique, (table, precision) in target.others.items():
-        misfit = weights @ _product([profiles[:, state.where[a]] for a in clique]) - table
-        error += 0.5 * precision * float(misfit @ misfit)
+    error = 0.25 * float(np.vdot(target.weighted(misfits), misfits))  # each pair counts twice
+    for clique, other in target.others.items():
+        misfit = weights @ _product([profiles[:, state.where[a]] for a in clique])
+        misfit -= other.table.ravel()
+        error += 0.5 * float(other.weighted(misfit) @ misfit)
     return error
 
 
@@ -262,13 +319,13 @@ def gradients(
     """Gradients of `squared_error` in the logits of profiles and of weights."""
     excess = profiles.T @ (weights[:, None] * profiles)
     excess -= target.pairs  # in place: of a table with many cells, passes over memory cost most
-    excess *= target.precision
+    excess = target.weighted(excess)
     pulled = profiles @ excess  # (classes, cells)
     by_profile = weights[:, None] * pulled
     by_weight = 0.5 * (pulled * profiles).sum(axis=1)
-    for clique, (table, precision) in target.others.items():
+    for clique, other in target.others.items():
         factors = [profiles[:, state.where[a]] for a in clique]
-        misfit = np.float32(precision) * (weights @ _product(factors) - table)
+        misfit = other.weighted(weights @ _product(factors) - other.table.ravel())
         for position, a in enumerate(clique):
             own = _contracted(misfit, factors, position)
             by_profile[:, state.where[a]] += weights[:, None] * own

@@ -29,7 +29,7 @@ from mechanisms.checkpoint import Checkpoint
 from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, all_ways, cells
-from mechanisms.marginals.evidence import Evidence, Table
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table
 from mechanisms.marginals.generators.generator import Codes, Model
 from mechanisms.marginals.generators.moves.local_search import polish
 from mechanisms.marginals.generators.moves.valid_moves import settled_by
@@ -181,25 +181,18 @@ class NoiseAwareModel:
     @cached_property
     def targets(self) -> Mapping[Clique, Table]:
         """What the records' marginals shall be: denoised, and 0 where no record may be."""
-        total, measured = self.evidence.total, self.evidence.by_clique
-        shares = {clique: m.counts / total for clique, m in measured.items()}
-        sigmas = {clique: m.sigma / total for clique, m in measured.items()}
+        measured = {m.clique: m.share(self.evidence.total) for m in self.evidence.marginals}
         models = {clique: self._raked(clique) for clique in measured}
         joint = [clique for clique in measured if len(clique) > 1]
         leaning = tilted(
             [models[clique] for clique in joint],
-            [shares[clique] for clique in joint],
-            [sigmas[clique] for clique in joint],
+            [measured[clique] for clique in joint],
             silent=SILENT,
         )
         models |= zip(joint, leaning, strict=True)
         return {
             clique: refined(
-                model,
-                shares[clique],
-                sigmas[clique],
-                self._margins_of(clique),
-                self.rules.allowed(clique),
+                model, measured[clique], self._margins_of(clique), self.rules.allowed(clique)
             )
             for clique, model in models.items()
         }
@@ -207,14 +200,15 @@ class NoiseAwareModel:
     @cached_property
     def _margins(self) -> tuple[Table, ...]:
         """Of every attribute, in all targets: the model's, refined by all that was measured."""
-        total, measured = self.evidence.total, self.evidence.one_ways
-        attributes = range(len(self.evidence.domain))
-        models = [self.marginal((a,)) for a in attributes]
-        shares = [measured[a].counts / total if a in measured else models[a] for a in attributes]
-        sigmas = [measured[a].sigma / total if a in measured else 0.0 for a in attributes]
+        total, one_ways = self.evidence.total, self.evidence.one_ways
+        models = [self.marginal((a,)) for a in range(len(self.evidence.domain))]
+        measured = [
+            one_ways[a].share(total) if a in one_ways else NoisyMarginal((a,), model, 0.0)
+            for a, model in enumerate(models)
+        ]
         return tuple(
-            refined_margin(model, shares[a], sigmas[a], self.rules.allowed((a,)))
-            for a, model in enumerate(tilted(models, shares, sigmas))
+            refined_margin(model, measured[a], self.rules.allowed((a,)))
+            for a, model in enumerate(tilted(models, measured))
         )
 
     def _margins_of(self, clique: Clique) -> list[Table]:

@@ -30,13 +30,14 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.marginals.evidence import Table
+from mechanisms.marginals.evidence import NoisyMarginal, Table
 from mechanisms.marginals.generators.noise_aware.shrinkage import (
     Estimate,
     centred,
     onto_simplex,
     shrink,
 )
+from mechanisms.marginals.groups import merge, moved_to, spread
 
 SILENT = 9.0  # null signals counted with those of pairs; margins stray from the model everywhere
 
@@ -88,33 +89,30 @@ def posterior_means(observed: Table, sigma: float, *, silent: float = 0.0) -> Es
 
 
 def tilted(
-    tables: Sequence[Table],
-    measured: Sequence[Table],
-    sigmas: Sequence[float],
-    *,
-    silent: float = 0.0,
+    tables: Sequence[Table], measured: Sequence[NoisyMarginal], *, silent: float = 0.0
 ) -> list[Table]:
     """The tables, with means (of one attribute) or covariances (of two) nearer to measured ones.
 
     Args:
         tables: probabilities.
-        measured: unbiased, of the same shapes.
-        sigmas: deviations of the noise in a cell of each; where it is 0, the table stays.
+        measured: of the same shapes, in shares; a public one leaves its table as it is.
         silent: as of `posterior_means`, in tables.
 
     A table moves along the product of its attributes' centred codes. How far is measured with
     noise; it moves by the posterior mean, given that the distances of all tables have one prior.
     (Codes of categories without an order are a direction like any other, right but of less use.)
     """
-    noisy = [i for i, sigma in enumerate(sigmas) if sigma > 0]
+    noisy = [i for i, marginal in enumerate(measured) if marginal.sigma > 0]
+    slopes = [_slope(tables[i].shape) for i in noisy]
+    sigmas = [measured[i].deviation(slope) or 1.0 for i, slope in zip(noisy, slopes, strict=True)]
     distances = [
-        float((_slope(tables[i].shape) * (measured[i] - tables[i])).sum()) / sigmas[i]
-        for i in noisy
+        float((slope * (measured[i].counts - tables[i])).sum()) / sigma
+        for i, slope, sigma in zip(noisy, slopes, sigmas, strict=True)
     ]
     means = posterior_means(np.array(distances), 1.0, silent=silent).table
     found = list(tables)
-    for i, mean in zip(noisy, means, strict=True):
-        found[i] = onto_simplex(tables[i] + mean * sigmas[i] * _slope(tables[i].shape))
+    for i, slope, sigma, mean in zip(noisy, slopes, sigmas, means, strict=True):
+        found[i] = onto_simplex(tables[i] + mean * sigma * slope)
     return found
 
 
@@ -124,9 +122,7 @@ def _slope(shape: tuple[int, ...]) -> Table:
     return _product([line / (float(np.linalg.norm(line)) or 1.0) for line in codes])
 
 
-def refined_margin(
-    model: Table, measured: Table, sigma: float, allowed: NDArray[np.bool_]
-) -> Table:
+def refined_margin(model: Table, measured: NoisyMarginal, allowed: NDArray[np.bool_]) -> Table:
     """Probabilities of an attribute's cells: the model's, refined by what was measured of them.
 
     Args: as of `refined`; at least one cell is allowed.
@@ -134,15 +130,18 @@ def refined_margin(
     What noise or the model put into other cells plays no part, however much it is.
     """
     margin = np.zeros_like(model)
-    found = model + posterior_means(measured - model, sigma).table
-    margin[allowed] = onto_simplex(found[allowed])
+    start = _regrouped(model, measured) if measured.coarse else model
+    found = posterior_means(measured.counts - start, measured.sigma).table
+    if measured.coarse:  # the sums of groups are known better than what cells add to them
+        sizes = measured.coarse.sizes
+        found = moved_to(found, np.zeros(sizes), sizes)
+    margin[allowed] = onto_simplex((start + found)[allowed])
     return margin
 
 
 def refined(
     model: Table,
-    measured: Table,
-    sigma: float,
+    measured: NoisyMarginal,
     margins: Sequence[Table],
     allowed: NDArray[np.bool_],
 ) -> Table:
@@ -150,20 +149,35 @@ def refined(
 
     Args:
         model: probabilities, any shape.
-        measured: unbiased, of the same shape; noise of deviation `sigma` in every cell. Where that
-            is 0, the table is public and stays what it is.
+        measured: of the same shape, in shares. Where it is public, it stays what it is.
         margins: of its attributes, in their order.
         allowed: cells that may hold records, of the same shape.
     """
-    if sigma == 0:
-        return _normalised(np.where(allowed, onto_simplex(measured), 0.0))
+    if measured.sigma == 0:
+        return _normalised(np.where(allowed, onto_simplex(measured.counts), 0.0))
     start = raked(model, margins, allowed)
-    residual = measured - start
-    found = posterior_means(residual, sigma, silent=SILENT)
-    if residual.ndim == 2:
-        free = (residual.shape[0] - 1, residual.shape[1] - 1)
-        found = _joined(residual, sigma, found, shrink(centred(residual), sigma, free=free))
-    return raked(onto_simplex(start + found.table), margins, allowed)
+    if measured.coarse:
+        start = raked(_regrouped(start, measured), margins, allowed)
+    found = _found(measured.counts - start, measured.sigma)
+    return raked(onto_simplex(start + found), margins, allowed)
+
+
+def _regrouped(model: Table, measured: NoisyMarginal) -> Table:
+    """The model scaled group by group, so that the groups' sums are refined by measured ones."""
+    groups = measured.grouped()
+    sums = merge(model, groups.counts.shape)
+    wanted = onto_simplex(sums + _found(groups.counts - sums, groups.sigma))
+    factors = np.divide(wanted, sums, out=np.ones_like(sums), where=sums > 0)
+    return _normalised(model * spread(factors, model.shape))
+
+
+def _found(residual: Table, sigma: float) -> Table:
+    """What noise of deviation `sigma` did not put there."""
+    cells = posterior_means(residual, sigma, silent=SILENT)
+    if residual.ndim != 2:
+        return cells.table
+    free = (residual.shape[0] - 1, residual.shape[1] - 1)
+    return _joined(residual, sigma, cells, shrink(centred(residual), sigma, free=free)).table
 
 
 def _joined(noisy: Table, sigma: float, one: Estimate, other: Estimate) -> Estimate:

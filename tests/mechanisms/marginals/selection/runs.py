@@ -10,7 +10,8 @@ import numpy as np
 
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, Table, pooled
+from mechanisms.marginals.evidence import Evidence, Table
+from mechanisms.marginals.mechanism import marginals_of
 from mechanisms.marginals.selection.design import Answer, Design
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
@@ -66,7 +67,7 @@ class PlainModeller:
     stubborn: bool = False
 
     def evidence(self, answers: Sequence[Answer], total: int | None) -> Evidence:
-        marginals = pooled(answer.noisy(self.domain.shape) for answer in answers)
+        marginals = marginals_of(self.domain.shape, answers)
         measured = float(np.mean([m.counts.sum() for m in marginals if len(m.clique) == 1]))
         return Evidence(self.domain, marginals, max(1.0, total or measured), total is not None)
 

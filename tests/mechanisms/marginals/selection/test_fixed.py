@@ -44,12 +44,20 @@ def make(*cells: int, adjacency: Adjacency = REPLACE, **settings: object) -> Fix
 
 
 @pytest.mark.parametrize("adjacency", [*RELATIONS, PERSONS])
-@pytest.mark.parametrize("settings", [{}, {"ways": 3}, WEIGHTED], ids=["pairs", "triple", "list"])
+@pytest.mark.parametrize(
+    ("shape", "settings"),
+    [
+        ((2, 2, 2), {}),
+        ((2, 2, 2), {"ways": 3}),
+        ((2, 2, 2), WEIGHTED),
+        ((9, 2, 1), {"coarse": 0.3}),
+    ],
+    ids=["pairs", "triple", "list", "groups"],
+)
 def test_no_neighbour_moves_the_scaled_marginals_further_than_charged(
-    settings: dict[str, object], adjacency: Adjacency
+    shape: tuple[int, ...], settings: dict[str, object], adjacency: Adjacency
 ) -> None:
     """The sum of |move|^2 / (2 sigma2) is the rho of continuous noise of that size."""
-    shape = (2, 2, 2)
     design = make(*shape, adjacency=adjacency, **settings)
     worst = 0.0
     for one, other in neighbours(shape, adjacency, [[0, 1, 0]]):
@@ -63,11 +71,15 @@ def test_no_neighbour_moves_the_scaled_marginals_further_than_charged(
 
 
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
-@pytest.mark.parametrize("settings", [{}, WEIGHTED], ids=["equal", "weighted"])
+@pytest.mark.parametrize(
+    ("cells", "settings"),
+    [((3, 2, 2), {}), ((3, 2, 2), WEIGHTED), ((20, 9, 2), {"coarse": 0.1, "emphasis": 0.2})],
+    ids=["equal", "weighted", "groups"],
+)
 def test_the_design_fits_its_budget_and_little_less_noise_would_not(
-    settings: dict[str, object], adjacency: Adjacency
+    cells: tuple[int, ...], settings: dict[str, object], adjacency: Adjacency
 ) -> None:
-    design = make(adjacency=adjacency, **settings)
+    design = make(*cells, adjacency=adjacency, **settings)
     assert fits(design.events, BUDGET)
     less = [
         DiscreteGaussian(**vars(event) | {"sigma2": event.sigma2 * Fraction(9995, 10_000)})
@@ -113,6 +125,45 @@ def test_columns_in_no_marginal_are_measured_by_themselves_and_that_is_said() ->
     assert "one_ways_added" not in make().parameters
 
 
+def test_large_marginals_are_measured_in_groups_too_with_the_share_of_the_budget() -> None:
+    design = make(20, 9, 3, 2, coarse=0.2, emphasis=0.2)
+    fine = len(design.largest)
+    assert fine == 6
+    groups = design.first[fine:]
+    # 9 x 3 has 27 cells and 4 x 3 = 12 groups; 3 x 2 has as many of either.
+    assert [asked.clique for asked in groups] == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3)]
+    assert {asked.groups for asked in groups} == {4}
+    assert [asked.groups for asked in design.first[:fine]] == [None] * fine
+    spent = sum(1 / asked.sigma2 for asked in groups)
+    assert float(spent / sum(1 / a.sigma2 for a in design.first)) == pytest.approx(0.2, rel=0.01)
+    by_clique = {asked.clique: asked.sigma2 for asked in design.first[:fine]}
+    ratios = {float(asked.sigma2 / by_clique[asked.clique]) for asked in groups}
+    assert max(ratios) == pytest.approx(min(ratios), rel=1e-4)
+    assert design.parameters["coarse"] == 0.2
+    small = make(3, 2, 2, coarse=0.2)
+    assert small.grouped == ()
+    assert small.sigma2 == make(3, 2, 2).sigma2
+    assert "coarse" not in small.parameters
+
+
+def test_a_group_counts_the_records_of_its_cells() -> None:
+    codes = np.random.default_rng(0).integers((20, 9, 2), size=(300, 3))
+    design = make(20, 9, 2, coarse=0.1)
+    asked = next(a for a in design.first if a.groups and a.clique == (0, 1))
+    (counts,) = count_codes(codes, [asked.query((20, 9, 2)).cells])
+    exact, *_ = np.histogram2d(codes[:, 0], codes[:, 1], bins=[[0, 5, 10, 15, 20], [0, 3, 5, 7, 9]])
+    np.testing.assert_array_equal(counts.reshape(4, 4), exact)
+
+
+def test_noise_lines_tell_groups_apart() -> None:
+    design = make(20, 9, 2, coarse=0.1)
+    lines = {line.query: line.cells for line in design.noise}
+    assert lines == {
+        "all 3 2-way marginals": 180 + 40 + 18,
+        "all 3 2-way marginals, in 4 groups of cells a column": 16 + 8 + 8,
+    }
+
+
 def test_noise_lines_group_equal_noise() -> None:
     (line,) = make().noise
     assert line.query == "all 3 two-way marginals".replace("two-way", "2-way")
@@ -148,6 +199,7 @@ def test_a_design_pickles_and_its_parameters_are_plain_json() -> None:
     [
         ({"way": 2}, r"mechanism\.selection\.way: all has no such setting; did you mean ways\?"),
         ({"zzz": 2}, "it knows ways, workload"),
+        ({"coarse": 1.5}, r"mechanism\.selection\.coarse: 1\.5; give a number between 0 and 1"),
         ({"ways": 9}, "only 3 columns"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from mechanisms.marginals.evidence import Coarse, Evidence, NoisyMarginal
 from mechanisms.marginals.generators.noise_aware.latent_classes import (
     LatentClasses,
     LatentClassFit,
@@ -19,6 +19,7 @@ from mechanisms.marginals.generators.noise_aware.latent_classes import _State as
 from mechanisms.marginals.generators.noise_aware.latent_classes import (
     _targets as targets_of,
 )
+from mechanisms.marginals.groups import merge, sizes_of
 from tests.mechanisms.marginals.domains import domain_of
 
 SHAPE = (3, 4, 2, 5)
@@ -67,18 +68,30 @@ def state(seed: int, classes: int = 3) -> State:
     return made
 
 
-def target(cliques: tuple[Clique, ...], sigmas: tuple[float, ...]) -> Target:
+def target(
+    cliques: tuple[Clique, ...], sigmas: tuple[float, ...], groups: int | None = None
+) -> Target:
+    """With `groups`, every other table is measured in at most so many of every attribute, too."""
     table = joint(1)
     marginals = tuple(
-        NoisyMarginal(c, over(table, c), s) for c, s in zip(cliques, sigmas, strict=True)
+        NoisyMarginal(
+            c,
+            over(table, c),
+            s,
+            Coarse(sizes_of(c, SHAPE, groups), 0.8) if groups and i % 2 else None,
+        )
+        for i, (c, s) in enumerate(zip(cliques, sigmas, strict=True))
     )
     given = Evidence(domain_of(SHAPE), marginals, 1.0, total_is_public=True)
     return targets_of(given, {c: over(table, c) for c in cliques})
 
 
+@pytest.mark.parametrize("groups", [None, 2])
 @pytest.mark.parametrize("cliques", [PAIRS, MIXED])
-def test_gradients_are_those_of_finite_differences(cliques: tuple[Clique, ...]) -> None:
-    goal = target(cliques, tuple(1.0 + 0.5 * i for i in range(len(cliques))))
+def test_gradients_are_those_of_finite_differences(
+    cliques: tuple[Clique, ...], groups: int | None
+) -> None:
+    goal = target(cliques, tuple(1.0 + 0.5 * i for i in range(len(cliques))), groups)
     member = state(2)
     slopes = gradients(member, goal, *member.distribution())
     step = 1e-5
@@ -93,18 +106,24 @@ def test_gradients_are_those_of_finite_differences(cliques: tuple[Clique, ...]) 
             assert gradient[index] == pytest.approx(found, abs=2e-6 * np.abs(gradient).max() + 1e-8)
 
 
+@pytest.mark.parametrize("groups", [None, 2])
 @pytest.mark.parametrize("cliques", [PAIRS, MIXED])
 def test_the_loss_is_half_the_weighted_squared_error_of_all_marginals(
-    cliques: tuple[Clique, ...],
+    cliques: tuple[Clique, ...], groups: int | None
 ) -> None:
     sigmas = tuple(1.0 + 0.5 * i for i in range(len(cliques)))
-    goal, member = target(cliques, sigmas), state(3)
+    goal, member = target(cliques, sigmas, groups), state(3)
     weights, profiles = member.distribution()
     model = LatentClasses(SHAPE, weights[None], profiles[None], (0,))
     expected = sum(
         0.5 / s**2 * ((model.marginal(c) - over(joint(1), c)) ** 2).sum()
         for c, s in zip(cliques, sigmas, strict=True)
     )
+    finest = min(sigmas) if groups else 1.0  # weights are relative to the best
+    expected *= finest**2
+    for clique in cliques[1::2] if groups else ():
+        misfit = merge(model.marginal(clique) - over(joint(1), clique), sizes_of(clique, SHAPE, 2))
+        expected += 0.5 * (finest / 0.8) ** 2 * (misfit**2).sum()
     assert squared_error(member, goal, weights, profiles) == pytest.approx(expected)
 
 

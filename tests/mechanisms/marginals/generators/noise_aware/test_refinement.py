@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from mechanisms.marginals.evidence import Coarse, NoisyMarginal, with_groups
 from mechanisms.marginals.generators.noise_aware.refinement import (
     posterior_means,
     raked,
@@ -14,6 +15,12 @@ from mechanisms.marginals.generators.noise_aware.refinement import (
     refined_margin,
     tilted,
 )
+from mechanisms.marginals.groups import merge
+
+
+def noisy_marginal(counts: np.ndarray, sigma: float, coarse: Coarse | None = None) -> NoisyMarginal:
+    return NoisyMarginal(tuple(range(counts.ndim)), counts, sigma, coarse)
+
 
 FIXED_MARGINS = (np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.2, 0.3, 0.4]))
 ALL = np.ones((3, 4), dtype=np.bool_)
@@ -84,7 +91,7 @@ def test_without_noise_it_is_the_measured_table(shape: tuple[int, ...], sigma: f
     rng = np.random.default_rng(3)
     model, truth = (rng.dirichlet(np.ones(int(np.prod(shape)))).reshape(shape) for _ in range(2))
     allowed = np.ones(shape, dtype=np.bool_)
-    found = refined(model, truth, sigma, margins_of(truth), allowed)
+    found = refined(model, noisy_marginal(truth, sigma), margins_of(truth), allowed)
     np.testing.assert_allclose(found, truth, atol=1e-6)
 
 
@@ -96,7 +103,7 @@ def test_noise_alone_leaves_the_model_nearly_as_it_is(shape: tuple[int, ...]) ->
     far = []
     for _ in range(50):
         noisy = model + rng.normal(scale=sigma, size=shape)
-        found = refined(model, noisy, sigma, margins_of(model), allowed)
+        found = refined(model, noisy_marginal(noisy, sigma), margins_of(model), allowed)
         far.append(np.abs(found - model).sum() / np.abs(noisy - model).sum())
     assert np.mean(far) < 0.15
 
@@ -106,7 +113,7 @@ def refinements(truth: np.ndarray, sigma: float, rng: np.random.Generator) -> It
     margins, allowed = margins_of(truth), np.ones_like(truth, dtype=np.bool_)
     for _ in range(20):
         noisy = truth + rng.normal(scale=sigma, size=truth.shape)
-        yield refined(np.outer(*margins), noisy, sigma, margins, allowed)
+        yield refined(np.outer(*margins), noisy_marginal(noisy, sigma), margins, allowed)
 
 
 def test_a_category_that_goes_with_one_other_is_found_though_the_model_misses_it() -> None:
@@ -138,8 +145,48 @@ def test_a_slope_is_found_though_no_cell_stands_out() -> None:
     model, sigma = np.full((20, 20), 1 / 400), 7e-4
     assert np.abs(truth - model).max() < 2 * sigma
     noisy = truth + rng.normal(scale=sigma, size=truth.shape)
-    found = refined(model, noisy, sigma, margins, np.ones_like(truth, dtype=np.bool_))
+    allowed = np.ones_like(truth, dtype=np.bool_)
+    found = refined(model, noisy_marginal(noisy, sigma), margins, allowed)
     assert np.abs(found - truth).sum() < 0.7 * np.abs(model - truth).sum()
+
+
+@pytest.mark.parametrize("shape", [(9,), (12, 10), (6, 3, 5)])
+def test_without_noise_in_cells_groups_change_nothing(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(12)
+    model, truth = (rng.dirichlet(np.ones(int(np.prod(shape)))).reshape(shape) for _ in range(2))
+    coarse = Coarse(tuple(min(k, 4) for k in shape), 1e-3)
+    sums = merge(truth, coarse.sizes) + rng.normal(scale=1e-3, size=coarse.sizes)
+    measured = with_groups(noisy_marginal(truth, 1e-9), sums, coarse)
+    found = refined(model, measured, margins_of(truth), np.ones(shape, dtype=np.bool_))
+    np.testing.assert_allclose(found, truth, atol=1e-6)
+
+
+def test_groups_tell_what_no_cell_does() -> None:
+    rng = np.random.default_rng(13)
+    model, sigma = np.full((32, 32), 1 / 1024), 2e-3
+    high = np.kron([[1, -1], [-1, 1]], np.ones((16, 16)))  # two halves that go together
+    truth, margins = model * (1 + 0.4 * high), [np.full(32, 1 / 32)] * 2
+    allowed = np.ones_like(truth, dtype=np.bool_)
+    coarse = Coarse((4, 4), 3 * sigma)
+    fine, both = [], []
+    for _ in range(10):
+        cells = noisy_marginal(truth + rng.normal(scale=sigma, size=truth.shape), sigma)
+        sums = merge(truth, coarse.sizes) + rng.normal(scale=coarse.sigma, size=coarse.sizes)
+        for measured, errors in ((cells, fine), (with_groups(cells, sums, coarse), both)):
+            found = refined(model, measured, margins, allowed)
+            errors.append(np.abs(found - truth).sum() / 2)
+    assert np.mean(both) < 0.6 * np.mean(fine)
+
+
+def test_a_margin_follows_what_was_measured_of_its_groups() -> None:
+    rng = np.random.default_rng(14)
+    truth = np.repeat([0.4, 0.3, 0.2, 0.1], 8) / 8
+    model, coarse = np.full(32, 1 / 32), Coarse((4,), 1e-3)
+    sums = merge(truth, (4,)) + rng.normal(scale=1e-3, size=4)
+    cells = noisy_marginal(truth + rng.normal(scale=0.02, size=32), 0.02)
+    found = refined_margin(model, with_groups(cells, sums, coarse), np.ones(32, dtype=np.bool_))
+    assert np.abs(merge(found, (4,)) - merge(truth, (4,))).sum() < 0.02
+    assert np.abs(found - truth).sum() < 0.3 * np.abs(model - truth).sum()
 
 
 @pytest.mark.parametrize("shape", [(8,), (8, 6), (4, 3, 5)])
@@ -155,7 +202,7 @@ def test_tilting_corrects_what_the_codes_multiplied_add_up_to(shape: tuple[int, 
         pairs = zip(found, truths, strict=True)
         return float(np.mean([(slope * (f - t)).sum() ** 2 for f, t in pairs]))
 
-    found = tilted(tables, noisy, [sigma] * len(tables))
+    found = tilted(tables, [noisy_marginal(table, sigma) for table in noisy])
     assert error(found) < 0.03 * error(tables)
     for moved, table in zip(found, tables, strict=True):  # and nothing else moves
         step = moved - table
@@ -167,12 +214,14 @@ def test_tilting_leaves_noise_and_public_tables_alone() -> None:
     rng = np.random.default_rng(9)
     tables = [np.full((6, 5), 1 / 30) for _ in range(60)]
     noisy = [table + rng.normal(scale=1e-3, size=table.shape) for table in tables]
-    found = tilted(tables, noisy, [1e-3] * 59 + [0.0], silent=9.0)
+    measured = [noisy_marginal(table, 1e-3) for table in noisy[:-1]]
+    found = tilted(tables, [*measured, noisy_marginal(noisy[-1], 0.0)], silent=9.0)
     assert found[-1] is tables[-1]
     moved = np.linalg.norm([f - t for f, t in zip(found, tables, strict=True)])
     assert moved < 0.3 * 1e-3 * np.sqrt(59)  # of one number each, whose noise has deviation 1e-3
-    assert tilted([np.ones((1, 1))], [np.ones((1, 1))], [0.1])[0] == pytest.approx(1.0)
-    assert tilted([], [], []) == []
+    single = np.ones((1, 1))
+    assert tilted([single], [noisy_marginal(single, 0.1)])[0] == pytest.approx(1.0)
+    assert tilted([], []) == []
 
 
 def test_a_margin_follows_what_was_measured_of_it() -> None:
@@ -180,14 +229,16 @@ def test_a_margin_follows_what_was_measured_of_it() -> None:
     truth = np.r_[0.6, 0.3, np.full(10, 0.01)]
     model = np.r_[0.5, 0.3, np.full(10, 0.02)]
     noisy = truth + rng.normal(scale=0.002, size=truth.shape)
-    found = refined_margin(model, noisy, 0.002, np.ones(12, dtype=np.bool_))
+    found = refined_margin(model, noisy_marginal(noisy, 0.002), np.ones(12, dtype=np.bool_))
     assert np.abs(found - truth).sum() < 0.2 * np.abs(model - truth).sum()
     assert found.sum() == pytest.approx(1)
 
 
 def test_a_margin_is_a_distribution_of_allowed_cells_wherever_the_noise_put_its_mass() -> None:
     allowed = np.array([False, True, True])
-    found = refined_margin(np.full(3, 1 / 3), np.array([90.0, -50.0, -40.0]), 1.0, allowed)
+    found = refined_margin(
+        np.full(3, 1 / 3), noisy_marginal(np.array([90.0, -50.0, -40.0]), 1.0), allowed
+    )
     np.testing.assert_allclose(found, [0.0, 0.0, 1.0])
 
 
