@@ -91,9 +91,9 @@ def certify_cells(
         bounds=columns.bounds,
         method=(
             f"Estimates: for {names}, the noisy histogram of all cells that chose the bins; for "
-            "every other column, the inverse-variance mean over the marginals that hold it and "
-            "were asked before anything else was chosen; all adjusted to the number of records. "
-            f"{columns.method}"
+            "every other column, the inverse-variance mean over the marginals, of cells or of "
+            "groups of them, that hold it and were asked before anything else was chosen; all "
+            f"adjusted to the number of records. {columns.method}"
         ),
         assumptions=ASSUMPTIONS,
         measured=columns.measured,

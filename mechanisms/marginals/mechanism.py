@@ -226,9 +226,9 @@ class Marginals:
             confidence=confidence,
             bounds=columns.bounds,
             method=(
-                "Estimates: for each column, the inverse-variance mean over the marginals that "
-                "hold it and were asked before anything was chosen, adjusted to the number of "
-                f"records. {columns.method}"
+                "Estimates: for each column, the inverse-variance mean over the marginals, of "
+                "cells or of groups of them, that hold it and were asked before anything was "
+                f"chosen, adjusted to the number of records. {columns.method}"
             ),
             assumptions=ASSUMPTIONS,
             measured=columns.measured,

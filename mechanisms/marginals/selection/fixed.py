@@ -117,8 +117,8 @@ class FixedDesign:
     @property
     def noise(self) -> tuple[NoiseLine, ...]:
         lines, shape = [], self.domain.shape
-        for sigma2, groups in sorted({(a.sigma2, a.groups or 0) for a in self.first}):
-            alike = [a for a in self.first if (a.sigma2, a.groups or 0) == (sigma2, groups)]
+        for groups, sigma2 in sorted({(a.groups or 0, a.sigma2) for a in self.first}):
+            alike = [a for a in self.first if (a.groups or 0, a.sigma2) == (groups, sigma2)]
             lines.append(
                 NoiseLine.of(
                     alike[0].query(shape),
