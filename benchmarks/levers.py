@@ -102,9 +102,8 @@ def rounds(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> Codes:
 
 Lever = Callable[[Table, MarginalPlan, np.random.Generator], Codes]
 CELLS_ALONE = {"coarse": 0}
-LEVERS: dict[
-    str, tuple[Lever, dict[str, int]]
-] = {  # with settings of the selection that it changes
+# With what each changes in privpgd's selection.
+LEVERS: dict[str, tuple[Lever, dict[str, int]]] = {
     "all pairs": (all_pairs, {}),
     "cells alone": (all_pairs, CELLS_ALONE),
     "second look": (second_look, CELLS_ALONE),

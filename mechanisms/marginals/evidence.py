@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.groups import Sizes, cells_of, merge, moved_to
+from mechanisms.marginals.groups import Sizes, cells_of, joined, merge, moved_to
 
 Table = NDArray[np.float64]
 
@@ -114,12 +114,8 @@ class NoisyMarginal:
 def with_groups(marginal: NoisyMarginal, sums: Table, coarse: Coarse) -> NoisyMarginal:
     """A marginal of cells, with noisy sums of their groups that were measured besides."""
     assert marginal.coarse is None, "nothing is known of its groups yet"
-    own = marginal.group_variances(coarse.sizes)
-    share = own / (own + coarse.sigma**2)
-    mean = (1 - share) * merge(marginal.counts, coarse.sizes) + share * sums
-    return NoisyMarginal(
-        marginal.clique, moved_to(marginal.counts, mean, coarse.sizes), marginal.sigma, coarse
-    )
+    counts = joined(marginal.counts, marginal.sigma**2, sums, coarse.sigma**2, coarse.sizes)
+    return replace(marginal, counts=counts, coarse=coarse)
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,3 +58,19 @@ def moved_to(
     shape = tables.shape[-len(sizes) :]
     missing = (sums - merge(tables, sizes)) / cells_of(shape, sizes)
     return tables + spread(missing, shape)
+
+
+def joined(
+    tables: NDArray[np.float64],
+    variance: float,
+    sums: NDArray[np.float64],
+    sums_variance: float,
+    sizes: Sizes,
+) -> NDArray[np.float64]:
+    """Least squares from cells in the last axes and sums of groups, both with white noise.
+
+    A group's two sums are averaged by inverse variance; what that changes, its cells share.
+    """
+    own = variance * cells_of(tables.shape[-len(sizes) :], sizes)
+    share = own / (own + sums_variance)
+    return moved_to(tables, (1 - share) * merge(tables, sizes) + share * sums, sizes)

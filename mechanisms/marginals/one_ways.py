@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.groups import cells_of, merge, moved_to
+from mechanisms.marginals.groups import joined
 from mechanisms.marginals.selection.design import Asked
 
 Floats = NDArray[np.float64]
@@ -106,14 +106,10 @@ class _Mean:
 
 def _regrouped(fine: _Mean, coarse: _Mean) -> Floats:
     """Cells (..., k_a) whose groups have the sums that both means tell."""
-    cells = fine.value
     if not coarse.precision:
-        return cells
-    sizes = coarse.value.shape[-1:]
-    own = fine.precision / cells_of(cells.shape[-1:], sizes)  # of the sum of a group's cells
-    share = coarse.precision / (coarse.precision + own)
-    mean = (1 - share) * merge(cells, sizes) + share * coarse.value
-    return moved_to(cells, mean, sizes)
+        return fine.value
+    sums, sizes = coarse.value, coarse.value.shape[-1:]
+    return joined(fine.value, 1 / fine.precision, sums, 1 / coarse.precision, sizes)
 
 
 def gaussian_margins(

@@ -160,7 +160,7 @@ def plan_fixed(
     refuse_pure(budget, domain)
     refuse_unknown(settings, ("ways", "workload", "emphasis", "coarse"), "all")
     given = parse_workload(settings, domain)
-    emphasis, coarse = _share_or_none(settings, "emphasis"), _share_or_none(settings, "coarse")
+    emphasis, coarse = _share_or_zero(settings, "emphasis"), _share_or_zero(settings, "coarse")
     workload = _emphasised(given, emphasis, domain)
     covered = {a for clique in workload.cliques for a in clique}
     added = tuple((a,) for a in range(len(domain)) if a not in covered)
@@ -185,7 +185,7 @@ def plan_fixed(
     )
 
 
-def _share_or_none(settings: Settings, name: str) -> Fraction:
+def _share_or_zero(settings: Settings, name: str) -> Fraction:
     return share(settings, name, Fraction(0)) if settings.get(name) else Fraction(0)
 
 
