@@ -167,32 +167,51 @@ def _fitted(
 
 
 @dataclass(frozen=True, eq=False)
+class Pairs:
+    """Two-way tables to be fitted: one symmetric matrix over the cells of all attributes.
+
+    Attributes:
+        tables: probabilities; 0 where no pair was measured.
+        precision: weights of the entries, likewise.
+    """
+
+    tables: Floats
+    precision: Floats
+
+    def misfits(self, weights: Floats, profiles: Floats) -> Floats:
+        """What a mixture has more than the tables."""
+        excess = profiles.T @ (weights[:, None] * profiles)
+        excess -= self.tables  # in place: of many cells, passes over memory cost most
+        return excess
+
+    def squared_error(self, weights: Floats, profiles: Floats) -> float:
+        """Half the weighted squares of the misfits of all pairs."""
+        misfits = self.misfits(weights, profiles)
+        return 0.25 * float(np.vdot(misfits * self.precision, misfits))  # each pair is there twice
+
+    def gradient(self, weights: Floats, profiles: Floats) -> Floats:
+        """Of `squared_error` in the profiles, for each unit of a class's weight."""
+        slopes = self.misfits(weights, profiles)
+        slopes *= self.precision
+        return profiles @ slopes
+
+
+@dataclass(frozen=True, eq=False)
 class Target:
     """Marginals to be fitted, as probabilities, with weights.
 
     Attributes:
-        pairs: all two-way tables as one symmetric matrix over all cells; 0 where none was measured.
-        precision: weights of its entries, likewise.
+        pairs: all two-way tables.
         groups: which cells every group holds, 0 or 1, shape (groups of all attributes, cells).
-        coarse: weights of the sums of the groups that pairs are measured in, too, as a symmetric
-            matrix over all groups; None where no pair is.
+        coarse: all two-way tables that are measured in groups, too; None where none is.
         others: tables of other orders, by clique, with their weights and, where they are measured
             in groups, too, the sizes and the weights of these.
     """
 
-    pairs: Floats
-    precision: Floats
+    pairs: Pairs
     groups: Floats
-    coarse: Floats | None
+    coarse: Pairs | None
     others: Mapping[Clique, "Other"]
-
-    def weighted(self, misfits: Floats) -> Floats:
-        """The gradient of half the weighted squares of misfits of pairs, and of groups of them."""
-        slopes = misfits * self.precision
-        if self.coarse is not None:
-            sums = self.groups @ misfits @ self.groups.T
-            slopes += self.groups.T @ (sums * self.coarse) @ self.groups
-        return slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +223,7 @@ class Other:
     coarse: tuple[Sizes, float] | None
 
     def weighted(self, misfits: Floats) -> Floats:
-        """As `Target.weighted`; flat in, flat out."""
+        """Gradient of half the weighted squares of misfits of cells and of groups; both flat."""
         slopes = np.float32(self.precision) * misfits
         if self.coarse is not None:
             sizes, precision = self.coarse
@@ -235,7 +254,10 @@ def _targets(evidence: Evidence, tables: Mapping[Clique, Table]) -> Target:
         else:
             sizes = (marginal.coarse.sizes, more) if marginal.coarse else None
             others[marginal.clique] = Other(table, weight, sizes)
-    return Target(pairs, precision, groups, coarse if coarse.any() else None, others)
+    sums = np.asarray(groups @ pairs @ groups.T, dtype=np.float32)
+    return Target(
+        Pairs(pairs, precision), groups, Pairs(sums, coarse) if coarse.any() else None, others
+    )
 
 
 def _groups(evidence: Evidence) -> tuple[Floats, tuple[slice, ...]]:
@@ -303,9 +325,9 @@ class _State:
 
 def squared_error(state: _State, target: Target, weights: Floats, profiles: Floats) -> float:
     """Half the weighted squared error of all marginals."""
-    misfits = profiles.T @ (weights[:, None] * profiles)
-    misfits -= target.pairs
-    error = 0.25 * float(np.vdot(target.weighted(misfits), misfits))  # each pair counts twice
+    error = target.pairs.squared_error(weights, profiles)
+    if target.coarse is not None:
+        error += target.coarse.squared_error(weights, profiles @ target.groups.T)
     for clique, other in target.others.items():
         misfit = weights @ _product([profiles[:, state.where[a]] for a in clique])
         misfit -= other.table.ravel()
@@ -317,10 +339,10 @@ def gradients(
     state: _State, target: Target, weights: Floats, profiles: Floats
 ) -> tuple[Floats, Floats]:
     """Gradients of `squared_error` in the logits of profiles and of weights."""
-    excess = profiles.T @ (weights[:, None] * profiles)
-    excess -= target.pairs  # in place: of a table with many cells, passes over memory cost most
-    excess = target.weighted(excess)
-    pulled = profiles @ excess  # (classes, cells)
+    pulled = target.pairs.gradient(weights, profiles)  # (classes, cells)
+    if target.coarse is not None:  # a mixture's groups are those of its profiles
+        merged = profiles @ target.groups.T
+        pulled += target.coarse.gradient(weights, merged) @ target.groups
     by_profile = weights[:, None] * pulled
     by_weight = 0.5 * (pulled * profiles).sum(axis=1)
     for clique, other in target.others.items():

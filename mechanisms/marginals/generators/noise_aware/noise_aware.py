@@ -58,7 +58,7 @@ _DENOISED = 0.4  # progress when the model is fitted
 _BYTES_PER_CELL = 40  # noisy counts, targets, and what the polish keeps
 _BYTES_PER_REFINED_CELL = 80  # of one table at a time, while it is refined
 _BYTES_PER_ENTRY = 16  # of the records: codes, positions
-_SQUARES = 8  # matrices over all cells that a fit holds, float32
+_SQUARES = 6  # matrices over all cells that a fit holds, float32
 
 
 @dataclass(frozen=True, kw_only=True)
