@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from mechanisms.geometry.domain import Domain, Kind
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, Table
 from mechanisms.marginals.groups import Sizes, group_of, merge, spread
@@ -36,6 +37,7 @@ Floats = NDArray[np.float32]
 
 _MOMENTS = (0.9, 0.999)
 _ADAM_EPSILON = 1e-10
+_STEPS = 2.0  # learning rate of steps between neighbours, relative to that of cells
 _LEAST_SHARE = 1e-4  # of a level in the logits that a fit starts from: more than none
 _EXACT = 10.0  # how many times the best measured precision an exact marginal is given
 
@@ -116,6 +118,19 @@ def slices(shape: Sequence[int]) -> tuple[slice, ...]:
     return tuple(slice(end - k, end) for end, k in zip(ends, shape, strict=True))
 
 
+def neighbours(domain: Domain) -> NDArray[np.bool_]:
+    """Which cells of all attributes, side by side, are the next after the one before them.
+
+    Values in order are; categories without one, points of a metric and nulls are not.
+    """
+    linked = []
+    for attribute in domain.attributes:
+        ordered = attribute.kind not in (Kind.NOMINAL, Kind.METRIC)
+        places = np.arange(attribute.cells)
+        linked.append((places > 0) & (places < attribute.levels) & ordered)
+    return np.concatenate(linked)
+
+
 def fit_latent_classes(
     evidence: Evidence,
     settings: LatentClassFit,
@@ -143,7 +158,7 @@ def _fitted(
     previous: LatentClasses | None,
     report: Callable[[float], None],
 ) -> LatentClasses:
-    shape = evidence.domain.shape
+    shape, linked = evidence.domain.shape, neighbours(evidence.domain)
     start = _logits(evidence)
     fitted = []
     for member, source in enumerate(rng.spawn(settings.members)):
@@ -155,7 +170,7 @@ def _fitted(
         else:
             noise = source.normal(scale=settings.spread, size=(settings.classes, len(start)))
             logits, weights = start + noise, np.zeros(settings.classes)
-        state = _State(shape, logits.astype(np.float32), weights.astype(np.float32))
+        state = _State(shape, linked, logits.astype(np.float32), weights.astype(np.float32))
         fitted.append(_stopped(state, seen, held, settings))
         report((member + 1) / settings.members)
     return LatentClasses(
@@ -290,17 +305,50 @@ def _thinned(
     return _targets(evidence, seen), _targets(evidence, held)
 
 
-class _State:
-    """Logits of one member, with the moments of Adam."""
+class _Adam:
+    """Moments of one array of parameters (Kingma, Ba 2015, Algorithm 1)."""
 
-    def __init__(self, shape: Sequence[int], logits: Floats, weights: Floats) -> None:
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.first = np.zeros(shape, dtype=np.float32)
+        self.second = np.zeros(shape, dtype=np.float32)
+        self.steps = 0
+
+    def move(self, slopes: Floats, rate: float) -> Floats:
+        """How far to go against these slopes."""
+        self.steps += 1
+        beta1, beta2 = _MOMENTS
+        self.first += np.float32(1 - beta1) * (slopes - self.first)
+        self.second += np.float32(1 - beta2) * (slopes * slopes - self.second)
+        scale = rate * np.sqrt(1 - beta2**self.steps) / (1 - beta1**self.steps)
+        deviation = np.sqrt(self.second) + np.float32(_ADAM_EPSILON)
+        return np.asarray(np.float32(scale) * self.first / deviation)
+
+
+class _State:
+    """Logits of one member, with the moments of Adam.
+
+    A logit is the sum of a parameter of its cell's own and of one for every step from neighbour to
+    neighbour up to it. So neighbours move together first, as long as nothing tells them apart.
+    """
+
+    def __init__(
+        self, shape: Sequence[int], linked: NDArray[np.bool_], logits: Floats, weights: Floats
+    ) -> None:
         self.where = slices(shape)
         self.starts = np.array([s.start for s in self.where])
         self.cells = np.array(shape)
         self.parameters = (logits, weights)
-        self.first = tuple(np.zeros_like(p) for p in self.parameters)
-        self.second = tuple(np.zeros_like(p) for p in self.parameters)
-        self.step = 0
+        self.linked = linked
+        runs = np.flatnonzero(~linked)
+        run = np.cumsum(~linked) - 1
+        self.run_first = runs[run]
+        self.run_last = np.append(runs[1:], len(linked))[run] - 1
+        self.adams = tuple(_Adam(slopes.shape) for slopes in (logits, logits, weights))
+
+    @property
+    def step(self) -> int:
+        """Steps taken."""
+        return self.adams[0].steps
 
     def distribution(self) -> tuple[Floats, Floats]:
         """Weights (classes,) and profiles (classes, cells) that the logits stand for."""
@@ -313,14 +361,21 @@ class _State:
         return shares / shares.sum(), profiles
 
     def descend(self, slopes: tuple[Floats, Floats], rate: float) -> None:
-        """One step of Adam (Kingma, Ba 2015, Algorithm 1)."""
-        self.step += 1
-        beta1, beta2 = _MOMENTS
-        scale = rate * np.sqrt(1 - beta2**self.step) / (1 - beta1**self.step)
-        for p, g, m, v in zip(self.parameters, slopes, self.first, self.second, strict=True):
-            m += np.float32(1 - beta1) * (g - m)
-            v += np.float32(1 - beta2) * (g * g - v)
-            p -= np.float32(scale) * m / (np.sqrt(v) + np.float32(_ADAM_EPSILON))
+        """One step of Adam against the slopes of logits and of weights."""
+        by_cell, by_weight = slopes
+        both = (by_cell, self._by_step(by_cell), by_weight)
+        cells, steps, shares = (
+            adam.move(slope, rate) for adam, slope in zip(self.adams, both, strict=True)
+        )
+        logits, weights = self.parameters
+        sums = np.cumsum(steps, axis=1)
+        logits -= cells + np.float32(_STEPS) * (sums - sums[:, self.run_first])
+        weights -= shares
+
+    def _by_step(self, by_cell: Floats) -> Floats:
+        """Slopes of the steps: a step to a cell moves it and all after it in its run."""
+        sums = np.cumsum(by_cell, axis=1)
+        return np.asarray((sums[:, self.run_last] - sums + by_cell) * self.linked)
 
 
 def squared_error(state: _State, target: Target, weights: Floats, profiles: Floats) -> float:

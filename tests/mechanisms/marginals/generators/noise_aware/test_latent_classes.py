@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Coarse, Evidence, NoisyMarginal
 from mechanisms.marginals.generators.noise_aware.latent_classes import (
@@ -13,6 +14,7 @@ from mechanisms.marginals.generators.noise_aware.latent_classes import (
     Target,
     fit_latent_classes,
     gradients,
+    neighbours,
     squared_error,
 )
 from mechanisms.marginals.generators.noise_aware.latent_classes import _State as State
@@ -63,7 +65,8 @@ def evidence(
 
 def state(seed: int, classes: int = 3) -> State:
     rng = np.random.default_rng(seed)
-    made = State(SHAPE, np.zeros((classes, sum(SHAPE))), np.zeros(classes))
+    linked = neighbours(domain_of(SHAPE))
+    made = State(SHAPE, linked, np.zeros((classes, sum(SHAPE))), np.zeros(classes))
     made.parameters = (rng.normal(size=(classes, sum(SHAPE))), rng.normal(size=classes))
     return made
 
@@ -104,6 +107,55 @@ def test_gradients_are_those_of_finite_differences(
                 parameter[index] -= sign * step
             found = (ends[0] - ends[1]) / (2 * step)
             assert gradient[index] == pytest.approx(found, abs=2e-6 * np.abs(gradient).max() + 1e-8)
+
+
+def attribute(kind: Kind, levels: int, *, has_null: bool = False) -> Attribute:
+    centres = (np.arange(levels) + 0.5) / levels
+    between = 1.0 - np.eye(levels) if kind is Kind.METRIC else None
+    return Attribute(
+        name=f"{kind} {levels}",
+        kind=kind,
+        positions=centres,
+        widths=np.zeros(levels),
+        has_null=has_null,
+        distances=between,
+    )
+
+
+MIXED_KINDS = Domain(
+    (
+        attribute(Kind.NUMERIC, 3, has_null=True),
+        attribute(Kind.NOMINAL, 2),
+        attribute(Kind.ORDINAL, 4),
+        attribute(Kind.METRIC, 2, has_null=True),
+    )
+)
+
+
+def test_neighbours_are_values_in_order_and_neither_nulls_nor_categories_without_one() -> None:
+    expected = [False, True, True, False, False, False, False, True, True, True, *[False] * 3]
+    assert neighbours(MIXED_KINDS).tolist() == expected
+
+
+def test_slopes_of_steps_are_those_of_all_cells_after_them() -> None:
+    linked = neighbours(MIXED_KINDS)
+    made = State(MIXED_KINDS.shape, linked, np.zeros((2, 13)), np.zeros(2))
+    by_cell = np.random.default_rng(7).normal(size=(2, 13))
+    expected = np.zeros((2, 13))
+    for cells in ([1, 2], [2], [7, 8, 9], [8, 9], [9]):
+        expected[:, cells[0]] = by_cell[:, cells].sum(axis=1)
+    np.testing.assert_allclose(made._by_step(by_cell), expected, atol=1e-12)
+
+
+def test_a_step_moves_the_cells_whose_slopes_it_has() -> None:
+    """Adam's first step goes as far in every parameter: it gains the rate times all slopes."""
+    linked = neighbours(MIXED_KINDS)
+    made = State(MIXED_KINDS.shape, linked, np.zeros((1, 13)), np.zeros(1))
+    by_cell = np.random.default_rng(8).normal(size=(1, 13))
+    made.descend((by_cell, np.zeros(1)), 0.01)
+    gained = -float((made.parameters[0] * by_cell).sum())
+    expected = 0.01 * (np.abs(by_cell).sum() + 2 * np.abs(made._by_step(by_cell)).sum())
+    assert gained == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("groups", [None, 2])
@@ -219,3 +271,26 @@ def test_an_exact_marginal_weighs_most() -> None:
     ]
     strays = [np.abs(model.marginal((0,)) - skewed).sum() for model in models]
     assert strays[1] < strays[0] / 2
+
+
+def test_order_helps_where_neighbours_are_alike() -> None:
+    """Two smooth columns in much noise: told that they are ordered, a fit errs less."""
+    cells, sigma, total = 24, 40.0, 10_000.0
+    places = (np.arange(cells) + 0.5) / cells
+    table = np.exp(-12 * (places[:, None] - places) ** 2)
+    table /= table.sum()
+    errors = {}
+    for kind in (Kind.NOMINAL, Kind.ORDINAL):
+        domain = Domain.coded({"x": cells, "y": cells}, kind=kind)
+        misses = []
+        for seed in range(3):
+            noise = np.random.default_rng(seed).normal(size=table.shape) * sigma
+            noisy = NoisyMarginal((0, 1), total * table + noise, sigma)
+            model = fit_latent_classes(
+                Evidence(domain, (noisy,), total, total_is_public=True),
+                LatentClassFit(classes=20, members=4),
+                rng=np.random.default_rng(seed),
+            )
+            misses.append(np.abs(model.marginal((0, 1)) - table).sum())
+        errors[kind] = np.mean(misses)
+    assert errors[Kind.ORDINAL] < 0.9 * errors[Kind.NOMINAL]
