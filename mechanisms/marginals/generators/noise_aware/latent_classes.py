@@ -42,7 +42,8 @@ Floats = NDArray[np.float32]
 
 _MOMENTS = (0.9, 0.999)
 _ADAM_EPSILON = 1e-10
-_STEPS = 2.0  # learning rate of steps between neighbours, relative to that of cells
+_STEPS = 2.0  # learning rate of steps between neighbours, relative to that of cells, ...
+_LONG = 32  # ... in runs of up to so many; in longer ones less, or their ends would move faster yet
 _LEAST_SHARE = 1e-4  # of a level in the logits that a fit starts from: more than none
 _EXACT = 10.0  # how many times the best measured precision an exact marginal is given
 
@@ -339,6 +340,7 @@ class _State:
         parameters: logits of profiles, shape (classes, cells), and of weights, shape (classes,).
         linked: which cells are a step away from the one before them, shape (cells,).
         run_first, run_last: ends of the run of neighbours that every cell is in, shape (cells,).
+        rates: learning rates of the steps, relative to those of cells, shape (cells,).
     """
 
     def __init__(
@@ -353,6 +355,8 @@ class _State:
         run = np.cumsum(~linked) - 1
         self.run_first = runs[run]
         self.run_last = np.append(runs[1:], len(linked))[run] - 1
+        lengths = self.run_last - self.run_first + 1
+        self.rates = (_STEPS * np.minimum(1, _LONG / lengths)).astype(np.float32)
         self.adams = tuple(_Adam(slopes.shape) for slopes in (logits, logits, weights))
 
     @property
@@ -378,8 +382,8 @@ class _State:
             adam.move(slope, rate) for adam, slope in zip(self.adams, both, strict=True)
         )
         logits, weights = self.parameters
-        sums = np.cumsum(steps, axis=1)
-        logits -= cells + np.float32(_STEPS) * (sums - sums[:, self.run_first])
+        sums = np.cumsum(self.rates * steps, axis=1)
+        logits -= cells + (sums - sums[:, self.run_first])
         weights -= shares
 
     def _by_step(self, by_cell: Floats) -> Floats:

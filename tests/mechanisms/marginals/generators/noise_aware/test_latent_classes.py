@@ -158,6 +158,18 @@ def test_a_step_moves_the_cells_whose_slopes_it_has() -> None:
     assert gained == pytest.approx(expected, rel=1e-5)
 
 
+def test_steps_of_a_long_run_take_its_end_no_further_than_those_of_a_shorter_one() -> None:
+    ends = []
+    for cells in (32, 128):
+        linked = neighbours(domain_of((cells,)))
+        made = State((cells,), linked, np.zeros((1, cells)), np.zeros(1))
+        slopes = np.where(np.arange(cells) < cells - 1, 0.0, -1.0)[None]  # every step's, too
+        made.descend((slopes, np.zeros(1)), 0.01)
+        ends.append(made.parameters[0][0, -1])
+    assert ends[0] == pytest.approx(0.01 * (1 + 2 * 31), rel=1e-5)
+    assert ends[1] == pytest.approx(0.01 * (1 + 0.5 * 127), rel=1e-5)
+
+
 @pytest.mark.parametrize("groups", [None, 2])
 @pytest.mark.parametrize("cliques", [PAIRS, MIXED])
 def test_the_loss_is_half_the_weighted_squared_error_of_all_marginals(
