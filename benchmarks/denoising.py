@@ -12,14 +12,12 @@ settings of `latent_classes.LatentClassFit` and of privpgd's selection were chos
 import argparse
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.geometry.domain import Domain, Kind
 from mechanisms.marginals import Marginals
 from mechanisms.marginals.cliques import Clique, all_ways
 from mechanisms.marginals.evidence import Evidence, Table
@@ -48,13 +46,6 @@ def fitted(generator: NoiseAware, *, refined: bool = True) -> Callable[[Evidence
     return denoise
 
 
-def unordered(evidence: Evidence) -> Tables:
-    """Latent classes that are not told which cells are neighbours."""
-    cells = dict(zip(evidence.domain.names, evidence.domain.shape, strict=True))
-    blind = replace(evidence, domain=Domain.coded(cells, kind=Kind.NOMINAL))
-    return fitted(NoiseAware(), refined=False)(blind)
-
-
 def clipped(evidence: Evidence) -> Tables:
     """The measured pairs without negative counts, as shares."""
     positive = {m.clique: np.maximum(m.counts, 0.0) for m in evidence.marginals}
@@ -65,7 +56,7 @@ VARIANTS: Mapping[str, Callable[[Evidence], Tables]] = {
     "measured, clipped": clipped,
     "singular values": fitted(NoiseAware(denoiser="singular-values"), refined=False),
     "latent classes": fitted(NoiseAware(), refined=False),
-    "order unknown": unordered,
+    "order left out": fitted(NoiseAware(latent=LatentClassFit(order=0)), refined=False),
     "latent classes, refined": fitted(NoiseAware()),
     "one member": fitted(NoiseAware(latent=LatentClassFit(members=1)), refined=False),
     "20 classes": fitted(NoiseAware(latent=LatentClassFit(classes=20)), refined=False),

@@ -42,8 +42,7 @@ Floats = NDArray[np.float32]
 
 _MOMENTS = (0.9, 0.999)
 _ADAM_EPSILON = 1e-10
-_STEPS = 2.0  # learning rate of steps between neighbours, relative to that of cells, ...
-_LONG = 32  # ... in runs of up to so many; in longer ones less, or their ends would move faster yet
+_LONG = 32  # cells in a run of neighbours; in longer runs steps move less, or their ends would race
 _LEAST_SHARE = 1e-4  # of a level in the logits that a fit starts from: more than none
 _EXACT = 10.0  # how many times the best measured precision an exact marginal is given
 
@@ -59,6 +58,7 @@ class LatentClassFit:
         thinning: variance of the noise that a member's split adds, as a share of the marginals'.
         spread: deviation of the logits that a member starts from.
         learning_rate: of Adam, on logits.
+        order: how much faster steps between neighbouring cells move than cells; 0 leaves order out.
         check: steps between two looks at the held-out error.
         patience: looks without a gain after which a member stops.
         most_steps: of one member.
@@ -69,6 +69,7 @@ class LatentClassFit:
     thinning: float = 0.1
     spread: float = 0.3
     learning_rate: float = 0.05
+    order: float = 2.0
     check: int = 10
     patience: int = 6
     most_steps: int = 3000
@@ -80,6 +81,8 @@ class LatentClassFit:
         for name in ("thinning", "spread", "learning_rate"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name}: {getattr(self, name)}; use a positive number")
+        if not self.order >= 0:
+            raise ValueError(f"order: {self.order}; use 0 or a positive number")
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +179,9 @@ def _fitted(
         else:
             noise = source.normal(scale=settings.spread, size=(settings.classes, len(start)))
             logits, weights = start + noise, np.zeros(settings.classes)
-        state = _State(shape, linked, logits.astype(np.float32), weights.astype(np.float32))
+        state = _State(
+            shape, linked, settings.order, logits.astype(np.float32), weights.astype(np.float32)
+        )
         fitted.append(_stopped(state, seen, held, settings))
         report((member + 1) / settings.members)
     return LatentClasses(
@@ -344,7 +349,12 @@ class _State:
     """
 
     def __init__(
-        self, shape: Sequence[int], linked: NDArray[np.bool_], logits: Floats, weights: Floats
+        self,
+        shape: Sequence[int],
+        linked: NDArray[np.bool_],
+        order: float,
+        logits: Floats,
+        weights: Floats,
     ) -> None:
         self.where = slices(shape)
         self.starts = np.array([s.start for s in self.where])
@@ -356,7 +366,7 @@ class _State:
         self.run_first = runs[run]
         self.run_last = np.append(runs[1:], len(linked))[run] - 1
         lengths = self.run_last - self.run_first + 1
-        self.rates = (_STEPS * np.minimum(1, _LONG / lengths)).astype(np.float32)
+        self.rates = (order * np.minimum(1, _LONG / lengths)).astype(np.float32)
         self.adams = tuple(_Adam(slopes.shape) for slopes in (logits, logits, weights))
 
     @property

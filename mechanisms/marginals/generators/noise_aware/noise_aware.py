@@ -53,7 +53,11 @@ from mechanisms.rules import Rules
 
 Denoiser = Literal["latent-classes", "singular-values"]
 
-_DRAFT = {"members": 1, "patience": 2}  # of the classes, for the next round of a selection
+_DRAFT = {  # of the classes, for the next round of a selection
+    "members": 1,
+    "patience": 2,
+    "order": 0.0,  # few pairs are known yet, and what moves fast for them strays elsewhere
+}
 _DENOISED = 0.4  # progress when the model is fitted
 _BYTES_PER_CELL = 40  # noisy counts, targets, and what the polish keeps
 _BYTES_PER_REFINED_CELL = 80  # of one table at a time, while it is refined

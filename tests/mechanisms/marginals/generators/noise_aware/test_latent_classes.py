@@ -66,7 +66,7 @@ def evidence(
 def state(seed: int, classes: int = 3) -> State:
     rng = np.random.default_rng(seed)
     linked = neighbours(domain_of(SHAPE))
-    made = State(SHAPE, linked, np.zeros((classes, sum(SHAPE))), np.zeros(classes))
+    made = State(SHAPE, linked, 2.0, np.zeros((classes, sum(SHAPE))), np.zeros(classes))
     made.parameters = (rng.normal(size=(classes, sum(SHAPE))), rng.normal(size=classes))
     return made
 
@@ -139,7 +139,7 @@ def test_neighbours_are_values_in_order_and_neither_nulls_nor_categories_without
 
 def test_slopes_of_steps_are_those_of_all_cells_after_them() -> None:
     linked = neighbours(MIXED_KINDS)
-    made = State(MIXED_KINDS.shape, linked, np.zeros((2, 13)), np.zeros(2))
+    made = State(MIXED_KINDS.shape, linked, 2.0, np.zeros((2, 13)), np.zeros(2))
     by_cell = np.random.default_rng(7).normal(size=(2, 13))
     expected = np.zeros((2, 13))
     for cells in ([1, 2], [2], [7, 8, 9], [8, 9], [9]):
@@ -150,7 +150,7 @@ def test_slopes_of_steps_are_those_of_all_cells_after_them() -> None:
 def test_a_step_moves_the_cells_whose_slopes_it_has() -> None:
     """Adam's first step goes as far in every parameter: it gains the rate times all slopes."""
     linked = neighbours(MIXED_KINDS)
-    made = State(MIXED_KINDS.shape, linked, np.zeros((1, 13)), np.zeros(1))
+    made = State(MIXED_KINDS.shape, linked, 2.0, np.zeros((1, 13)), np.zeros(1))
     by_cell = np.random.default_rng(8).normal(size=(1, 13))
     made.descend((by_cell, np.zeros(1)), 0.01)
     gained = -float((made.parameters[0] * by_cell).sum())
@@ -162,7 +162,7 @@ def test_steps_of_a_long_run_take_its_end_no_further_than_those_of_a_shorter_one
     ends = []
     for cells in (32, 128):
         linked = neighbours(domain_of((cells,)))
-        made = State((cells,), linked, np.zeros((1, cells)), np.zeros(1))
+        made = State((cells,), linked, 2.0, np.zeros((1, cells)), np.zeros(1))
         slopes = np.where(np.arange(cells) < cells - 1, 0.0, -1.0)[None]  # every step's, too
         made.descend((slopes, np.zeros(1)), 0.01)
         ends.append(made.parameters[0][0, -1])
@@ -306,3 +306,12 @@ def test_order_helps_where_neighbours_are_alike() -> None:
             misses.append(np.abs(model.marginal((0, 1)) - table).sum())
         errors[kind] = np.mean(misses)
     assert errors[Kind.ORDINAL] < 0.9 * errors[Kind.NOMINAL]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"members": 0}, {"thinning": 0.0}, {"order": -1.0}, {"order": float("nan")}]
+)
+def test_settings_that_make_no_sense_are_refused_by_name(wrong: dict[str, float]) -> None:
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"^{name}: "):
+        LatentClassFit(**wrong)  # type: ignore[arg-type]
