@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mechanisms.geometry.domain import Domain, Kind
+from mechanisms.geometry.domain import Domain
 from mechanisms.metrics import Label, Metrics, coarsen, evaluate, split
 from mechanisms.metrics.coded import MOST_CELLS
 from mechanisms.metrics.downstream import downstream_error
@@ -318,8 +318,7 @@ def _label(text: str, codec: TableCodec, spec: ReleaseSpec) -> Label:
     column = names.index(text[:cut])
     of = codec.codecs[column]
     if cut == len(text):
-        ordered = of.attribute.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
-        return Label(column=column, number=ordered)
+        return Label(column=column, number=of.attribute.kind.ordered)
     return Label(column=column, equals=_cell(text[cut + 1 :], of, spec))
 
 

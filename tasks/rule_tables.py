@@ -24,7 +24,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mechanisms.geometry.domain import Kind
 from mechanisms.rules import Determination, Parts, Rules, RuleTable
 from mechanisms.rules.tables import connected
 from schemas.columns import Column, DateColumn, NumericColumn
@@ -109,9 +108,7 @@ def rules_on(rules: Sequence[Rule], codec: TableCodec) -> RuleCells:
                 for rule in rules
                 if isinstance(rule.body, Determines)
             ),
-            ordered=tuple(
-                i for i, kind in enumerate(kinds) if kind not in (Kind.NOMINAL, Kind.METRIC)
-            ),
+            ordered=tuple(i for i, kind in enumerate(kinds) if kind.ordered),
             nullable=tuple(i for i, one in enumerate(codec.codecs) if one.attribute.has_null),
             parts=Parts(cells, tuple(tables)) if cut else None,
         ),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mechanisms.families.family import Block, Family
-from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.domain import Attribute, Domain
 from mechanisms.geometry.grids import axis, product_space
 from mechanisms.privacy.cells import marginal
 
@@ -33,7 +33,7 @@ def _block(domain: Domain, column: int) -> Block:
 
 
 def _at_equal_steps(attribute: Attribute) -> Attribute:
-    if attribute.kind in (Kind.NOMINAL, Kind.METRIC):
+    if not attribute.kind.ordered:
         return attribute
     steps = np.arange(attribute.levels)
     return replace(

@@ -9,7 +9,7 @@ from itertools import combinations
 from math import prod
 
 from mechanisms.families.family import Block, Family
-from mechanisms.geometry.domain import Domain, Kind
+from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.grids import Axis, Path, axis, cell_map, exact_steps, product_space
 
 MOST_COUNTS = 2**24  # noisy counts of all blocks together: planning takes a minute or two
@@ -66,7 +66,7 @@ def candidates(domain: Domain, finest: int) -> list[int]:
 
     Grids have no more cells than some line has values, as points without a value only take time.
     """
-    lines = [a.levels for a in domain.attributes if a.kind not in (Kind.NOMINAL, Kind.METRIC)]
+    lines = [a.levels for a in domain.attributes if a.kind.ordered]
     most = min(finest, max(lines, default=0))
     fine = {k for k in (*LINE_CANDIDATES, *exact_steps(domain), *lines) if k <= most}
     return sorted({CANDIDATES[0], *fine})

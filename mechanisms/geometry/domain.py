@@ -24,6 +24,11 @@ class Kind(StrEnum):
     NOMINAL = "nominal"  # unordered categories, all at distance 1 (booleans too)
     METRIC = "metric"  # points of any finite metric space, such as places with their distances
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the values lie on a line."""
+        return self not in (Kind.NOMINAL, Kind.METRIC)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Attribute:

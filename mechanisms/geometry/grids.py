@@ -94,7 +94,7 @@ def axis(attribute: Attribute, k: int) -> Axis:
     """
     if k < 1:
         raise ValueError(f"{attribute.name}: a grid has one cell at least, not k = {k}")
-    if attribute.kind in (Kind.NOMINAL, Kind.METRIC):
+    if not attribute.kind.ordered:
         return _axis_of_values(attribute)
     if fits_exactly(attribute, k):
         cells = np.rint(attribute.positions * k).astype(np.int64)
@@ -123,7 +123,7 @@ def axis(attribute: Attribute, k: int) -> Axis:
 
 def fits_exactly(attribute: Attribute, k: int) -> bool:
     """Whether the values lie on a line, at multiples of 1/k."""
-    if attribute.kind in (Kind.NOMINAL, Kind.METRIC) or attribute.widths.any():
+    if not attribute.kind.ordered or attribute.widths.any():
         return False
     steps = attribute.positions * k
     return bool((np.abs(steps - np.rint(steps)) < 1e-9).all())

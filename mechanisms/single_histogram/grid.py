@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.families.one_ways import coarsening
-from mechanisms.geometry.domain import Domain, Kind
+from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.grids import Axis, axis, cell_map, exact_steps
 from mechanisms.privacy.cells import CellMap, Codes
 
@@ -108,7 +108,7 @@ def grids(domain: Domain, *, most_points: int) -> Iterator[Grid]:
     Raises:
         ValueError: the coarsest of them has more points.
     """
-    lines = [a.levels for a in domain.attributes if a.kind not in (Kind.NOMINAL, Kind.METRIC)]
+    lines = [a.levels for a in domain.attributes if a.kind.ordered]
     finest = max(lines, default=1)
     coarsest = grid(domain, 1)
     if coarsest.size > most_points:

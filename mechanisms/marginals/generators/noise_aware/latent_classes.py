@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from mechanisms.geometry.domain import Domain, Kind
+from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, Table
 from mechanisms.marginals.groups import Sizes, group_of, merge, spread
@@ -134,9 +134,8 @@ def neighbours(domain: Domain) -> NDArray[np.bool_]:
     """
     linked = []
     for attribute in domain.attributes:
-        ordered = attribute.kind not in (Kind.NOMINAL, Kind.METRIC)
         places = np.arange(attribute.cells)
-        linked.append((places > 0) & (places < attribute.levels) & ordered)
+        linked.append((places > 0) & (places < attribute.levels) & attribute.kind.ordered)
     return np.concatenate(linked)
 
 
@@ -343,9 +342,9 @@ class _State:
 
     Attributes:
         parameters: logits of profiles, shape (classes, cells), and of weights, shape (classes,).
-        linked: which cells are a step away from the one before them, shape (cells,).
         run_first, run_last: ends of the run of neighbours that every cell is in, shape (cells,).
-        rates: learning rates of the steps, relative to those of cells, shape (cells,).
+        rates: learning rates of the steps, relative to those of cells, shape (cells,); 0 where
+            there is none.
     """
 
     def __init__(
@@ -360,19 +359,19 @@ class _State:
         self.starts = np.array([s.start for s in self.where])
         self.cells = np.array(shape)
         self.parameters = (logits, weights)
-        self.linked = linked
         runs = np.flatnonzero(~linked)
         run = np.cumsum(~linked) - 1
         self.run_first = runs[run]
         self.run_last = np.append(runs[1:], len(linked))[run] - 1
         lengths = self.run_last - self.run_first + 1
-        self.rates = (order * np.minimum(1, _LONG / lengths)).astype(np.float32)
-        self.adams = tuple(_Adam(slopes.shape) for slopes in (logits, logits, weights))
+        self.rates = (order * np.minimum(1, _LONG / lengths) * linked).astype(np.float32)
+        self.of_cells, self.of_steps = _Adam(logits.shape), _Adam(logits.shape)
+        self.of_weights = _Adam(weights.shape)
 
     @property
     def step(self) -> int:
         """Steps taken."""
-        return self.adams[0].steps
+        return self.of_cells.steps
 
     def distribution(self) -> tuple[Floats, Floats]:
         """Weights (classes,) and profiles (classes, cells) that the logits stand for."""
@@ -387,19 +386,18 @@ class _State:
     def descend(self, slopes: tuple[Floats, Floats], rate: float) -> None:
         """One step of Adam against the slopes of logits and of weights."""
         by_cell, by_weight = slopes
-        both = (by_cell, self._by_step(by_cell), by_weight)
-        cells, steps, shares = (
-            adam.move(slope, rate) for adam, slope in zip(self.adams, both, strict=True)
-        )
         logits, weights = self.parameters
-        sums = np.cumsum(self.rates * steps, axis=1)
-        logits -= cells + (sums - sums[:, self.run_first])
-        weights -= shares
+        move = self.of_cells.move(by_cell, rate)
+        if self.rates.any():
+            sums = np.cumsum(self.rates * self.of_steps.move(self._by_step(by_cell), rate), axis=1)
+            move += sums - sums[:, self.run_first]
+        logits -= move
+        weights -= self.of_weights.move(by_weight, rate)
 
     def _by_step(self, by_cell: Floats) -> Floats:
         """Slopes of the steps: a step to a cell moves it and all after it in its run."""
         sums = np.cumsum(by_cell, axis=1)
-        return np.asarray((sums[:, self.run_last] - sums + by_cell) * self.linked)
+        return np.asarray((sums[:, self.run_last] - sums + by_cell) * (self.rates > 0))
 
 
 def squared_error(state: _State, target: Target, weights: Floats, profiles: Floats) -> float:

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
+from mechanisms.geometry.domain import Domain, Kind
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Coarse, Evidence, NoisyMarginal
 from mechanisms.marginals.generators.noise_aware.latent_classes import (
@@ -23,6 +23,7 @@ from mechanisms.marginals.generators.noise_aware.latent_classes import (
 )
 from mechanisms.marginals.groups import merge, sizes_of
 from tests.mechanisms.marginals.domains import domain_of
+from tests.mechanisms.single_histogram.domains import line, nominal, places
 
 SHAPE = (3, 4, 2, 5)
 PAIRS = tuple(combinations(range(4), 2))
@@ -109,25 +110,12 @@ def test_gradients_are_those_of_finite_differences(
             assert gradient[index] == pytest.approx(found, abs=2e-6 * np.abs(gradient).max() + 1e-8)
 
 
-def attribute(kind: Kind, levels: int, *, has_null: bool = False) -> Attribute:
-    centres = (np.arange(levels) + 0.5) / levels
-    between = 1.0 - np.eye(levels) if kind is Kind.METRIC else None
-    return Attribute(
-        name=f"{kind} {levels}",
-        kind=kind,
-        positions=centres,
-        widths=np.zeros(levels),
-        has_null=has_null,
-        distances=between,
-    )
-
-
 MIXED_KINDS = Domain(
     (
-        attribute(Kind.NUMERIC, 3, has_null=True),
-        attribute(Kind.NOMINAL, 2),
-        attribute(Kind.ORDINAL, 4),
-        attribute(Kind.METRIC, 2, has_null=True),
+        line("numeric", 3, has_null=True),
+        nominal("nominal", 2),
+        line("ordinal", 4, width=0.0),
+        places("metric", np.eye(2), has_null=True),
     )
 )
 
