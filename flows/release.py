@@ -98,7 +98,7 @@ def _stage(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
             rules = validate.submit(fixed, workspace).result()
             announce("discretize")
             files = discretize.submit(fixed, workspace).result()
-            refuse_changes(fixed, workspace)
+            refuse_changes(fixed, ledger, workspace)
         announce("select")
         selection = select(prepared, files, ledger, workspace)
         announce("privatize")

@@ -146,8 +146,10 @@ class ReleaseSpec(Section):
 
         These are data, privacy, mechanism, population, what the certificate's share is for, private
         bins, and of the columns everything but descriptions, labels, units and the sources of
-        bounds. Title, descriptions, constraints, public totals and output are not among them: they
-        shape only what is made of the answers. Where there is a public table, it counts by
+        bounds. Title, descriptions, public totals and output are not among them: they shape only
+        what is made of the answers. Nor are constraints: they may shape the models by which rounds
+        choose, but a choice that was made is read back, and a round that now had other noise would
+        be refused. Where there is a public table, it counts by
         `public_records`, a digest of its records: a plan depends on those, wherever the file lies.
         So do files of queries by `query_files`, the SHA-256 of each, and a file that is certified
         by `certified`: it shapes no question, but a certificate is of one file. Who must approve

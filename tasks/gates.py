@@ -38,6 +38,10 @@ class PlanChanged(SafeError):
     """Something that the plan's approval is bound to changed while the release ran."""
 
 
+class TableChanged(SafeError):
+    """A release has answers of one private table, and would be given more of another."""
+
+
 def plan_gate(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) -> Waiting | None:
     """What the run waits for before the private data are asked anything; None where it may go on.
 
@@ -67,20 +71,33 @@ def plan_gate(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) 
     return _stopped("plan", prepared, ledger, workspace, out, seen)
 
 
-def refuse_changes(prepared: Prepared, workspace: Workspace) -> None:
-    """Check, after the private table was read, that it is the one that was approved.
+def refuse_changes(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
+    """Check, after the private table was read, that it is the one that was approved, and the one
+    that earlier answers are of: a certificate that rests on answers of two tables is of neither.
+
+    Which table was asked is noted in the workspace; where that was lost, nothing can be checked.
 
     Raises:
-        PlanChanged: it is another.
+        PlanChanged: it is not the one that was approved.
+        TableChanged: answers were drawn of another.
     """
-    if not approvals_of(prepared.spec).plan:
-        return
-    approved = json.loads((workspace.path / _SEEN.format("plan")).read_text())
-    if guarded("plan", workspace.path, source_digest)(prepared.source) != approved["data"]:
-        raise PlanChanged(
-            "data.source: the private table changed after its plan was approved; nothing was asked "
-            "of it. Run again with --resume: the plan waits for a new approval"
+    now = guarded("plan", workspace.path, source_digest)(prepared.source)
+    if approvals_of(prepared.spec).plan:
+        approved = json.loads((workspace.path / _SEEN.format("plan")).read_text())
+        if now != approved["data"]:
+            raise PlanChanged(
+                "data.source: the private table changed after its plan was approved; nothing was "
+                "asked of it. Run again with --resume: the plan waits for a new approval"
+            )
+    noted = workspace.path / _ASKED
+    if noted.exists() and noted.read_text() != now and Ledger(ledger).calls(prepared.spec.release):
+        raise TableChanged(
+            "data.source: the private table is not the one that this release has noisy answers of; "
+            "nothing was asked of it. Put that one back and run again with --resume, or choose "
+            "another name for a release of this one, with its own budget"
         )
+    with whole(noted) as draft:
+        draft.write_text(now)
 
 
 def disclosure_gate(
@@ -189,6 +206,7 @@ def may_go_on(waiting: Waiting, ledger: Ledger, known: Profile) -> bool:
 
 _STAGED, _WAITING = "staged.json", "waiting.json"
 _SEEN, _PASSED = "seen-at-{}.json", "passed-{}.json"
+_ASKED = "table-asked.txt"
 
 
 def _stage(prepared: Prepared, workspace: Workspace) -> dict[str, Any]:

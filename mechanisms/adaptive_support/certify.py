@@ -6,7 +6,7 @@ Method.  Two joint bounds from the same noisy counts: one that rests on how few 
          and where the grid is small enough one by exact transport. Both hold, each with its part
          of the failure probability, and the smaller is stated. A third part goes to the columns.
 Proof.   adaptive_support.md, beside this file; ../certificates/family.md and one_way.md there.
-Oracle.  tests/mechanisms/adaptive_support/test_certify.py simulates releases and counts misses.
+Oracle.  tests/mechanisms/adaptive_support/test_mechanism.py simulates releases and counts misses.
 """
 
 import numpy as np

@@ -16,7 +16,6 @@ import numpy as np
 
 from mechanisms.adaptive_support.certify import certify
 from mechanisms.adaptive_support.plan import AdaptiveSupportPlan, make_plan
-from mechanisms.adaptive_support.simplex import project_on_simplex
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
@@ -28,6 +27,7 @@ from mechanisms.contract import (
 )
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.paths import snake
+from mechanisms.geometry.simplex import project_on_simplex
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import Codes, Counts

@@ -4,7 +4,7 @@ Claim.   Method and certificate together are (epsilon, delta)-differentially pri
          budget: the method is planned with (1 - share) of epsilon and all of delta, the
          certificate's draws get the least noise that the accountant proves to fit beside it.
 Proof.   Both are fixed before a private byte is read, and `certified` checks their sum.
-Oracle.  tests/mechanisms/linear_queries/test_plan.py.
+Oracle.  tests/mechanisms/linear_queries/test_mechanism.py.
 """
 
 from collections.abc import Mapping

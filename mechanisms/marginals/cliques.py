@@ -1,6 +1,6 @@
 """Cliques: the attributes of a marginal, and how many cells it has."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import prod
 
@@ -32,8 +32,3 @@ def downward_closure(cliques: Iterable[Clique]) -> tuple[Clique, ...]:
 def title(clique: Clique, names: Sequence[str]) -> str:
     """The clique for people, such as `age x sex`."""
     return " x ".join(names[a] for a in clique)
-
-
-def pairs_of(clique: Clique) -> Iterator[tuple[int, int]]:
-    """All pairs of a clique's attributes, ascending."""
-    yield from combinations(clique, 2)

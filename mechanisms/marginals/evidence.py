@@ -135,6 +135,11 @@ class Evidence:
     total_is_public: bool
 
     @cached_property
+    def finest(self) -> float:
+        """The least deviation of a noisy marginal, records; 1 where none is noisy."""
+        return min((m.sigma for m in self.marginals if m.sigma), default=1.0)
+
+    @cached_property
     def by_clique(self) -> Mapping[Clique, NoisyMarginal]:
         """The marginals by their attributes."""
         return {marginal.clique: marginal for marginal in self.marginals}

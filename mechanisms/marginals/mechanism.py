@@ -98,15 +98,8 @@ class Marginals:
                 an expected number of records below 1, or a wrong parameter.
         """
         refuse_public(self.name, public)
-        if not len(domain):
-            raise ValueError(f"columns: there is none; {self.name} needs at least one")
         if expected_records < 1:
             raise ValueError(f"expected number of records: {expected_records}; give at least 1")
-        if budget.is_pure:
-            raise ValueError(
-                f"privacy.delta: 0, but {self.name} adds Gaussian noise, which needs delta > 0; "
-                "set one well below 1/records (such as 1e-5), or choose mechanism pmm"
-            )
         unknown = sorted(set(parameters) - {"selection", "generator"})
         if unknown:
             raise ValueError(

@@ -1,13 +1,13 @@
 """What a release spec may set of the marginal family: a selection, a generator, and their settings.
 
 mechanism:
-  name: marginals
+  name: privpgd
   selection: {method: aim, ways: 3}
   generator: noise-aware            # short for {method: noise-aware}
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from math import isfinite
 from types import UnionType
@@ -90,11 +90,12 @@ def build(cls: Callable[..., T], given: Mapping[str, Any], where: str) -> T:
     """A dataclass of settings from plain values; fields that are dataclasses take mappings.
 
     Raises:
-        ValueError: a name is unknown (the message gives the nearest one), or a value is of the
-            wrong type or out of range.
+        ValueError: a name is unknown (the message gives the nearest one), a setting without a
+            default is missing, or a value is of the wrong type or out of range.
     """
     types = get_type_hints(cls)
-    names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # all are dataclasses
+    known = fields(cls)  # type: ignore[arg-type]  # all are dataclasses
+    names = [field.name for field in known]
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name not in names:
@@ -102,6 +103,9 @@ def build(cls: Callable[..., T], given: Mapping[str, Any], where: str) -> T:
             mend = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
             raise ValueError(f"{where}.{name}: there is no such setting; {mend}")
         values[name] = _value(types[name], value, f"{where}.{name}")
+    for field in known:
+        if field.name not in values and field.default is field.default_factory is MISSING:
+            raise ValueError(f"{where}.{field.name}: it is missing and has no default; set it")
     try:
         return cls(**values)
     except ValueError as error:

@@ -98,11 +98,21 @@ class Curator:
         No score is taken to be monotone in the records, for which half of epsilon would be charged:
         one record more may raise the misfit of one candidate and lower that of another.
 
+        What is logged is the table that the chosen candidate scores. References are no part of the
+        request: they come from models of earlier answers, fitted in floating-point arithmetic, and
+        a run that resumes on another processor has them a little different. It is told what was
+        chosen all the same, which tells no more of the records than it did.
+
         Raises:
-            BudgetExceeded, LedgerError: as for `histograms`.
+            BudgetExceeded: as for `histograms`.
+            LedgerError: as for `histograms`; or what was chosen is no candidate now.
+            ValueError: two candidates score the same table.
         """
+        names = [candidate.cells.digest for candidate in candidates]
+        if len(set(names)) < len(names):
+            raise ValueError("two candidates score the same table; the log could not tell them")
         terms = [str(event.epsilon), *(["adaptive"] if event.adaptive else [])]
-        request = _digest("choose", [*terms, *(c.digest for c in candidates)])
+        request = _digest("choose", [str(self.total()), *terms])
         logged = self.ledger.lookup(self.release, call, request)
         if logged is None:
             self._check(self.ledger.standing(self.release).charged([event]))
@@ -110,9 +120,16 @@ class Curator:
             sensitivity = max(score.sensitivity(self.adjacency) for score in candidates)
             index = choose(scores, sensitivity=sensitivity, epsilon=event.epsilon)
             logged = self.ledger.record(
-                self.release, call, request, (event,), _pack(index), self._check
+                self.release, call, request, (event,), _pack(names[index]), self._check
             )
-        return int(_unpack(logged))
+        chosen = _unpack(logged)
+        if chosen not in names:
+            raise LedgerError(
+                f"release {self.release!r}, call {call!r}: what was chosen before is no candidate "
+                "now; go back to what the release was started with (its constraints, and the "
+                "version of the code), or choose another name for a release with its own budget"
+            )
+        return names.index(chosen)
 
     def choices(
         self,

@@ -103,9 +103,6 @@ class Score(Protocol):
         """Largest change of the score between neighbours."""
         ...
 
-    @property
-    def digest(self) -> str: ...
-
 
 @dataclass(frozen=True, eq=False)
 class L1Score:
@@ -139,14 +136,6 @@ class L1Score:
 
     def sensitivity(self, adjacency: Adjacency) -> int:
         return self.weight * self.unit * adjacency.l1
-
-    @property
-    def digest(self) -> str:
-        sha = hashlib.sha256(
-            f"{self.cells.digest} {self.unit} {self.weight} {self.penalty}".encode()
-        )
-        sha.update(np.ascontiguousarray(self.reference, dtype="<i8").tobytes())
-        return sha.hexdigest()
 
 
 class Question(Protocol):

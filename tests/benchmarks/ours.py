@@ -1,7 +1,8 @@
 """The driver of the house's own mechanisms: plan, select, measure with simulated noise, generate.
 
-    python -m tests.benchmarks.ours privpgd --parameters '{"sweeps": 50}' --relation replace_one \\
-        --train codes.npy --domain cells.json --epsilon 1 --delta 1e-5 --seed 1 --out out.npy
+    python -m tests.benchmarks.ours privpgd --parameters '{"generator": {"sweeps": 50}}' \\
+        --relation replace_one --train codes.npy --domain cells.json \\
+        --epsilon 1 --delta 1e-5 --seed 1 --out out.npy
 
 What the curator was asked is charged to the budget at the end, and a run that overspent fails.
 """

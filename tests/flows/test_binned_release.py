@@ -9,6 +9,7 @@ import pytest
 
 from mechanisms.binning.mechanism import CALL, PrivatelyBinned
 from mechanisms.privacy.ledger import Ledger
+from tasks.gates import TableChanged
 from tasks.prepare import prepare
 from tasks.summary import plan_summary
 from tasks.workspace import ledger_url
@@ -109,3 +110,29 @@ def test_a_release_that_dies_when_its_bins_are_drawn_goes_on_with_them(
     first, second = charged()
     assert first == drawn
     assert second.payload["call"] == "marginals"
+
+
+def test_answers_of_two_tables_are_never_mixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dead between two draws, a release goes on with the table that it began with, or never."""
+
+    def die(*_: Any) -> None:
+        raise Killed
+
+    example.open_account()
+    spec = example.write(tmp_path, ROWS, **changes())
+    with monkeypatch.context() as patched:
+        patched.setattr(PrivatelyBinned, "measure", die)
+        with pytest.raises(Exception, match="Killed"):
+            run(spec)
+    table = next(tmp_path.glob("*.csv"))
+    asked = table.read_text()
+    header, _, *rest = asked.splitlines()
+    table.write_text("\n".join([header, *rest, rest[0]]) + "\n")  # as many rows, one another
+    with pytest.raises(TableChanged, match="not the one that this release has noisy answers of"):
+        run(spec, resume=True)
+    (drawn,) = (e for e in Ledger(ledger_url()).entries("test-people") if e.kind == "charge")
+    assert drawn.payload["call"] == CALL
+    table.write_text(asked)
+    assert_sound(run(spec, resume=True))

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.adaptive_support.simplex import project_on_simplex
 from mechanisms.contract import NoiseLine, Progress
+from mechanisms.geometry.simplex import project_on_simplex
 from mechanisms.linear_queries.direct import field
 from mechanisms.linear_queries.direct.certify import query_bounds
 from mechanisms.linear_queries.direct.interactions import gathered

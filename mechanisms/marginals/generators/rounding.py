@@ -31,8 +31,10 @@ def rounded_sample(
 
 
 def repeated(codes: NDArray[np.int32], rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """`rows` records, each of `codes` floor or ceil(rows / len(codes)) times, at random."""
-    return codes[rng.permutation(len(codes))[np.arange(rows) % len(codes)]]
+    """`rows` records in random order; how often two of `codes` appear differs by 1 at most."""
+    times = np.full(len(codes), rows // len(codes))
+    times[rng.permutation(len(codes))[: rows % len(codes)]] += 1
+    return codes[rng.permutation(np.repeat(np.arange(len(codes)), times))]
 
 
 def quantised(table: NDArray[np.float64], atoms: int) -> NDArray[np.int64]:

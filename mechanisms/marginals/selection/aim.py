@@ -31,14 +31,21 @@ from mechanisms.contract import NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells, downward_closure
 from mechanisms.marginals.evidence import Table
-from mechanisms.marginals.selection.design import Answer, Asked, Modeller
+from mechanisms.marginals.selection.design import (
+    Answer,
+    Asked,
+    Modeller,
+    columns,
+    line_of_columns,
+)
 from mechanisms.marginals.selection.misfit import integer_weights, misfit, noise_misfit
 from mechanisms.marginals.selection.settings import Settings, refuse_unknown, whole
 from mechanisms.marginals.selection.spending import (
+    CHOICE_SHARE,
     choice_epsilon,
     gaussian_event,
     marginal_sigma2,
-    refuse_pure,
+    refuse_unservable,
     rho_of,
 )
 from mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
@@ -48,7 +55,6 @@ from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, ExponentialMechanism, merged
 
 ROUNDS_PER_ATTRIBUTE = 16
-CHOICE_SHARE = Fraction(1, 10)  # of a round's rho; the marginal has the rest
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,7 @@ class AimDesign:
 
     @cached_property
     def first(self) -> tuple[Asked, ...]:
-        return tuple(Asked((a,), self.opening.sigma2) for a in range(len(self.domain)))
+        return columns(self.domain, self.opening.sigma2)
 
     @property
     def largest(self) -> tuple[Clique, ...]:
@@ -142,11 +148,11 @@ class AimDesign:
     def weights(self) -> tuple[int, ...]:
         """Of every candidate: the attributes that it shares with the workload, weighted."""
         wanted = integer_weights(self.workload.weights)
-        targets = [(_mask(c), w) for c, w in zip(self.workload.cliques, wanted, strict=True)]
-        shared = (
-            sum(weight * (_mask(candidate) & target).bit_count() for target, weight in targets)
-            for candidate in self.candidates
-        )
+        by_attribute = [0] * len(self.domain)
+        for clique, weight in zip(self.workload.cliques, wanted, strict=True):
+            for attribute in clique:
+                by_attribute[attribute] += weight
+        shared = (sum(by_attribute[a] for a in candidate) for candidate in self.candidates)
         return integer_weights([Fraction(weight) for weight in shared])
 
     @property
@@ -186,13 +192,7 @@ class AimDesign:
         some = max(self.candidates, key=lambda clique: cells(clique, shape))
         rounds = f"{self.planned_rounds - len(self.domain)}"
         return (
-            NoiseLine.of(
-                self.first[0].query(shape),
-                f"all {len(self.domain)} one-way marginals",
-                sum(shape),
-                adjacency=self.adjacency,
-                times=len(self.domain),
-            ),
+            line_of_columns(self.domain, self.first, self.adjacency),
             NoiseLine.of_choices(
                 ExponentialMechanism(epsilon=opening.epsilon),
                 f"choice of a marginal, in each of about {rounds} rounds or fewer; noise halved "
@@ -276,7 +276,7 @@ def plan_aim(
     Raises:
         ValueError: a wrong setting, a budget without delta, or tables that are too large.
     """
-    refuse_pure(budget, domain)
+    refuse_unservable(budget, domain)
     refuse_unknown(settings, ("ways", "workload", "rounds_cap"), "aim")
     design = AimDesign(
         domain=domain,

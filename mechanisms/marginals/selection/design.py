@@ -13,10 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from mechanisms.contract import NoiseLine
+from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, Table
 from mechanisms.marginals.generators.generator import Model
 from mechanisms.marginals.groups import Sizes, group_of, sizes_of
+from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.cells import Counts, marginal
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
@@ -52,6 +54,22 @@ class Asked:
         if self.groups is not None:
             cells = cells.after({a: (a, group_of(shape[a], k)) for a, k in sizes.items()})
         return HistogramQuery(cells, GaussianNoise(self.sigma2), adaptive=self.adaptive)
+
+
+def columns(domain: Domain, sigma2: Fraction) -> tuple[Asked, ...]:
+    """The one-way marginals of all attributes, with noise alike."""
+    return tuple(Asked((a,), sigma2) for a in range(len(domain)))
+
+
+def line_of_columns(domain: Domain, asked: Sequence[Asked], adjacency: Adjacency) -> NoiseLine:
+    """What the audit report says of `columns`."""
+    return NoiseLine.of(
+        asked[0].query(domain.shape),
+        f"all {len(domain)} one-way marginals",
+        sum(domain.shape),
+        adjacency=adjacency,
+        times=len(domain),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,11 +29,11 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells, title
 from mechanisms.marginals.groups import sizes_of
 from mechanisms.marginals.selection.design import Answer, Asked, Modeller
-from mechanisms.marginals.selection.settings import Settings, refuse_unknown, share
+from mechanisms.marginals.selection.settings import Settings, refuse_unknown, share_or_none
 from mechanisms.marginals.selection.spending import (
     gaussian_event,
     marginal_sigma2,
-    refuse_pure,
+    refuse_unservable,
 )
 from mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
 from mechanisms.privacy.adjacency import Adjacency
@@ -157,10 +157,11 @@ def plan_fixed(
     Raises:
         ValueError: a wrong setting, a budget without delta, or tables that are too large.
     """
-    refuse_pure(budget, domain)
+    refuse_unservable(budget, domain)
     refuse_unknown(settings, ("ways", "workload", "emphasis", "coarse"), "all")
     given = parse_workload(settings, domain)
-    emphasis, coarse = _share_or_zero(settings, "emphasis"), _share_or_zero(settings, "coarse")
+    emphasis = share_or_none(settings, "emphasis")
+    coarse = share_or_none(settings, "coarse")
     workload = _emphasised(given, emphasis, domain)
     covered = {a for clique in workload.cliques for a in clique}
     added = tuple((a,) for a in range(len(domain)) if a not in covered)
@@ -183,10 +184,6 @@ def plan_fixed(
         emphasis=emphasis,
         coarse=coarse,
     )
-
-
-def _share_or_zero(settings: Settings, name: str) -> Fraction:
-    return share(settings, name, Fraction(0)) if settings.get(name) else Fraction(0)
 
 
 def _is_large(clique: Clique, shape: Sequence[int]) -> bool:

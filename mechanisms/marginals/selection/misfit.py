@@ -16,8 +16,7 @@ from mechanisms.marginals.evidence import Table
 from mechanisms.privacy.cells import marginal
 from mechanisms.privacy.queries import L1Score
 
-# Expected counts are rounded to 1/UNIT records: fine beside any noise, and coarse enough for a
-# replay whose sums are taken in another order to ask the same question.
+# Expected counts are rounded to 1/UNIT records: fine beside any noise.
 UNIT = 2**8
 LARGEST_WEIGHT = 2**20
 

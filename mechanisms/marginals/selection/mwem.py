@@ -25,14 +25,21 @@ from typing import Any
 from mechanisms.contract import NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells
-from mechanisms.marginals.selection.design import Answer, Asked, Modeller
+from mechanisms.marginals.selection.design import (
+    Answer,
+    Asked,
+    Modeller,
+    columns,
+    line_of_columns,
+)
 from mechanisms.marginals.selection.misfit import misfit, noise_misfit
 from mechanisms.marginals.selection.settings import Settings, refuse_unknown, share, whole
 from mechanisms.marginals.selection.spending import (
+    CHOICE_SHARE,
     choice_epsilon,
     gaussian_event,
     marginal_sigma2,
-    refuse_pure,
+    refuse_unservable,
 )
 from mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
 from mechanisms.privacy.adjacency import Adjacency
@@ -42,7 +49,6 @@ from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, ExponentialMechanism
 
 ONE_WAY_SHARE = Fraction(1, 5)  # of rho, where the spec gives none
-CHOICE_SHARE = Fraction(1, 10)  # of a round's rho; the marginal has the rest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +128,7 @@ class MwemDesign:
     @cached_property
     def first(self) -> tuple[Asked, ...]:
         sigma2, _, _ = self.split.noise(self.rho, self.adjacency)
-        return tuple(Asked((a,), sigma2) for a in range(len(self.domain)))
+        return columns(self.domain, sigma2)
 
     @property
     def largest(self) -> tuple[Clique, ...]:
@@ -142,13 +148,7 @@ class MwemDesign:
         _, epsilon, sigma2 = self.split.noise(self.rho, self.adjacency)
         widest = max(self.workload.cliques, key=lambda clique: cells(clique, shape))
         return (
-            NoiseLine.of(
-                self.first[0].query(shape),
-                f"all {len(self.domain)} one-way marginals",
-                sum(shape),
-                adjacency=self.adjacency,
-                times=len(self.domain),
-            ),
+            line_of_columns(self.domain, self.first, self.adjacency),
             NoiseLine.of_choices(
                 ExponentialMechanism(epsilon=epsilon, times=turns),
                 f"choice of a marginal, in {turns} rounds",
@@ -210,7 +210,7 @@ def plan_mwem(
     Raises:
         ValueError: a wrong setting, a budget without delta, or tables that are too large.
     """
-    refuse_pure(budget, domain)
+    refuse_unservable(budget, domain)
     refuse_unknown(settings, ("ways", "workload", "rounds", "one_way_share"), "mwem")
     workload = parse_workload(settings, domain)
     if len(set(workload.weights)) > 1:

@@ -49,6 +49,21 @@ def share(settings: Settings, name: str, default: Fraction) -> Fraction:
     return value
 
 
+def share_or_none(settings: Settings, name: str) -> Fraction:
+    """A number from 0, where nothing is set, to below 1, exactly as it is written.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    value = settings.get(name, 0)
+    if value == 0 and not isinstance(value, bool):
+        return Fraction(0)
+    exact = positive(value)
+    if exact is None or exact >= 1:
+        raise ValueError(f"{WHERE}.{name}: {value!r}; give a number from 0 to below 1")
+    return exact
+
+
 def positive(value: Any) -> Fraction | None:
     """A positive number, exactly as it is written in decimals; None where it is something else."""
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):

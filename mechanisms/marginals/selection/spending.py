@@ -17,6 +17,9 @@ from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import largest_rho
 from mechanisms.privacy.events import DiscreteGaussian, Event
 
+CHOICE_SHARE = Fraction(1, 10)
+"""Of the rho of a round that chooses a marginal and measures it; the measurement has the rest."""
+
 _DIGITS = 10**6
 
 
@@ -54,7 +57,7 @@ def rho_of(budget: Budget) -> Fraction:
     return largest_rho(events_at, budget).value
 
 
-def refuse_pure(budget: Budget, domain: Domain) -> None:
+def refuse_unservable(budget: Budget, domain: Domain) -> None:
     """What no selection can do: without delta, or without a column.
 
     Raises:

@@ -23,19 +23,25 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.adaptive_support.simplex import project_on_simplex
 from mechanisms.contract import NoiseLine
 from mechanisms.geometry.domain import Domain
+from mechanisms.geometry.simplex import project_on_simplex
 from mechanisms.marginals.cliques import Clique, cells
 from mechanisms.marginals.evidence import Evidence, Table
-from mechanisms.marginals.selection.design import Answer, Asked, Modeller
+from mechanisms.marginals.selection.design import (
+    Answer,
+    Asked,
+    Modeller,
+    columns,
+    line_of_columns,
+)
 from mechanisms.marginals.selection.misfit import misfit
 from mechanisms.marginals.selection.settings import Settings, refuse_unknown
 from mechanisms.marginals.selection.spending import (
     choice_epsilon,
     gaussian_event,
     marginal_sigma2,
-    refuse_pure,
+    refuse_unservable,
 )
 from mechanisms.marginals.selection.workload import refuse_large
 from mechanisms.privacy.adjacency import Adjacency
@@ -85,7 +91,7 @@ class TreeDesign:
     @cached_property
     def first(self) -> tuple[Asked, ...]:
         sigma2, _, _ = _noise(self.rho, self.adjacency, len(self.domain))
-        return tuple(Asked((a,), sigma2) for a in range(len(self.domain)))
+        return columns(self.domain, sigma2)
 
     @property
     def largest(self) -> tuple[Clique, ...]:
@@ -105,13 +111,7 @@ class TreeDesign:
     def noise(self) -> tuple[NoiseLine, ...]:
         attributes, shape = len(self.domain), self.domain.shape
         _, epsilon, sigma2 = _noise(self.rho, self.adjacency, attributes)
-        ones = NoiseLine.of(
-            self.first[0].query(shape),
-            f"all {attributes} one-way marginals",
-            sum(shape),
-            adjacency=self.adjacency,
-            times=attributes,
-        )
+        ones = line_of_columns(self.domain, self.first, self.adjacency)
         if epsilon is None or sigma2 is None:
             return (ones,)
         pairs = self.largest[attributes:]
@@ -164,7 +164,7 @@ def plan_tree(
     Raises:
         ValueError: a setting, a budget without delta, or tables that are too large.
     """
-    refuse_pure(budget, domain)
+    refuse_unservable(budget, domain)
     refuse_unknown(settings, (), "mst")
     attributes = len(domain)
     refuse_large(combinations(range(attributes), 2), domain, "the pairs to choose among")

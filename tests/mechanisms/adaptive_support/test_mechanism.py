@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import binom
 
 from mechanisms.adaptive_support import AdaptiveSupport, AdaptiveSupportPlan, certify
-from mechanisms.adaptive_support.simplex import project_on_simplex
 from mechanisms.compute import Serial
 from mechanisms.contract import Measurements, SyntheticMeasure
 from mechanisms.geometry.domain import Domain
+from mechanisms.geometry.simplex import project_on_simplex
 from mechanisms.geometry.wasserstein import w1
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mechanisms.adaptive_support.simplex import project_on_simplex
 from mechanisms.adaptive_support.support import (
     NoisyCount,
     expected_misfit,
@@ -15,6 +14,7 @@ from mechanisms.adaptive_support.support import (
     simulate_shortfall,
     sparse_bound,
 )
+from mechanisms.geometry.simplex import project_on_simplex
 from mechanisms.privacy.simulation import simulate_discrete_laplace
 
 FALSE_POSITIVE_RATE = 1e-6

@@ -152,11 +152,12 @@ def test_any_number_of_rows_can_be_asked_for(rows: int, particles: int) -> None:
 @pytest.mark.parametrize("shape", [(5,), (1, 1), (1, 6, 2), (2, 2)])
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD])
 @pytest.mark.parametrize("rows", [0, 1, 300])
+@pytest.mark.parametrize("denoiser", ["latent-classes", "singular-values"])
 def test_narrow_and_nearly_empty_tables_go_from_plan_to_certificate(
-    shape: tuple[int, ...], adjacency: Adjacency, rows: int
+    shape: tuple[int, ...], adjacency: Adjacency, rows: int, denoiser: str
 ) -> None:
     codes = np.random.default_rng(0).integers(shape, size=(rows, len(shape)))
-    plan = make(adjacency, shape, descent={"epochs": 1})
+    plan = make(adjacency, shape, descent={"epochs": 1}, denoiser=denoiser)
     measurements = measured(plan, codes, 1)
     synthetic = generate(plan, measurements)
     assert len(synthetic.codes) >= 1

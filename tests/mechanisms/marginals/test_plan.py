@@ -182,7 +182,9 @@ def test_penalties_are_read_from_a_spec() -> None:
             r"penalties\[0\]\.goal: 'hide'; use protect",
         ),
         ({"penalties": [{**penalty, "weights": [1, "a", 0]}]}, r"weights\[1\]: 'a'; use a number"),
+        ({"penalties": [{**penalty, "weights": [0, 0]}]}, r"penalties\[0\]\.weights: all are 0"),
         ({"penalties": [{**penalty, "weights": [1.0, 2.0]}]}, r"2 numbers for 3 columns"),
+        ({"penalties": [{"weights": [0, 1, 0]}]}, r"penalties\[0\]\.threshold: it is missing"),
     ):
         with pytest.raises(ValueError, match=words):
             make(generator={"method": "particles", **wrong})
@@ -196,7 +198,7 @@ def test_pure_budgets_are_refused_with_the_mend() -> None:
 def test_domains_too_large_or_empty_and_no_records_are_refused() -> None:
     with pytest.raises(ValueError, match=r"c0 x c1 with 600,000,000"):
         make((20_000, 30_000))
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="columns: there is none"):
         make(())
     with pytest.raises(ValueError, match="at least 1"):
         make(records=0)

@@ -45,8 +45,10 @@ from mechanisms.marginals.generators.genetic.search import (
     herd,
     place_of,
 )
+from mechanisms.marginals.generators.history import thinned
 from mechanisms.marginals.generators.moves.excess import counts
 from mechanisms.marginals.generators.moves.valid_moves import settled_by, valid_moves
+from mechanisms.marginals.generators.rounding import repeated
 
 _AT_ONCE = 256  # generations whose random numbers are drawn together
 _POINTS = 200  # of the fitness curve in the history
@@ -82,7 +84,7 @@ class GeneticModel:
         drawn without replacement.
         """
         progress(0.0, "repeating the table's records")
-        return _repeated(self.codes, rows, rng), {"table_rows": len(self.codes), "rows": rows}
+        return repeated(self.codes, rows, rng), {"table_rows": len(self.codes), "rows": rows}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +187,7 @@ class PrivateGSD:
         moves = valid_moves(rules)
         tables = rng.integers(shape, size=(self.elites, self.rows, len(shape)), dtype=np.int32)
         if isinstance(previous, GeneticModel):
-            tables[0] = _repeated(previous.codes, self.rows, rng)
+            tables[0] = repeated(previous.codes, self.rows, rng)
         if rules:
             tables = rules.repair(tables.reshape(-1, len(shape)), rng).reshape(tables.shape)
         place = place_of(shape, targets, weights, moves)
@@ -224,7 +226,7 @@ class PrivateGSD:
             "ended": ended,
             "changes": int(elite.changes[0]),
             "fitness": [
-                [generation, error / self.rows**2] for generation, error in _thinned(curve)
+                [generation, error / self.rows**2] for generation, error in thinned(curve, _POINTS)
             ],
         }
         return GeneticModel(elite.best, shape, history)
@@ -242,18 +244,3 @@ class PrivateGSD:
         rounding = (total / self.rows) ** 2 / 12
         weights = np.array([1 / (marginal.sigma**2 + rounding) for marginal in marginals])
         return [float(weight) for weight in weights / weights.mean()]
-
-
-def _repeated(codes: Codes, rows: int, rng: np.random.Generator) -> Codes:
-    """`rows` records in random order; how often two of them appear differs by 1 at most."""
-    times = np.full(len(codes), rows // len(codes))
-    times[rng.permutation(len(codes))[: rows % len(codes)]] += 1
-    return codes[rng.permutation(np.repeat(np.arange(len(codes)), times))]
-
-
-def _thinned(curve: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """At most `_POINTS` of them, the first and the last among them."""
-    if len(curve) <= _POINTS:
-        return curve
-    kept = np.linspace(0, len(curve) - 1, _POINTS).round().astype(int)
-    return [curve[i] for i in kept]

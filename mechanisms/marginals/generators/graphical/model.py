@@ -45,6 +45,7 @@ from mechanisms.marginals.generators.graphical.structure import (
     structure,
 )
 from mechanisms.marginals.generators.graphical.tree import junction_tree
+from mechanisms.marginals.generators.history import thinned
 from mechanisms.marginals.generators.moves.local_search import polish
 from mechanisms.rules import Rules
 
@@ -71,7 +72,7 @@ class GraphicalFit:
         domain: of its records.
         potentials: natural logarithms of its factors, by clique.
         calibrated: its distribution.
-        size: see `graphical_descent.Fit`.
+        size: see `descent.Fit`.
         history: what the fit did.
         sweeps: see `GraphicalModel`.
     """
@@ -225,7 +226,7 @@ class GraphicalModel:
                 progress((stage + share) / stages, "fitting the graphical model")
 
             found = _fitted(evidence, plan, rules, passes, before, report)
-            history["losses"] += _thinned(found.losses, _LOSSES // stages)
+            history["losses"] += thinned(found.losses, _LOSSES // stages)
             history["passes"] += found.passes
             before = GraphicalFit(
                 domain,
@@ -270,8 +271,7 @@ def _fitted(
     shape = evidence.domain.shape
     zeros = plan.zeros(rules)
     propagation = Propagation(shape, plan.tree, list(evidence.by_clique), zeros)
-    noisy = [marginal.sigma for marginal in evidence.marginals if marginal.sigma > 0]
-    exact = _EXACT * min(noisy, default=1.0)
+    exact = _EXACT * evidence.finest
     known = before.potentials if before is not None else {}
     return descend(
         propagation,
@@ -328,13 +328,6 @@ def _named(clique: Clique, domain: Domain) -> str:
     """The clique for people, cut where it is long."""
     more = len(clique) - _NAMED
     return title(clique[:_NAMED], domain.names) + (f" and {more} more" if more > 0 else "")
-
-
-def _thinned(values: list[float], most: int) -> list[float]:
-    """At most so many of the values, evenly, with the first and the last."""
-    if len(values) <= most:
-        return values
-    return [values[i] for i in np.linspace(0, len(values) - 1, most).round().astype(int)]
 
 
 def _bytes(size: int) -> str:

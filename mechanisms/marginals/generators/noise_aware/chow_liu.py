@@ -21,8 +21,6 @@ from mechanisms.marginals.evidence import Evidence, Table
 from mechanisms.marginals.generators.noise_aware.shrinkage import Targets, denoise
 from mechanisms.marginals.generators.rounding import rounded_sample
 
-_LOOKED_AT = 20_000  # records that estimate a marginal that was not measured
-
 
 def mutual_information(table: Table) -> float:
     """Mutual information of a probability table of shape (k_a, k_b), in nats."""
@@ -84,20 +82,20 @@ class ShrunkPairs:
         return {}
 
     def marginal(self, clique: Clique) -> Table:
-        """Probabilities: a target, or counted on records of the tree where there is none."""
+        """Probabilities of one attribute or a pair."""
         if len(clique) == 1:
             return self.targets.one_way[clique[0]]
-        if len(clique) == 2:
-            return self.targets.pairs[clique[0], clique[1]]
-        codes = sample_tree(self.targets, _LOOKED_AT, np.random.default_rng(0))[:, list(clique)]
-        shape = [len(self.targets.one_way[a]) for a in clique]
-        cells = np.ravel_multi_index(tuple(codes.T), shape)
-        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / len(codes)
+        return self.targets.pairs[clique[0], clique[1]]
 
 
 def shrunk_pairs(evidence: Evidence) -> ShrunkPairs:
-    """The pairs of the evidence, which are all pairs, shrunk around their shared one-ways."""
+    """The pairs of the evidence, which are all pairs, shrunk around their shared one-ways.
+
+    Where pairs were measured in groups of cells, too, their noise is less than the shrinking takes
+    it for.
+    """
     counts = [evidence.one_ways[a].counts for a in range(len(evidence.domain))]
-    pairs = {(m.clique[0], m.clique[1]): m.counts for m in evidence.marginals}
-    sigma = {(m.clique[0], m.clique[1]): m.sigma for m in evidence.marginals}
+    measured = [m for m in evidence.marginals if len(m.clique) == 2]  # none of a single column
+    pairs = {(m.clique[0], m.clique[1]): m.counts for m in measured}
+    sigma = {(m.clique[0], m.clique[1]): m.sigma for m in measured}
     return ShrunkPairs(denoise(counts, pairs, total=evidence.total, sigma=sigma))

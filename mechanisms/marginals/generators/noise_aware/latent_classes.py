@@ -3,10 +3,10 @@
 Model.   P(x) = sum_r w_r prod_a theta_ra(x_a). All its marginals are consistent, nonnegative and of
          low rank *together*, so dependence that is lost in the noise of one pair is found in what
          many pairs have in common. That is what shrinking every pair by itself cannot do.
-Fit.     Least squares, weighted by precision (the likelihood, where noise is Gaussian), by Adam on
-         logits. What regularises is when it stops, and that is measured: noise is *thinned*, which
-         splits y into independent y + t z and y - z / t (z fresh noise of y's own deviation); the
-         fit sees the first and stops where its error on the second is least.
+Fit.     Least squares, weighted by precision (`mixture_loss`), by Adam on logits. What regularises
+         is when it stops, and that is measured: noise is *thinned*, which splits y into independent
+         y + t z and y - z / t (z fresh noise of y's own deviation); the fit sees the first and
+         stops where its error on the second is least.
          Several members, each with a start and a split of its own, are averaged; that cancels the
          noise that the splits added, and averages over models as a posterior mean would.
 Order.   Neighbouring cells of an ordered attribute are often alike. Beside every cell's own logit,
@@ -20,7 +20,7 @@ Source.  Lazarsfeld, Henry (1968), "Latent structure analysis", for the model; L
          differences of neighbours as what regularises. Together, for private marginals, and with
          steps that move faster in place of a penalty, they are ours.
 Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_latent_classes.py takes finite
-         differences of the gradient, recovers a known mixture, and compares with the measured
+         differences of the slopes, recovers a known mixture, and compares with the measured
          tables themselves, and with a fit that is not told the order.
 """
 
@@ -36,15 +36,17 @@ from threadpoolctl import threadpool_limits
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, Table
-from mechanisms.marginals.groups import Sizes, group_of, merge, spread
-
-Floats = NDArray[np.float32]
+from mechanisms.marginals.generators.noise_aware.mixture_loss import (
+    Floats,
+    Target,
+    slices,
+    target_of,
+)
 
 _MOMENTS = (0.9, 0.999)
 _ADAM_EPSILON = 1e-10
 _LONG = 32  # cells in a run of neighbours; in longer runs steps move less, or their ends would race
 _LEAST_SHARE = 1e-4  # of a level in the logits that a fit starts from: more than none
-_EXACT = 10.0  # how many times the best measured precision an exact marginal is given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,12 +123,6 @@ class LatentClasses:
         return np.asarray(probabilities / probabilities.sum())
 
 
-def slices(shape: Sequence[int]) -> tuple[slice, ...]:
-    """Where each attribute's cells lie when all stand side by side."""
-    ends = np.cumsum(shape).tolist()
-    return tuple(slice(end - k, end) for end, k in zip(ends, shape, strict=True))
-
-
 def neighbours(domain: Domain) -> NDArray[np.bool_]:
     """Which cells of all attributes, side by side, are the next after the one before them.
 
@@ -191,117 +187,6 @@ def _fitted(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Two-way tables to be fitted: one symmetric matrix over the cells of all attributes.
-
-    Attributes:
-        tables: probabilities; 0 where no pair was measured.
-        precision: weights of the entries, likewise.
-    """
-
-    tables: Floats
-    precision: Floats
-
-    def misfits(self, weights: Floats, profiles: Floats) -> Floats:
-        """What a mixture has more than the tables."""
-        excess = profiles.T @ (weights[:, None] * profiles)
-        excess -= self.tables  # in place: of many cells, passes over memory cost most
-        return excess
-
-    def squared_error(self, weights: Floats, profiles: Floats) -> float:
-        """Half the weighted squares of the misfits of all pairs."""
-        misfits = self.misfits(weights, profiles)
-        return 0.25 * float(np.vdot(misfits * self.precision, misfits))  # each pair is there twice
-
-    def gradient(self, weights: Floats, profiles: Floats) -> Floats:
-        """Of `squared_error` in the profiles, for each unit of a class's weight."""
-        slopes = self.misfits(weights, profiles)
-        slopes *= self.precision
-        return profiles @ slopes
-
-
-@dataclass(frozen=True, eq=False)
-class Target:
-    """Marginals to be fitted, as probabilities, with weights.
-
-    Attributes:
-        pairs: all two-way tables.
-        groups: which cells every group holds, 0 or 1, shape (groups of all attributes, cells).
-        coarse: all two-way tables that are measured in groups, too; None where none is.
-        others: tables of other orders, by clique, with their weights and, where they are measured
-            in groups, too, the sizes and the weights of these.
-    """
-
-    pairs: Pairs
-    groups: Floats
-    coarse: Pairs | None
-    others: Mapping[Clique, "Other"]
-
-
-@dataclass(frozen=True, eq=False)
-class Other:
-    """One marginal, as `Target` has it; `table` has the shape of its clique."""
-
-    table: Floats
-    precision: float
-    coarse: tuple[Sizes, float] | None
-
-    def weighted(self, misfits: Floats) -> Floats:
-        """Gradient of half the weighted squares of misfits of cells and of groups; both flat."""
-        slopes = np.float32(self.precision) * misfits
-        if self.coarse is not None:
-            sizes, precision = self.coarse
-            sums = merge(misfits.reshape(self.table.shape), sizes)
-            slopes += np.float32(precision) * spread(sums, self.table.shape).ravel()
-        return slopes
-
-
-def _targets(evidence: Evidence, tables: Mapping[Clique, Table]) -> Target:
-    shape, where = evidence.domain.shape, slices(evidence.domain.shape)
-    measured = [m.sigma for m in evidence.marginals if m.sigma]
-    finest = min(measured, default=1.0)
-    pairs = np.zeros((sum(shape), sum(shape)), dtype=np.float32)
-    precision = np.zeros_like(pairs)
-    groups, runs = _groups(evidence)
-    coarse = np.zeros((len(groups), len(groups)), dtype=np.float32)
-    others = {}
-    for marginal in evidence.marginals:
-        weight = min((finest / marginal.sigma) ** 2, _EXACT) if marginal.sigma else _EXACT
-        more = (finest / marginal.coarse.sigma) ** 2 if marginal.coarse else 0.0
-        table = tables[marginal.clique].astype(np.float32)
-        if len(marginal.clique) == 2:
-            rows, columns = (where[a] for a in marginal.clique)
-            pairs[rows, columns], pairs[columns, rows] = table, table.T
-            precision[rows, columns] = precision[columns, rows] = weight
-            rows, columns = (runs[a] for a in marginal.clique)
-            coarse[rows, columns] = coarse[columns, rows] = more
-        else:
-            sizes = (marginal.coarse.sizes, more) if marginal.coarse else None
-            others[marginal.clique] = Other(table, weight, sizes)
-    sums = np.asarray(groups @ pairs @ groups.T, dtype=np.float32)
-    return Target(
-        Pairs(pairs, precision), groups, Pairs(sums, coarse) if coarse.any() else None, others
-    )
-
-
-def _groups(evidence: Evidence) -> tuple[Floats, tuple[slice, ...]]:
-    """Which cells every group of pairs holds, and where the groups of each attribute lie; an
-    attribute has as many as the pairs' coarse tables give it, or none."""
-    shape = evidence.domain.shape
-    sizes = [0] * len(shape)
-    for marginal in evidence.marginals:
-        if marginal.coarse is not None and len(marginal.clique) == 2:
-            for a, groups in zip(marginal.clique, marginal.coarse.sizes, strict=True):
-                sizes[a] = groups
-    matrix = np.zeros((sum(sizes), sum(shape)), dtype=np.float32)
-    runs = slices(sizes)
-    for run, cells, k, groups in zip(runs, slices(shape), shape, sizes, strict=True):
-        if groups:
-            matrix[run, cells] = group_of(k, groups) == np.arange(groups)[:, None]
-    return matrix, runs
-
-
 def _thinned(
     evidence: Evidence, thinning: float, rng: np.random.Generator
 ) -> tuple[Target, Target]:
@@ -312,7 +197,7 @@ def _thinned(
         noise = marginal.noise(rng)
         seen[marginal.clique] = (marginal.counts + step * noise) / evidence.total
         held[marginal.clique] = (marginal.counts - noise / step) / evidence.total
-    return _targets(evidence, seen), _targets(evidence, held)
+    return target_of(evidence, seen), target_of(evidence, held)
 
 
 class _Adam:
@@ -355,8 +240,7 @@ class _State:
         logits: Floats,
         weights: Floats,
     ) -> None:
-        self.where = slices(shape)
-        self.starts = np.array([s.start for s in self.where])
+        self.starts = np.array([s.start for s in slices(shape)])
         self.cells = np.array(shape)
         self.parameters = (logits, weights)
         runs = np.flatnonzero(~linked)
@@ -383,6 +267,14 @@ class _State:
         shares = np.exp(weights - weights.max())
         return shares / shares.sum(), profiles
 
+    def slopes(self, target: Target, weights: Floats, profiles: Floats) -> tuple[Floats, Floats]:
+        """Gradients of the target's error in the logits of profiles and of weights, where they
+        stand for this distribution."""
+        by_profile, by_weight = target.gradients(weights, profiles)
+        inner = np.add.reduceat(by_profile * profiles, self.starts, axis=1)
+        by_cell = profiles * (by_profile - np.repeat(inner, self.cells, axis=1))
+        return by_cell, weights * (by_weight - float(weights @ by_weight))
+
     def descend(self, slopes: tuple[Floats, Floats], rate: float) -> None:
         """One step of Adam against the slopes of logits and of weights."""
         by_cell, by_weight = slopes
@@ -400,59 +292,6 @@ class _State:
         return np.asarray((sums[:, self.run_last] - sums + by_cell) * (self.rates > 0))
 
 
-def squared_error(state: _State, target: Target, weights: Floats, profiles: Floats) -> float:
-    """Half the weighted squared error of all marginals."""
-    error = target.pairs.squared_error(weights, profiles)
-    if target.coarse is not None:
-        error += target.coarse.squared_error(weights, profiles @ target.groups.T)
-    for clique, other in target.others.items():
-        misfit = weights @ _product([profiles[:, state.where[a]] for a in clique])
-        misfit -= other.table.ravel()
-        error += 0.5 * float(other.weighted(misfit) @ misfit)
-    return error
-
-
-def gradients(
-    state: _State, target: Target, weights: Floats, profiles: Floats
-) -> tuple[Floats, Floats]:
-    """Gradients of `squared_error` in the logits of profiles and of weights."""
-    pulled = target.pairs.gradient(weights, profiles)  # (classes, cells)
-    if target.coarse is not None:  # a mixture's groups are those of its profiles
-        merged = profiles @ target.groups.T
-        pulled += target.coarse.gradient(weights, merged) @ target.groups
-    by_profile = weights[:, None] * pulled
-    by_weight = 0.5 * (pulled * profiles).sum(axis=1)
-    for clique, other in target.others.items():
-        factors = [profiles[:, state.where[a]] for a in clique]
-        misfit = other.weighted(weights @ _product(factors) - other.table.ravel())
-        for position, a in enumerate(clique):
-            own = _contracted(misfit, factors, position)
-            by_profile[:, state.where[a]] += weights[:, None] * own
-            if position == 0:
-                by_weight = by_weight + (own * factors[0]).sum(axis=1)
-    inner = np.add.reduceat(by_profile * profiles, state.starts, axis=1)
-    by_logit = profiles * (by_profile - np.repeat(inner, state.cells, axis=1))
-    return by_logit, weights * (by_weight - float(weights @ by_weight))
-
-
-def _product(factors: Sequence[Floats]) -> Floats:
-    """Row-wise tensor products, shape (classes, product of cells)."""
-    table = factors[0]
-    for factor in factors[1:]:
-        table = (table[:, :, None] * factor[:, None, :]).reshape(len(factor), -1)
-    return table
-
-
-def _contracted(table: Floats, factors: Sequence[Floats], kept: int) -> Floats:
-    """`table` against the factors of all attributes but one, shape (classes, its cells)."""
-    cells = [factor.shape[1] for factor in factors]
-    moved = np.moveaxis(table.reshape(cells), kept, 0).reshape(cells[kept], -1)
-    others = [factor for position, factor in enumerate(factors) if position != kept]
-    if not others:
-        return np.broadcast_to(moved[:, 0], (len(factors[0]), cells[kept]))
-    return np.asarray(_product(others) @ moved.T)
-
-
 def _stopped(
     state: _State, seen: Target, held: Target, settings: LatentClassFit
 ) -> tuple[Floats, Floats, int]:
@@ -460,7 +299,7 @@ def _stopped(
     best: tuple[Floats, Floats, int] | None = None
     least, waited = np.inf, 0
     for weights, profiles in _path(state, seen, settings):
-        error = squared_error(state, held, weights, profiles)
+        error = held.squared_error(weights, profiles)
         if error < least:
             best, least, waited = (weights, profiles, state.step), error, 0
         else:
@@ -476,7 +315,7 @@ def _path(state: _State, seen: Target, settings: LatentClassFit) -> Iterator[tup
     for _ in range(0, settings.most_steps, settings.check):
         for _ in range(settings.check):
             weights, profiles = state.distribution()
-            state.descend(gradients(state, seen, weights, profiles), settings.learning_rate)
+            state.descend(state.slopes(seen, weights, profiles), settings.learning_rate)
         yield state.distribution()
 
 

@@ -172,7 +172,7 @@ class NoiseAwareModel:
 
     @property
     def history(self) -> Mapping[str, Any]:
-        return {"estimated_records": self.evidence.total, **self.denoised.summary}
+        return self.denoised.summary
 
     def marginal(self, clique: Clique) -> Table:
         return self.denoised.marginal(clique)
@@ -276,5 +276,6 @@ class NoiseAwareModel:
 
 def _weights(evidence: Evidence) -> Mapping[Clique, float]:
     """Weights of the marginals in the polish: their precision, relative to the best."""
-    finest = min((m.sigma for m in evidence.marginals if m.sigma), default=1.0)
-    return {m.clique: (finest / m.sigma) ** 2 if m.sigma else 1.0 for m in evidence.marginals}
+    return {
+        m.clique: (evidence.finest / m.sigma) ** 2 if m.sigma else 1.0 for m in evidence.marginals
+    }

@@ -30,11 +30,11 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.geometry.simplex import onto_simplex
 from mechanisms.marginals.evidence import NoisyMarginal, Table
 from mechanisms.marginals.generators.noise_aware.shrinkage import (
     Estimate,
     centred,
-    onto_simplex,
     shrink,
 )
 from mechanisms.marginals.groups import merge, moved_to, spread

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechanisms.geometry.simplex import onto_simplex
 from mechanisms.marginals.evidence import Table
 
 Pair = tuple[int, int]
@@ -124,14 +125,3 @@ def shrink(residual: Table, sigma: float, *, free: tuple[int, ...]) -> Estimate:
         apart = 2 * values[i] * kept[i] * np.sum(1 / gaps[gaps != 0])
         freedom += min(slope, _STEEPEST) + (long - short) * kept[i] / values[i] + apart
     return Estimate(np.asarray((left * kept) @ right), float(freedom))
-
-
-def onto_simplex(table: Table) -> Table:
-    """The probability table nearest to `table` in L2; any shape.
-
-    Source: Held, Wolfe, Crowder (1974), "Validation of subgradient optimization", section 3.
-    """
-    descending = np.sort(table, axis=None)[::-1]
-    surplus = np.cumsum(descending) - 1.0
-    support = np.flatnonzero(descending * np.arange(1, table.size + 1) > surplus)[-1]
-    return np.asarray(np.maximum(table - surplus[support] / (support + 1), 0.0))

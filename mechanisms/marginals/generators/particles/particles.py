@@ -20,7 +20,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +32,8 @@ from mechanisms.marginals.cliques import Clique, cells, title
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table
 from mechanisms.marginals.generators.embedding import Positions, nearest_codes
 from mechanisms.marginals.generators.generator import Model
+from mechanisms.marginals.generators.history import short
+from mechanisms.marginals.generators.moves.excess import counts
 from mechanisms.marginals.generators.particles.device import Device, chosen_device
 from mechanisms.marginals.generators.particles.penalty import Penalty
 from mechanisms.marginals.generators.particles.settings import Descent, Projection
@@ -77,9 +78,7 @@ class ParticleModel:
 
     def marginal(self, clique: Clique) -> Table:
         """Shares of the particles."""
-        sizes = tuple(self.shape[a] for a in clique)
-        flat = np.ravel_multi_index(tuple(self.codes[:, a] for a in clique), sizes)
-        return np.bincount(flat, minlength=prod(sizes)).reshape(sizes) / len(self.codes)
+        return counts(self.codes, clique, [self.shape[a] for a in clique]) / len(self.codes)
 
     def records(
         self, rows: int, rng: np.random.Generator, progress: Progress
@@ -138,16 +137,8 @@ class Particles:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Every constant that shapes the result, as plain JSON values."""
-        return {
-            "particles": self.particles,
-            "projection": asdict(self.projection),
-            "descent": asdict(self.descent),
-            "draft_iterations": self.draft_iterations,
-            "draft_epochs": self.draft_epochs,
-            "weight_cap": self.weight_cap,
-            "penalties": [penalty.described() for penalty in self.penalties],
-            "device": self.device,
-        }
+        lists = [{**asdict(p), "weights": list(p.weights)} for p in self.penalties]
+        return {**asdict(self), "penalties": lists}
 
     def memory(self, domain: Domain, cliques: Sequence[Clique], records: int) -> int:
         """Forecast of peak memory, bytes; of the machine, not of its GPU.
@@ -331,11 +322,12 @@ class Particles:
                 f"mechanism.selection: the marginals have {sum(sizes):,} cells in all, more than "
                 f"{MOST_CELLS_IN_ALL:,}; use coarser cells or fewer marginals"
             )
-        for penalty in self.penalties:
+        for position, penalty in enumerate(self.penalties):
             if len(penalty.weights) != len(domain):
                 raise ValueError(
-                    f"penalty.weights: {len(penalty.weights)} numbers for {len(domain)} columns; "
-                    "give one for each column, 0 where it plays no part"
+                    f"mechanism.generator.penalties[{position}].weights: "
+                    f"{len(penalty.weights)} numbers for {len(domain)} columns; give one for each "
+                    "column, 0 where it plays no part"
                 )
 
 
@@ -362,11 +354,6 @@ def spread(size: int, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
     picks = np.tile(np.arange(size), rows // size)
     rest = rows - len(picks)
     return np.concatenate([picks, rng.choice(size, size=rest, replace=False)]) if rest else picks
-
-
-def short(values: Sequence[float]) -> list[float]:
-    """To four digits, for files that people read."""
-    return [float(f"{value:.4g}") for value in values]
 
 
 def _scaled(every: int, steps: int, full: int) -> int:

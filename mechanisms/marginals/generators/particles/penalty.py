@@ -20,10 +20,9 @@ Oracle.  tests/mechanisms/marginals/generators/particles/test_penalty.py: closed
 g~ has to be paid for where it is measured: under replace-one g changes by at most 1/records.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -58,15 +57,15 @@ class Penalty:
     def __post_init__(self) -> None:
         numbers = (*self.weights, self.threshold, self.reference)
         if not all(isfinite(number) for number in numbers):
-            raise ValueError("penalty: weights, threshold and reference must be finite numbers")
+            raise ValueError("weights, threshold, reference: they must be finite numbers")
         if not any(self.weights):
-            raise ValueError("penalty.weights: all are 0; give at least one column a weight")
+            raise ValueError("weights: all are 0; give at least one column a weight")
         if not 0 <= self.strength < float("inf"):
-            raise ValueError(f"penalty.strength: {self.strength}; give a number from 0 up")
+            raise ValueError(f"strength: {self.strength}; give a number from 0 up")
         if not 0 < self.steepness < float("inf"):
-            raise ValueError(f"penalty.steepness: {self.steepness}; give a number above 0")
+            raise ValueError(f"steepness: {self.steepness}; give a number above 0")
         if self.goal not in ("protect", "attract"):
-            raise ValueError(f"penalty.goal: {self.goal!r}; choose protect or attract")
+            raise ValueError(f"goal: {self.goal!r}; choose protect or attract")
 
     def statistic(self, positions: "torch.Tensor") -> "torch.Tensor":
         """g of particles at `positions`, shape (attributes, particles)."""
@@ -83,14 +82,3 @@ class Penalty:
         places = (np.asarray(codes) + 0.5) / np.array(shape)
         beyond = self.steepness * (places @ np.array(self.weights) - self.threshold)
         return float((1 / (1 + np.exp(-beyond))).mean())
-
-    def described(self) -> Mapping[str, Any]:
-        """As plain JSON values."""
-        return {
-            "goal": self.goal,
-            "weights": list(self.weights),
-            "threshold": self.threshold,
-            "reference": self.reference,
-            "strength": self.strength,
-            "steepness": self.steepness,
-        }

@@ -26,23 +26,21 @@ class Projection:
 
     def __post_init__(self) -> None:
         if self.mass not in ("spread", "cut"):
-            raise ValueError(f"projection.mass: {self.mass!r}; choose spread or cut")
+            raise ValueError(f"mass: {self.mass!r}; choose spread or cut")
         for name in ("directions", "bank", "decay_every"):
             if getattr(self, name) < 1:
-                raise ValueError(f"projection.{name}: {getattr(self, name)}; give at least 1")
+                raise ValueError(f"{name}: {getattr(self, name)}; give at least 1")
         if self.iterations < 0:
-            raise ValueError(f"projection.iterations: {self.iterations}; give 0 or more")
+            raise ValueError(f"iterations: {self.iterations}; give 0 or more")
         if self.bank < self.directions:
             raise ValueError(
-                f"projection.bank: {self.bank} directions, but projection.directions draws "
+                f"bank: {self.bank} directions, but directions draws "
                 f"{self.directions} of them; give a larger bank"
             )
         if not self.learning_rate > 0:
-            raise ValueError(
-                f"projection.learning_rate: {self.learning_rate}; give a number above 0"
-            )
+            raise ValueError(f"learning_rate: {self.learning_rate}; give a number above 0")
         if not 0 < self.decay <= 1:
-            raise ValueError(f"projection.decay: {self.decay}; give a number in (0, 1]")
+            raise ValueError(f"decay: {self.decay}; give a number in (0, 1]")
 
     def bank_of(self, cells: int) -> int:
         """Directions in the bank of a table: fewer than `bank` where memory would be large."""
@@ -69,17 +67,17 @@ class Descent:
     def __post_init__(self) -> None:
         for name in ("directions", "batch", "decay_every"):
             if getattr(self, name) < 1:
-                raise ValueError(f"descent.{name}: {getattr(self, name)}; give at least 1")
+                raise ValueError(f"{name}: {getattr(self, name)}; give at least 1")
         if self.epochs < 0:
-            raise ValueError(f"descent.epochs: {self.epochs}; give 0 or more")
+            raise ValueError(f"epochs: {self.epochs}; give 0 or more")
         for name in ("learning_rate", "adam_epsilon"):
             if not getattr(self, name) > 0:
-                raise ValueError(f"descent.{name}: {getattr(self, name)}; give a number above 0")
+                raise ValueError(f"{name}: {getattr(self, name)}; give a number above 0")
         if not 0 < self.decay <= 1:
-            raise ValueError(f"descent.decay: {self.decay}; give a number in (0, 1]")
+            raise ValueError(f"decay: {self.decay}; give a number in (0, 1]")
         if not 0 <= self.masked < 1:
             raise ValueError(
-                f"descent.masked: {self.masked}; give a share from 0 to below 1, or nothing moves"
+                f"masked: {self.masked}; give a share from 0 to below 1, or nothing moves"
             )
 
     def rate(self, epoch: int) -> float:

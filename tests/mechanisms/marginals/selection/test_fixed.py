@@ -166,7 +166,7 @@ def test_noise_lines_tell_groups_apart() -> None:
 
 def test_noise_lines_group_equal_noise() -> None:
     (line,) = make().noise
-    assert line.query == "all 3 two-way marginals".replace("two-way", "2-way")
+    assert line.query == "all 3 2-way marginals"
     assert line.cells == 6 + 6 + 4
     assert line.sensitivity == "L2 = sqrt(6) records"
     lines = make(**WEIGHTED).noise
@@ -199,7 +199,10 @@ def test_a_design_pickles_and_its_parameters_are_plain_json() -> None:
     [
         ({"way": 2}, r"mechanism\.selection\.way: all has no such setting; did you mean ways\?"),
         ({"zzz": 2}, "it knows ways, workload"),
-        ({"coarse": 1.5}, r"mechanism\.selection\.coarse: 1\.5; give a number between 0 and 1"),
+        ({"coarse": 1.5}, r"mechanism\.selection\.coarse: 1\.5; give a number from 0 to below 1"),
+        ({"emphasis": 1}, r"mechanism\.selection\.emphasis: 1; give a number from 0 to below 1"),
+        ({"emphasis": ""}, r"mechanism\.selection\.emphasis: ''; give a number from 0"),
+        ({"coarse": False}, r"mechanism\.selection\.coarse: False; give a number from 0"),
         ({"ways": 9}, "only 3 columns"),
     ],
 )

@@ -11,7 +11,7 @@ from mechanisms.marginals.selection.spending import (
     choice_epsilon,
     gaussian_event,
     marginal_sigma2,
-    refuse_pure,
+    refuse_unservable,
     rho_of,
 )
 from mechanisms.privacy.accountant import fits, rho
@@ -49,6 +49,6 @@ def test_rho_is_what_adaptive_events_may_cost(epsilon):
 
 def test_budgets_without_delta_and_domains_without_columns_are_refused():
     with pytest.raises(ValueError, match=r"privacy\.delta: 0.*choose mechanism pmm"):
-        refuse_pure(Budget(epsilon=Fraction(1)), domain_of((2,)))
+        refuse_unservable(Budget(epsilon=Fraction(1)), domain_of((2,)))
     with pytest.raises(ValueError, match="there is none"):
-        refuse_pure(BUDGET, domain_of(()))
+        refuse_unservable(BUDGET, domain_of(()))

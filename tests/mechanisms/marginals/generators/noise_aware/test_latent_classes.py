@@ -1,45 +1,28 @@
 """Latent classes: gradients, recovery of a known mixture, and when a fit stops."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 
 from mechanisms.geometry.domain import Domain, Kind
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Coarse, Evidence, NoisyMarginal
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.marginals.generators.noise_aware.latent_classes import (
     LatentClasses,
     LatentClassFit,
-    Target,
     fit_latent_classes,
-    gradients,
     neighbours,
-    squared_error,
 )
 from mechanisms.marginals.generators.noise_aware.latent_classes import _State as State
-from mechanisms.marginals.generators.noise_aware.latent_classes import (
-    _targets as targets_of,
-)
-from mechanisms.marginals.groups import merge, sizes_of
 from tests.mechanisms.marginals.domains import domain_of
+from tests.mechanisms.marginals.generators.noise_aware.test_mixture_loss import (
+    MIXED,
+    PAIRS,
+    SHAPE,
+    joint,
+    over,
+    target,
+)
 from tests.mechanisms.single_histogram.domains import line, nominal, places
-
-SHAPE = (3, 4, 2, 5)
-PAIRS = tuple(combinations(range(4), 2))
-MIXED: tuple[Clique, ...] = ((0,), (0, 1), (1, 3), (0, 2, 3), (0, 1, 2, 3))
-
-
-def joint(seed: int, classes: int = 2) -> np.ndarray:
-    """A mixture of products as a whole table."""
-    rng = np.random.default_rng(seed)
-    weights = rng.dirichlet(np.full(classes, 5.0))
-    profiles = [rng.dirichlet(np.full(k, 0.7), size=classes) for k in SHAPE]
-    return np.einsum("r,ra,rb,rc,rd->abcd", weights, *profiles)
-
-
-def over(table: np.ndarray, clique: Clique) -> np.ndarray:
-    return table.sum(axis=tuple(a for a in range(table.ndim) if a not in clique))
 
 
 def evidence(
@@ -72,39 +55,21 @@ def state(seed: int, classes: int = 3) -> State:
     return made
 
 
-def target(
-    cliques: tuple[Clique, ...], sigmas: tuple[float, ...], groups: int | None = None
-) -> Target:
-    """With `groups`, every other table is measured in at most so many of every attribute, too."""
-    table = joint(1)
-    marginals = tuple(
-        NoisyMarginal(
-            c,
-            over(table, c),
-            s,
-            Coarse(sizes_of(c, SHAPE, groups), 0.8) if groups and i % 2 else None,
-        )
-        for i, (c, s) in enumerate(zip(cliques, sigmas, strict=True))
-    )
-    given = Evidence(domain_of(SHAPE), marginals, 1.0, total_is_public=True)
-    return targets_of(given, {c: over(table, c) for c in cliques})
-
-
 @pytest.mark.parametrize("groups", [None, 2])
 @pytest.mark.parametrize("cliques", [PAIRS, MIXED])
-def test_gradients_are_those_of_finite_differences(
+def test_slopes_of_logits_are_those_of_finite_differences(
     cliques: tuple[Clique, ...], groups: int | None
 ) -> None:
     goal = target(cliques, tuple(1.0 + 0.5 * i for i in range(len(cliques))), groups)
     member = state(2)
-    slopes = gradients(member, goal, *member.distribution())
+    slopes = member.slopes(goal, *member.distribution())
     step = 1e-5
     for parameter, gradient in zip(member.parameters, slopes, strict=True):
         for index in np.ndindex(parameter.shape):
             ends = []
             for sign in (1, -1):
                 parameter[index] += sign * step
-                ends.append(squared_error(member, goal, *member.distribution()))
+                ends.append(goal.squared_error(*member.distribution()))
                 parameter[index] -= sign * step
             found = (ends[0] - ends[1]) / (2 * step)
             assert gradient[index] == pytest.approx(found, abs=2e-6 * np.abs(gradient).max() + 1e-8)
@@ -156,27 +121,6 @@ def test_steps_of_a_long_run_take_its_end_no_further_than_those_of_a_shorter_one
         ends.append(made.parameters[0][0, -1])
     assert ends[0] == pytest.approx(0.01 * (1 + 2 * 31), rel=1e-5)
     assert ends[1] == pytest.approx(0.01 * (1 + 0.5 * 127), rel=1e-5)
-
-
-@pytest.mark.parametrize("groups", [None, 2])
-@pytest.mark.parametrize("cliques", [PAIRS, MIXED])
-def test_the_loss_is_half_the_weighted_squared_error_of_all_marginals(
-    cliques: tuple[Clique, ...], groups: int | None
-) -> None:
-    sigmas = tuple(1.0 + 0.5 * i for i in range(len(cliques)))
-    goal, member = target(cliques, sigmas, groups), state(3)
-    weights, profiles = member.distribution()
-    model = LatentClasses(SHAPE, weights[None], profiles[None], (0,))
-    expected = sum(
-        0.5 / s**2 * ((model.marginal(c) - over(joint(1), c)) ** 2).sum()
-        for c, s in zip(cliques, sigmas, strict=True)
-    )
-    finest = min(sigmas) if groups else 1.0  # weights are relative to the best
-    expected *= finest**2
-    for clique in cliques[1::2] if groups else ():
-        misfit = merge(model.marginal(clique) - over(joint(1), clique), sizes_of(clique, SHAPE, 2))
-        expected += 0.5 * (finest / 0.8) ** 2 * (misfit**2).sum()
-    assert squared_error(member, goal, weights, profiles) == pytest.approx(expected)
 
 
 def test_marginals_of_any_order_come_from_one_distribution() -> None:
@@ -297,7 +241,13 @@ def test_order_helps_where_neighbours_are_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"members": 0}, {"thinning": 0.0}, {"order": -1.0}, {"order": float("nan")}]
+    "wrong",
+    [
+        *({name: 0} for name in ("classes", "members", "check", "patience", "most_steps")),
+        *({name: 0.0} for name in ("thinning", "spread", "learning_rate")),
+        {"order": -1.0},
+        {"order": float("nan")},
+    ],
 )
 def test_settings_that_make_no_sense_are_refused_by_name(wrong: dict[str, float]) -> None:
     (name,) = wrong

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 from mechanisms.marginals.generators.noise_aware.shrinkage import (
     centred,
     denoise,
-    onto_simplex,
     shrink,
 )
 
@@ -142,17 +140,3 @@ def test_a_table_of_noise_over_one_record_still_gives_probabilities() -> None:
     for table in (*targets.one_way, targets.pairs[0, 1]):
         assert table.min() >= 0
         assert table.sum() == pytest.approx(1)
-
-
-def test_the_simplex_projection_is_the_nearest_probability_vector() -> None:
-    point = np.array([0.9, -0.4, 0.5, 0.05])
-    found = minimize(
-        lambda p: ((p - point) ** 2).sum(),
-        np.full(4, 0.25),
-        bounds=[(0, 1)] * 4,
-        constraints={"type": "eq", "fun": lambda p: p.sum() - 1},
-        tol=1e-12,
-    ).x
-    np.testing.assert_allclose(onto_simplex(point), found, atol=1e-6)
-    clipped = np.maximum(point, 0) / np.maximum(point, 0).sum()
-    assert np.abs(clipped - found).max() > 0.01

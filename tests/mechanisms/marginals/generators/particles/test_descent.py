@@ -242,13 +242,13 @@ def test_fast_and_faithful_schedules_end_equally_near() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"directions": 0}, "descent.directions: 0; give at least 1"),
-        ({"batch": 0}, "descent.batch: 0; give at least 1"),
-        ({"epochs": -1}, "descent.epochs: -1; give 0 or more"),
-        ({"learning_rate": -0.1}, "descent.learning_rate: -0.1; give a number above 0"),
-        ({"adam_epsilon": 0.0}, "descent.adam_epsilon: 0.0; give a number above 0"),
-        ({"decay": 0.0}, "descent.decay: 0.0; give a number in (0, 1]"),
-        ({"masked": 1.0}, "descent.masked: 1.0; give a share from 0 to below 1"),
+        ({"directions": 0}, "directions: 0; give at least 1"),
+        ({"batch": 0}, "batch: 0; give at least 1"),
+        ({"epochs": -1}, "epochs: -1; give 0 or more"),
+        ({"learning_rate": -0.1}, "learning_rate: -0.1; give a number above 0"),
+        ({"adam_epsilon": 0.0}, "adam_epsilon: 0.0; give a number above 0"),
+        ({"decay": 0.0}, "decay: 0.0; give a number in (0, 1]"),
+        ({"masked": 1.0}, "masked: 1.0; give a share from 0 to below 1"),
     ],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, object], message: str) -> None:

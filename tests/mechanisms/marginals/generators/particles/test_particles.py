@@ -567,7 +567,7 @@ def test_tables_that_are_too_large_are_refused_with_their_size() -> None:
 def test_penalties_for_other_columns_are_refused() -> None:
     penalty = Penalty(weights=(1.0, 0.0), threshold=0.5, reference=0.2, strength=1.0)
     generator = replace(QUICK, penalties=(penalty,))
-    message = "penalty.weights: 2 numbers for 4 columns"
+    message = r"mechanism.generator.penalties\[0\].weights: 2 numbers for 4 columns"
     with pytest.raises(ValueError, match=message):
         generator.memory(domain_of(SHAPE), PAIRS, 1000)
     with pytest.raises(ValueError, match=message):

@@ -67,26 +67,15 @@ def test_the_statistic_of_records_is_that_of_their_centres() -> None:
     )
 
 
-def test_it_is_described_in_plain_values() -> None:
-    assert penalty().described() == {
-        "goal": "protect",
-        "weights": list(WEIGHTS),
-        "threshold": 0.4,
-        "reference": 0.5,
-        "strength": 1.0,
-        "steepness": 5.0,
-    }
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"weights": (0.0, 0.0)}, "penalty.weights: all are 0"),
+        ({"weights": (0.0, 0.0)}, "weights: all are 0"),
         ({"weights": (1.0, float("nan"))}, "must be finite numbers"),
         ({"reference": float("inf")}, "must be finite numbers"),
-        ({"strength": -1.0}, "penalty.strength: -1.0; give a number from 0 up"),
-        ({"steepness": 0.0}, "penalty.steepness: 0.0; give a number above 0"),
-        ({"goal": "hide"}, "penalty.goal: 'hide'; choose protect or attract"),
+        ({"strength": -1.0}, "strength: -1.0; give a number from 0 up"),
+        ({"steepness": 0.0}, "steepness: 0.0; give a number above 0"),
+        ({"goal": "hide"}, "goal: 'hide'; choose protect or attract"),
     ],
 )
 def test_wrong_penalties_are_refused(wrong: dict[str, object], message: str) -> None:

@@ -196,13 +196,13 @@ def test_large_tables_have_fewer_directions_but_as_many_as_are_drawn() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"directions": 0}, "projection.directions: 0; give at least 1"),
-        ({"directions": 2000}, "projection.bank: 1000 directions"),
-        ({"iterations": -1}, "projection.iterations: -1; give 0 or more"),
-        ({"learning_rate": 0.0}, "projection.learning_rate: 0.0; give a number above 0"),
-        ({"decay": 1.5}, "projection.decay: 1.5; give a number in (0, 1]"),
-        ({"decay_every": 0}, "projection.decay_every: 0; give at least 1"),
-        ({"mass": "lost"}, "projection.mass: 'lost'; choose spread or cut"),
+        ({"directions": 0}, "directions: 0; give at least 1"),
+        ({"directions": 2000}, "bank: 1000 directions"),
+        ({"iterations": -1}, "iterations: -1; give 0 or more"),
+        ({"learning_rate": 0.0}, "learning_rate: 0.0; give a number above 0"),
+        ({"decay": 1.5}, "decay: 1.5; give a number in (0, 1]"),
+        ({"decay_every": 0}, "decay_every: 0; give at least 1"),
+        ({"mass": "lost"}, "mass: 'lost'; choose spread or cut"),
     ],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, object], message: str) -> None:

@@ -1,11 +1,12 @@
-"""Euclidean projection of noisy counts onto the histograms of a given number of records.
+"""Euclidean projection onto the simplex: of noisy counts onto the histograms of a given number of
+records, of noisy shares onto the probability tables.
 
 Claim.   If y = h + eta for a histogram h of n records in at most q cells, then the projection v of
          y onto {v >= 0, sum v = n} satisfies |v - h|_1 <= 4 q max|eta|; no smaller constant than 4
          will do for all q. (The paper has 16.)
 Source.  "Certified private data release for sparse Lipschitz functions" (AISTATS 2024), Theorem 4.
-Proof.   adaptive_support.md, beside this file.
-Oracle.  tests/mechanisms/adaptive_support/test_simplex.py: a quadratic program, and bad noise.
+Proof.   ../adaptive_support/adaptive_support.md.
+Oracle.  tests/mechanisms/geometry/test_simplex.py: a quadratic program, and bad noise.
 """
 
 from dataclasses import dataclass
@@ -36,7 +37,8 @@ def project_on_simplex(values: NDArray[np.number], total: float) -> SimplexProje
         total: above 0.
     Raises:
         ValueError: there is no value, one is not finite, or the total is not above 0.
-    Source: Held, Wolfe, Crowder (1974), Validation of subgradient optimization, section 4.
+    Source: Held, Wolfe, Crowder (1974), Validation of subgradient optimization, Mathematical
+        Programming 6.
     """
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
         raise ValueError("values to project: give a vector of one finite number at least")
@@ -49,3 +51,8 @@ def project_on_simplex(values: NDArray[np.number], total: float) -> SimplexProje
     threshold = float(thresholds[np.flatnonzero(relevant > thresholds)[-1]])
     masses = np.maximum(values - threshold, 0.0)
     return SimplexProjection(masses=masses, threshold=threshold)
+
+
+def onto_simplex(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The probability table nearest to `table` in Euclidean distance; any shape."""
+    return project_on_simplex(table.ravel(), 1.0).masses.reshape(table.shape)

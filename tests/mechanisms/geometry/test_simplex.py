@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from mechanisms.adaptive_support.simplex import project_on_simplex
+from mechanisms.geometry.simplex import onto_simplex, project_on_simplex
 
 
 def sparse_table(cells: int, occupied: int, rng: np.random.Generator) -> np.ndarray:
@@ -39,6 +39,11 @@ def test_masses_are_values_less_one_threshold_and_sum_to_the_total(values, total
     assert projected.masses.sum() == pytest.approx(total)
     shrunk = np.maximum(np.array(values) - projected.threshold, 0)
     assert projected.masses == pytest.approx(shrunk)
+
+
+def test_a_table_of_any_shape_is_projected_onto_the_probability_tables() -> None:
+    table = np.array([[0.9, -0.4], [0.5, 0.05]])
+    assert onto_simplex(table) == pytest.approx(np.array([[0.7, 0.0], [0.3, 0.0]]))
 
 
 def test_a_table_that_is_one_already_stays() -> None:
