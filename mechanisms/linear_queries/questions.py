@@ -73,16 +73,25 @@ class PathQuestion(Generic[P]):
 
 @dataclass(frozen=True, eq=False)
 class FixedQuestion:
-    """One question, whatever was chosen before in the same call."""
+    """One question, whatever was chosen before in the same call.
+
+    Attributes:
+        reference: what answers are compared with.
+        determined: the digest of what the reference follows from, where that is known; a run that
+            resumes on another processor may have a reference that differs in its last digits.
+    """
 
     reference: Counts
+    determined: str | None = None
 
     def __call__(self, chosen: Sequence[int]) -> Counts:
         return self.reference
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the reference, which is all there is."""
+        """SHA-256 of what determines the reference, or of the reference itself."""
+        if self.determined is not None:
+            return self.determined
         return hashlib.sha256(self.reference.astype("<i8").tobytes()).hexdigest()
 
 

@@ -24,7 +24,12 @@ from numpy.typing import NDArray
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries import bounds, settings
 from mechanisms.linear_queries.marginals import marginals
-from mechanisms.linear_queries.questions import FixedQuestion, reference, signed
+from mechanisms.linear_queries.questions import (
+    FixedQuestion,
+    question_digest,
+    reference,
+    signed,
+)
 from mechanisms.linear_queries.spending import Amount, best_amount, choice_line
 from mechanisms.linear_queries.total import CountsRecords, Records, records, shared
 from mechanisms.linear_queries.universe import Universe
@@ -152,7 +157,8 @@ class Mwem(CountsRecords):
         chosen, noisy, shares = list[int](), list[int](), self.universe.uniform
         for turn in range(1, self.rounds + 1):
             question = FixedQuestion(
-                reference(self.universe, number, self.universe.answers(shares))
+                reference(self.universe, number, self.universe.answers(shares)),
+                question_digest(self.universe, number, f"mwem after {chosen} {noisy}"),
             )
             chosen += curator.choices(f"round-{turn}-choice", queries, question, (event,))
             query, _ = signed(chosen[-1], queries.size)

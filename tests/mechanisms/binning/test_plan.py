@@ -201,7 +201,5 @@ def test_a_share_that_pays_for_nothing_is_refused() -> None:
 
 
 def test_the_mechanisms_own_refusals_come_through() -> None:
-    with pytest.raises(
-        ValueError, match="marginals with Gaussian noise, which needs delta"
-    ):
+    with pytest.raises(ValueError, match="marginals with Gaussian noise, which needs delta"):
         make(budget=Budget(epsilon=Fraction(1)))

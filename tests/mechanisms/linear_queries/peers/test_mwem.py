@@ -121,6 +121,21 @@ def test_a_resumed_run_gives_the_same_without_looking_at_records(tmp_path) -> No
     np.testing.assert_array_equal(*laws)
 
 
+def test_a_run_resumes_where_arithmetic_differs(tmp_path, monkeypatch) -> None:
+    """References a hair off, as on another processor, ask the same of the log."""
+    method = planned(plan_mwem, SMALL, rounds=4)
+    asked = curator(tmp_path, bits(300, 3), method)
+    first = method.ask(asked)
+
+    def off(*given):
+        return reference(*given) + 1
+
+    monkeypatch.setattr("mechanisms.linear_queries.peers.mwem.reference", off)
+    again = method.ask(replace(asked, counter=Gone(300)))
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_with_a_large_budget_the_error_is_small(tmp_path) -> None:
     codes = bits(2000, 3)
     method = planned(plan_mwem, SMALL, budget=Budget(epsilon=Fraction(1000)), rounds=6)
