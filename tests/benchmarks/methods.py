@@ -145,5 +145,5 @@ def method(name: str) -> Method:
 
 
 def default_methods() -> tuple[str, ...]:
-    """Ours that are registered, then all peers."""
-    return (*(name for name in OURS if name in MECHANISMS), *PEERS)
+    """Ours, then all peers."""
+    return (*OURS, *PEERS)
