@@ -38,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     epilog="Exit codes: 0 done, 2 wrong usage or spec, 3 the data break the spec, 4 the budget "
     "refuses, 5 the result failed a check or was rejected, 6 verification failed, 7 waits for an "
-    "approval or an embargo, 1 anything else.",
+    "approval or an embargo, 130 stopped by Ctrl-C, 1 anything else.",
 )
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(calendar_app, name="calendar")
@@ -134,12 +134,20 @@ def release(
     from flows.terminal import progress_shown
     from tasks.prepare import prepare, refuse_without_records
 
-    with progress_shown(enabled=not as_json):
-        refuse_without_records(prepare(spec, folder))
-        starting.join()
-        run = on_cluster(flow, processes=processes, scheduler=scheduler)
-        start = str(folder) if folder else None
-        ending = run(spec=str(spec), out=str(out), resume=resume, folder=start)
+    try:
+        with progress_shown(enabled=not as_json):
+            refuse_without_records(prepare(spec, folder))
+            starting.join()
+            run = on_cluster(flow, processes=processes, scheduler=scheduler)
+            start = str(folder) if folder else None
+            ending = run(spec=str(spec), out=str(out), resume=resume, folder=start)
+    except KeyboardInterrupt:
+        typer.echo(
+            "Stopped. Nothing is lost: run it again with --resume to go on; what was drawn is read "
+            "back, and nothing is charged twice",
+            err=True,
+        )
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
     tell_ending(ending, as_json=as_json)
 
 

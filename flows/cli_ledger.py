@@ -2,6 +2,7 @@
 
 import getpass
 import json
+import re
 from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
@@ -47,6 +48,13 @@ def open_account(
     ] = False,
 ) -> None:
     """Open an account with a cap that its releases together never pass."""
+    from schemas.spec_sections import IDENTIFIER
+
+    if not re.fullmatch(IDENTIFIER, account):
+        raise typer.BadParameter(
+            f"{account!r} is no name that a spec can give as population.account; use small "
+            "letters, digits and dashes between them"
+        )
     ledger = _ledger()
     if if_missing and any(state.name == account for state in ledger.accounts()):
         return
@@ -62,10 +70,17 @@ def open_account(
 
 @ledger_app.command("cap")
 def set_cap(
-    account: AccountArgument, epsilon: EpsilonOption, reason: ReasonOption, delta: DeltaOption = "0"
+    account: AccountArgument,
+    epsilon: EpsilonOption,
+    reason: ReasonOption,
+    delta: Annotated[
+        str | None, typer.Option("--delta", help="Such as 1e-5; exact. Default: as it is.")
+    ] = None,
 ) -> None:
     """Change the cap of an account; never below what is spent or reserved."""
-    _ledger().set_cap(account, _budget(epsilon, delta), by=getpass.getuser(), reason=reason)
+    ledger = _ledger()
+    kept = str(ledger.account(account).cap.delta) if delta is None else delta
+    ledger.set_cap(account, _budget(epsilon, kept), by=getpass.getuser(), reason=reason)
     show(account)
 
 

@@ -13,6 +13,7 @@ class ExitCode(IntEnum):
     CHECK = 5  # the result failed a check and was not published
     VERIFICATION = 6  # a release folder is not what it claims
     WAITING = 7  # for an approval, or for the end of an embargo; run again with --resume
+    INTERRUPTED = 130  # by Ctrl-C; run again with --resume
 
 
 # By qualified name: importing the classes would load every library before a short message.

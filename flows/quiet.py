@@ -8,6 +8,7 @@ import logging
 import os
 import tempfile
 from contextlib import suppress
+from signal import SIG_BLOCK, SIGINT, pthread_sigmask
 from threading import Thread
 
 from tasks.workspace import home, private_folder
@@ -54,6 +55,8 @@ def _start_server() -> None:
     from prefect.server.api.server import SubprocessASGIServer
     from prefect.settings import PREFECT_API_URL
 
+    # Ctrl-C is for the release, which ends in order; its server stays until then.
+    pthread_sigmask(SIG_BLOCK, {SIGINT})  # of this thread, and so of the process that it starts
     if not PREFECT_API_URL.value():
         # Where it cannot start, the flow tries again itself and tells why.
         with suppress(Exception):

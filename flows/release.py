@@ -21,7 +21,7 @@ from tasks.prepare import Prepared, prepare, refuse_without_records
 from tasks.privatize import privatize, select
 from tasks.profile import profile
 from tasks.progress import announce, relay
-from tasks.publish import Published, already_published, publish
+from tasks.publish import Published, already_published, publish, refuse_unwritable
 from tasks.report import report
 from tasks.reserve import reserved
 from tasks.review import review
@@ -68,6 +68,7 @@ def carry_out(
             load_into_database(prepared, Path(done.folder))
             return done
         refuse_occupied(prepared)
+        refuse_unwritable(out)
         signing_key(home())  # a key that cannot sign is refused before anything is spent
         announce("reserve")
         with reserved(prepared, ledger, resume=resume, allowance=allowance):
@@ -91,7 +92,7 @@ def _stage(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
     """Everything from the private table to a complete release that is not yet published."""
     cluster = prepared.spec.cluster or profile().cluster
     with stages_noted(workspace), current_client(cluster) as client:
-        refuse_unfit(client, workspace)
+        refuse_unfit(client, workspace, memory=prepared.plan.forecast().memory_bytes)
         relay(client)
         with prepared.at_one_moment() as fixed:
             announce("validate")

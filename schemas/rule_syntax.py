@@ -150,6 +150,8 @@ def parse_body(text: str) -> Body:
         body: Body = _Reader().transform(_parser().parse(text))
     except UnexpectedInput as error:
         raise RuleError(_explanation(text, error)) from None
+    except RecursionError:
+        raise RuleError("its parts are nested too deeply; write it with fewer of them") from None
     return body
 
 

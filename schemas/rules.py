@@ -138,6 +138,8 @@ def _problems(body: Body, columns: Mapping[str, Column]) -> Iterator[str]:
                     "allow nulls there, or change the rule"
                 )
         case Determines(column, other):
+            if column == other:
+                yield f"{column} determines itself, as every column does; name two columns"
             yield from _unknown(column, columns)
             yield from _unknown(other, columns)
     for part in parts(body):

@@ -26,7 +26,8 @@ from schemas.section import Section
 MOST_RECORDS = 10**6  # of one person
 MOST_SYNTHETIC = 10**9  # rows, which are made in memory
 
-Identifier = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
+IDENTIFIER = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
+Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
 """A short name that is safe in paths, URLs and databases."""
 
 

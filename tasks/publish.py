@@ -24,7 +24,7 @@ from tasks.workspace import Workspace, home
 
 
 class PublishRefused(SafeError):
-    """The folder to publish in holds something else."""
+    """The folder to publish in holds something else, or cannot be written to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +114,19 @@ def publish(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) ->
         return done
     shutil.rmtree(workspace.staging)
     return _published(prepared, certified, folder, ledger, warning=key.warning)
+
+
+def refuse_unwritable(out: Path) -> None:
+    """Return if a release folder can be made in `out`, which need not exist.
+
+    Raises:
+        PublishRefused: it cannot.
+    """
+    there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not there.is_dir():
+        raise PublishRefused(f"--out: {there} is a file; name a folder for the release folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PublishRefused(f"--out: {there} cannot be written to; mend that, or name another")
 
 
 def _public_folder(out: Path) -> None:

@@ -24,11 +24,15 @@ class WorkersUnfit(SafeError):
     """Some worker cannot serve the release; the message says which, and the mend."""
 
 
-def refuse_unfit(client: Client, workspace: Workspace, seconds: float = SECONDS) -> None:
-    """Return if every worker runs this Hallmark and shares the workspace.
+def refuse_unfit(
+    client: Client, workspace: Workspace, *, memory: int = 0, seconds: float = SECONDS
+) -> None:
+    """Return if every worker runs this Hallmark and shares the workspace, and one has the memory.
 
+    Args:
+        memory: bytes that making the records is forecast to take.
     Raises:
-        WorkersUnfit: some worker does not, or there is none.
+        WorkersUnfit: some worker does not, none has it, or there is none.
     """
     try:
         client.wait_for_workers(1, timeout=seconds)
@@ -40,6 +44,7 @@ def refuse_unfit(client: Client, workspace: Workspace, seconds: float = SECONDS)
     _check_versions(client)
     _check_code(client)
     _check_workspace(client, workspace)
+    _check_memory(client, memory)
 
 
 def _check_versions(client: Client) -> None:
@@ -101,6 +106,24 @@ def _check_workspace(client: Client, workspace: Workspace) -> None:
                 f"cluster: worker {worker} does not share the workspace {workspace.path}; mount "
                 "HALLMARK_HOME of the release there at the same path, for the same user"
             )
+
+
+def _check_memory(client: Client, needed: int) -> None:
+    there = [told for told in _told(client, _memory).values() if isinstance(told, int)]
+    if there and needed > max(there):
+        raise WorkersUnfit(
+            f"mechanism: making the records takes about {needed / 2**30:,.1f} GiB at the peak, and "
+            f"no worker has more than {max(there) / 2**30:,.1f} GiB; lower what takes it (of the "
+            "mechanism particles, rows, classes or marginals; `hallmark plan` shows the peak), or "
+            "run where there is more"
+        )
+
+
+def _memory() -> int:
+    """Of the machine, as far as its limits let this process have it, bytes."""
+    from distributed.system import memory_limit
+
+    return int(memory_limit())
 
 
 def _told(client: Client, ask: Callable[..., Any], *args: Any) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def _section(
             f"{where}: {given!r}; give a method, or a mapping with method and settings"
         )
     method = own.get("method", default["method"])
-    if method not in known:
+    if not isinstance(method, str) or method not in known:
         near = get_close_matches(str(method), known, n=1)
         mend = f"did you mean {near[0]}?" if near else f"use {', '.join(known)}"
         raise ValueError(f"{where}.method: there is no {method!r}; {mend}")

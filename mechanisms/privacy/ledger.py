@@ -189,7 +189,9 @@ class Ledger:
             elif (existing.budget, existing.binding) != (budget, binding):
                 what = f"{shown(existing.budget)}, not {shown(budget)}"
                 if existing.budget == budget:
-                    what = "another plan (its data, queries or noise were changed since)"
+                    what = (
+                        "another plan (its data, columns, privacy, mechanism or approvals changed)"
+                    )
                 raise LedgerError(
                     f"release {release!r} has a reservation for {what}; go back to what it was "
                     "started with, or choose another name for a release with budget of its own"

@@ -14,8 +14,10 @@ import pandas as pd
 import pytest
 
 from flows.exits import ExitCode
+from mechanisms.privacy.ledger import Ledger
 from schemas.manifest import RECORD_FILE, REPORT_FILE
 from tasks.prepare import prepare
+from tasks.workspace import ledger_url
 from tests import example
 from tests.flows.conftest import Done, Hallmark
 
@@ -259,7 +261,7 @@ def test_accounts_are_opened_capped_listed_and_verified(hallmark: Hallmark) -> N
     capped = hallmark("ledger", "cap", "test-people", "--epsilon", "1/3", "--reason", "less")
     assert capped.code == 0
     (state,) = json.loads(hallmark("ledger", "list", "--json").out)
-    assert state["cap"] == {"epsilon": "1/3", "delta": "0"}
+    assert state["cap"] == {"epsilon": "1/3", "delta": "1/10000"}  # delta as it was
     shown = hallmark("ledger", "show", "test-people")
     assert [word in shown.out for word in ("open", "cap")] == [True, True]
     assert "the chain is whole" in hallmark("ledger", "verify", "test-people").out
@@ -293,6 +295,11 @@ def test_an_amount_that_is_none_exits_with_2(amount: str, hallmark: Hallmark) ->
     assert_said(done, ExitCode.USAGE, "Invalid value")
 
 
+def test_an_account_that_no_spec_could_name_is_refused(hallmark: Hallmark) -> None:
+    done = hallmark("ledger", "open", "Bad Name", "--epsilon", "1", "--reason", "x")
+    assert_said(done, ExitCode.USAGE, "no name that a spec can give")
+
+
 def test_opening_an_account_again_with_other_terms_exits_with_4(hallmark: Hallmark) -> None:
     hallmark(*OPEN)
     done = hallmark(*OPEN, "--neighbours", "add_remove")
@@ -314,6 +321,15 @@ def test_a_release_prints_where_it_is_what_it_cost_and_how_to_read_on(
     published = json.loads(again.out)
     assert published["earlier"]
     assert Path(published["folder"]).is_dir()
+
+
+def test_an_out_that_is_a_file_is_refused_before_anything_is_reserved(
+    hallmark: Hallmark, spec: Path
+) -> None:
+    hallmark(*OPEN)
+    done = hallmark("release", spec, "--out", spec)
+    assert_said(done, ExitCode.USAGE, "is a file; name a folder")
+    assert [entry.kind for entry in Ledger(ledger_url()).entries("test-people")] == ["open"]
 
 
 def test_a_release_without_an_account_exits_with_4(hallmark: Hallmark, spec: Path) -> None:

@@ -390,6 +390,7 @@ def test_a_rule_on_a_column_that_the_table_lacks_is_refused():
         ("z = 1", "there is no column z"),
         ("a = z", "there is no column z"),
         ("a determines z", "there is no column z"),
+        ("a determines a", "a determines itself, as every column does; name two columns"),
         ("a = s", "a is numeric and s is nominal"),
         ("a = 01-01", "a is numeric, but is compared with '01-01'; write a number"),
         ("d = 5", "d is a date, but is compared with '5'; write a day like 1999-12-31"),

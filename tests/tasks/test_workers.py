@@ -60,7 +60,9 @@ def test_a_worker_that_runs_the_same_and_shares_the_workspace_is_fit(
     client: Client, workspace: Workspace, tmp_path: Path
 ) -> None:
     with worker(client, tmp_path):
-        refuse_unfit(client, workspace)
+        refuse_unfit(client, workspace, memory=1)
+        with pytest.raises(WorkersUnfit, match=r"about 1,024\.0 GiB at the peak"):
+            refuse_unfit(client, workspace, memory=2**40)
     assert not list(workspace.path.glob("probe*"))
 
 

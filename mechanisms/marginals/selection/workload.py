@@ -16,6 +16,7 @@ from mechanisms.marginals.selection.settings import WHERE, Settings, nearest, po
 
 MAX_CELLS = 2**27  # of all tables together: 1 GiB of counts, and some ten minutes of noise
 MAX_MARGINALS = 100_000  # every one is a query, with a digest of its own in the log
+MOST_TIMES = 10_000  # that a weight may be of another
 DEFAULT_WAYS = 2
 
 
@@ -119,6 +120,11 @@ def _listed(given: Any, domain: Domain) -> Workload:
             raise ValueError(f"{here}.weight: {entry['weight']!r}; give a positive number")
         seen[clique] = position
         weights.append(weight)
+    if max(weights) > MOST_TIMES * min(weights):
+        raise ValueError(
+            f"{where}: the largest weight is more than {MOST_TIMES:,} times the smallest, whose "
+            "marginal would be noise alone; leave it out, or weigh it more"
+        )
     return Workload(tuple(seen), tuple(weights))
 
 

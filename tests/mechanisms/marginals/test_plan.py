@@ -150,6 +150,7 @@ def test_forecasts_fall_with_more_records_and_rise_with_more_columns() -> None:
         ({"selection": 3}, "give a method, or a mapping"),
         ({"selection": {"way": 2}}, "mechanism.selection.way: all has no such setting; did you"),
         ({"generator": "x"}, "mechanism.generator.method: there is no 'x'; use noise-aware"),
+        ({"generator": {"method": ["a"]}}, r"mechanism.generator.method: there is no \['a'\]; use"),
         ({"generator": {"sweep": 3}}, "mechanism.generator.sweep: .* did you mean sweeps?"),
         ({"generator": {"zzz": 3}}, "known are denoiser"),
         ({"generator": {"sweeps": True}}, "use a whole number"),

@@ -61,6 +61,10 @@ def test_a_list_has_ascending_columns_and_exact_weights() -> None:
         ({"workload": [{"weight": 2}]}, r"workload\[0\]: .*give {columns"),
         ({"workload": [{"columns": "c0"}]}, "give a list of column names"),
         ({"workload": [{"columns": []}]}, "give a list of column names"),
+        (
+            {"workload": [{"columns": ["c0"], "weight": 1e20}, {"columns": ["c1"]}]},
+            "largest weight is more than 10,000 times the smallest",
+        ),
         ({"workload": [{"columns": ["c0"], "wieght": 2}]}, r"\[0\]\.wieght: .*did you mean weight"),
         ({"workload": [{"columns": ["C00"]}]}, r"no column C00; did you mean c0\?"),
         ({"workload": [{"columns": ["zzz"]}]}, "no column zzz; name columns of the spec"),
