@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -321,6 +322,22 @@ def test_a_release_prints_where_it_is_what_it_cost_and_how_to_read_on(
     published = json.loads(again.out)
     assert published["earlier"]
     assert Path(published["folder"]).is_dir()
+
+
+def test_a_release_stopped_by_ctrl_c_says_how_to_go_on(
+    hallmark: Hallmark, spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(_: object) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ValueError("as a library wraps it") from None
+
+    monkeypatch.setattr("tasks.prepare.refuse_without_records", stopped)
+    handler = signal.getsignal(signal.SIGINT)
+    done = hallmark("release", spec, "--out", spec.parent / "out")
+    assert_said(done, ExitCode.INTERRUPTED, "run it again with --resume")
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_an_out_that_is_a_file_is_refused_before_anything_is_reserved(
