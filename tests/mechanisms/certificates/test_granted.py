@@ -207,7 +207,7 @@ def test_sparse_lipschitz_needs_no_share() -> None:
 
 
 def test_the_mechanisms_own_refusals_come_through() -> None:
-    with pytest.raises(ValueError, match="privpgd adds Gaussian noise, which needs delta"):
+    with pytest.raises(ValueError, match="marginals with Gaussian noise, which needs delta"):
         make(MECHANISMS["privpgd"])
 
 
