@@ -2,10 +2,7 @@
 
 import json
 import os
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -28,7 +25,7 @@ from flows.cli_options import (
     SpecArgument,
     VerboseOption,
 )
-from flows.cli_running import tell_ending
+from flows.cli_running import stoppable, tell_ending
 from flows.exits import ExitCode, exit_code_of
 
 app = typer.Typer(
@@ -137,7 +134,7 @@ def release(
     from flows.terminal import progress_shown
     from tasks.prepare import prepare, refuse_without_records
 
-    with _stoppable(), progress_shown(enabled=not as_json):
+    with stoppable(), progress_shown(enabled=not as_json):
         refuse_without_records(prepare(spec, folder))
         starting.join()
         run = on_cluster(flow, processes=processes, scheduler=scheduler)
@@ -257,35 +254,6 @@ def main() -> None:
             raise
         typer.secho(f"error: {_in_words(error)}", err=True, fg=typer.colors.RED)
         sys.exit(code)
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """End in words and an exit code of its own where Ctrl-C is pressed meanwhile.
-
-    Libraries may wrap an interrupt in an exception of theirs, so it is remembered here.
-    """
-    pressed = False
-
-    def stop(*_: object) -> None:
-        nonlocal pressed
-        pressed = True
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    except BaseException:
-        if not pressed:
-            raise
-        typer.echo(
-            "Stopped. Nothing is lost: run it again with --resume to go on; what was drawn is read "
-            "back, and nothing is charged twice",
-            err=True,
-        )
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _skeleton(source: Path, *, spec_folder: Path) -> str:

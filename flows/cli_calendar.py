@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli_running import tell_ending
+from flows.cli_running import stoppable, tell_ending
 
 calendar_app = typer.Typer(
     help="Recurring releases: a release, and a budget, in every period.", no_args_is_help=True
@@ -56,7 +56,7 @@ def run(
     from flows.scheduled import calendar_release
     from flows.terminal import progress_shown
 
-    with progress_shown(enabled=True):
+    with stoppable("again"), progress_shown(enabled=True):
         starting.join()
         ending = calendar_release(calendar=str(calendar), entry=entry, out=str(out), period=period)
     if ending is None:

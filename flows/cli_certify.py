@@ -14,7 +14,7 @@ from flows.cli_options import (
     SchedulerOption,
     VerboseOption,
 )
-from flows.cli_running import tell_ending
+from flows.cli_running import stoppable, tell_ending
 
 
 def certify(
@@ -51,7 +51,7 @@ def certify(
     from flows.terminal import progress_shown
     from tasks.prepare import prepare_certificate
 
-    with progress_shown(enabled=not as_json):
+    with stoppable(), progress_shown(enabled=not as_json):
         prepare_certificate(spec, file, folder)
         starting.join()
         run = cluster.on_cluster(flow, processes=processes, scheduler=scheduler)

@@ -1,6 +1,9 @@
 """How the commands that run a flow end."""
 
 import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
@@ -25,3 +28,35 @@ def tell_ending(ending: "Published | Waiting", *, as_json: bool = False) -> None
         typer.echo(json.dumps(ending.to_json(), indent=1))
     else:
         print_published(ending)
+
+
+@contextmanager
+def stoppable(again: str = "again with --resume") -> Iterator[None]:
+    """End a run in words and an exit code of its own where Ctrl-C is pressed meanwhile.
+
+    Libraries may wrap an interrupt in an exception of theirs, so it is remembered here.
+
+    Args:
+        again: how a run of this command is to be started to go on.
+    """
+    pressed = False
+
+    def stop(*_: object) -> None:
+        nonlocal pressed
+        pressed = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    except BaseException:
+        if not pressed:
+            raise
+        typer.echo(
+            f"Stopped. Nothing is lost: run it {again} to go on; what was drawn is read back, and "
+            "nothing is charged twice",
+            err=True,
+        )
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -2,12 +2,14 @@
 
 import io
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -32,6 +34,13 @@ class Done:
 
 
 Hallmark = Callable[..., Done]
+
+
+def press_ctrl_c(*_: object, **__: object) -> NoReturn:
+    """In place of a step that takes long, in a library that wraps the interrupt."""
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    raise ValueError("as a library wraps it")
 
 
 @pytest.fixture

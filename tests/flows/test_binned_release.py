@@ -88,22 +88,28 @@ class Killed(Exception):
     """The process dies."""
 
 
-def test_a_release_that_dies_when_its_bins_are_drawn_goes_on_with_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def die_when_bins_are_drawn(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that comes no further than that."""
+
     def die(*_: Any) -> None:
         raise Killed
 
+    with monkeypatch.context() as patched:
+        patched.setattr(PrivatelyBinned, "measure", die)
+        with pytest.raises(Exception, match="Killed"):
+            run(spec)
+
+
+def test_a_release_that_dies_when_its_bins_are_drawn_goes_on_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def charged() -> list[Any]:
         entries = Ledger(ledger_url()).entries("test-people")
         return [entry for entry in entries if entry.kind == "charge"]
 
     example.open_account()
     spec = example.write(tmp_path, ROWS, **changes())
-    with monkeypatch.context() as patched:
-        patched.setattr(PrivatelyBinned, "measure", die)
-        with pytest.raises(Exception, match="Killed"):
-            run(spec)
+    die_when_bins_are_drawn(spec, monkeypatch)
     (drawn,) = charged()
     assert drawn.payload["call"] == CALL
     assert_sound(run(spec, resume=True))
@@ -117,15 +123,9 @@ def test_answers_of_two_tables_are_never_mixed(
 ) -> None:
     """Dead between two draws, a release goes on with the table that it began with, or never."""
 
-    def die(*_: Any) -> None:
-        raise Killed
-
     example.open_account()
     spec = example.write(tmp_path, ROWS, **changes())
-    with monkeypatch.context() as patched:
-        patched.setattr(PrivatelyBinned, "measure", die)
-        with pytest.raises(Exception, match="Killed"):
-            run(spec)
+    die_when_bins_are_drawn(spec, monkeypatch)
     table = next(tmp_path.glob("*.csv"))
     asked = table.read_text()
     header, _, *rest = asked.splitlines()

@@ -21,7 +21,7 @@ from tasks.signing import digest
 from tasks.verification import verify_release
 from tasks.workspace import Workspace, ledger_url
 from tests import example
-from tests.flows.conftest import Hallmark
+from tests.flows.conftest import Hallmark, press_ctrl_c
 
 NAMES = ("age", "region", "employed")
 ROWS = 400
@@ -276,3 +276,11 @@ def test_the_command_line_plans_certifies_and_verifies(hallmark: Hallmark, tmp_p
     assert hallmark("verify", folder, "--file", file).code == 0
     assert hallmark("verify", folder, "--file", tmp_path / "table.csv").code == 6
     assert "hallmark certify" in hallmark("release", spec, "--out", out).error
+
+
+def test_a_certificate_stopped_by_ctrl_c_says_how_to_go_on(
+    hallmark: Hallmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.prepare.prepare_certificate", press_ctrl_c)
+    done = hallmark("certify", write(tmp_path), vendor(tmp_path), "--out", tmp_path / "out")
+    assert (done.code, "run it again with --resume to go on" in done.err) == (130, True), done

@@ -20,7 +20,7 @@ from schemas.manifest import RECORD_FILE, REPORT_FILE
 from tasks.prepare import prepare
 from tasks.workspace import ledger_url
 from tests import example
-from tests.flows.conftest import Done, Hallmark
+from tests.flows.conftest import Done, Hallmark, press_ctrl_c
 
 OPEN = ("ledger", "open", "test-people", "--epsilon", "2", "--delta", "1e-4", "--reason", "tests")
 PROGRAM = Path(sys.executable).with_name("hallmark")
@@ -327,16 +327,10 @@ def test_a_release_prints_where_it_is_what_it_cost_and_how_to_read_on(
 def test_a_release_stopped_by_ctrl_c_says_how_to_go_on(
     hallmark: Hallmark, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopped(_: object) -> None:
-        try:
-            signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
-            raise ValueError("as a library wraps it") from None
-
-    monkeypatch.setattr("tasks.prepare.refuse_without_records", stopped)
+    monkeypatch.setattr("tasks.prepare.refuse_without_records", press_ctrl_c)
     handler = signal.getsignal(signal.SIGINT)
     done = hallmark("release", spec, "--out", spec.parent / "out")
-    assert_said(done, ExitCode.INTERRUPTED, "run it again with --resume")
+    assert_said(done, ExitCode.INTERRUPTED, "run it again with --resume to go on")
     assert signal.getsignal(signal.SIGINT) is handler
 
 

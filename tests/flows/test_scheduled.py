@@ -9,7 +9,7 @@ from mechanisms.privacy.ledger import Ledger
 from tasks.prepare import prepare
 from tasks.workspace import Workspace, ledger_url
 from tests import example
-from tests.flows.conftest import Hallmark
+from tests.flows.conftest import Hallmark, press_ctrl_c
 
 
 @pytest.fixture
@@ -115,3 +115,11 @@ def test_an_embargo_of_the_calendar_becomes_the_release_s_own(hallmark: Hallmark
     instance = prepare(Path(calendar.parent.parent / "home/calendar/acs/2026-11.yaml"))
     assert instance.spec.embargo is not None
     assert instance.spec.embargo.strftime("%H:%M") == "09:00"
+
+
+def test_a_run_stopped_by_ctrl_c_says_how_to_go_on(
+    hallmark: Hallmark, calendar: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.scheduled.calendar_release", press_ctrl_c)
+    code, said = run(hallmark, calendar, "2026-11")
+    assert (code, "run it again to go on" in said) == (130, True), said

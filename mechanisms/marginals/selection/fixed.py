@@ -29,7 +29,7 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells, title
 from mechanisms.marginals.groups import sizes_of
 from mechanisms.marginals.selection.design import Answer, Asked, Modeller
-from mechanisms.marginals.selection.settings import Settings, refuse_unknown, share_or_none
+from mechanisms.marginals.selection.settings import Settings, refuse_unknown, share_or_zero
 from mechanisms.marginals.selection.spending import (
     gaussian_event,
     marginal_sigma2,
@@ -160,8 +160,8 @@ def plan_fixed(
     refuse_unservable(budget, domain)
     refuse_unknown(settings, ("ways", "workload", "emphasis", "coarse"), "all")
     given = parse_workload(settings, domain)
-    emphasis = share_or_none(settings, "emphasis")
-    coarse = share_or_none(settings, "coarse")
+    emphasis = share_or_zero(settings, "emphasis")
+    coarse = share_or_zero(settings, "coarse")
     workload = _emphasised(given, emphasis, domain)
     covered = {a for clique in workload.cliques for a in clique}
     added = tuple((a,) for a in range(len(domain)) if a not in covered)

@@ -49,8 +49,8 @@ def share(settings: Settings, name: str, default: Fraction) -> Fraction:
     return value
 
 
-def share_or_none(settings: Settings, name: str) -> Fraction:
-    """A number from 0, where nothing is set, to below 1, exactly as it is written.
+def share_or_zero(settings: Settings, name: str) -> Fraction:
+    """A number from 0 to below 1, exactly as it is written; 0 where there is none.
 
     Raises:
         ValueError: it is something else.
