@@ -11,6 +11,7 @@ word is a column; numbers, dates and codes that start with a digit may be bare, 
 in quotes. Odd column names stand in backticks.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -261,15 +262,38 @@ def _either(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
+_MENDS = (  # what stands before, what is found, and what to do
+    ("=", "=", "write a single ="),
+    ("<", ">", "write !="),
+    ("", "->", "write =>"),
+    ("", "&", "write and"),
+    ("", "|", "write or"),
+    (" in", "(", "put the values in braces"),
+    (" in", "[", "put the values in braces"),
+    ("", "null", "write is null, or is not null"),
+    ("", '"', "close the quotes"),
+    ("", "'", "close the quotes"),
+    ("", "`", "close the quotes"),
+)
+_SIGNS = "=!<>(){},"  # of the language
+_BETWEEN = ("<=>", "=>", "or", "and", "not")
+_VALUE = re.compile(r"""\d[\d.-]*(?!\w)|"[^"]*"|'[^']*'""")
+
+
 def _hint(text: str, found: str, position: int) -> str:
+    before, after = text[:position].rstrip(), text[position:]
     if found.lower() in _KEYWORDS and found not in _KEYWORDS:
         return f"; write {found.lower()} in small letters"
-    if text[max(position - 1, 0) : position + 1] == "==":
-        return "; write a single ="
-    if found == "=>" and "=>" in text[:position]:
+    if found == "=>" and "=>" in before:
         return "; put nested implications in parentheses"
-    if found == "," and text[:position][-1:].isdigit():
+    if found == "," and before[-1:].isdigit():
         return "; write numbers without separators, such as 300000"
-    if found in {'"', "'", "`"}:
-        return "; close the quotes"
+    if _VALUE.match(after) and before.rpartition(" ")[2] in ("", "(", *_BETWEEN):
+        return "; write the column first, then the value"
+    for start, sign, mend in _MENDS:
+        if before.endswith(start) and after.startswith(sign):
+            return f"; {mend}"
+    misread = after and found not in _KEYWORDS and found[0] not in _SIGNS
+    if misread and before.rpartition(" ")[2] not in _KEYWORDS:
+        return "; put a column's name with spaces or signs in backticks, a value in quotes"
     return ""

@@ -182,7 +182,7 @@ class Constraint(Section):
     """An edit rule that every released record is made to obey, and is checked against."""
 
     rule: str
-    """the rule, such as "AGE < 15 => INCOME is null" (see schemas/rule_syntax.py)"""
+    """the rule, such as "AGE < 15 => INCOME is null" (see docs/rules.md)"""
     source: str = Field(min_length=1)
     """where the rule is stated publicly"""
     if_broken: Literal["block", "report"] = "block"

@@ -135,7 +135,11 @@ def test_a_rule_is_read_as_it_says(text, body):
             "a == 3",
             "at character 4, found '=', where a column or a value belongs; write a single =",
         ),
-        ("15 > a", "at character 1, found '15', where (, a column or not belongs"),
+        (
+            "15 > a",
+            "at character 1, found '15', where (, a column or not belongs; "
+            "write the column first, then the value",
+        ),
         ("s in {}", "at character 7, found '}', where a column or a value belongs"),
         ("(a = 1", "at the end, where ) belongs"),
         (
@@ -143,6 +147,16 @@ def test_a_rule_is_read_as_it_says(text, body):
             'at character 5, found "\'", where a column or a value belongs; close the quotes',
         ),
         ("a is nul", "at character 6, found 'nul', where not or null belongs"),
+        (
+            "own rent = 0",
+            "at character 5, found 'rent', where a comparison (= != < <= > >=), determines, in, "
+            "is or not belongs; put a column's name with spaces or signs in backticks, a value in "
+            "quotes",
+        ),
+        (
+            "a in [1, 2]",
+            "at character 6, found '[', where { belongs; put the values in braces",
+        ),
         ("a determines b and s = 1", "at character 16, found 'and', where the end belongs"),
         (
             "a = 1 AND b = 2",
@@ -165,6 +179,28 @@ def test_a_rule_that_cannot_be_read_says_where_and_what_belongs_there(text, mess
     with pytest.raises(RuleError) as caught:
         parse_rule(text)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "mend"),
+    [
+        ("a <> 2", "write !="),
+        ("a = 1 -> b = 1", "write =>"),
+        ("a = 1 && b = 1", "write and"),
+        ("a = 1 || b = 1", "write or"),
+        ("a in (1, 2)", "put the values in braces"),
+        ("a = 1 => b null", "write is null"),
+        ("a = 1 and 'x' = s", "write the column first"),
+        ("2nd = 0", "backticks"),
+        ("own-rent = 0", "backticks"),
+        ("é = 0", "backticks"),
+        ("s = young adult", "quotes"),
+    ],
+)
+def test_what_other_languages_write_has_its_mend(text, mend):
+    with pytest.raises(RuleError) as caught:
+        parse_rule(text)
+    assert mend in str(caught.value).partition(";")[2]
 
 
 def written(body) -> str:
