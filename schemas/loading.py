@@ -3,6 +3,7 @@
 Each problem is one line, `file:line: path.to.key: what is wrong; how to mend it`, in plain words.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any, TypeVar, get_args
@@ -70,13 +71,35 @@ def load_calendar(path: FilePath | str) -> Calendar:
     return _load(path, lambda content: _validated(Calendar, content))
 
 
-def _load(path: FilePath | str, validated: Callable[[dict[str, Any]], _Validated[M]]) -> M:
-    file = FilePath(path)
+def located(path: FilePath | str, problem: str) -> str:
+    """The problem `path.to.key: what is wrong` of a loaded spec, as one line of `SpecError`.
+
+    Its line is that of the key, or of the nearest section around it that is in the file.
+
+    Raises:
+        SpecError: the file cannot be read any more.
+    """
+    document = _document(path)
+    keys = _KEYS.match(problem)
+    steps = _KEY.findall(keys.group()) if keys else []
+    place = tuple(int(index) if index else name for name, index in steps)
+    return f"{path}:{document.line(document.origin(place))}: {problem}"
+
+
+_KEY = re.compile(r"([^.:,[\]]+)|\[(\d+)\]")
+_KEYS = re.compile(r"\w+(\.[^.:,[\]]+|\[\d+\])*(?=[:,])")
+
+
+def _document(path: FilePath | str) -> Document:
     try:
-        document = read_document(file)
+        return read_document(FilePath(path))
     except Unreadable as error:
         where = f"{path}:{error.line}" if error.line is not None else f"{path}"
         raise SpecError([f"{where}: {error.what}"]) from None
+
+
+def _load(path: FilePath | str, validated: Callable[[dict[str, Any]], _Validated[M]]) -> M:
+    document = _document(path)
     model, found = validated(document.content)
     found = [Problem(document.origin(path), what) for path, what in found]
     problems = list(dict.fromkeys([*document.problems, *_unmarked(found, document)]))

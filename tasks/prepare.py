@@ -22,7 +22,7 @@ from mechanisms.registry import MECHANISMS
 from mechanisms.rules import Contradiction, Rules, check
 from mechanisms.totals import PublicTotals, TotalsContradict, TotalsTooWide
 from mechanisms.totals import check as check_totals
-from schemas.loading import load_spec
+from schemas.loading import load_spec, located
 from schemas.privacy_claim import PrivacyClaim
 from schemas.release_spec import ReleaseSpec
 from tasks.coding import TableCodec
@@ -95,9 +95,16 @@ def prepare(path: Path, folder: Path | None = None) -> Prepared:
         folder: where relative sources start; the folder of the spec where it is not given.
     Raises:
         SpecError: the spec is wrong; says where and how to mend it.
-        PlanRefused: the mechanism's parameters, the domain or the budget do not fit.
+        PlanRefused: the mechanism's parameters, the domain or the budget do not fit; likewise.
     """
-    spec, folder = load_spec(path), folder or path.parent
+    spec = load_spec(path)
+    try:
+        return _prepared(spec, path, folder or path.parent)
+    except PlanRefused as error:
+        raise PlanRefused(located(path, str(error))) from error
+
+
+def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
     mechanism = mechanism_of(spec)
     public = None
     if spec.public_data is not None:

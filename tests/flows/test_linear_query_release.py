@@ -181,11 +181,11 @@ def wide(folder: Path, name: str, ways: int = 2) -> Path:
     [
         (
             "mwem-queries",
-            r"^mechanism\.queries: they tell apart 100,000,000 combinations of cells, 100 \(c0\) x "
-            r"100 \(c1\) .* and mwem-queries keeps a number for each of at most 4,194,304; ask "
-            r"about fewer columns.* or choose linear-queries, or dpfw",
+            r":\d+: mechanism\.queries: they tell apart 100,000,000 combinations of cells, 100 "
+            r"\(c0\) x 100 \(c1\) .* and mwem-queries keeps a number for each of at most 4,194,304"
+            r"; ask about fewer columns.* or choose linear-queries, or dpfw",
         ),
-        ("dpam", r"^mechanism\.queries: they tell apart 100,000,000 .* above 160,000"),
+        ("dpam", r":\d+: mechanism\.queries: they tell apart 100,000,000 .* above 160,000"),
         ("dual-query", "100,000,000 combinations of cells"),
         ("dqrs", "100,000,000 combinations of cells"),
         ("fem", "100,000,000 combinations of cells"),

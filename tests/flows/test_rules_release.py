@@ -115,6 +115,8 @@ def test_mechanisms_that_know_nothing_of_rules_release_obedient_records(
 def test_rules_that_contradict_are_refused_before_anything_is_reserved(tmp_path: Path) -> None:
     example.open_account()
     spec = write(tmp_path, "pmm", "age", "region", texts=("age > 15", "age < 100", "age < 16"))
-    with pytest.raises(PlanRefused, match=r"^constraints\[0\], constraints\[2\]: 'age > 15', 'age"):
+    with pytest.raises(
+        PlanRefused, match=r":\d+: constraints\[0\], constraints\[2\]: 'age > 15', 'age"
+    ):
         run(spec)
     assert Ledger(ledger_url()).account("test-people").spent == (Fraction(0), 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from schemas.loading import SpecError, load_spec
+from schemas.loading import SpecError, load_spec, located
 
 HERE = Path(__file__).parent
 WAGES = (HERE / "wages.yaml").read_text(encoding="utf-8")
@@ -187,3 +187,42 @@ def test_an_alias_repeats_what_its_anchor_says():
 
 def test_a_mistake_behind_an_anchor_is_told_once(tmp_path):
     assert len(problems(tmp_path, WAGES.replace("kind: law", "kind: lore"))) == 1
+
+
+PLANNED = """\
+release: a
+mechanism:
+  name: privpgd
+  generator:
+    method: particles
+    penalties:
+      - {weights: [0],
+         strength: 1}
+columns:
+  own rent: &same
+    cells: 9
+  age: *same
+"""
+
+
+@pytest.mark.parametrize(
+    ("problem", "line"),
+    [
+        ("mechanism.generator.penalties[0].strength: 1; give", 8),
+        ("mechanism.generator.penalties[0].steepness: 1; give", 7),
+        ("mechanism.generator.descent.epochs: -1; give", 4),
+        ("mechanism.name, columns.age: they", 3),
+        ("columns.age.cells: 9 are", 11),
+        ("columns.own rent.cells: 9 are", 11),
+        ("columns.age: there", 12),
+        ("mechanism: nothing", 2),
+        ("nothing is said of a key", 1),
+    ],
+)
+def test_a_problem_of_a_loaded_spec_is_told_with_its_line(problem, line, tmp_path):
+    file = tmp_path / "spec.yaml"
+    file.write_text(PLANNED)
+    assert located(file, problem) == f"{file}:{line}: {problem}"
+    file.unlink()
+    with pytest.raises(SpecError, match="no such file"):
+        located(file, problem)

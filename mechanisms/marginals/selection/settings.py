@@ -21,7 +21,7 @@ def refuse_unknown(settings: Settings, known: Iterable[str], selection: str) -> 
     names = tuple(known)
     for name in settings:
         if name not in names:
-            mend = nearest(name, names) or f"it knows {', '.join(names) or 'none'}"
+            mend = nearest(name, ("method", *names)) or f"it knows {', '.join(names) or 'none'}"
             raise ValueError(f"{WHERE}.{name}: {selection} has no such setting; {mend}")
 
 

@@ -277,6 +277,7 @@ def test_a_design_pickles_and_its_parameters_are_plain_json() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
+        ({"methd": "aim"}, r"selection\.methd: .*; did you mean method\?"),
         ({"rounds": 3}, r"selection\.rounds: aim has no such setting; did you mean rounds_cap\?"),
         ({"rounds_cap": 0}, r"selection\.rounds_cap: 0; give a whole number of at least 1"),
         ({"rounds_cap": None}, "a whole number"),
