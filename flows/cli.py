@@ -87,12 +87,12 @@ def validate(
     typer.echo(f"{spec}: the spec is complete, with {len(prepared.spec.columns)} columns")
     if data:
         from flows.terminal import print_findings
-        from tasks.validate import check_table
+        from tasks.validate import check_table, refuse_failures
+        from tasks.workspace import Workspace
 
         findings = check_table(prepared)
-        print_findings(findings)
-        if any(finding.failing for finding in findings):
-            raise typer.Exit(ExitCode.DATA)
+        print_findings(findings, expected_rows=prepared.spec.data.expected_rows)
+        refuse_failures(findings, Workspace.of(prepared.spec.release).findings)
 
 
 @app.command()

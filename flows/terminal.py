@@ -17,6 +17,8 @@ from tasks.validate import Finding
 from tasks.verification import Verification
 
 _out = Console(highlight=False)
+
+_FAR = 2  # times as many rows as are expected, or fewer: perhaps another table
 _err = Console(stderr=True, highlight=False)
 
 _DOING = {
@@ -67,7 +69,7 @@ def _complete(progress: Progress) -> None:
             progress.update(task.id, total=1.0, completed=1.0, doing="")
 
 
-def print_findings(findings: Sequence[Finding]) -> None:
+def print_findings(findings: Sequence[Finding], *, expected_rows: int) -> None:
     """Internal findings of a validation, for the steward's own eyes."""
     table = Table(
         "column", "rule", "rows", "failing", title="Validation (internal, do not publish)"
@@ -82,6 +84,12 @@ def print_findings(findings: Sequence[Finding]) -> None:
             style=style,
         )
     _out.print(table)
+    rows = max(finding.rows for finding in findings)
+    if not expected_rows / _FAR <= rows <= expected_rows * _FAR:
+        _out.print(
+            f"The table has {rows:,} rows, and the spec expects {expected_rows:,}: is it the one "
+            "that is meant? Forecasts are for what data.expected_rows says."
+        )
 
 
 def print_plan(summary: Mapping[str, Any]) -> None:

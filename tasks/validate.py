@@ -76,12 +76,14 @@ _READABLE = "{} can be read"
 
 
 def check_table(prepared: Prepared) -> list[Finding]:
-    """Internal findings of a whole table, in this process."""
+    """Internal findings of a whole table, in this process; also written as `validate` does."""
     workspace = Workspace.of(prepared.spec.release)
     check = guarded("validate", workspace.path, validate_part)
     with prepared.at_one_moment() as fixed:
         pieces = guarded("validate", workspace.path, parts)(fixed.source)
-        return merge(check(part, prepared.spec.columns, prepared.person) for part in pieces)
+        findings = merge(check(part, prepared.spec.columns, prepared.person) for part in pieces)
+    write_findings(findings, workspace.findings)
+    return findings
 
 
 def validate_part(part: Part, columns: Mapping[str, Column], person: str | None) -> list[Finding]:

@@ -181,9 +181,21 @@ def test_data_that_break_the_spec_exit_with_3_and_show_counts_to_the_steward_alo
     table.loc[:16, "age"] = "73193"
     table.to_csv(spec.parent / "table.csv", index=False)
     done = hallmark("validate", spec, "--data")
-    assert done.code == ExitCode.DATA
+    assert_said(done, ExitCode.DATA, "columns.age: not all rows lie between 0 and 99")
     assert "17" in done.out
     assert "73193" not in done.out + done.err
+
+
+@pytest.mark.parametrize(("rows", "code"), [(0, ExitCode.DATA), (1, 0)])
+def test_data_of_another_size_are_told_to_the_steward(
+    rows: int, code: int, hallmark: Hallmark, spec: Path
+) -> None:
+    lines = (spec.parent / "table.csv").read_text().splitlines(keepends=True)
+    (spec.parent / "table.csv").write_text("".join(lines[: 1 + rows]))
+    done = hallmark("validate", spec, "--data")
+    assert done.code == code
+    assert f"The table has {rows} rows, and the spec expects" in done.out
+    assert ("the table has no rows" in done.err) == (rows == 0)
 
 
 @pytest.mark.parametrize("command", ["validate", "plan", "release"])
