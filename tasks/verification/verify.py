@@ -184,6 +184,13 @@ def _signature(folder: Path, manifest: Manifest, public_key: Path | None) -> Che
     try:
         key = _public_key(public_key or folder / PUBLIC_KEY_FILE)
         enclosed = _public_key(folder / PUBLIC_KEY_FILE)
+        if fingerprint(key) != fingerprint(enclosed):
+            return Check(
+                name,
+                False,
+                f"{PUBLIC_KEY_FILE} is {fingerprint(enclosed)}, and the given key another, "
+                f"{fingerprint(key)}: somebody else signed, or {public_key} is not the agency's",
+            )
         signature = base64.b64decode(plain_bytes(folder / SIGNATURE_FILE), validate=False)
         key.verify(signature, plain_bytes(folder / MANIFEST_FILE))
     except Unsound as error:
@@ -194,10 +201,9 @@ def _signature(folder: Path, manifest: Manifest, public_key: Path | None) -> Che
         return Check(
             name,
             False,
-            "the signature is not of this manifest under "
-            + (f"the key in {public_key}" if public_key else f"the key in {PUBLIC_KEY_FILE}"),
+            f"the signature is not of this manifest under the key in {PUBLIC_KEY_FILE}",
         )
-    if {fingerprint(key), fingerprint(enclosed)} != {manifest.public_key_fingerprint}:
+    if fingerprint(key) != manifest.public_key_fingerprint:
         return Check(
             name, False, f"the manifest names another key than the one in {PUBLIC_KEY_FILE}"
         )

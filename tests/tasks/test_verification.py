@@ -83,7 +83,10 @@ def test_a_release_signed_by_somebody_else_fails(
 ) -> None:
     shutil.copy(release / "signer.pub", tmp_path / "agency.pub")
     sign_manifest(release, claims, SigningKey(Ed25519PrivateKey.generate(), "file"))
-    assert "signature" in _failed(release, tmp_path / "agency.pub")
+    said = _failed(release, tmp_path / "agency.pub")["signature"]
+    assert "somebody else signed, or" in said
+    assert f"{tmp_path / 'agency.pub'} is not the agency's" in said
+    assert "signature" not in _failed(release)  # which is why the key is given
 
 
 def test_another_key_put_into_the_folder_fails(release: Path) -> None:
@@ -91,6 +94,12 @@ def test_another_key_put_into_the_folder_fails(release: Path) -> None:
     pem = other.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     (release / "signer.pub").write_bytes(pem)
     assert "not of this manifest" in _failed(release)["signature"]
+
+
+def test_another_key_in_the_folder_fails_beside_the_agencys(release: Path, tmp_path: Path) -> None:
+    shutil.move(release / "signer.pub", tmp_path / "agency.pub")
+    test_another_key_put_into_the_folder_fails(release)
+    assert "signature" in _failed(release, tmp_path / "agency.pub")
 
 
 @pytest.mark.parametrize(
