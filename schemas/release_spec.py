@@ -147,9 +147,9 @@ class ReleaseSpec(Section):
         These are data, privacy, mechanism, population, what the certificate's share is for, private
         bins, and of the columns everything but descriptions, labels, units and the sources of
         bounds. Title, descriptions, public totals and output are not among them: they shape only
-        what is made of the answers. Nor are constraints: they may shape the models by which rounds
-        choose, but a choice that was made is read back, and a round that now had other noise would
-        be refused. Where there is a public table, it counts by
+        what is made of the answers. Nor are constraints and the mechanism's generator: they may
+        shape the models by which rounds choose, but a choice that was made is read back, and a
+        round that now had other noise would be refused. Where there is a public table, it counts by
         `public_records`, a digest of its records: a plan depends on those, wherever the file lies.
         So do files of queries by `query_files`, the SHA-256 of each, and a file that is certified
         by `certified`: it shapes no question, but a certificate is of one file. Who must approve
@@ -169,7 +169,11 @@ class ReleaseSpec(Section):
                     "account": content["population"]["account"],
                     "data": {k: v for k, v in content["data"].items() if k not in _NO_QUESTION},
                     "privacy": content["privacy"],
-                    "mechanism": dict(sorted(content["mechanism"].items())),
+                    "mechanism": {
+                        key: value
+                        for key, value in sorted(content["mechanism"].items())
+                        if key != "generator"
+                    },
                     "share": content["certificate"]["share"],
                     "columns": columns,
                 }

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mechanisms.marginals.generators.graphical.model import GraphicalModel
 from mechanisms.privacy.ledger import Ledger
 from schemas.manifest import CERTIFICATE_FILE, RECORD_FILE
 from tasks.prepare import PlanRefused, prepare
@@ -168,3 +169,50 @@ def test_rules_that_leave_nothing_are_named(rules: list[str], words: str, tmp_pa
     constraints = [{"rule": rule, "source": "tests"} for rule in rules]
     with pytest.raises(PlanRefused, match=words):
         prepare(example.write(tmp_path, ROWS, constraints=constraints))
+
+
+class Killed(Exception):
+    """The generator fails."""
+
+
+@pytest.mark.parametrize(
+    ("selection", "calls"),
+    [
+        ("all", 1),
+        ("mwem", 3),
+        *(pytest.param(*cut, marks=pytest.mark.slow) for cut in [("aim", 3), ("mst", 6)]),
+    ],
+)
+def test_another_generator_can_go_on_with_what_was_drawn(
+    selection: str, calls: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a generator fails after so many calls, no budget is lost with it."""
+
+    def changed(generator: str) -> Path:
+        mechanism = {
+            "name": "privpgd",
+            "selection": SELECTIONS[selection],
+            "generator": GENERATORS[generator],
+        }
+        return example.write(tmp_path, ROWS, mechanism=mechanism, constraints=RULES[:2])
+
+    def drawn() -> list[Any]:
+        entries = Ledger(ledger_url()).entries("test-people")
+        return [entry for entry in entries if entry.kind == "charge"]
+
+    def fail(*given: Any, **named: Any) -> Any:
+        if len(drawn()) == calls:
+            raise Killed("Killed")
+        return fit(*given, **named)
+
+    example.open_account()
+    spec, fit = changed("graphical-model"), GraphicalModel.fit
+    with monkeypatch.context() as patched:
+        patched.setattr(GraphicalModel, "fit", fail)
+        with pytest.raises(Exception, match="Killed"):
+            run(spec)
+    first = drawn()
+    assert len(first) == calls
+    record = assert_sound(run(changed("noise-aware"), resume=True))
+    assert drawn()[:calls] == first
+    assert record["mechanism"]["parameters"]["generator"]["method"] == "noise-aware"

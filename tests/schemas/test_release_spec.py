@@ -77,6 +77,7 @@ ONLY_FOR_PEOPLE = [
     ("formats: [csv]", "formats: [parquet]"),
     ("sex, grade, part_time, hired]", "grade, part_time, hired]"),
     ("release: wages-2026", "release: wages-2027"),
+    ("name: privpgd", "name: privpgd\n  generator: {method: particles}"),
 ]
 FOR_THE_DATA = [
     ("account: employees", "account: staff"),
@@ -87,6 +88,8 @@ FOR_THE_DATA = [
     ("max_records: 3", "max_records: 4"),
     ('[NA, ""]', "[NA]"),
     ("name: privpgd", "name: privpgd\n  steps: 1"),
+    ("name: privpgd", "name: privpgd\n  selection: {method: mst}"),
+    ("name: privpgd", "name: aim"),
     ("cell_width: 250", "cell_width: 500"),
     ("    maximum: 5000\n", "    maximum: 4000\n"),
     ("[01, 02, 03]", "[01, 03, 02]"),
