@@ -4,11 +4,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from mechanisms.privacy.ledger import AccountState, Entry
 from tasks.progress import listening
@@ -190,15 +192,15 @@ def print_verification(verification: Verification) -> None:
 
 def print_accounts(states: Sequence[AccountState]) -> None:
     """Accounts with their balances."""
-    table = Table("account", "unit", "cap", "spent", "reserved", "left")
+    table = Table("account", Column("unit", overflow="fold"), "cap", "spent", "reserved", "left")
     for state in states:
         table.add_row(
             state.name,
             f"{state.neighbours}, {state.unit}",
-            _amount(state.cap.epsilon, state.cap.delta),
-            _amount(*state.spent),
-            _amount(*state.reserved),
-            _amount(*state.remaining),
+            _amount(state.cap.epsilon, state.cap.delta, ROUND_FLOOR),
+            _amount(*state.spent, ROUND_CEILING),
+            _amount(*state.reserved, ROUND_CEILING),
+            _amount(*state.remaining, ROUND_FLOOR),
         )
     _out.print(table if states else "No account yet; open one with: hallmark ledger open --help")
 
@@ -213,5 +215,8 @@ def print_entries(entries: Sequence[Entry]) -> None:
     _out.print(table)
 
 
-def _amount(epsilon: Any, delta: Any) -> str:
-    return f"ε {float(epsilon):g}, δ {float(delta):g}"
+def _amount(epsilon: Fraction, delta: Fraction, rounding: str) -> str:
+    """To six digits, so rounded that nobody counts on budget that is not there."""
+    six = Context(prec=6, rounding=rounding)
+    shown = (six.divide(Decimal(e.numerator), Decimal(e.denominator)) for e in (epsilon, delta))
+    return "ε {:g}, δ {:g}".format(*map(float, shown))

@@ -271,10 +271,11 @@ def test_a_mechanism_that_cannot_serve_the_spec_says_so(hallmark: Hallmark, tmp_
 def test_accounts_are_opened_capped_listed_and_verified(hallmark: Hallmark) -> None:
     assert hallmark(*OPEN).code == 0
     assert hallmark(*OPEN, "--if-missing").code == 0
-    capped = hallmark("ledger", "cap", "test-people", "--epsilon", "1/3", "--reason", "less")
+    capped = hallmark("ledger", "cap", "test-people", "--epsilon", "2/3", "--reason", "less")
     assert capped.code == 0
     (state,) = json.loads(hallmark("ledger", "list", "--json").out)
-    assert state["cap"] == {"epsilon": "1/3", "delta": "1/10000"}  # delta as it was
+    assert state["cap"] == {"epsilon": "2/3", "delta": "1/10000"}  # delta as it was
+    assert "ε 0.666666, δ 0.0001" in hallmark("ledger", "list").out  # no more than there is
     shown = hallmark("ledger", "show", "test-people")
     assert [word in shown.out for word in ("open", "cap")] == [True, True]
     assert "the chain is whole" in hallmark("ledger", "verify", "test-people").out
