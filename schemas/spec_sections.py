@@ -23,6 +23,7 @@ from schemas.query_workload import QueryEntry
 from schemas.rules import Rule, parse_rule
 from schemas.section import Section
 
+MOST_EPSILON = 500  # the accountants take e to this power
 MOST_RECORDS = 10**6  # of one person
 MOST_SYNTHETIC = 10**9  # rows, which are made in memory
 
@@ -103,6 +104,10 @@ class Privacy(Section):
     def _check_epsilon(cls, epsilon: Fraction) -> Fraction:
         if epsilon <= 0:
             raise ValueError(f"is {epsilon}; give a number above 0")
+        if epsilon > MOST_EPSILON:
+            raise ValueError(
+                f"is too large; give at most {MOST_EPSILON} (above 10, hardly anything is safe)"
+            )
         return epsilon
 
 
