@@ -1,7 +1,7 @@
 """A curator's answers without a ledger, for measuring quality: the law of a release's noise, drawn
 by simulation. Nothing that it answers may be published."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -42,6 +42,10 @@ class SimulatedCurator:
     def total(self) -> int | None:
         """Number of records where it is public."""
         return len(self.codes) if self.adjacency.total_is_public else None
+
+    def drawn(self) -> Mapping[str, tuple[Event, ...]]:
+        """Nothing: a simulated run begins anew."""
+        return {}
 
     def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
         """Noisy answers, one int64 array a query."""

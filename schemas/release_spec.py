@@ -148,8 +148,8 @@ class ReleaseSpec(Section):
         bins, and of the columns everything but descriptions, labels, units and the sources of
         bounds. Title, descriptions, public totals and output are not among them: they shape only
         what is made of the answers. Nor are constraints and the mechanism's generator: they may
-        shape the models by which rounds choose, but a choice that was made is read back, and a
-        round that now had other noise would be refused. Where there is a public table, it counts by
+        shape the models by which rounds choose, but choices that were made are read back, and so
+        is how much noise they had. Where there is a public table, it counts by
         `public_records`, a digest of its records: a plan depends on those, wherever the file lies.
         So do files of queries by `query_files`, the SHA-256 of each, and a file that is certified
         by `certified`: it shapes no question, but a certificate is of one file. Who must approve

@@ -6,13 +6,13 @@ Proof.   A map from bins joined to the map from cells to bins is a map from reco
          which sensitivities are stated (`privacy.adjacency`). The log's key has its tables.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mechanisms.binning.bins import Bins
 from mechanisms.privacy.cells import CellMap, Counts
 from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.events import ExponentialMechanism
+from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import HistogramQuery, L1Score, Score
 
 
@@ -26,6 +26,10 @@ class BinnedCurator:
     def total(self) -> int | None:
         """See `Curator.total`."""
         return self.curator.total()
+
+    def drawn(self) -> Mapping[str, tuple[Event, ...]]:
+        """See `Curator.drawn`."""
+        return self.curator.drawn()
 
     def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
         """See `Curator.histograms`."""

@@ -13,7 +13,7 @@ Order.   Look the call up in the log; if it is there, return what was logged. Ot
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +70,14 @@ class Curator:
     def total(self) -> int | None:
         """Number of records where it is public, else None (measure it instead)."""
         return self.counter.rows() if self.adjacency.total_is_public else None
+
+    def drawn(self) -> Mapping[str, tuple[Event, ...]]:
+        """What the log has of the release so far: what each call was charged as, by its name.
+
+        Raises:
+            LedgerError: the release never had a reservation.
+        """
+        return {logged.call: logged.events for logged in self.ledger.calls(self.release)}
 
     def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
         """Noisy answers, one int64 array a query; noise independent over all entries.

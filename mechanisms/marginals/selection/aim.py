@@ -83,6 +83,11 @@ class Round:
         return self.epsilon**2 / 8 + self.l2_squared / (2 * self.sigma2)
 
     @property
+    def choice(self) -> ExponentialMechanism:
+        """What its choice is charged as."""
+        return ExponentialMechanism(epsilon=self.epsilon, adaptive=True)
+
+    @property
     def annealed(self) -> "Round":
         """With half the noise, at four times the cost."""
         return replace(self, epsilon=2 * self.epsilon, sigma2=self.sigma2 / 4)
@@ -222,6 +227,7 @@ class AimDesign:
         answers, left, noise = list(first), self.rho - self.opening_rho, self.opening
         model = modeller.model(answers, total, None)
         records = modeller.evidence(answers, total).total
+        drawn = curator.drawn()
         for number in count(1):
             noise, last = self.round(number, left, noise)
             left -= noise.rho
@@ -236,8 +242,7 @@ class AimDesign:
                 )
                 for clique, weight in candidates
             ]
-            event = ExponentialMechanism(epsilon=noise.epsilon, adaptive=True)
-            clique, _ = candidates[curator.choose(f"round-{number}-choice", scores, event)]
+            clique, _ = candidates[curator.choose(_choice(number), scores, noise.choice)]
             asked = Asked(clique, noise.sigma2, adaptive=True)
             (table,) = curator.histograms(f"round-{number}-marginal", [asked.query(shape)])
             answers.append(Answer(asked, table))
@@ -246,7 +251,11 @@ class AimDesign:
             expected = records * model.marginal(clique)
             model = modeller.model(answers, total, model)
             records = modeller.evidence(answers, total).total
-            if self._teaches_little(expected, records * model.marginal(clique), noise):
+            little = self._teaches_little(expected, records * model.marginal(clique), noise)
+            if _choice(number + 1) in drawn:  # with a model that may differ from the one now
+                annealed, _ = self.round(number + 1, left, noise.annealed)
+                little = drawn[_choice(number + 1)] == (annealed.choice,)
+            if little:
                 noise = noise.annealed
         return tuple(answers[len(first) :])
 
@@ -291,9 +300,13 @@ def plan_aim(
 
 def _charged(noise: Round, adjacency: Adjacency) -> tuple[Event, Event]:
     return (
-        ExponentialMechanism(epsilon=noise.epsilon, adaptive=True),
+        noise.choice,
         replace(gaussian_event(noise.sigma2, adjacency), adaptive=True),
     )
+
+
+def _choice(number: int) -> str:
+    return f"round-{number}-choice"
 
 
 def _mask(clique: Clique) -> int:

@@ -15,6 +15,7 @@ from tests.mechanisms.marginals.selection.runs import (
     REPLACE,
     Dying,
     Killed,
+    PlainModeller,
     asked,
     curator_of,
     run,
@@ -60,3 +61,23 @@ def test_killed_in_any_call_a_run_resumes_with_what_was_drawn(
     ]
     spent = rho(ledger.events("r"))
     assert spent == design.rho if exactly else spent <= design.rho
+
+
+@pytest.mark.parametrize("calls", [2, 3, 5, 6])
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_a_run_goes_on_with_the_noise_that_was_drawn_whatever_models_now_say(
+    url: str, calls: int, stubborn: bool
+) -> None:
+    """Models that learn nothing halve AIM's noise, those that learn keep it."""
+    domain, codes = domain_of((3, 3, 2, 2)), table()
+    design = plan_aim(domain, budget=BUDGET, adjacency=REPLACE, settings={"rounds_cap": 9})
+    began, went_on = (PlainModeller(domain, stubborn=kind) for kind in (stubborn, not stubborn))
+    with pytest.raises(Killed):
+        run(design, curator_of(url, codes, kind=Dying, calls=calls, after=False), began)
+    logged = curator_of(url, codes).ledger.calls("r")
+    assert len(logged) == calls
+    answers = run(design, curator_of(url, codes), went_on)
+    ledger = curator_of(url, codes).ledger
+    assert ledger.calls("r")[:calls] == logged
+    assert rho(ledger.events("r")) == design.rho
+    assert asked(answers) == asked(run(design, curator_of(url, codes), began))
