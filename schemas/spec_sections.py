@@ -23,7 +23,7 @@ from schemas.query_workload import QueryEntry
 from schemas.rules import Rule, parse_rule
 from schemas.section import Section
 
-MOST_EPSILON = 500  # the accountants take e to this power
+MOST_EPSILON = 500  # accountants take e to multiples of it
 MOST_RECORDS = 10**6  # of one person
 MOST_SYNTHETIC = 10**9  # rows, which are made in memory
 
