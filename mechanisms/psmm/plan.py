@@ -123,7 +123,8 @@ class _NoiseCosts:
             return 1.0
         design = self.design(finest)
         along_tree = tree_loss(design.space, self._errors(design.strategy), surplus_cost=0.5)
-        return design.noise_cost / max(float(along_tree.mean()), design.noise_cost)
+        bound = max(float(along_tree.mean()), design.noise_cost)
+        return design.noise_cost / bound if bound else 1.0  # no draw had any noise
 
     def _errors(self, strategy: Strategy) -> NDArray[np.float64]:
         return strategy.simulate(

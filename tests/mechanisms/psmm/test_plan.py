@@ -67,6 +67,11 @@ def test_the_automatic_grid_has_the_least_forecast() -> None:
                 assert least <= other.forecast().expected_error * 1.001
 
 
+def test_a_budget_under_which_no_draw_has_noise_is_planned() -> None:
+    plan = make(PSMM(), PLANE, RELATIONS[0], records=5000, epsilon=Fraction(500))
+    assert 0 < plan.forecast().expected_error < 0.02
+
+
 def test_the_automatic_grid_gets_finer_with_the_records() -> None:
     cells = [
         make(PSMM(), PLANE, RELATIONS[0], records=n).design.grid.k for n in (300, 10**4, 10**6)
