@@ -18,9 +18,8 @@ from tasks.publish import Published
 from tasks.validate import Finding
 from tasks.verification import Verification
 
-_out = Console(highlight=False)
-
 _FAR = 2  # times as many rows as are expected, or fewer: perhaps another table
+_out = Console(highlight=False)
 _err = Console(stderr=True, highlight=False)
 
 _DOING = {

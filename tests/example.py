@@ -1,11 +1,14 @@
 """A small private table with a spec, for tests of whole releases."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from ruamel.yaml import YAML
+
+if TYPE_CHECKING:
+    from mechanisms.privacy.ledger import Entry
 
 SOURCE = {"kind": "public", "reference": "made up for the tests"}
 
@@ -99,3 +102,12 @@ def open_account(**changes: Any) -> None:
         "reason": "tests",
     }
     Ledger(ledger_url()).open_account("test-people", **(terms | changes))
+
+
+def charges() -> "list[Entry]":
+    """What the default ledger charged to that account, draw by draw."""
+    from mechanisms.privacy.ledger import Ledger
+    from tasks.workspace import ledger_url
+
+    entries = Ledger(ledger_url()).entries("test-people")
+    return [entry for entry in entries if entry.kind == "charge"]

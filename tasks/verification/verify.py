@@ -182,14 +182,14 @@ def _check(name: str, faults: Iterator[str] | list[str], sound: str) -> Check:
 def _signature(folder: Path, manifest: Manifest, public_key: Path | None) -> Check:
     name = "signature"
     try:
-        key = _public_key(public_key or folder / PUBLIC_KEY_FILE)
-        enclosed = _public_key(folder / PUBLIC_KEY_FILE)
-        if fingerprint(key) != fingerprint(enclosed):
+        given = fingerprint(_public_key(public_key)) if public_key else None
+        key = _public_key(folder / PUBLIC_KEY_FILE)
+        if given not in (None, fingerprint(key)):
             return Check(
                 name,
                 False,
-                f"{PUBLIC_KEY_FILE} is {fingerprint(enclosed)}, and the given key another, "
-                f"{fingerprint(key)}: somebody else signed, or {public_key} is not the agency's",
+                f"{PUBLIC_KEY_FILE} is {fingerprint(key)}, and the given key another, {given}: "
+                f"somebody else signed, or {public_key} is not the agency's",
             )
         signature = base64.b64decode(plain_bytes(folder / SIGNATURE_FILE), validate=False)
         key.verify(signature, plain_bytes(folder / MANIFEST_FILE))
@@ -199,15 +199,13 @@ def _signature(folder: Path, manifest: Manifest, public_key: Path | None) -> Che
         return Check(name, False, f"{SIGNATURE_FILE} is not base64")
     except InvalidSignature:
         return Check(
-            name,
-            False,
-            f"the signature is not of this manifest under the key in {PUBLIC_KEY_FILE}",
+            name, False, f"the signature is not of this manifest under the key in {PUBLIC_KEY_FILE}"
         )
     if fingerprint(key) != manifest.public_key_fingerprint:
         return Check(
             name, False, f"the manifest names another key than the one in {PUBLIC_KEY_FILE}"
         )
-    if public_key is not None:
+    if given is not None:
         return Check(name, True, f"by the given key, {fingerprint(key)}")
     return Check(
         name,

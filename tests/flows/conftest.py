@@ -36,6 +36,10 @@ class Done:
 Hallmark = Callable[..., Done]
 
 
+class Killed(Exception):
+    """What ends a run in place of a step of it."""
+
+
 def press_ctrl_c(*_: object, **__: object) -> NoReturn:
     """In place of a step that takes long, in a library that wraps the interrupt."""
     with pytest.raises(KeyboardInterrupt):

@@ -8,12 +8,11 @@ import pandas as pd
 import pytest
 
 from mechanisms.binning.mechanism import CALL, PrivatelyBinned
-from mechanisms.privacy.ledger import Ledger
 from tasks.gates import TableChanged
 from tasks.prepare import prepare
 from tasks.summary import plan_summary
-from tasks.workspace import ledger_url
 from tests import example
+from tests.flows.conftest import Killed
 from tests.flows.test_marginal_release import assert_sound, run
 
 ROWS = 1500
@@ -54,11 +53,7 @@ def test_a_release_on_private_bins_is_sound_and_says_which_bins(tmp_path: Path) 
     spec = example.write(tmp_path, ROWS, **changes())
     published = run(spec)
     record = assert_sound(published)
-    calls = {
-        entry.payload["call"]
-        for entry in Ledger(ledger_url()).entries("test-people")
-        if entry.kind == "charge"
-    }
+    calls = {entry.payload["call"] for entry in example.charges()}
     assert calls == {CALL, "marginals"}
     assert record["mechanism"]["noise"][0]["query"].startswith("all cells of age, income, since")
     bins = record["mechanism"]["generator"]["facts"]["bins"]
@@ -84,10 +79,6 @@ def test_a_plan_shows_what_the_bins_cost(tmp_path: Path) -> None:
     assert bounds["income"] < 1 / 8  # finer than bins
 
 
-class Killed(Exception):
-    """The process dies."""
-
-
 def die_when_bins_are_drawn(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that comes no further than that."""
 
@@ -103,17 +94,13 @@ def die_when_bins_are_drawn(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_release_that_dies_when_its_bins_are_drawn_goes_on_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def charged() -> list[Any]:
-        entries = Ledger(ledger_url()).entries("test-people")
-        return [entry for entry in entries if entry.kind == "charge"]
-
     example.open_account()
     spec = example.write(tmp_path, ROWS, **changes())
     die_when_bins_are_drawn(spec, monkeypatch)
-    (drawn,) = charged()
+    (drawn,) = example.charges()
     assert drawn.payload["call"] == CALL
     assert_sound(run(spec, resume=True))
-    first, second = charged()
+    first, second = example.charges()
     assert first == drawn
     assert second.payload["call"] == "marginals"
 
@@ -122,7 +109,6 @@ def test_answers_of_two_tables_are_never_mixed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dead between two draws, a release goes on with the table that it began with, or never."""
-
     example.open_account()
     spec = example.write(tmp_path, ROWS, **changes())
     die_when_bins_are_drawn(spec, monkeypatch)
@@ -132,7 +118,7 @@ def test_answers_of_two_tables_are_never_mixed(
     table.write_text("\n".join([header, *rest, rest[0]]) + "\n")  # as many rows, one another
     with pytest.raises(TableChanged, match="not the one that this release has noisy answers of"):
         run(spec, resume=True)
-    (drawn,) = (e for e in Ledger(ledger_url()).entries("test-people") if e.kind == "charge")
+    (drawn,) = example.charges()
     assert drawn.payload["call"] == CALL
     table.write_text(asked)
     assert_sound(run(spec, resume=True))

@@ -16,6 +16,7 @@ from tasks.publish import Published
 from tasks.verification import verify_release
 from tasks.workspace import ledger_url
 from tests import example
+from tests.flows.conftest import Killed
 
 ROWS = 400
 BUDGET = (Fraction(1), Fraction(1, 100_000))
@@ -171,10 +172,6 @@ def test_rules_that_leave_nothing_are_named(rules: list[str], words: str, tmp_pa
         prepare(example.write(tmp_path, ROWS, constraints=constraints))
 
 
-class Killed(Exception):
-    """The generator fails."""
-
-
 @pytest.mark.parametrize(
     ("selection", "calls"),
     [
@@ -196,12 +193,8 @@ def test_another_generator_can_go_on_with_what_was_drawn(
         }
         return example.write(tmp_path, ROWS, mechanism=mechanism, constraints=RULES[:2])
 
-    def drawn() -> list[Any]:
-        entries = Ledger(ledger_url()).entries("test-people")
-        return [entry for entry in entries if entry.kind == "charge"]
-
     def fail(*given: Any, **named: Any) -> Any:
-        if len(drawn()) == calls:
+        if len(example.charges()) == calls:
             raise Killed("Killed")
         return fit(*given, **named)
 
@@ -211,8 +204,8 @@ def test_another_generator_can_go_on_with_what_was_drawn(
         patched.setattr(GraphicalModel, "fit", fail)
         with pytest.raises(Exception, match="Killed"):
             run(spec)
-    first = drawn()
+    first = example.charges()
     assert len(first) == calls
     record = assert_sound(run(changed("noise-aware"), resume=True))
-    assert drawn()[:calls] == first
+    assert example.charges()[:calls] == first
     assert record["mechanism"]["parameters"]["generator"]["method"] == "noise-aware"

@@ -33,17 +33,16 @@ def run(hallmark: Hallmark, calendar: Path, period: str) -> tuple[int, str]:
     return done.code, done.out + done.err
 
 
-def charges() -> list[str]:
-    entries = Ledger(ledger_url()).entries("test-people")
-    return sorted({str(entry.release) for entry in entries if entry.kind == "charge"})
+def charged() -> list[str]:
+    return sorted({str(charge.release) for charge in example.charges()})
 
 
 def test_each_period_has_a_release_and_noise_of_its_own(hallmark: Hallmark, calendar: Path):
     for period in ("2026-10", "2026-11"):
         code, said = run(hallmark, calendar, period)
         assert code == 0, said
-    assert charges() == ["acs-2026-10", "acs-2026-11"]
-    files = [calendar.parent / "out" / name / "data.csv" for name in charges()]
+    assert charged() == ["acs-2026-10", "acs-2026-11"]
+    files = [calendar.parent / "out" / name / "data.csv" for name in charged()]
     assert files[0].read_bytes() != files[1].read_bytes()
     assert hallmark("verify", files[0].parent).code == 0
 
@@ -62,7 +61,7 @@ def test_a_schedule_and_an_operator_do_no_double_run(hallmark: Hallmark, calenda
         code, said = run(hallmark, calendar, "2026-11")
     assert code == 0
     assert "Another run of this release is under way" in said
-    assert charges() == []
+    assert charged() == []
 
 
 def test_a_period_never_takes_more_than_its_budget(hallmark: Hallmark, calendar: Path):
@@ -71,7 +70,7 @@ def test_a_period_never_takes_more_than_its_budget(hallmark: Hallmark, calendar:
     code, said = run(hallmark, calendar, "2026-11")
     assert code == 4
     assert "'acs 2026-11' allows epsilon 1/3" in said
-    assert charges() == []
+    assert charged() == []
 
 
 def test_the_present_releases_of_a_calendar_are_shown(hallmark: Hallmark, calendar: Path):

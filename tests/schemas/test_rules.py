@@ -70,6 +70,13 @@ def frame(**values):
     )
 
 
+def refusal(text) -> str:
+    """Why the rule cannot be read."""
+    with pytest.raises(RuleError) as caught:
+        parse_rule(text)
+    return str(caught.value)
+
+
 def broken(text, **values):
     return list(parse_rule(text).bound_to(COLUMNS).violations(frame(**values)))
 
@@ -176,9 +183,7 @@ def test_a_rule_is_read_as_it_says(text, body):
     ],
 )
 def test_a_rule_that_cannot_be_read_says_where_and_what_belongs_there(text, message):
-    with pytest.raises(RuleError) as caught:
-        parse_rule(text)
-    assert str(caught.value) == message
+    assert refusal(text) == message
 
 
 @pytest.mark.parametrize(
@@ -198,9 +203,7 @@ def test_a_rule_that_cannot_be_read_says_where_and_what_belongs_there(text, mess
     ],
 )
 def test_what_other_languages_write_has_its_mend(text, mend):
-    with pytest.raises(RuleError) as caught:
-        parse_rule(text)
-    assert mend in str(caught.value).partition(";")[2]
+    assert mend in refusal(text).partition(";")[2]
 
 
 def written(body) -> str:
