@@ -76,7 +76,7 @@ def print_findings(findings: Sequence[Finding], *, expected_rows: int) -> None:
         "column", "rule", "rows", "failing", title="Validation (internal, do not publish)"
     )
     for finding in findings:
-        style = "red" if finding.failing else ""
+        style = ("red" if finding.rule.refuses else "yellow") if finding.failing else ""
         table.add_row(
             finding.rule.column,
             finding.rule.rule,

@@ -3,7 +3,9 @@
 The suite is built from the spec. It runs on the values that the codecs read, so that validation
 and coding agree. Results are reduced, on the worker, to (rule, column, rows, failing rows): no
 value and no row number leaves it. Even those counts are exact statistics of private data, so they
-go to the workspace alone; what is public is which rules were checked, and that they held.
+go to the workspace alone; what is public is which rules would have refused, and that they held.
+Values that count elsewhere, since the spec has them clamped or caught, are counted here too: where
+they are many, a steward has bounds to mend.
 """
 
 import json
@@ -38,6 +40,7 @@ class Rule:
     column: str
     rule: str  # in words, with the public bound
     mend: str  # what the steward can do where it fails
+    refuses: bool = True  # or else rows that break it count elsewhere, as the spec says
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +54,11 @@ class Finding:
 
 @task(name="validate")
 def validate(prepared: Prepared, workspace: Workspace) -> list[Rule]:
-    """The rules that were checked; returns only if all of them held for every row.
+    """The rules that would have refused; returns only if all of them held for every row.
 
     Raises:
         SourceError: the source cannot be read.
-        ValidationFailed: a rule is broken; counts of failing rows are in the workspace.
+        ValidationFailed: such a rule is broken; counts of failing rows are in the workspace.
     """
     check = guarded("validate", workspace.path, validate_part)
     with worker_client() as client:
@@ -69,7 +72,7 @@ def validate(prepared: Prepared, workspace: Workspace) -> list[Rule]:
         findings = merge(client.gather(futures))
     write_findings(findings, workspace.findings)
     refuse_failures(findings, workspace.findings)
-    return [finding.rule for finding in findings]
+    return [finding.rule for finding in findings if finding.rule.refuses]
 
 
 _READABLE = "{} can be read"
@@ -121,14 +124,14 @@ def write_findings(findings: Sequence[Finding], path: Path) -> None:
 
 
 def refuse_failures(findings: Sequence[Finding], path: Path) -> None:
-    """Stop here unless every rule held for every row.
+    """Stop here unless every rule that refuses held for every row.
 
     Raises:
-        ValidationFailed: names each broken rule and its mend; counts are only in `path`.
+        ValidationFailed: names each broken one and its mend; counts are only in `path`.
     """
     if not any(finding.rows for finding in findings):
         raise ValidationFailed("data.source: the table has no rows; nothing can be released")
-    broken = [finding.rule for finding in findings if finding.failing]
+    broken = [f.rule for f in findings if f.failing and f.rule.refuses]
     if broken:
         lines = [
             f"  columns.{rule.column}: not all rows {rule.rule}; {rule.mend}" for rule in broken
@@ -168,8 +171,7 @@ def _suite(codec: TableCodec, person: str | None) -> list[tuple[Rule, Any]]:
                     gxe.ExpectColumnValuesToNotBeNull(column=name),
                 )
             )
-        if column.outside == "refuse":
-            suite.append(_domain_rule(gxe, one))
+        suite.append(_domain_rule(gxe, one))
     if person is not None:
         suite.append(
             (
@@ -185,25 +187,29 @@ def _suite(codec: TableCodec, person: str | None) -> list[tuple[Rule, Any]]:
 
 
 def _domain_rule(gxe: Any, codec: Codec) -> tuple[Rule, Any]:
+    """Values lie in the public domain; the spec says whether others refuse, or count elsewhere."""
     column = codec.column
-    if not isinstance(column, NumericColumn | DateColumn):
-        rule = Rule(
-            column=codec.name,
-            rule=f"are one of the {len(column.codes)} categories",
-            mend="add the category if it is public, or set outside: catch_all",
+    if isinstance(column, NumericColumn | DateColumn):
+        holds = f"lie between {' and '.join(column.ends)}"
+        mend = "widen the public interval if a public source allows it"
+        instead, elsewhere = "clamp", "at the bounds"
+        typed: Callable[[Any], Any] = float if isinstance(column, NumericColumn) else pd.Timestamp
+        expectation = gxe.ExpectColumnValuesToBeBetween(
+            column=codec.name, min_value=typed(column.minimum), max_value=typed(column.maximum)
         )
-        return rule, gxe.ExpectColumnValuesToBeInSet(
+    else:
+        holds = f"are one of the {len(column.codes)} categories"
+        mend = "add the category if it is public"
+        instead, elsewhere = "catch_all", "as other"
+        expectation = gxe.ExpectColumnValuesToBeInSet(
             column=codec.name, value_set=list(column.codes)
         )
-    rule = Rule(
-        column=codec.name,
-        rule=f"lie between {' and '.join(column.ends)}",
-        mend="widen the public interval if a public source allows it, or set outside: clamp",
-    )
-    typed: Callable[[Any], Any] = float if isinstance(column, NumericColumn) else pd.Timestamp
-    return rule, gxe.ExpectColumnValuesToBeBetween(
-        column=codec.name, min_value=typed(column.minimum), max_value=typed(column.maximum)
-    )
+    if column.outside == "refuse":
+        rule = Rule(column=codec.name, rule=holds, mend=f"{mend}, or set outside: {instead}")
+    else:
+        holds += f"; else count {elsewhere}"
+        rule = Rule(column=codec.name, rule=holds, mend=mend, refuses=False)
+    return rule, expectation
 
 
 def _form(column: NumericColumn | DateColumn) -> str:

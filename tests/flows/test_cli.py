@@ -186,6 +186,18 @@ def test_data_that_break_the_spec_exit_with_3_and_show_counts_to_the_steward_alo
     assert "73193" not in done.out + done.err
 
 
+def test_data_that_will_be_clamped_pass_and_are_counted(hallmark: Hallmark, spec: Path) -> None:
+    table = pd.read_csv(spec.parent / "table.csv", dtype=str, keep_default_na=False)
+    table.loc[:16, "income"] = "73193"
+    table.to_csv(spec.parent / "table.csv", index=False)
+    done = hallmark("validate", spec, "--data")
+    assert done.code == 0
+    (line,) = [line for line in done.out.splitlines() if "at the bounds" in line]
+    assert "income" in line
+    assert "17" in line
+    assert "73193" not in done.out + done.err
+
+
 @pytest.mark.parametrize(("rows", "code"), [(0, ExitCode.DATA), (1, 0)])
 def test_data_of_another_size_are_told_to_the_steward(
     rows: int, code: int, hallmark: Hallmark, spec: Path

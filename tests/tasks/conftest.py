@@ -513,7 +513,11 @@ def review() -> InternalReview:
             ),
             Comparison(metric="Counting queries", value=None, unit="relative", meaning="None."),
         ),
-        findings=(Finding(column="AGEP", rule="0 to 99, else clamped", failing_rows=3),),
+        findings=(
+            Finding(
+                column="AGEP", rule="lie between 0 and 99; else count at the bounds", failing_rows=3
+            ),
+        ),
     )
 
 

@@ -44,12 +44,18 @@ def source(path: Path, *extra: str) -> Source:
     )  # fmt: skip
 
 
+def validated(
+    path: Path, columns: Any, rows: list[dict[str, str]], person: str | None = None
+) -> list[Finding]:
+    pd.DataFrame(rows).to_csv(path / "t.csv", index=False)
+    (part,) = parts(source(path / "t.csv", *([person] if person else [])))
+    return validate_part(part, columns, person)
+
+
 def findings(
     path: Path, columns: Any, rows: list[dict[str, str]], person: str | None = None
 ) -> dict[tuple[str, str], tuple[int, int]]:
-    pd.DataFrame(rows).to_csv(path / "t.csv", index=False)
-    (part,) = parts(source(path / "t.csv", *([person] if person else [])))
-    found = validate_part(part, columns, person)
+    found = validated(path, columns, rows, person)
     return {(f.rule.column, f.rule.rule): (f.rows, f.failing) for f in found}
 
 
@@ -71,6 +77,7 @@ RULES = [
     ("since", "are given (nulls: false)", "NA"),
     ("since", "lie between 2000-01-01 and 2009-12-31", "2010-01-01"),
 ]
+CLAMPED = "lie between 0 and 400; else count at the bounds"
 
 
 @pytest.mark.parametrize(("column", "rule", "cell"), RULES)
@@ -90,10 +97,22 @@ def test_an_unreadable_number_is_told_though_the_column_clamps(spec: Any, tmp_pa
     }
 
 
-def test_a_column_that_clamps_and_allows_nulls_has_no_other_rule(spec: Any, tmp_path: Path) -> None:
-    found = findings(tmp_path, spec.columns, [with_(income="-1e9"), with_(income="NA")])
-    assert [rule for column, rule in found if column == "income"] == ["are numbers or null"]
-    assert not any(failing for _, failing in found.values())
+def test_values_that_are_clamped_are_counted_and_refuse_nothing(spec: Any, tmp_path: Path) -> None:
+    rows = [with_(income=income) for income in ("-1e9", "0", "400", "400.5", "NA")]
+    found = validated(tmp_path, spec.columns, rows)
+    (moved,) = [one for one in found if one.failing]
+    assert (moved.rule.rule, moved.rows, moved.failing) == (CLAMPED, 5, 2)
+    refuse_failures(found, tmp_path / "validation.json")
+
+
+def test_values_that_are_caught_are_counted_and_refuse_nothing(spec: Any, tmp_path: Path) -> None:
+    caught = spec.columns["employed"].model_copy(update={"outside": "catch_all", "other": False})
+    rows = [with_(employed=text) for text in ("yes", "1", "0", "no", "2")]
+    found = validated(tmp_path, {**spec.columns, "employed": caught}, rows)
+    (moved,) = [one for one in found if one.failing]
+    assert moved.rule.rule == "are one of the 2 categories; else count as other"
+    assert (moved.rows, moved.failing) == (5, 3)
+    refuse_failures(found, tmp_path / "validation.json")
 
 
 def test_a_column_of_nulls_alone_breaks_nothing_but_its_nulls(spec: Any, tmp_path: Path) -> None:
@@ -143,7 +162,8 @@ CELLS = {
 def test_a_row_passes_exactly_if_it_can_be_coded(
     row: dict[str, str], spec: Any, tmp_path: Path
 ) -> None:
-    sound = not any(failing for _, failing in findings(tmp_path, spec.columns, [row]).values())
+    found = validated(tmp_path, spec.columns, [row])
+    sound = not any(one.failing for one in found if one.rule.refuses)
     text = pd.DataFrame([row]).replace("NA", None).astype("string[pyarrow]")
     try:
         TableCodec.of(spec.columns).encode(text)
