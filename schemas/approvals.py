@@ -9,6 +9,7 @@ pass without the approvals that are missing; it needs the role of that name.
 import base64
 import binascii
 import json
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -27,6 +28,17 @@ OVERRIDE: Role = "override"
 Name = Annotated[str, Field(min_length=2, max_length=200, pattern=r"^\S(.*\S)?$")]
 
 _KEY_BYTES = 32  # of a raw Ed25519 public key
+
+
+def known_as(name: str) -> str:
+    """The name as it is compared: without case, spaces around or doubled, and unseen characters.
+
+    Two spellings that are the same here are one person. Letters that only look alike, such as a
+    Latin and a Cyrillic a, are not.
+    """
+    letters = unicodedata.normalize("NFKC", name)
+    seen = "".join(letter for letter in letters if unicodedata.category(letter) != "Cf")
+    return " ".join(seen.casefold().split())
 
 
 class Approver(Section):
@@ -48,7 +60,8 @@ class Approver(Section):
             raw = base64.b64decode(key, validate=True)
         except (binascii.Error, ValueError):
             raw = b""
-        if len(raw) != _KEY_BYTES:
+        # Base64 has spare bits at its end: one key could be written in four ways.
+        if len(raw) != _KEY_BYTES or base64.b64encode(raw).decode() != key:
             raise ValueError(
                 "is no Ed25519 public key in base64 (44 characters); make one with "
                 "hallmark approver-key and copy what it prints"

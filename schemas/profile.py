@@ -4,16 +4,22 @@ One YAML file, beside the release specs: a spec says what is released, the profi
 who may approve it and on which machines. Read one with `schemas.loading.load_profile`.
 """
 
-from pydantic import Field
+from collections.abc import Iterator
+
+from pydantic import Field, model_validator
 
 from schemas.agency import Agency
-from schemas.approvals import Approvals, Approver
+from schemas.approvals import Approvals, Approver, known_as
 from schemas.cluster import Cluster
-from schemas.section import Section
+from schemas.section import Problem, Section, refuse
 
 
 class Profile(Section):
-    """A whole profile; every section may be left out."""
+    """A whole profile; every section may be left out.
+
+    An approver is one person with one key: a key, a name or a login that stands twice is refused,
+    since whoever holds it would count as two.
+    """
 
     hallmark_profile: int = Field(default=1, ge=1, le=1)
     """the version of the profile format: 1"""
@@ -25,3 +31,28 @@ class Profile(Section):
     """who must approve every release here, whatever its spec asks for"""
     cluster: Cluster | None = None
     """the Dask cluster on which releases run; in this process where it is not given"""
+
+    @model_validator(mode="after")
+    def _check_approvers(self) -> "Profile":
+        refuse(type(self), _doubles(self.approvers))
+        return self
+
+
+def _doubles(approvers: tuple[Approver, ...]) -> Iterator[Problem]:
+    """What two approvers share that only one may have."""
+    keys: dict[str, int] = {}
+    names: dict[str, int] = {}  # by name and by login: an operator may go by either
+    for i, person in enumerate(approvers):
+        if (other := keys.setdefault(person.key, i)) != i:
+            yield Problem(
+                ("approvers", i, "key"),
+                f"is the key of {approvers[other].name} as well, and its holder would count as two "
+                "persons; each makes a key of their own with hallmark approver-key",
+            )
+        for field, name in (("name", person.name), ("login", person.login)):
+            if name is not None and (other := names.setdefault(known_as(name), i)) != i:
+                yield Problem(
+                    ("approvers", i, field),
+                    f"is {name!r}, as approvers[{other}] is called already; list each person once, "
+                    "with one key and all their roles, and tell namesakes apart",
+                )

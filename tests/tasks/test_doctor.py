@@ -13,6 +13,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
@@ -25,6 +26,7 @@ from tasks.progress import announce
 from tasks.runs import about, run_logged
 from tasks.workspace import Workspace, ledger_url, private_folder
 from tests import example
+from tests.flows.people import introduce
 from tests.flows.services import free_port
 from tests.tasks.statements import write_profile
 
@@ -119,6 +121,20 @@ def test_a_profile_is_valid_or_wrong(home: Path, monkeypatch: pytest.MonkeyPatch
     verdict, words = only(house.profile_read())
     assert verdict == "wrong"
     assert "agency.phone" in words
+
+
+def test_a_profile_that_lists_one_key_under_two_names_is_wrong(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HALLMARK_PROFILE", raising=False)
+    keys = introduce(home / "keys", home)
+    content = YAML().load(home / "profile.yaml")
+    assert only(house.profile_read()) == ("ok", f"valid; people who may approve: {len(keys)}")
+    content["approvers"][1]["key"] = content["approvers"][0]["key"]
+    YAML().dump(content, home / "profile.yaml")
+    verdict, words = only(house.profile_read())
+    assert verdict == "wrong"
+    assert "is the key of Ada as well" in words
 
 
 def test_a_role_that_is_waited_for_and_nobody_has_is_wrong(home: Path) -> None:

@@ -1,8 +1,11 @@
 """The installation's profile: found where it is named, empty where there is none."""
 
+import base64
 from pathlib import Path
+from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from schemas.loading import SpecError
 from schemas.profile import Profile
@@ -46,3 +49,42 @@ def test_a_wrong_key_is_told_with_its_place(home: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("HALLMARK_PROFILE", str(write_profile(home, phone="112")))
     with pytest.raises(SpecError, match=r"agency\.phone: is no key"):
         profile()
+
+
+KEYS = [base64.b64encode(bytes([i]) * 32).decode() for i in range(2)]
+ADA: dict[str, Any] = {"name": "Ada Example", "roles": ["methodologist"], "key": KEYS[0]}
+BO: dict[str, Any] = {"name": "Bo Example", "roles": ["methodologist"], "key": KEYS[1]}
+
+
+def with_approvers(home: Path, *approvers: dict[str, Any]) -> None:
+    home.mkdir(exist_ok=True)
+    with (home / "profile.yaml").open("w") as handle:
+        YAML().dump({"approvers": [dict(person) for person in approvers]}, handle)
+
+
+@pytest.mark.parametrize(
+    ("two", "why"),
+    [
+        (BO | {"key": KEYS[0]}, r"yaml:9: approvers\[1\]\.key: is the key of Ada Example as well"),
+        (BO | {"name": "Ada Example"}, r"yaml:6: approvers\[1\]\.name: is 'Ada Example', as appr"),
+        (BO | {"name": "ada  EXAMPLE"}, r"approvers\[1\]\.name: .* list each person once"),
+        (BO | {"name": "Ada\u200b Example"}, r"approvers\[1\]\.name"),
+        (BO | {"name": "\uff21da Example"}, r"approvers\[1\]\.name"),
+        (BO | {"login": "ada example"}, r"approvers\[1\]\.login"),
+        (BO | {"key": KEYS[1][:42] + "F="}, r"approvers\[1\]\.key: is no Ed25519 public key"),
+    ],
+    ids=["key", "name", "spelling", "unseen", "full width", "login", "spare bits"],
+)
+def test_nobody_counts_as_two_persons(
+    two: dict[str, Any], why: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HALLMARK_PROFILE", raising=False)
+    with_approvers(home, ADA, two)
+    with pytest.raises(SpecError, match=why):
+        profile()
+
+
+def test_persons_with_a_key_each_are_taken(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HALLMARK_PROFILE", raising=False)
+    with_approvers(home, ADA | {"login": "Ada Example"}, BO | {"login": "bo"})
+    assert len(profile().approvers) == 2
