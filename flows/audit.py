@@ -7,6 +7,7 @@ from prefect.artifacts import create_markdown_artifact
 
 from tasks.audit import audit_release
 from tasks.errors import SafeError
+from tasks.rendering.markdown import plain, table
 from tasks.verification import Verification
 from tasks.workspace import ledger_url
 
@@ -29,20 +30,15 @@ def audit(folder: str, key: str | None = None, file: str | None = None) -> Verif
     found = audit_release(
         Path(folder), Path(key) if key else None, ledger_url(), Path(file) if file else None
     )
-    rows = "\n".join(
-        f"| {check.name} | {'ok' if check.ok else '**wrong**'} | {_cell(check.detail)} |"
-        for check in found.checks
-    )
+    rows = ((check.name, "ok" if check.ok else "WRONG", check.detail) for check in found.checks)
     create_markdown_artifact(
         key=f"audit-of-{Path(folder).name}",
-        markdown=f"# Audit of {folder}\n\n| Check | Result | Found |\n|---|---|---|\n{rows}\n",
+        markdown="\n".join(
+            [f"# Audit of {plain(folder)}", "", *table(("Check", "Result", "Found"), rows)]
+        ),
         description="Every check of a published release",
     )
     if not found.ok:
         wrong = "; ".join(f"{check.name}: {check.detail}" for check in found.checks if not check.ok)
         raise AuditFailed(f"{folder} is not what it claims: {wrong}")
     return found
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

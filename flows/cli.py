@@ -1,6 +1,5 @@
 """The command line, `hallmark`: from a spec skeleton to a published, verified release."""
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -27,6 +26,7 @@ from flows.cli_options import (
 )
 from flows.cli_running import stoppable, tell_ending
 from flows.exits import ExitCode, exit_code_of
+from flows.screen import say, say_json
 
 app = typer.Typer(
     name="hallmark",
@@ -64,10 +64,11 @@ def init(
         raise typer.BadParameter(f"{out} exists; name another file, nothing was written")
     text = _skeleton(source, spec_folder=Path() if out is None else out.parent)
     if out is None:
-        typer.echo(text)
+        for line in text.splitlines():
+            say(line)
     else:
         out.write_text(text, encoding="utf-8")
-        typer.echo(f"Wrote {out}. Fill in every FILL_IN, then: hallmark validate {out}")
+        say(f"Wrote {out}. Fill in every FILL_IN, then: hallmark validate {out}")
 
 
 @app.command()
@@ -83,8 +84,8 @@ def validate(
 
     prepared = prepare(spec)
     for warning in prepared.spec.warnings():
-        typer.echo(f"warning: {warning}", err=True)
-    typer.echo(f"{spec}: the spec is complete, with {len(prepared.spec.columns)} columns")
+        say(f"warning: {warning}", err=True)
+    say(f"{spec}: the spec is complete, with {len(prepared.spec.columns)} columns")
     if data:
         from flows.terminal import print_findings
         from tasks.validate import check_table, refuse_failures
@@ -99,13 +100,13 @@ def validate(
 def plan(spec: SpecArgument, as_json: JsonOption = False) -> None:
     """Show what a release will cost and how good it will be; reads no private byte."""
     quiet.configure()
-    from flows.terminal import print_plan
+    from flows.terminal_plan import print_plan
     from tasks.prepare import prepare
     from tasks.summary import plan_summary
 
     summary = plan_summary(prepare(spec))
     if as_json:
-        typer.echo(json.dumps(summary, indent=1))
+        say_json(summary)
     else:
         print_plan(summary)
 
@@ -131,7 +132,7 @@ def release(
     starting = quiet.start_orchestrator()
     from flows.cluster import on_cluster
     from flows.release import release as flow
-    from flows.terminal import progress_shown
+    from flows.terminal_progress import progress_shown
     from tasks.prepare import prepare, refuse_without_records
 
     with stoppable(), progress_shown(enabled=not as_json):
@@ -181,7 +182,10 @@ def deploy(
     offered = deploy_forms(spec or [], out)
     if calendar is not None:
         offered += deploy_calendar(calendar, out)
-    typer.echo("\n".join(f"Offered {name}" for name in offered) or "Nothing was asked for.")
+    for name in offered:
+        say(f"Offered {name}")
+    if not offered:
+        say("Nothing was asked for.")
 
 
 @app.command()
@@ -204,7 +208,7 @@ def verify(
 
     verification = verify_release(folder, key, file)
     if as_json:
-        typer.echo(json.dumps(verification.to_json(), indent=1))
+        say_json(verification.to_json())
     else:
         print_verification(verification)
     if not verification.ok:
@@ -223,10 +227,10 @@ def report(
     from flows.reports import open_report, render_again
 
     if render is None:
-        typer.echo(f"Opening {open_report(folder)}")
+        say(f"Opening {open_report(folder)}")
     else:
         render_again(folder, render)
-        typer.echo(f"Wrote {render}")
+        say(f"Wrote {render}")
 
 
 _ELSEWHERE = (
@@ -252,7 +256,8 @@ def main() -> None:
         code = exit_code_of(error)
         if code is None:
             raise
-        typer.secho(f"error: {_in_words(error)}", err=True, fg=typer.colors.RED)
+        for number, line in enumerate(_lines(error)):
+            say(f"{'' if number else 'error: '}{line}", err=True, style=typer.colors.RED)
         sys.exit(code)
 
 
@@ -283,7 +288,10 @@ def _skeleton(source: Path, *, spec_folder: Path) -> str:
             return skeleton_from_header(source, source=located)
 
 
-def _in_words(error: Exception) -> str:
+def _lines(error: Exception) -> list[str]:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'the system'}: {error.strerror}"
-    return str(error)
+        return [f"{error.filename or 'the system'}: {error.strerror}"]
+    if (problems := getattr(error, "problems", None)) is not None:  # of a spec, a line each
+        return list(problems)
+    first, *more = str(error).split("\n")
+    return [first, *(f"  {line}" for line in more)]

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from flows.screen import say
+
 
 def alerts(
     webhook: Annotated[
@@ -39,7 +41,11 @@ def alerts(
     from flows.alerts import set_up
 
     if remove:
-        typer.echo("\n".join(f"Removed {name}" for name in take_off()) or "No alert was set up.")
+        removed = take_off()
+        for name in removed:
+            say(f"Removed {name}")
+        if not removed:
+            say("No alert was set up.")
         return
     for name in set_up(webhook=webhook, block=block, budget_below=share):
-        typer.echo(f"Watching: {name.removeprefix('hallmark: ')}")
+        say(f"Watching: {name.removeprefix('hallmark: ')}")

@@ -2,7 +2,6 @@
 
 import base64
 import getpass
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,7 +16,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from flows.cli_options import JsonOption
+from flows.screen import say, say_json
 from schemas.approvals import OVERRIDE, Decision
+from schemas.visible import visible
 from tasks.secret_files import write_secret
 
 ReleaseArgument = Annotated[str, typer.Argument(help="Name of the release.", metavar="RELEASE")]
@@ -51,7 +52,7 @@ def waiting(
 
     found = waiting_releases()
     if as_json:
-        typer.echo(json.dumps([one.model_dump(mode="json") for one in found], indent=1))
+        say_json([one.model_dump(mode="json") for one in found])
         return
     book, known = Ledger(ledger_url()), profile()
     print_waiting(
@@ -104,8 +105,8 @@ def approver_key(
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, protection)
     write_secret(file, pem)
     public = base64.b64encode(key.public_key().public_bytes_raw()).decode()
-    typer.echo(f"Wrote {file}; keep it to yourself. For the profile, under approvers:")
-    typer.echo(f"  key: {public}")
+    say(f"Wrote {file}; keep it to yourself. For the profile, under approvers:")
+    say(f"  key: {public}")
 
 
 def _decide(
@@ -141,18 +142,18 @@ def _decide(
             "seen": waits.seen,
         }
     )
-    signed = sign(said, private_key(key, lambda: getpass.getpass(f"Passphrase of {key}: ")))
+    signed = sign(
+        said, private_key(key, lambda: getpass.getpass(f"Passphrase of {visible(str(key))}: "))
+    )
     book, known = Ledger(ledger_url()), profile()
     decide(book, signed, waits, known.approvers)
     there = standing_of(waits, book, known)
-    typer.echo(
-        f"Recorded: {name} ({role}) decided to {decision} {release} at the gate {waits.gate}."
-    )
+    say(f"Recorded: {name} ({role}) decided to {decision} {release} at the gate {waits.gate}.")
     if there.rejected:
-        typer.echo("The release stops here. Nothing was published, and no budget was given back.")
+        say("The release stops here. Nothing was published, and no budget was given back.")
     elif there.passed:
         started = go_on(waits)
-        typer.echo(
+        say(
             f"The release goes on: run {started}."
             if started
             else f"The release may go on: hallmark release {waits.spec} --out {waits.out} --resume"
@@ -160,7 +161,7 @@ def _decide(
     else:
         gaps = f"{len(there.blocking)} items that are not recorded (hallmark waiting lists them)"
         missing = [*there.missing, *([gaps] if there.blocking else [])]
-        typer.echo(f"Still missing: {', '.join(missing)}.")
+        say(f"Still missing: {', '.join(missing)}.")
 
 
 def _new_passphrase() -> str:

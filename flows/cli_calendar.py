@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from flows.cli_running import stoppable, tell_ending
+from flows.screen import say
 
 calendar_app = typer.Typer(
     help="Recurring releases: a release, and a budget, in every period.", no_args_is_help=True
@@ -54,12 +55,12 @@ def run(
     quiet.configure()
     starting = quiet.start_orchestrator()
     from flows.scheduled import calendar_release
-    from flows.terminal import progress_shown
+    from flows.terminal_progress import progress_shown
 
     with stoppable("again"), progress_shown(enabled=True):
         starting.join()
         ending = calendar_release(calendar=str(calendar), entry=entry, out=str(out), period=period)
     if ending is None:
-        typer.echo("Another run of this release is under way; it was left alone.")
+        say("Another run of this release is under way; it was left alone.")
     else:
         tell_ending(ending)

@@ -48,7 +48,7 @@ def certify(
         cluster,
     )  # first: the cluster's library is quiet where it is met before Prefect
     from flows.certify import certify as flow
-    from flows.terminal import progress_shown
+    from flows.terminal_progress import progress_shown
     from tasks.prepare import prepare_certificate
 
     with stoppable(), progress_shown(enabled=not as_json):

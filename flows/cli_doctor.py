@@ -1,6 +1,5 @@
 """`hallmark doctor`: examine an installation, and say what to mend."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli_options import JsonOption
+from flows.screen import line, say_json, table
 
 if TYPE_CHECKING:  # libraries are imported where they are used, to keep --help quick
     from tasks.doctor import Check, Finding
@@ -35,7 +35,7 @@ def doctor(
     healthy = all(finding.verdict != "wrong" for finding in findings)
     if as_json:
         plain = {"ok": healthy, "findings": [asdict(finding) for finding in findings]}
-        typer.echo(json.dumps(plain, indent=1))
+        say_json(plain)
     else:
         _print(findings)
     if not healthy:
@@ -101,28 +101,28 @@ def cluster() -> "Iterator[Finding]":
         yield ok("cluster", f"{workers} workers at {named.address} run this Hallmark")
 
 
-_MARKS = {"ok": "[green]✓[/]", "warn": "[yellow]![/]", "wrong": "[bold red]✗[/]"}
+_MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "wrong": ("✗", "bold red")}
 
 
 def _print(findings: "Sequence[Finding]") -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from rich.table import Column
 
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for finding in findings:
-        table.add_row(_MARKS[finding.verdict], finding.check, Text(finding.says))
-        if finding.mend:
-            table.add_row("", "", Text(f"→ {finding.mend}", style="cyan"))
-    out = Console(highlight=False)
-    out.print(table)
+    table(
+        [Column(no_wrap=True), Column(no_wrap=True), Column(overflow="fold")],
+        (
+            (
+                _MARKS[finding.verdict],
+                finding.check,
+                [finding.says, *([(f"→ {finding.mend}", "cyan")] if finding.mend else [])],
+            )
+            for finding in findings
+        ),
+        plain=True,
+    )
     number = {kind: sum(one.verdict == kind for one in findings) for kind in ("wrong", "warn")}
     if number["wrong"]:
-        out.print(f"[bold red]{number['wrong']} wrong[/], {number['warn']} to look at.")
+        line((f"{number['wrong']} wrong", "bold red"), f", {number['warn']} to look at.")
     elif number["warn"]:
-        out.print(f"[yellow]Nothing is wrong; {number['warn']} to look at.[/]")
+        line((f"Nothing is wrong; {number['warn']} to look at.", "yellow"))
     else:
-        out.print("[green]All is well.[/]")
+        line(("All is well.", "green"))

@@ -1,12 +1,12 @@
 """`hallmark evaluate`: how far a synthetic file is from the private table. Internal."""
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows import quiet
 from flows.cli_options import JsonOption, SpecArgument
+from flows.screen import line, say, say_json, table
 
 if TYPE_CHECKING:  # imported where it is used, to keep --help quick
     from tasks.evaluate import Evaluation
@@ -45,30 +45,35 @@ def evaluate(
     except LabelRefused as error:
         raise typer.BadParameter(str(error), param_hint="--label") from error
     if as_json:
-        typer.echo(json.dumps(found.to_json()))  # one line, so that the warning is in the first
+        say_json(found.to_json(), indent=None)  # one line, so that the warning is in the first
     else:
         _print(found)
 
 
 def _print(found: "Evaluation") -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Column, Table
+    from rich.table import Column
 
     from tasks.evaluate import NOTICE, in_words
 
-    out, metrics = Console(highlight=False), found.metrics
-    out.print(NOTICE, style="bold red", soft_wrap=True)
-    out.print(
+    metrics = found.metrics
+    say(NOTICE, style=typer.colors.RED)
+    line(
         f"{metrics.rows_real:,} private and {metrics.rows_synthetic:,} synthetic records; "
         "0 is best for every number"
     )
     if found.label is not None:
-        out.print(f"label {found.label}, predicted for {found.held_out} ({metrics.rows_test:,})")
+        line(f"label {found.label}, predicted for {found.held_out} ({metrics.rows_test:,})")
     if found.merged:
-        out.print(f"columns cut to 32 cells: {', '.join(found.merged)}")
-    table = Table("metric", Column("value", justify="right"), "meaning", box=box.SIMPLE)
-    for line in in_words(metrics, found.downstream_unit):
-        value = "–" if line.value is None else f"{line.value:.4g}"
-        table.add_row(line.metric, f"{value}\n[dim]{line.unit}[/]", line.meaning)
-    out.print(table)
+        line(f"columns cut to 32 cells: {', '.join(found.merged)}")
+    table(
+        ("metric", Column("value", justify="right"), "meaning"),
+        (
+            (
+                told.metric,
+                ["–" if told.value is None else f"{told.value:.4g}", (told.unit, "dim")],
+                told.meaning,
+            )
+            for told in in_words(metrics, found.downstream_unit)
+        ),
+        plain=True,
+    )

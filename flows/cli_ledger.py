@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli_options import JsonOption
+from flows.screen import say, say_json
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from tasks.workspace import ledger_url
@@ -89,11 +90,11 @@ def list_accounts(
     as_json: JsonOption = False,
 ) -> None:
     """List all accounts with cap, spent, reserved and remaining budget."""
-    from flows.terminal import print_accounts
+    from flows.terminal_ledger import print_accounts
 
     states = _ledger().accounts()
     if as_json:
-        typer.echo(json.dumps([_plain(state) for state in states], indent=1))
+        say_json([_plain(state) for state in states])
     else:
         print_accounts(states)
 
@@ -101,7 +102,7 @@ def list_accounts(
 @ledger_app.command("show")
 def show(account: AccountArgument) -> None:
     """Show an account with all its entries."""
-    from flows.terminal import print_accounts, print_entries
+    from flows.terminal_ledger import print_accounts, print_entries
 
     ledger = _ledger()
     print_accounts([ledger.account(account)])
@@ -115,14 +116,14 @@ def cancel(
 ) -> None:
     """Give back the reservation of a release that never drew anything."""
     _ledger().cancel(release, by=getpass.getuser(), reason=reason)
-    typer.echo(f"The reservation of {release} was given back.")
+    say(f"The reservation of {release} was given back.")
 
 
 @ledger_app.command("verify")
 def verify(account: AccountArgument) -> None:
     """Walk the account's hash chain and derive its balance anew."""
     _ledger().verify(account)
-    typer.echo(f"{account}: the chain is whole, and the balance follows from its entries.")
+    say(f"{account}: the chain is whole, and the balance follows from its entries.")
 
 
 def _ledger() -> "Ledger":

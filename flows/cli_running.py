@@ -1,6 +1,5 @@
 """How the commands that run a flow end."""
 
-import json
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from flows.exits import ExitCode
+from flows.screen import say, say_json
 
 if TYPE_CHECKING:  # imported where it is used, to keep --help quick
     from schemas.approvals import Waiting
@@ -22,10 +22,13 @@ def tell_ending(ending: "Published | Waiting", *, as_json: bool = False) -> None
     from schemas.approvals import Waiting
 
     if isinstance(ending, Waiting):
-        typer.echo(ending.model_dump_json(indent=1) if as_json else in_words(ending))
+        if as_json:
+            say_json(ending.model_dump(mode="json"))
+        else:
+            say(in_words(ending))
         raise typer.Exit(ExitCode.WAITING)
     if as_json:
-        typer.echo(json.dumps(ending.to_json(), indent=1))
+        say_json(ending.to_json())
     else:
         print_published(ending)
 
@@ -52,7 +55,7 @@ def stoppable(again: str = "again with --resume") -> Iterator[None]:
     except BaseException:
         if not pressed:
             raise
-        typer.echo(
+        say(
             f"Stopped. Nothing is lost: run it {again} to go on; what was drawn is read back, and "
             "nothing is charged twice",
             err=True,

@@ -10,6 +10,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+from flows.screen import say
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.ledger import Ledger
@@ -24,7 +25,7 @@ def main(path: Path) -> None:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     randhie.load_pandas().data.to_csv(path, index=False)
-    print(f"Wrote the RAND Health Insurance Experiment to {path}")
+    say(f"Wrote the RAND Health Insurance Experiment to {path}")
     ledger = Ledger(ledger_url())
     if all(state.name != ACCOUNT for state in ledger.accounts()):
         ledger.open_account(

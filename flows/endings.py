@@ -8,6 +8,7 @@ from prefect.states import Completed
 
 from schemas.approvals import Waiting
 from tasks.publish import Published
+from tasks.rendering.markdown import plain, table
 from tasks.runs import came_to
 from tasks.server_mode import DESK_URL
 
@@ -42,14 +43,13 @@ def in_words(waiting: Waiting) -> str:
 
 def _way_on(waiting: Waiting) -> str:
     """For the dashboard: what is waited for, where to decide, what a decision is about."""
-    lines = [f"# {waiting.title}", "", f"{in_words(waiting)}.", ""]
+    lines = [f"# {plain(waiting.title)}", "", f"{in_words(waiting)}.", ""]
     if waiting.gate != "embargo":
         desk = os.environ.get(DESK_URL)
         if desk:
             lines += [f"[Look at it and decide]({desk}/releases/{waiting.release})", ""]
         lines += ["On the command line: `hallmark waiting`, then `hallmark approve`.", ""]
-        lines += ["| What is decided about | SHA-256 |", "|---|---|"]
-        lines += [f"| {name} | `{digest}` |" for name, digest in waiting.seen.items()]
+        lines += table(("What is decided about", "SHA-256"), waiting.seen.items())
     for gap in waiting.blocking:
-        lines += ["", f"- not recorded: {gap}"]
+        lines += ["", f"- not recorded: {plain(gap)}"]
     return "\n".join(lines) + "\n"

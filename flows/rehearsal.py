@@ -8,6 +8,7 @@ from prefect.artifacts import create_markdown_artifact
 from tasks.prepare import Prepared, prepare
 from tasks.rehearsal import Rehearsal
 from tasks.rehearsal import rehearse as run
+from tasks.rendering.markdown import code, plain
 
 
 @flow(name="rehearsal")
@@ -28,8 +29,8 @@ def _rehearse(prepared: Prepared, data: str | None) -> Rehearsal:
     create_markdown_artifact(
         key=f"rehearsal-{result.release}",
         markdown=f"# Rehearsal of {result.release}\n\n"
-        f"{result.rows:,} records, {result.records}, in {result.seconds} s.\n\n"
-        f"Report: `{result.folder}`\n",
+        f"{result.rows:,} records, {plain(result.records)}, in {result.seconds} s.\n\n"
+        f"Report: {code(result.folder)}\n",
         description="What a rehearsal showed; no private record had a part in it",
     )
     return result

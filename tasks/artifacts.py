@@ -6,7 +6,7 @@ database and shows Markdown, not pages.
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,6 +16,7 @@ from prefect.runtime import flow_run
 from schemas.audit_report import AuditRecord
 from schemas.manifest import REPORT_FILE
 from schemas.privacy_claim import Amount
+from tasks.rendering.markdown import code, plain, table
 from tasks.rendering.wording import amount, moment, percent
 
 REPORTS_VARIABLE = "HALLMARK_REPORTS_URL"
@@ -36,7 +37,7 @@ def show_in_dashboard(record: AuditRecord, folder: Path) -> None:
     create_markdown_artifact(
         summary(record, folder),
         key=artifact_key(record),
-        description=f"Audit report of {record.identity.title}",
+        description=f"Audit report of {plain(record.identity.title)}",
     )
 
 
@@ -59,10 +60,10 @@ def _lines(record: AuditRecord, folder: Path) -> Iterator[str]:
         record.utility.certificate,
     )
     synthetic = f"n = {record.utility.rows:,} synthetic rows"
-    yield f"# Audit report: {_plain(record.identity.title)}"
+    yield f"# Audit report: {plain(record.identity.title)}"
     yield f"Release `{record.identity.release_id}`, {moment(record.identity.created)}."
     yield ""
-    yield from _table(
+    yield from table(
         ("What", "Figure", "Tag"),
         [
             ("Who is protected", claim.unit_in_words, "public"),
@@ -78,7 +79,7 @@ def _lines(record: AuditRecord, folder: Path) -> Iterator[str]:
     yield from _not_recorded(record)
     yield "## Certified losses"
     worst = sorted(certificate.bounds, key=lambda bound: -bound.value)[:_MOST_BOUNDS]
-    yield from _table(
+    yield from table(
         ("Compared", "Loss", f"At most (paid; {synthetic})"),
         [
             (bound.target, bound.metric, f"{percent(bound.value, up=True)} of {bound.share_of}")
@@ -94,7 +95,7 @@ def _lines(record: AuditRecord, folder: Path) -> Iterator[str]:
         release = quote(record.identity.release_id)
         yield f"[Open the report]({address.rstrip('/')}/{release}/{REPORT_FILE})"
         yield ""
-    yield f"Now in `{folder / REPORT_FILE}`. Once it is published, check its folder with:"
+    yield f"Now in {code(str(folder / REPORT_FILE))}. Once it is published, check its folder with:"
     yield ""
     yield f"    hallmark verify {record.identity.release_id}"
 
@@ -107,22 +108,7 @@ def _not_recorded(record: AuditRecord) -> Iterator[str]:
     elif blocking:
         yield f"{len(missing)} entries, of which {len(blocking)} block the disclosure gate:"
         yield ""
-        yield from _table(("Entry", "Mend"), [(gap.title, gap.mend) for gap in blocking])
+        yield from table(("Entry", "Mend"), [(gap.title, gap.mend) for gap in blocking])
     else:
         yield f"{len(missing)} entries, none of which blocks the disclosure gate."
     yield ""
-
-
-def _table(heading: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    titles = list(heading)
-    yield f"| {' | '.join(titles)} |"
-    yield f"|{'---|' * len(titles)}"
-    for row in rows:
-        yield f"| {' | '.join(_plain(cell) for cell in row)} |"
-    yield ""
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it is, in one cell of a table."""
-    escaped = re.sub(r"([\\`*_\[\]|#])", r"\\\1", text.replace("&", "&amp;").replace("<", "&lt;"))
-    return " ".join(escaped.split())

@@ -1,5 +1,6 @@
 """The review desk: what it shows, whom it lets in, and which decisions it takes."""
 
+import html
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,12 +9,15 @@ from starlette.testclient import TestClient
 
 from flows.desk import desk
 from schemas.approvals import Decision
+from schemas.visible import visible
 from tasks.approvals import sign
 from tasks.gates import waiting_of
 from tasks.signing import private_key
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import introduce
+
+TITLE = 'A table made up for the tests [/bold] [x] \x1b[2J </title><script>"alert"(1)</script>'
 
 
 @pytest.fixture
@@ -26,7 +30,10 @@ def keys(hallmark: Hallmark, home: Path, tmp_path: Path) -> dict[str, Path]:
     """Keys of the people, where a release waits for the approval of its plan."""
     keys = introduce(tmp_path / "keys", home)
     spec = example.write(
-        tmp_path / "data", mechanism={"name": "mst"}, approvals={"plan": ["methodologist"]}
+        tmp_path / "data",
+        title=TITLE,
+        mechanism={"name": "mst"},
+        approvals={"plan": ["methodologist"]},
     )
     example.open_account()
     assert hallmark("release", spec, "--out", tmp_path / "out").code == 7
@@ -63,6 +70,18 @@ def test_a_waiting_plan_is_shown_with_what_is_decided_about(
     for shown in ("mst", "Expected records", "methodologist", *waiting_of("test-release").seen):
         assert shown in page
     assert client.get("/releases/test-release/files/plan.json").json()["mechanism"] == "mst"
+
+
+def test_a_title_is_text_in_the_desk_and_on_the_terminal(
+    client: TestClient, keys: dict[str, Path], hallmark: Hallmark
+):
+    for page in (client.get("/").text, client.get("/releases/test-release").text):
+        assert html.escape(TITLE, quote=True).replace("&quot;", "&#34;") in page
+        assert "<script>" not in page
+    done = hallmark("waiting")
+    assert done.code == 0
+    assert visible(TITLE) in done.out
+    assert "\x1b" not in done.out + hallmark("waiting", "--json").out
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,251 @@
+"""The way to the terminal: whatever text is shown, it is seen as it is and obeyed by nothing."""
+
+import ast
+import inspect
+import io
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unicodedata import category
+from unittest.mock import patch
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+import flows
+from flows import cli, cli_doctor, cli_evaluate, terminal, terminal_ledger
+from flows import terminal_operations as operations
+from flows import terminal_plan as plans
+from flows.screen import line, say, say_json, table
+from mechanisms.metrics.evaluate import Metrics
+from mechanisms.privacy.budget import Budget
+from schemas.visible import visible
+from tasks.evaluate import Evaluation
+
+_FRAGMENTS = (
+    "[/bold]", "[x]", "[red]", "[link=file:///etc]", "\\[x]", ":warning:", "\x1b[2J", "\x9b31m",
+    "\x1b]8;;http://a\x07", "\u202e", "\u2066", "\u200b", "\n", "\r", "\b", "\t", "\0", "\x85",
+    "\u2028", "\udc80", "\U000e0041", "{0}", "%s", "é", "漢", "e\u0301", "\u202f", "word", " ",
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from(_FRAGMENTS) | st.characters(codec=None), max_size=8).map("".join)
+
+
+def printed(show: Callable[[], object]) -> str:
+    """What it leaves on a terminal that is wide enough."""
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(out), patch.dict(os.environ, COLUMNS="5000"):
+        show()
+    return out.getvalue()
+
+
+def _decision(text: str) -> Any:
+    said = SimpleNamespace(decision=text, person=text, role=text, reason=text)
+    return SimpleNamespace(decision=said)
+
+
+def _waiting(text: str) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    waits = SimpleNamespace(
+        release=text, title=text, gate=text, since=now, until=text, seen={text: text}
+    )
+    there = SimpleNamespace(
+        counted=[_decision(text)], void=[(_decision(text), text)], missing=[text], blocking=[text]
+    )
+    operations.print_waiting([(waits, there), (waits, None)])  # type: ignore[list-item]
+
+
+def _rehearsal(text: str) -> None:
+    said = {"release": text, "seconds": 1.0, "rows": 2, "records": text, "folder": f"/{text}"}
+    operations.print_rehearsal(SimpleNamespace(**said))  # type: ignore[arg-type]
+
+
+def _calendar(text: str) -> None:
+    entry = SimpleNamespace(cron=text, timezone=text)
+    due = SimpleNamespace(
+        allowance=SimpleNamespace(budget=Budget(epsilon=Fraction(1))),
+        prepared=SimpleNamespace(spec=SimpleNamespace(release=text, embargo=text)),
+    )
+    operations.print_calendar([(text, entry, due)])  # type: ignore[list-item]
+
+
+def _findings(text: str) -> None:
+    rule = SimpleNamespace(column=text, rule=text, refuses=True)
+    finding: Any = SimpleNamespace(rule=rule, rows=5, failing=1)
+    terminal.print_findings([finding], expected_rows=5000)
+
+
+def _published(text: str) -> None:
+    said = dict.fromkeys(("epsilon", "delta", "account", "certificate", "review"), text)
+    terminal.print_published(
+        SimpleNamespace(  # type: ignore[arg-type]
+            folder=f"/{text}", earlier=True, left=(text, text), warnings=(text,), **said
+        )
+    )
+
+
+def _verification(text: str) -> None:
+    checks = (SimpleNamespace(name=text, detail=text, ok=ok) for ok in (True, False))
+    terminal.print_verification(SimpleNamespace(checks=checks, ok=False))  # type: ignore[arg-type]
+
+
+def _accounts(text: str) -> None:
+    pair = (Fraction(1, 3), Fraction(0))
+    state = SimpleNamespace(
+        name=text, neighbours=text, unit=text, cap=Budget(epsilon=Fraction(1)),
+        spent=pair, reserved=pair, remaining=pair,
+    )  # fmt: skip
+    terminal_ledger.print_accounts([state])  # type: ignore[list-item]
+
+
+def _entries(text: str) -> None:
+    entry = SimpleNamespace(seq=1, at=text, kind=text, release=text, hash=text)
+    terminal_ledger.print_entries([entry])  # type: ignore[list-item]
+
+
+def _plan(text: str) -> None:
+    plans.print_plan(
+        {
+            **dict.fromkeys(("title", "release", "mechanism", "source", "account"), text),
+            "privacy": {
+                **dict.fromkeys(("unit", "neighbours", "epsilon", "delta"), text),
+                "proven_epsilon": [0.5, 1.0],
+                "cross_check_epsilon": 1.0,
+            },
+            "parameters": {"of": {"a": text, "b": [text, text]}},
+            "noise": [
+                {
+                    **dict.fromkeys(("query", "cells", "family", "parameter", "unit"), text),
+                    "standard_deviation": 1.0,
+                }
+            ],
+            "forecast": {
+                **dict.fromkeys(("metric", "statement"), text),
+                "expected_error": 0.1,
+                "memory_bytes": 1,
+                "per_attribute": [{"column": text, "bound": 0.1, "in_unit": 1.0, "unit": text}],
+            },
+            "public_totals": [{"total": text, "reference": text}],
+            "warnings": [text],
+        }
+    )
+
+
+def _doctor(text: str) -> None:
+    finding: Any = SimpleNamespace(check=text, verdict="wrong", says=text, mend=text)
+    cli_doctor._print([finding])
+
+
+def _evaluation(text: str) -> None:
+    numbers: dict[str, Any] = dict.fromkeys(inspect.signature(Metrics).parameters, 1)
+    cli_evaluate._print(
+        Evaluation(
+            metrics=Metrics(**numbers),
+            label=text,
+            held_out=text,
+            downstream_unit=text,
+            merged=(text, text),
+        )
+    )
+
+
+def _error(text: str) -> None:
+    def fail() -> None:
+        raise OSError(2, text, text)
+
+    with patch.object(cli, "app", fail), pytest.raises(SystemExit):
+        cli.main()
+
+
+PRINTED: dict[str, Callable[[str], None]] = {
+    "line": lambda text: line(text, (text, "bold")),
+    "say": lambda text: say(text, err=True),
+    "say_json": lambda text: say_json({text: text}),
+    "table": lambda text: table([text], [[[text, (text, "dim")]]]),
+    "print_waiting": _waiting,
+    "print_rehearsal": _rehearsal,
+    "print_calendar": _calendar,
+    "print_findings": _findings,
+    "print_published": _published,
+    "print_verification": _verification,
+    "print_accounts": _accounts,
+    "print_entries": _entries,
+    "print_plan": _plan,
+    "doctor": _doctor,
+    "evaluate": _evaluation,
+    "error": _error,
+}
+
+
+def test_everything_that_prints_is_fuzzed() -> None:
+    modules = (terminal, terminal_ledger, operations, plans)
+    functions = {name for module in modules for name in vars(module) if name.startswith("print_")}
+    assert functions <= PRINTED.keys()
+    files = {path.stem for path in Path(flows.__path__[0]).glob("terminal*.py")}
+    assert files == {module.__name__.split(".")[1] for module in modules} | {"terminal_progress"}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+@settings(max_examples=25)
+@given(text=TEXTS)
+@example(text="[/bold]")
+@example(text="[x] paid :smile: \x1b[32mok\x1b[0m")
+@example(text="one\n[green]ok[/]  signature: by the agency\r\u202eevil\u2028\ud800")
+def test_text_is_seen_as_it_is_and_moves_nothing(name: str, text: str) -> None:
+    shown = printed(lambda: PRINTED[name](text))
+    assert all(c == "\n" or c.isprintable() or category(c) == "Zs" for c in shown)
+    harmless = "x" * cell_len(visible(text))
+    assert shown.count("\n") == printed(lambda: PRINTED[name](harmless)).count("\n")
+    as_json = json.dumps(text)[1:-1]
+    if name != "print_entries":  # of a hash, the first characters are shown
+        assert (as_json if name == "say_json" else visible(text).strip()) in shown
+
+
+@given(text=TEXTS)
+def test_what_is_seen_already_stays_and_nothing_is_lost(text: str) -> None:
+    seen = visible(text)
+    assert visible(seen) == seen
+    assert seen.replace("\\", "").isascii() or any(not c.isascii() for c in text)
+    if "\\" not in text:
+        escaped = seen.encode("ascii", "backslashreplace").decode("ascii")
+        assert escaped.encode("ascii").decode("unicode_escape") == text
+
+
+def test_nothing_else_writes_to_the_terminal() -> None:
+    """Anything that prints past the screen would show text unescaped."""
+    past = []
+    for path in sorted(Path(flows.__path__[0]).rglob("*.py")):
+        if path.name in ("screen.py", "terminal_progress.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call):
+                continue
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            called = node.func.id if isinstance(node.func, ast.Name) else called
+            if called in {"echo", "secho", "print", "Console", "write_line", "pprint"}:
+                past.append(f"{path.name}:{node.lineno}: {called}")
+    assert past == []
+
+
+def test_progress_shows_what_is_being_done_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    from flows.terminal_progress import progress_shown
+    from tasks import progress
+
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    with progress_shown(enabled=True):
+        for listener in progress._listeners:
+            listener("[/bold]\x1b[2J", 0.5, "[x]\n\u202e")
+        time.sleep(0.3)  # it is drawn ten times a second
+    shown = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert r"[/bold]\x1b[2J" in shown
+    assert r"[x]\n\u202e" in shown
