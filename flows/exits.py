@@ -26,6 +26,7 @@ CODES = {
     "schemas.skeleton.SkeletonError": ExitCode.USAGE,
     "tasks.approvals.DecisionRefused": ExitCode.USAGE,
     "tasks.approvals.GateRejected": ExitCode.CHECK,
+    "tasks.copies.CopyRefused": ExitCode.USAGE,
     "tasks.instances.CalendarRefused": ExitCode.USAGE,
     "tasks.prepare.PlanRefused": ExitCode.USAGE,
     "tasks.publish.PublishRefused": ExitCode.USAGE,

@@ -12,12 +12,14 @@ from mechanisms.privacy.ledger import Allowance
 from schemas.approvals import Waiting
 from tasks.budget_left import tell_budget
 from tasks.certify import certify, read
+from tasks.copies import refuse_copies
 from tasks.discretize import discretize
 from tasks.finalise import FinalFile, finalise, nothing_to_write, staged
 from tasks.gates import disclosure_gate, is_staged, mark_staged, plan_gate, refuse_changes
 from tasks.generate import SyntheticFile, generate
 from tasks.output_table import load_into_database, refuse_occupied
 from tasks.prepare import Prepared, prepare, refuse_without_records
+from tasks.private_tables import note
 from tasks.privatize import privatize, select
 from tasks.profile import profile
 from tasks.progress import announce, relay
@@ -64,6 +66,7 @@ def carry_out(
     about(prepared)
     workspace, ledger = Workspace.of(prepared.spec.release), ledger_url()
     with workspace.held():
+        note(workspace, prepared.spec, prepared.folder, None)
         if (done := already_published(prepared, out, ledger)) is not None:
             load_into_database(prepared, Path(done.folder))
             return done
@@ -100,6 +103,7 @@ def _stage(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
             announce("discretize")
             files = discretize.submit(fixed, workspace).result()
             refuse_changes(fixed, ledger, workspace)
+            refuse_copies(fixed, files, workspace)
         announce("select")
         selection = select(prepared, files, ledger, workspace)
         announce("privatize")

@@ -6,7 +6,7 @@ another order), a file appears by an atomic rename, and truncated records never 
 all records.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from uuid import uuid4
@@ -51,6 +51,12 @@ def discretize(prepared: Prepared, workspace: Workspace) -> tuple[Path, ...]:
         return kept
 
 
+def all_records(files: Sequence[Path]) -> Iterator[Path]:
+    """The files with all coded records, of which `files` may hold a person's first ones alone."""
+    for file in files:
+        yield file.with_name(file.name.replace(_KEPT, ".npy"))
+
+
 def _code_part(
     part: Part,
     index: int,
@@ -74,7 +80,7 @@ def _code_part(
     return files
 
 
-_DRAFT = ".draft.npy"
+_DRAFT, _KEPT = ".draft.npy", ".kept.npy"
 _PERSON, _LOTS = "person", ["lot", "lot of equals"]
 
 
@@ -105,7 +111,7 @@ def _truncate(files: Sequence[Path], records: int) -> tuple[Path, ...]:
     ends = np.cumsum([len(part) for part in persons])
     kept = []
     for file, mask in zip(files, np.split(keep, ends[:-1]), strict=True):
-        kept.append(file.with_suffix(".kept.npy"))
+        kept.append(file.with_suffix(_KEPT))
         _write(kept[-1], np.load(file)[mask])
     return tuple(kept)
 

@@ -5,7 +5,6 @@ file's name, its SHA-256, its number of rows and the distribution of every colum
 be none of that, the private table above all, must not be named.
 """
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +18,8 @@ from schemas.certificate import CertifiedFile
 from schemas.release_spec import ReleaseSpec
 from tasks.coding import TableCodec
 from tasks.errors import SafeError
+from tasks.likeness import Likeness, likeness_of_codes
+from tasks.private_tables import private_at, private_like
 from tasks.public_data import misplaced
 from tasks.signing import digest
 from tasks.sources import Source, SourceError, batches, parts
@@ -34,6 +35,7 @@ class GivenFile:
 
     path: Path
     certified: CertifiedFile
+    like: Likeness
 
     @property
     def sha256(self) -> str:
@@ -56,10 +58,13 @@ def read_given(spec: ReleaseSpec, path: Path, folder: Path) -> tuple[GivenFile, 
         GivenRefused: it is the private table, cannot be read, holds no record, lacks a column, or
             has a value outside its column's domain.
     """
-    _refuse_private(spec, path, folder)
+    if (owner := private_at(str(path), spec, folder)) is not None:
+        own = "the spec" if owner == spec.release else f"release {owner}"
+        raise GivenRefused(f"{path}: is the private table of {own}, or a part of it; {_MEND}")
+    source = _source(spec, path)
     try:
         before = digest(path)
-        text = _text(spec, path)
+        text = _text(source, path)
         after = digest(path)
     except OSError as error:
         raise GivenRefused(f"{path}: cannot be read ({error.strerror}); mend the path") from error
@@ -74,30 +79,31 @@ def read_given(spec: ReleaseSpec, path: Path, folder: Path) -> tuple[GivenFile, 
             f"{path}: " + "; ".join(wrong) + "; mend the file, or certify it under a spec whose "
             "domains hold its values"
         )
+    codes = codec.encode(text).astype(np.int32)
+    like = likeness_of_codes(codec, [codes], source)
+    if (owner := private_like(like)) is not None:
+        raise GivenRefused(f"{path}: is a copy of the private table of release {owner}; {_MEND}")
     file = CertifiedFile(name=path.name, sha256=before, rows=len(text))
-    return GivenFile(path.resolve(), file), codec.encode(text).astype(np.int32)
+    return GivenFile(path.resolve(), file, like), codes
 
 
-def _refuse_private(spec: ReleaseSpec, path: Path, folder: Path) -> None:
-    """Its exact distributions would be published, if it were taken for a public file."""
-    if spec.data.in_database:
-        return
-    private, given = (Path(os.path.realpath(p)) for p in (spec.data.located(folder), path))
-    if given == private or private in given.parents:
-        raise GivenRefused(
-            f"{path}: is the private table of the spec, or a part of it; a certificate publishes "
-            "the distributions of what it certifies, so name records that may be published"
-        )
+_MEND = (
+    "a certificate publishes the distributions of what it certifies, so name records that may be "
+    "published"
+)
 
 
-def _text(spec: ReleaseSpec, path: Path) -> pd.DataFrame:
-    source = Source(
+def _source(spec: ReleaseSpec, path: Path) -> Source:
+    return Source(
         location=str(path),
         delimiter=spec.data.delimiter,
         null_markers=tuple(spec.data.null_markers) or ("",),  # as a release writes a null
         columns=tuple(spec.columns),
         others_ignored=True,
     )
+
+
+def _text(source: Source, path: Path) -> pd.DataFrame:
     try:
         frames = [frame for part in parts(source) for frame in batches(part)]
     except SourceError as error:

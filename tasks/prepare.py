@@ -1,6 +1,5 @@
 """From a spec to a plan: everything about a release that is known before a private byte is read."""
 
-import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,10 +24,13 @@ from mechanisms.totals import check as check_totals
 from schemas.loading import load_spec, located
 from schemas.privacy_claim import PrivacyClaim
 from schemas.release_spec import ReleaseSpec
+from schemas.table_sections import PublicData
 from tasks.coding import TableCodec
 from tasks.errors import SafeError
 from tasks.given import GivenFile, read_given
-from tasks.public_data import PublicDataError, read_public
+from tasks.likeness import likeness_of_codes
+from tasks.private_tables import PublicTable, private_at, private_like, whose
+from tasks.public_data import PublicDataError, public_source, read_public
 from tasks.query_tables import query_tables
 from tasks.rule_tables import RuleTooWide, rule_cells
 from tasks.sources import Source, consistent, source_of
@@ -53,6 +55,7 @@ class Prepared:
     snapshot: str | None = None  # of a database, at which the private table is read
     public_records: str | None = None  # SHA-256 of the public table in cell codes
     given: GivenFile | None = None  # records made elsewhere, where those are certified
+    public_tables: tuple[PublicTable, ...] = ()  # all that is taken for public
 
     @property
     def codec(self) -> TableCodec:
@@ -106,13 +109,10 @@ def prepare(path: Path, folder: Path | None = None) -> Prepared:
 
 def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
     mechanism = mechanism_of(spec)
-    public = None
+    public, public_tables = None, list[PublicTable]()
     if spec.public_data is not None:
-        _refuse_private(spec, folder)
-        try:
-            public = read_public(spec.public_data, spec.columns, folder)
-        except PublicDataError as error:
-            raise PlanRefused(str(error)) from error
+        public, taken = _public(spec, spec.public_data, folder)
+        public_tables.append(taken)
     codec = TableCodec.of(spec.columns)
     try:
         attributes = codec.domain.attributes
@@ -144,6 +144,7 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
         folder.absolute(),
         asked.files if asked else (),
         public_records=None if public is None else _digest(public),
+        public_tables=(*public_tables, *(asked.taken if asked else ())),
     )
 
 
@@ -163,7 +164,8 @@ def prepare_certificate(path: Path, file: Path, folder: Path | None = None) -> P
             "{name: certify}, a release id of its own and a budget for the certificate"
         )
     given, _ = read_given(prepared.spec, file, prepared.folder)
-    return replace(prepared, given=given)
+    taken = PublicTable(str(file), given.like)
+    return replace(prepared, given=given, public_tables=(*prepared.public_tables, taken))
 
 
 def makes_no_records(prepared: Prepared) -> bool:
@@ -221,15 +223,21 @@ def _places(spec: ReleaseSpec, rules: Collection[str]) -> str:
     return ", ".join(f"constraints[{i}]" for i in numbers)
 
 
-def _refuse_private(spec: ReleaseSpec, folder: Path) -> None:
-    """Records of the private table would be released as they are, if it were called public."""
-    assert spec.public_data is not None
-    places = [os.path.realpath(table.located(folder)) for table in (spec.data, spec.public_data)]
-    if len(set(places)) == 1:
-        raise PlanRefused(
-            f"public_data.source: {spec.public_data.source} is the private table of this release; "
-            "name a table that is published"
-        )
+def _public(spec: ReleaseSpec, table: PublicData, folder: Path) -> tuple[Codes, PublicTable]:
+    """The public table, whose records may be released as they are."""
+    where = f"public_data.source: {table.source}"
+    mend = "name a table that is published"
+    if (owner := private_at(table.located(folder), spec, folder)) is not None:
+        raise PlanRefused(f"{where} is the private table of {whose(owner, spec)}; {mend}")
+    try:
+        public = read_public(table, spec.columns, folder)
+        source = public_source(table, spec.columns, folder)
+        like = likeness_of_codes(TableCodec.of(spec.columns), [public], source)
+    except PublicDataError as error:
+        raise PlanRefused(str(error)) from error
+    if (owner := private_like(like)) is not None:
+        raise PlanRefused(f"{where} is a copy of the private table of {whose(owner, spec)}; {mend}")
+    return public, PublicTable(where, like)
 
 
 def _digest(records: Codes) -> str:

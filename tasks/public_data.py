@@ -1,7 +1,7 @@
 """Read and code the public table that a spec names. It is public: messages may show its values."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ import pandas as pd
 
 from mechanisms.privacy.cells import Codes
 from schemas.columns import Column
-from schemas.table_sections import PublicData
+from schemas.table_sections import PublicData, TableFile
 from tasks.coding import Codec, TableCodec
 from tasks.errors import SafeError
 from tasks.sources import Source, SourceError, batches, parts
@@ -27,15 +27,7 @@ def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path)
     Raises:
         PublicDataError: the table cannot be read, is empty, or has values that have no place.
     """
-    source = Source(
-        location=public.located(folder),
-        format=public.file_format,
-        delimiter=public.delimiter,
-        null_markers=tuple(public.null_markers),
-        columns=tuple(columns),
-        others_ignored=True,
-        options=public.options,
-    )
+    source = public_source(public, columns, folder)
     try:
         frames = list(_first(source, public.rows))
     except SourceError as error:
@@ -48,6 +40,19 @@ def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path)
     for column in codec.codecs:
         _check(column, text[column.name])
     return codec.encode(text).astype(np.int32)
+
+
+def public_source(table: TableFile, columns: Iterable[str], folder: Path) -> Source:
+    """How to read the columns of a public table, whatever other columns it has."""
+    return Source(
+        location=table.located(folder),
+        format=table.file_format,
+        delimiter=table.delimiter,
+        null_markers=tuple(table.null_markers),
+        columns=tuple(columns),
+        others_ignored=True,
+        options=table.options,
+    )
 
 
 def _first(source: Source, rows: int | None) -> Iterator[pd.DataFrame]:

@@ -7,7 +7,7 @@ Oracle.  tests/tasks/test_query_tables.py counts records in original units.
 """
 
 import hashlib
-import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -44,6 +44,8 @@ from schemas.rule_syntax import Determines
 from schemas.rule_truth import truth
 from schemas.rules import Rule
 from tasks.coding import Values
+from tasks.likeness import Likeness
+from tasks.private_tables import PublicTable, private_at, private_like, whose
 
 Mask = NDArray[np.bool_]
 
@@ -54,6 +56,7 @@ class QueryTables:
 
     workload: Workload
     files: tuple[str, ...]
+    taken: tuple[PublicTable, ...]  # for public: these files
 
 
 def query_tables(spec: ReleaseSpec, domain: Domain, folder: Path) -> QueryTables | None:
@@ -64,6 +67,7 @@ def query_tables(spec: ReleaseSpec, domain: Domain, folder: Path) -> QueryTables
     """
     parts: list[Part] = []
     files: list[str] = []
+    taken: list[PublicTable] = []
     for i, entry in enumerate(spec.mechanism.queries):
         place = f"mechanism.queries[{i}].{entry.kind}"
         try:
@@ -71,10 +75,10 @@ def query_tables(spec: ReleaseSpec, domain: Domain, folder: Path) -> QueryTables
                 parts += _parts(entry, spec, domain)
             else:
                 path = folder / entry.matrix.file
-                if os.path.realpath(path) == os.path.realpath(spec.data.located(folder)):
-                    raise ValueError("is the private table of this release; name a public file")
-                content = _content(path)
+                content = _public_content(path, spec, folder)
                 files.append(hashlib.sha256(content).hexdigest())
+                where = f"{place}: {entry.matrix.file}"
+                taken.append(PublicTable(where, Likeness(frozenset(files[-1:]))))
                 parts.append(_matrix(entry.matrix, content, domain))
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from error
@@ -82,7 +86,7 @@ def query_tables(spec: ReleaseSpec, domain: Domain, folder: Path) -> QueryTables
         return None
     names = [cell_names(name, column) for name, column in spec.columns.items()]
     try:
-        return QueryTables(Workload.of(domain, parts, names), tuple(files))
+        return QueryTables(Workload.of(domain, parts, names), tuple(files), tuple(taken))
     except ValueError as error:
         raise ValueError(f"mechanism.queries: {error}") from error
 
@@ -210,14 +214,21 @@ def _kinds(rule: Rule, name: str, values: Values) -> NDArray[np.int64]:
     return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _content(path: Path) -> bytes:
+def _public_content(path: Path, spec: ReleaseSpec, folder: Path) -> bytes:
+    """The bytes of a file that is taken for public, and whose digest is published."""
+    if (owner := private_at(str(path), spec, folder)) is not None:
+        raise ValueError(f"is the private table of {whose(owner, spec)}; name a public file")
     try:
-        return path.read_bytes()
+        content = path.read_bytes()
     except OSError as error:
         raise ValueError(
             f"{path.name} cannot be read ({error.strerror}); mend the path, which is relative to "
             "the spec"
         ) from error
+    like = Likeness(frozenset({hashlib.sha256(content).hexdigest()}))
+    if (owner := private_like(like)) is not None:
+        raise ValueError(f"is a copy of the private table of {whose(owner, spec)}; name another")
+    return content
 
 
 def _matrix(asked: MatrixQueries, content: bytes, domain: Domain) -> Part:
@@ -238,7 +249,10 @@ def _numbers(file: str, content: bytes) -> NDArray[np.float64]:
             return np.empty((0, 0))
         return np.loadtxt(BytesIO(content), delimiter=",", ndmin=2, dtype=np.float64)
     except (ValueError, EOFError) as error:
-        raise ValueError(
-            f"{file} holds no matrix of numbers ({error}); write a query a row and a number a "
-            "cell, without a heading"
-        ) from error
+        wrong = str(error)
+    # Raised outside the handler: what numpy says quotes the file, which may be no public one.
+    place = re.search(r"(it holds \S+|at row \d+(, column \d+)?)", wrong)
+    raise ValueError(
+        f"{file} holds no matrix of numbers{f' ({place.group()})' if place else ''}; write a query "
+        "a row and a number a cell, without a heading"
+    )

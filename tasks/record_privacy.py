@@ -114,6 +114,12 @@ def _unprotected(run: Executed) -> Iterator[UnprotectedFact]:
         fact=f"every row passed the {len(run.rules)} rules of the validation",
         why="a release exists only because they held; which rules is public, no count is",
     )
+    if run.prepared.public_tables:
+        yield UnprotectedFact(
+            fact="nothing that is taken for public here is a copy of the private table",
+            why="a release exists only because it is none, so that private records are not released "
+            "as they are; nothing more of the comparison is told",
+        )
     if run.total is not None:
         yield UnprotectedFact(
             fact=f"the private table has {run.total} records",

@@ -25,8 +25,13 @@ class AlreadyRunning(SafeError):
 
 def home() -> Path:
     """The home folder, created with mode 0700 where it does not exist."""
+    return private_folder(home_place())
+
+
+def home_place() -> Path:
+    """Where the home folder is, or will be."""
     folder = Path(os.environ.get("HALLMARK_HOME") or Path.home() / ".hallmark").expanduser()
-    return private_folder(folder.resolve())
+    return folder.resolve()
 
 
 def ledger_url() -> str:

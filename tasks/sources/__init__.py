@@ -17,6 +17,7 @@ from tasks.sources import database as databases
 from tasks.sources import files
 from tasks.sources.cells import framed
 from tasks.sources.parts import DatabasePart, DatabaseTable, FilePart, Part, Source, SourceError
+from tasks.sources.places import overlap
 
 __all__ = [
     "DatabasePart",
@@ -27,6 +28,9 @@ __all__ = [
     "SourceError",
     "batches",
     "consistent",
+    "file_digests",
+    "is_there",
+    "overlap",
     "parts",
     "source_digest",
     "source_of",
@@ -108,3 +112,13 @@ def source_digest(source: Source) -> str:
     """
     with consistent(source) as fixed:
         return (files if fixed.database is None else databases).digest(fixed)
+
+
+def file_digests(source: Source) -> frozenset[str]:
+    """SHA-256 of every file of a table; none of a database. As internal as the table."""
+    return frozenset() if source.database is not None else files.digests(source)
+
+
+def is_there(source: Source) -> bool:
+    """Whether anything is at the source's location; of a database only reading tells."""
+    return source.database is not None or files.is_there(source)

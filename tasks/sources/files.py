@@ -71,6 +71,18 @@ def digest(source: Source) -> str:
     return keyed_digest(total.digest())
 
 
+def digests(source: Source) -> frozenset[str]:
+    """SHA-256 of every file, as decompressed."""
+    return frozenset(_attempt(_hashed, source, path, "bytes").hex() for path in _paths(source))
+
+
+def is_there(source: Source) -> bool:
+    """Whether a file or a folder is at the source's location."""
+    filesystem, root = _filesystem(source)
+    filesystem.invalidate_cache()
+    return bool(filesystem.exists(root))
+
+
 def _hashed(handle: Any) -> bytes:
     return file_digest(handle, "sha256").digest()
 

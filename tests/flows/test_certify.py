@@ -11,9 +11,11 @@ import pytest
 
 from mechanisms.privacy.ledger import Ledger
 from schemas.approvals import Waiting
+from schemas.loading import load_spec
 from schemas.manifest import CERTIFICATE_FILE, DATA_FILES, MANIFEST_FILE, RECORD_FILE
+from tasks.copies import CopyRefused
 from tasks.given import GivenRefused
-from tasks.prepare import PlanRefused, prepare
+from tasks.prepare import PlanRefused, adjacency, prepare
 from tasks.publish import Published, PublishRefused
 from tasks.rehearsal import rehearse
 from tasks.reserve import AlreadyStarted
@@ -224,6 +226,32 @@ def test_a_file_that_cannot_be_certified_is_refused_before_anything_is_reserved(
     with pytest.raises(GivenRefused, match=said):
         run(spec, file(tmp_path))
     assert Ledger(ledger_url()).reservation("test-certificate") is None
+
+
+@pytest.mark.parametrize("unit", ["record", {"person": "person", "max_records": 1}], ids=str)
+def test_a_copy_of_the_private_table_is_refused_before_it_is_asked_anything(
+    unit: Any, tmp_path: Path
+) -> None:
+    spec = write(tmp_path)
+    if unit != "record":
+        data = {**example.spec(tmp_path / "table.csv")["data"], "ignore": ["income", "since"]}
+        privacy = {"neighbours": "add_remove", "unit": unit, "epsilon": "1"}
+        spec = write(tmp_path, privacy=privacy, data=data)
+    example.open_account(adjacency=adjacency(load_spec(spec)))
+    copy = tmp_path / "copy.parquet"
+    example.table(ROWS).sample(frac=1, random_state=3).to_parquet(copy)
+    with pytest.raises(CopyRefused, match=r"copy\.parquet is a copy of the private table"):
+        run(spec, copy)
+    ledger = Ledger(ledger_url())
+    assert ledger.calls("test-certificate") == []
+    assert spent() == (0, 0)
+    # From now on it is known to other specs too, and nothing need be read for that.
+    other = write(tmp_path / "other", release="another-certificate")
+    with pytest.raises(GivenRefused, match="copy of the private table of release test-certificate"):
+        run(other, copy)
+    with pytest.raises(GivenRefused, match="is the private table of release test-certificate"):
+        run(other, tmp_path / "table.csv")
+    assert ledger.reservation("another-certificate") is None
 
 
 def test_a_file_that_changes_before_it_is_certified_is_refused(
