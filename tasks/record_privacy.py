@@ -117,8 +117,7 @@ def _unprotected(run: Executed) -> Iterator[UnprotectedFact]:
     if run.prepared.public_tables:
         yield UnprotectedFact(
             fact="nothing that is taken for public here is a copy of the private table",
-            why="a release exists only because it is none, so that private records are not released "
-            "as they are; nothing more of the comparison is told",
+            why="a release exists only because it is none; nothing more of the comparison is told",
         )
     if run.total is not None:
         yield UnprotectedFact(
