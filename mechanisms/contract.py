@@ -181,7 +181,7 @@ class Bound:
     value: float
     terms: Mapping[str, float]
     scale: float = 1.0  # multiply `value` by this to get ...
-    unit: str = ""  # ... this unit
+    unit: str = ""  # ... this unit; a share of `share_of` where there is none
     vacuous: bool = False  # the bound is no better than the diameter
     share_of: str = "the diameter"  # what `value` is a share of
 
@@ -199,6 +199,7 @@ class Bound:
         share_of: str = "the diameter",
     ) -> "Bound":
         """The sum of `terms`, or the diameter where they add up to more or are not `complete`."""
+        assert unit or scale == 1.0, f"{target}: a bound that is no share needs its unit"
         value = min(1.0, sum(terms.values())) if complete else 1.0
         return cls(
             target=target,

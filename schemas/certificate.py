@@ -15,7 +15,8 @@ class CertifiedBound(PublicSection):
     """One certified loss: with the certificate's confidence, `loss <= value`.
 
     `value` and `terms` are on the metric's own scale, where `share_of` is 1 (the diameter, or the
-    range of the widest query); multiplied by `scale` they are in `unit`.
+    range of the widest query); multiplied by `scale` they are in `unit`. Without a unit, the bound
+    is that share and nothing else.
 
     Raises:
         ValueError: the value is smaller than the terms that it is said to add up, so it would

@@ -47,7 +47,7 @@ class CellGrid(Section):
 
 
 class ColumnError(Section):
-    """The certificate's bound on a column, in the column's own unit.
+    """The certificate's bound on a column, in the column's own unit, which `unit` names.
 
     With the stated confidence, jointly over all columns, the loss between the synthetic and the
     private distribution of the column is at most `bound`. For a Wasserstein distance of order 1
@@ -66,7 +66,7 @@ class ColumnError(Section):
         """A certificate's bound, in the column's unit."""
         return cls(
             bound=bound.in_unit,
-            unit=bound.unit or "share of the diameter",
+            unit=bound.unit or f"share of {bound.share_of}",
             metric=bound.metric,
             confidence=confidence,
             vacuous=bound.vacuous,
@@ -130,8 +130,10 @@ class DataDictionary(Section):
         "For a numeric column without nulls, add `error.bound` to the half-width of your interval "
         "for a mean: with the stated confidence, for all columns together, the mean of the "
         "synthetic column is no further than that from the mean of the private one (as counted, "
-        "after the rule in `outside`). For a nominal column it bounds the share of records that "
-        "any set of categories can have too many or too few. Sampling error is not in it."
+        "after the rule in `outside`). The bound is in `error.unit`: the column's own or, where "
+        "the curator names none, 'units of the column', the numbers that its values are written "
+        "in. For a nominal column it bounds the share of records that any set of categories can "
+        "have too many or too few. Sampling error is not in it."
     )
     columns: Annotated[tuple[DictionaryColumn, ...], Field(min_length=1)]
 

@@ -47,7 +47,7 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
                     "column": codec.name,
                     "bound": forecast.per_attribute[codec.name],
                     "in_unit": forecast.per_attribute[codec.name] * codec.attribute.scale,
-                    "unit": codec.attribute.unit,
+                    "unit": codec.attribute.distance_unit,
                 }
                 for codec in prepared.codec.codecs
                 if codec.name in forecast.per_attribute

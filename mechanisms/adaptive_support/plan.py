@@ -184,7 +184,7 @@ class AdaptiveSupportPlan:
         )
         listed = ", ".join(f"{s}: {min(1.0, b):.2g}" for s, b in sorted(by_dimension.items()))
         return Forecast(
-            metric=JOINT,
+            metric=f"{JOINT}, as a share of the diameter",
             expected_error=min(1.0, worst),
             statement=(
                 "for records that fill the whole space; by dimension of the set that they occupy, "

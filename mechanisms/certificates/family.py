@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 
 METRIC = (
     "1-Wasserstein distance of the joint distribution of the columns named, records compared by "
-    "their largest difference over these columns, as a share of the diameter"
+    "their largest difference over these columns"
 )
 RADIUS = 0.5  # distance of the hub: no probability vector costs more
 JOINT_SHARE = 0.8  # of the failure probability for the blocks, the rest for single columns
@@ -322,8 +322,19 @@ def _certificate(
             terms["privatisation"] = float(quantile) / records
             terms["projection"] = float(misfit) / records
         terms["rounding to records"] = float(block.distances_to_points(synthetic_codes).mean())
-        columns = tuple(family.domain.names[column] for column in block.columns)
-        bounds.append(Bound.of_terms(block.name, columns, METRIC, terms, complete=records > 0))
+        compared = [family.domain.attributes[column] for column in block.columns]
+        alone = compared[0] if len(compared) == 1 else None
+        bounds.append(
+            Bound.of_terms(
+                block.name,
+                tuple(attribute.name for attribute in compared),
+                METRIC,
+                terms,
+                complete=records > 0,
+                scale=alone.scale if alone else 1.0,
+                unit=alone.distance_unit if alone else "",
+            )
+        )
     if len(bounds) > 1:
         worst = max(bounds, key=lambda bound: sum(bound.terms.values()))
         largest = Bound.of_terms(family.title, (), METRIC, worst.terms, complete=records > 0)

@@ -87,7 +87,8 @@ class GivenPlan:
     def forecast(self) -> Forecast:
         """The bound to expect of the largest marginal."""
         return Forecast(
-            metric=f"{METRIC}, largest over {self.measured.family.title}",
+            metric=f"{METRIC}, largest over {self.measured.family.title}, as a share of the "
+            "diameter",
             expected_error=min(1.0, self.measured.forecast),
             statement=(
                 "forecast of the certificate of records that are distributed as the private ones: "

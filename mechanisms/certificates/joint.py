@@ -8,7 +8,7 @@ from mechanisms.geometry.domain import Domain
 
 JOINT = (
     "1-Wasserstein distance of the joint distribution, records compared by their largest "
-    "difference over the columns, as a share of the diameter"
+    "difference over the columns"
 )
 _TARGET = "all columns jointly"
 

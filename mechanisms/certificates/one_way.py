@@ -17,7 +17,7 @@ from mechanisms.contract import Bound, MarginalEstimate
 from mechanisms.geometry.domain import Attribute, Domain
 from mechanisms.geometry.wasserstein import RADIUS, w1
 
-METRIC = "1-Wasserstein distance of the column's distribution, as a share of its diameter"
+METRIC = "1-Wasserstein distance of the column's distribution"
 ASSUMPTIONS = (
     "The private table is what is counted: after values outside the public domain were treated by "
     "the stated rules and, where a person may own several records, after truncation.",
@@ -108,7 +108,7 @@ def certify_one_way(
                 terms,
                 complete=records > 0,
                 scale=attribute.scale,
-                unit=attribute.unit,
+                unit=attribute.distance_unit,
             )
         )
     return OneWayCertificate(

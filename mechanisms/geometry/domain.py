@@ -66,6 +66,16 @@ class Attribute:
     distances: NDArray[np.float64] | None = None
 
     @property
+    def distance_unit(self) -> str:
+        """Unit of `scale` times a distance of two distributions, in words; never empty.
+
+        Nominal values are all at distance 1, so there a distance is a share of the records.
+        """
+        if self.kind is Kind.NOMINAL:
+            return "share of records"
+        return self.unit or "units of the column"
+
+    @property
     def levels(self) -> int:
         """Number of cells that hold values."""
         return len(self.positions)

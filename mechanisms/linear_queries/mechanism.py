@@ -33,7 +33,7 @@ from mechanisms.linear_queries.asking import UniverseCurator
 from mechanisms.linear_queries.levels import records_of
 from mechanisms.linear_queries.merging import merged_universe
 from mechanisms.linear_queries.method import ErrorBounds, Method, SelfBounding
-from mechanisms.linear_queries.plan import LARGEST_ERROR, LinearQueryPlan
+from mechanisms.linear_queries.plan import LARGEST_ERROR, WIDEST_RANGE, LinearQueryPlan
 from mechanisms.linear_queries.spending import Amount
 from mechanisms.linear_queries.workload import Workload
 from mechanisms.linear_queries.worst_query import ANSWERS as WORST_ANSWERS
@@ -285,7 +285,8 @@ def _bound(target: str, terms: Mapping[str, float], width: float) -> Bound:
         LARGEST_ERROR,
         {name: term / width for name, term in terms.items()},
         scale=width,
-        share_of="the widest query's range",
+        unit="mean of a record",
+        share_of=WIDEST_RANGE,
     )
 
 

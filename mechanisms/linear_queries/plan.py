@@ -21,7 +21,8 @@ from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import Event, merged
 
-LARGEST_ERROR = "largest error of any query, as a share of the widest query's range"
+LARGEST_ERROR = "largest error of any query"
+WIDEST_RANGE = "the widest query's range"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,7 +96,7 @@ class LinearQueryPlan:
         """The method's forecast of its largest error."""
         error, statement = self.method.expected_error()
         return Forecast(
-            metric=LARGEST_ERROR,
+            metric=f"{LARGEST_ERROR}, as a share of {WIDEST_RANGE}",
             expected_error=min(1.0, error / self.width),
             statement=statement,
             memory_bytes=self.method.memory_bytes

@@ -101,7 +101,7 @@ class HistogramPlan:
     def forecast(self) -> Forecast:
         """The bound on the mean error that the grid was chosen by."""
         return Forecast(
-            metric=JOINT,
+            metric=f"{JOINT}, as a share of the diameter",
             expected_error=min(1.0, self.design.expected_error(self.expected_records)),
             statement=(
                 "bound on the mean error, with the cost of the noise simulated; the error seen is "

@@ -22,6 +22,7 @@ _BAR_STEP = 16.5  # height of a lying bar with its gap
 _MOST_POINTS = 300  # of a curve
 _LABEL = 15  # characters of a category label
 _MOST_BARS = 24  # of bounds in one plot
+_SHARE = "share of records"  # the unit of nominal columns' bounds
 _END_TEXTS = 18  # characters of both ends of an axis that leave room for its unit
 
 TERM_CLASSES = ("t0", "t1", "t2", "t3", "t4")
@@ -201,9 +202,16 @@ def term_class(index: int) -> str:
 def bound_in_words(bound: CertifiedBound) -> str:
     """A bound for people, rounded up: in percent of the whole, and in its unit if it has one."""
     text = percent(bound.value, up=True)
-    if bound.unit:
-        text += f" = {number(bound.in_unit, 3, up=True)} {bound.unit}"
+    if bound.unit not in ("", _SHARE):
+        text += f" = {in_its_unit(bound)}"
     return text + (" (vacuous)" if bound.vacuous else "")
+
+
+def in_its_unit(bound: CertifiedBound) -> str:
+    """A bound that has a unit, in that unit and rounded up, such as `8.6 years`."""
+    if bound.unit == _SHARE:
+        return f"{percent(bound.in_unit, up=True)} of records"
+    return f"{number(bound.in_unit, 3, up=True)} {bound.unit}"
 
 
 def answers_plot(answers: Answers) -> Markup:

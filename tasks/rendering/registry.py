@@ -125,6 +125,7 @@ def _model(record: AuditRecord) -> dict[str, Any]:
 def _implementation(record: AuditRecord) -> dict[str, Any]:
     mechanism, certificate = record.mechanism, record.utility.certificate
     summary, software = certificate.summary(), record.provenance.software
+    worst = max(certificate.bounds, key=lambda bound: bound.value)
     place = [record.trust.environment, record.trust.network, record.trust.access]
     return {
         "preprocessing_and_hyperparameter_tuning": record.account.tuning,
@@ -144,7 +145,7 @@ def _implementation(record: AuditRecord) -> dict[str, Any]:
         "utility": (
             f"{summary.bounds} certified losses hold jointly with confidence "
             f"{wording.percent(summary.confidence)}; the largest bound is "
-            f"{wording.percent(summary.largest, up=True)}, for {summary.largest_target}."
+            f"{wording.percent(summary.largest, up=True)} of {worst.share_of}, for {worst.target}."
         ),
         "additional_information": (
             "The release folder holds the data, the certificate, the audit report and a "

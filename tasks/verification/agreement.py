@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from schemas.data_dictionary import DictionaryColumn
+from schemas.data_dictionary import ColumnError, DictionaryColumn
 from schemas.release_spec import ReleaseSpec
 from schemas.spec_checks import CERTIFY
 from tasks.verification.documents import Documents
@@ -62,9 +62,8 @@ def dictionary_faults(told: Documents) -> Iterator[str]:
         if _domain(column) != _domain_of_spec(told.spec, column.name):
             yield f"the dictionary's domain of {column.name} is not that of the spec"
         bound = told.certificate.for_column(column.name)
-        promised = bound and (bound.in_unit, told.certificate.confidence, bound.vacuous)
-        error = column.error
-        if promised != (error and (error.bound, error.confidence, error.vacuous)):
+        promised = bound and ColumnError.of(bound, confidence=told.certificate.confidence)
+        if promised != column.error:
             yield f"the dictionary's error of {column.name} is not the certificate's bound"
 
 

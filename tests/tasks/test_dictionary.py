@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -9,12 +10,15 @@ from schemas.certificate import CertificateFile
 from schemas.data_dictionary import DataDictionary, DictionaryColumn
 from schemas.manifest import CERTIFICATE_FILE, DICTIONARY_FILE
 from tasks.conformity import nonconformities
+from tests import example
 from tests.tasks.released import ROWS, Released, released
 
 
 @pytest.fixture(scope="module")
 def run(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Released]:
-    with released(tmp_path_factory.mktemp("dictionary")) as done:
+    columns = example.spec(Path("table.csv"))["columns"]
+    del columns["age"]["unit"]
+    with released(tmp_path_factory.mktemp("dictionary"), columns=columns) as done:
         yield done
 
 
@@ -67,6 +71,26 @@ def test_errors_are_the_bounds_of_the_certificate(
         assert bound is not None
         assert column.error is not None
         assert column.error.bound == bound.in_unit
+
+
+def test_an_error_names_the_unit_that_it_is_in(
+    columns: dict[str, DictionaryColumn], run: Released
+) -> None:
+    file = CertificateFile.model_validate_json((run.folder / CERTIFICATE_FILE).read_bytes())
+    errors = {name: column.error for name, column in columns.items()}
+    assert {name: error and error.unit for name, error in errors.items()} == {
+        "age": "units of the column",  # the spec names none, and the bound is no share
+        "income": "dollars",
+        "region": "share of records",
+        "employed": "share of records",
+        "since": "days",
+    }
+    for name, scale in {"age": 99, "income": 400, "region": 1, "since": 3652}.items():
+        bound, error = file.for_column(name), errors[name]
+        assert bound is not None
+        assert error is not None
+        assert error.bound == pytest.approx(scale * bound.value)
+        assert "share" not in error.metric + bound.metric
 
 
 def test_the_files_are_as_it_says_and_a_changed_dictionary_would_be_noticed(

@@ -504,6 +504,23 @@ def test_the_plain_page_gives_the_factor_rounded_up() -> None:
     assert "at most 73.2 %" in said
 
 
+def test_bounds_come_with_the_unit_that_they_are_in(record: AuditRecord) -> None:
+    def page(unit: str, scale: float) -> str:
+        bounds = tuple(
+            bound.model_copy(update={"unit": unit, "scale": scale, "value": 0.08668})
+            for bound in record.utility.certificate.bounds
+        )
+        certificate = record.utility.certificate.model_copy(update={"bounds": bounds})
+        return render_audit_report(_changed(record, "utility", certificate=certificate))
+
+    ages = page("units of the column", 99)
+    assert "(8.59 units of the column)" in ages
+    assert "8.67 % = 8.59 units of the column" in ages
+    shares = page("share of records", 1)
+    assert "<td>8.67 % of records</td>" in shares
+    assert "8.67 % =" not in shares
+
+
 def test_the_plain_page_speaks_of_the_slack_only_where_there_is_one() -> None:
     assert "slack" not in _said(_claim("1"))
     assert "called delta, is 0.00001" in _said(_claim("1", "1/100000"))

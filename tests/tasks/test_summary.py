@@ -29,6 +29,15 @@ def test_forecasts_are_told_in_the_unit_of_each_column(tmp_path: Path) -> None:
     assert told["income"]["in_unit"] == pytest.approx(400 * told["income"]["bound"])
 
 
+def test_a_forecast_without_a_stated_unit_says_what_it_is_in(tmp_path: Path) -> None:
+    columns = example.spec(tmp_path)["columns"]
+    del columns["age"]["unit"]
+    summary = plan_summary(prepare(example.write(tmp_path, 5, columns=columns)))
+    told = {line["column"]: line["unit"] for line in summary["forecast"]["per_attribute"]}
+    assert told["age"] == "units of the column"
+    assert told["region"] == "share of records"
+
+
 def test_more_budget_is_forecast_to_err_less(tmp_path: Path) -> None:
     errors = []
     for epsilon in ("0.5", "1", "2"):
