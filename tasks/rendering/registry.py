@@ -1,8 +1,9 @@
 """The release as an entry of the public registry of differential privacy deployments.
 
 The registry (opendp/deployments-registry-data) keeps one YAML file a deployment, in three tiers of
-detail; JSON is YAML, so the file can be handed in as it is. Names of keys and of choices are those
-of its schema. What is not known is left out, or says so where the registry insists on the key.
+detail; JSON is YAML, so the file can be handed in as it is. Names of keys and of choices, and the
+order of keys, are those of its schema. What is not known is left out, or says so where the registry
+insists on the key; the kind of curator, a choice on which it insists, must be stated.
 """
 
 import json
@@ -17,6 +18,7 @@ _CHOICES: Mapping[str, Mapping[str, str]] = {
     "release_type": {"one-shot": "One release", "periodic": "Many releases"},
     "data_source_type": {"static": "Static", "growing": "Dynamic"},
 }
+_SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
 _INSISTED = ("data_curator_name", "intended_use", "data_product_region")
 _SECOND = ("variant_name", "privacy_unit", "privacy_parameters", "model_name", "release_type",
            "data_source_type", "access_type")  # fmt: skip
@@ -60,11 +62,16 @@ def _basic(record: AuditRecord) -> dict[str, Any]:
         "data_curators": [_known(curator)],
         "description": f"{_what(record)} {record.protected.dataset}.",
         "intended_use": identity.purpose,
-        "data_product_type": "Synthetic data" if file is None else NOT_RECORDED,
+        "data_product_type": "Synthetic data" if file is None else "Summary statistics",
         "data_product_region": identity.region,
-        "data_product_sector": identity.sector,
+        **({} if _has_another_sector(record) else {"data_product_sector": identity.sector}),
         "publication_date": identity.created.date().isoformat(),
     }
+
+
+def _has_another_sector(record: AuditRecord) -> bool:
+    """Whether a sector is stated that the registry has no word for."""
+    return record.identity.sector not in (*_SECTORS, NOT_RECORDED)
 
 
 def _what(record: AuditRecord) -> str:
@@ -94,15 +101,14 @@ def _privacy_loss(record: AuditRecord) -> dict[str, Any]:
     parameters = {"epsilon": float(claim.epsilon)}
     if not claim.is_pure:
         parameters["delta"] = float(claim.delta)
-    loss: dict[str, Any] = {
+    counted = claim.unit == "record" and record.protected.rows != NOT_RECORDED
+    return {
         "privacy_unit": claim.unit_in_words,
         "privacy_unit_details": guarantee.formal,
+        **({"number_of_privacy_units": record.protected.rows} if counted else {}),
         "privacy_parameters": parameters,
         "privacy_parameters_details": _sentences([f"{exact}{rho}", guarantee.delta_in_context]),
     }
-    if claim.unit == "record" and record.protected.rows != NOT_RECORDED:
-        loss["number_of_privacy_units"] = record.protected.rows
-    return loss
 
 
 def _model(record: AuditRecord) -> dict[str, Any]:
@@ -147,9 +153,12 @@ def _implementation(record: AuditRecord) -> dict[str, Any]:
             f"{wording.percent(summary.confidence)}; the largest bound is "
             f"{wording.percent(summary.largest, up=True)} of {worst.share_of}, for {worst.target}."
         ),
-        "additional_information": (
-            "The release folder holds the data, the certificate, the audit report and a "
-            "signature; `hallmark verify` checks them without the private data."
+        "additional_information": _sentences(
+            [
+                "The release folder holds the data, the certificate, the audit report and a "
+                "signature; `hallmark verify` checks them without the private data",
+                *([f"Sector: {record.identity.sector}"] if _has_another_sector(record) else []),
+            ]
         ),
     }
 

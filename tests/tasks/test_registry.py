@@ -1,35 +1,17 @@
-"""The registry's entry: its keys and choices, its tier, and nothing that is not known."""
+"""The registry's entry: valid by the registry's schema, its tier, nothing that is not known."""
 
+import copy
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
 from schemas.audit_report import Actor, AuditRecord
+from schemas.certificate import CertifiedFile
 from tasks.rendering.registry import registry_record, render_registry_record
-
-KEYS = {
-    "basic": {
-        "name", "data_curators", "description", "intended_use", "data_product_type",
-        "data_product_region", "data_product_sector", "publication_date",
-    },
-    "dp_variant": {"variant_name", "data_domain", "unprotected_quantities"},
-    "privacy_loss": {
-        "privacy_unit", "privacy_unit_details", "number_of_privacy_units", "privacy_parameters",
-        "privacy_parameters_details",
-    },
-    "deployment_model": {
-        "model_name", "model_name_details", "trust_assumptions", "actors", "release_type",
-        "release_type_details", "data_source_type", "data_source_type_details", "access_type",
-        "access_type_details",
-    },
-    "implementation": {
-        "preprocessing_and_hyperparameter_tuning", "mechanisms", "composition", "post_processing",
-        "justification", "utility", "additional_information",
-    },
-    "administrative": {"evidence_sources", "status", "registry_authors", "tier"},
-}  # fmt: skip
-"""All keys that the registry's schema knows; it refuses others."""
+from tests.tasks.deployments_registry import faults
 
 
 @pytest.fixture
@@ -50,12 +32,62 @@ def full(record: AuditRecord) -> AuditRecord:
     return record
 
 
-def test_it_has_the_registrys_keys_and_no_others(full: AuditRecord) -> None:
+def test_the_registry_takes_it(full: AuditRecord) -> None:
     entry = registry_record(full)
-    assert set(entry) == {"url_slug", "deployment"}
-    assert set(entry["deployment"]) == set(KEYS)
-    for section, keys in KEYS.items():
-        assert set(entry["deployment"][section]) <= keys
+    assert faults(entry) == []
+    assert faults(json.loads(render_registry_record(full))) == []
+    assert set(entry["deployment"]) == {
+        "basic", "dp_variant", "privacy_loss", "deployment_model", "implementation",
+        "administrative",
+    }  # fmt: skip
+
+
+def test_the_registry_takes_the_entry_of_a_certificate(full: AuditRecord) -> None:
+    file = CertifiedFile(name="theirs.csv", sha256="0" * 64, rows=400)
+    certificate = full.utility.certificate.model_copy(update={"file": file})
+    utility = full.utility.model_copy(update={"certificate": certificate})
+    entry = registry_record(full.model_copy(update={"utility": utility}))
+    assert faults(entry) == []
+    assert "theirs.csv" in entry["deployment"]["basic"]["description"]
+
+
+def test_only_the_kind_of_curator_has_to_be_stated_for_it(record: AuditRecord) -> None:
+    missing = "'data_curator_type' is a required property"
+    assert faults(registry_record(record)) == [f"deployment.basic.data_curators.0: {missing}"]
+
+
+def test_a_sector_that_the_registry_has_no_word_for_is_told_in_the_text(full: AuditRecord) -> None:
+    identity = full.identity.model_copy(update={"sector": "Forestry"})
+    entry = registry_record(full.model_copy(update={"identity": identity}))
+    assert faults(entry) == []
+    assert "data_product_sector" not in entry["deployment"]["basic"]
+    assert "Sector: Forestry." in entry["deployment"]["implementation"]["additional_information"]
+    assert entry["deployment"]["administrative"]["tier"] == 3
+
+
+def _moved(entry: dict[str, Any], key: str) -> None:
+    entry[key] = entry["deployment"]["administrative"].pop(key)
+
+
+SPOILT: dict[str, Callable[[dict[str, Any]], object]] = {
+    "status at the top": lambda e: _moved(e, "status"),
+    "tier at the top": lambda e: _moved(e, "tier"),
+    "curators as texts": lambda e: e["deployment"]["basic"].update(data_curators=["Office"]),
+    "accounting": lambda e: e["deployment"].update(accounting={"composition": "sums"}),
+    "a key of nobody": lambda e: e["deployment"]["dp_variant"].update(surprise="!"),
+    "no such day": lambda e: e["deployment"]["basic"].update(publication_date="1/1/2026"),
+    "another word": lambda e: e["deployment"]["deployment_model"].update(release_type="weekly"),
+    "another order": lambda e: e.update(url_slug=e.pop("url_slug")),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+def test_what_the_registry_would_refuse_is_noticed(
+    full: AuditRecord, spoil: Callable[[dict[str, Any]], object]
+) -> None:
+    entry = copy.deepcopy(registry_record(full))
+    spoil(entry)
+    assert faults(entry)
 
 
 def test_choices_are_the_registrys_words(full: AuditRecord) -> None:
