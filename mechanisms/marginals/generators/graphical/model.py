@@ -73,7 +73,7 @@ class GraphicalFit:
         potentials: natural logarithms of its factors, by clique.
         calibrated: its distribution.
         size: see `descent.Fit`.
-        history: what the fit did.
+        history: what the fit did, and how good it is proved to be.
         sweeps: see `GraphicalModel`.
     """
 
@@ -201,9 +201,12 @@ class GraphicalModel:
         Functions between columns that rules leave open are settled by a model without them, and
         hold in the model that is returned, unless it is a draft.
 
+        A fit that stalls is begun anew, from nothing.
+
         Raises:
             ValueError: the model is twice as large as `memory` allows, or the rules allow no
                 record.
+            RuntimeError: the fit stalls from nothing, too.
         """
         domain = evidence.domain
         # Twice: a greedy tree of part of an admitted model may be larger than that model's.
@@ -217,6 +220,7 @@ class GraphicalModel:
             "loss": "mean squared residual of the measured cells, in variances of their noise",
             "losses": [],
             "passes": 0,
+            "stalled_and_begun_anew": 0,
         }
         for stage in range(stages):
             if stage and before is not None:
@@ -226,8 +230,18 @@ class GraphicalModel:
                 progress((stage + share) / stages, "fitting the graphical model")
 
             found = _fitted(evidence, plan, rules, passes, before, report)
+            if found.stalled and before is not None:
+                history["stalled_and_begun_anew"] += 1
+                history["passes"] += found.passes
+                found = _fitted(evidence, plan, rules, passes, None, report)
+            if found.stalled:
+                raise RuntimeError(_not_fitted(found))
             history["losses"] += thinned(found.losses, _LOSSES // stages)
             history["passes"] += found.passes
+            history |= {
+                "excess_at_most": float(f"{found.excess:.4g}"),
+                "converged": found.converged,
+            }
             before = GraphicalFit(
                 domain,
                 dict(zip(evidence.by_clique, found.potentials, strict=True)),
@@ -287,6 +301,16 @@ def _fitted(
         passes=passes,
         size=before.size * _SMALLER if before is not None else None,
         report=report,
+    )
+
+
+def _not_fitted(found: Fit) -> str:
+    return (
+        f"mechanism.generator: the fit of the graphical model stalled after {found.passes} runs of "
+        f"inference at a mean squared residual of {found.losses[-1]:.3g} variances of the noise, "
+        f"which may be {found.excess:.3g} too high; nothing is chosen or released by such a model. "
+        "What was measured is kept, and nothing more was spent: go on with a version in which this "
+        "is mended, or choose another generator for a release under a new name"
     )
 
 

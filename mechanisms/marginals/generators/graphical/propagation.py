@@ -164,6 +164,27 @@ class Propagation:
             changes[node] += shift.reshape(self._spread(separator, clique)) * table
         return self._contracted(changes)
 
+    def highest(self, values: Sequence[Table]) -> float:
+        """The largest sum of the values of a record's cells, over all records that may be.
+
+        Args:
+            values: of the cells of `cliques`, finite.
+        Raises:
+            ValueError: the zeros leave no record at all.
+        """
+        logs, messages = self._folded(values, masked=True), dict[int, Table]()
+        total = 0.0
+        for node in reversed(range(len(self._tree.cliques))):
+            clique, separator = self._tree.cliques[node], self._tree.separators[node]
+            summed_up = self._product_of_logarithms(node, logs, messages)
+            outside = tuple(i for i, a in enumerate(clique) if a not in separator)
+            messages[node] = summed_up.max(axis=outside)
+            if self._tree.parents[node] is None:
+                total += float(messages[node])
+        if not total > -np.inf:
+            raise ValueError("the structural zeros allow no record at all")
+        return total
+
     def _folded(self, tables: Sequence[Table], *, masked: bool) -> dict[Clique, Table]:
         """Sums of tables (and of the logarithms of zeros) by clique that lies in no other."""
         sums: dict[Clique, Table] = {
@@ -228,11 +249,7 @@ class Propagation:
         messages: dict[int, Table] = {}
         for node in reversed(range(len(tree.cliques))):
             clique, separator = tree.cliques[node], tree.separators[node]
-            log = np.zeros([self._shape[a] for a in clique])
-            for step in self._steps[node]:
-                source = step.source
-                factor = messages[source] if isinstance(source, int) else logs[source]
-                log += factor.reshape(step.spread)
+            log = self._product_of_logarithms(node, logs, messages)
             outside = tuple(i for i, a in enumerate(clique) if a not in separator)
             top = log.max(axis=outside)
             spread = self._spread(separator, clique)
@@ -244,6 +261,17 @@ class Propagation:
             if not messages[node].max() > -np.inf:
                 raise ValueError("the structural zeros allow no record at all")
         return laws
+
+    def _product_of_logarithms(
+        self, node: int, logs: Mapping[Clique, Table], messages: Mapping[int, Table]
+    ) -> Table:
+        """A clique's factors and its children's messages, added up."""
+        log = np.zeros([self._shape[a] for a in self._tree.cliques[node]])
+        for step in self._steps[node]:
+            source = step.source
+            factor = messages[source] if isinstance(source, int) else logs[source]
+            log += factor.reshape(step.spread)
+        return log
 
     def _schedule(self, node: int) -> list[_Step]:
         """Factors in an order in which the product grows late, so that most of it is small."""

@@ -98,6 +98,65 @@ def test_the_loss_never_rises_and_a_second_fit_goes_on_from_the_first() -> None:
     assert longer.losses[-1] == pytest.approx(once.losses[-1], abs=2e-3)
 
 
+def stood_on(fit: Fit, propagation: Propagation, targets: list[np.ndarray]) -> Fit:
+    """A fit that begins where nothing is left to find, so that no step helps."""
+    while fit.size * 1e6 > 1e-8:
+        fit = descend(propagation, targets, [1e6] * 4, fit.potentials, passes=2000, size=fit.size)
+    return fit
+
+
+def test_a_fit_takes_steps_that_help_though_an_earlier_one_ended_where_none_did() -> None:
+    joint, _ = noisy_targets(3, 0.0)
+    first = [margin(joint, clique) for clique in CYCLE]
+    fit, propagation = fitted(first, [1e6] * 4)
+    stood = stood_on(fit, propagation, first)
+    _, targets = noisy_targets(6, 0.0)
+    after = descend(
+        propagation, targets, [1e6] * 4, stood.potentials, passes=2000, size=stood.size / 27
+    )
+    assert after.losses[0] > 1e3
+    assert after.losses[-1] < 0.1
+    assert after.converged
+
+
+@pytest.mark.parametrize("passes", [1, 10, 30, 2000])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_distribution_has_a_loss_that_is_lower_by_more_than_the_excess(
+    seed: int, passes: int
+) -> None:
+    _, targets = noisy_targets(seed, 0.05)
+    weights = [400.0, 100.0, 400.0, 3600.0]
+    fit, _ = fitted(targets, weights, passes)
+    best, _ = fitted(targets, weights, 20_000)
+    above = fit.losses[-1] - best.losses[-1]  # by so much at least
+    assert above <= fit.excess + 1e-9
+    assert fit.excess <= fit.losses[-1]
+    assert (fit.excess < 0.1 and fit.converged) == (passes == 2000)
+    assert fit.stands == (passes == 2000)
+
+
+def test_a_fit_that_cannot_leave_its_start_has_stalled() -> None:
+    _, targets = noisy_targets(4, 0.01)
+    propagation = Propagation(SHAPE, junction_tree(SHAPE, CYCLE), CYCLE, {})
+    cornered = [np.zeros_like(target) for target in targets]
+    for potential in cornered:
+        potential.flat[0] = 1e6  # one cell holds everything, and no step brings another one back
+    for passes in (40, 2000):
+        fit = descend(propagation, targets, [1e4] * 4, cornered, passes=passes)
+        assert fit.stalled
+        assert not fit.converged
+    assert not fitted(targets, [1e4] * 4)[0].stalled
+
+
+def test_targets_that_contradict_each_other_leave_a_loss_and_are_fitted_all_the_same() -> None:
+    _, one = noisy_targets(7, 0.0)
+    _, other = noisy_targets(8, 0.0)
+    fit, _ = fitted([*one[:2], *other[2:]], [1e8] * 4, passes=20_000)
+    assert fit.losses[-1] > 1e4
+    assert fit.stands
+    assert not fit.stalled
+
+
 def test_passes_are_counted_and_progress_is_told() -> None:
     _, targets = noisy_targets(5, 0.05)
     propagation = Propagation(SHAPE, junction_tree(SHAPE, CYCLE), CYCLE, {})

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from mechanisms.marginals.generators.graphical import descent
 from mechanisms.marginals.generators.graphical.model import GraphicalFit, GraphicalModel
 from mechanisms.rules import Determination, Rules, RuleTable
 from tests.mechanisms.marginals.domains import marginal_of
@@ -105,6 +107,46 @@ def test_a_fit_that_goes_on_from_a_draft_of_part_of_the_evidence_ends_where_any_
         assert np.abs(warm.marginal(clique) - cold.marginal(clique)).max() < 0.1 * noise
     assert warm.history["losses"][0] < cold.history["losses"][0]
     assert draft.history["passes"] < 60 + 30
+
+
+def test_a_draft_that_stood_where_no_step_helped_does_not_hold_up_the_next() -> None:
+    ones = evidence_of(joint(2, 0.3), tuple((a,) for a in range(5)), sigma=5.0, seed=4)
+    draft = fit(ones, draft=True)
+    for _ in range(4):  # there is nothing left to find
+        draft = fit(ones, previous=draft, draft=True)
+    pairs = evidence_of(joint(2, 0.3), CHAIN, sigma=5.0, seed=5)
+    both = Evidence(ones.domain, (*ones.marginals, *pairs.marginals), ones.total, True)
+    after = fit(both, previous=draft, draft=True)
+    assert after.history["losses"][0] > 100
+    assert after.history["losses"][-1] < 2
+    assert after.history["stalled_and_begun_anew"] == 0
+
+
+def cornered(model: GraphicalFit) -> GraphicalFit:
+    """Potentials that give one cell of every clique everything; no step leads away from there."""
+    potentials = {
+        clique: 1e6 * (table >= table.max()) for clique, table in model.potentials.items()
+    }
+    return replace(model, potentials=potentials)
+
+
+@pytest.mark.parametrize("draft", [False, True])
+def test_a_fit_that_stalls_is_begun_anew(draft: bool) -> None:
+    evidence = evidence_of(joint(), CHAIN, sigma=10.0)
+    cold = fit(evidence, draft=draft)
+    warm = fit(evidence, previous=cornered(cold), draft=draft)
+    assert warm.history["stalled_and_begun_anew"] == 1
+    assert warm.history["losses"] == cold.history["losses"]
+    assert cold.history["stalled_and_begun_anew"] == 0
+
+
+@pytest.mark.parametrize("draft", [False, True])
+def test_nothing_is_chosen_or_released_by_a_model_that_stalls(
+    monkeypatch: pytest.MonkeyPatch, draft: bool
+) -> None:
+    monkeypatch.setattr(descent, "_SAFE", 1e-12)  # too short a step to count
+    with pytest.raises(RuntimeError, match="the fit of the graphical model stalled after 1 run"):
+        fit(evidence_of(joint(), CHAIN, sigma=10.0), draft=draft)
 
 
 def test_a_model_of_another_generator_or_domain_is_no_start() -> None:
@@ -255,6 +297,9 @@ def test_the_history_tells_size_and_losses_and_is_short() -> None:
     assert history["largest_clique_cells"] == 30
     assert 2 <= len(history["losses"]) <= 20
     assert history["losses"][-1] < 1.2 < history["losses"][0]
+    assert history["excess_at_most"] < 0.1
+    assert history["converged"]
+    assert history["stalled_and_begun_anew"] == 0
 
 
 WIDE = (30, 20, 40, 25, 10, 15)

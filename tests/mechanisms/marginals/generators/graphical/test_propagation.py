@@ -11,6 +11,7 @@ from tests.mechanisms.marginals.generators.graphical.cases import (
     SHAPE,
     joint_of,
     margin,
+    over_all,
     potentials_of,
 )
 
@@ -45,6 +46,24 @@ def test_marginals_are_those_of_the_joint(cliques: tuple[Clique, ...], zeros: Ze
         np.testing.assert_allclose(table, margin(joint, clique), rtol=1e-10, atol=1e-15)
     for separator, table in zip(tree.separators, calibrated.separators, strict=True):
         np.testing.assert_allclose(table, margin(joint, separator), rtol=1e-10, atol=1e-15)
+
+
+@pytest.mark.parametrize("cliques", CASES)
+@pytest.mark.parametrize("zeros", [{}, zeros_of(3)], ids=["free", "zeros"])
+def test_the_highest_sum_is_that_of_the_likeliest_record(
+    cliques: tuple[Clique, ...], zeros: Zeros
+) -> None:
+    potentials = potentials_of(cliques, np.random.default_rng(1))
+    sums = sum(over_all(c, p) for c, p in zip(cliques, potentials, strict=True))
+    possible = joint_of(cliques, potentials, zeros) > 0
+    found = propagation_of(cliques, zeros).highest(potentials)
+    assert found == pytest.approx(np.broadcast_to(sums, SHAPE)[possible].max())
+
+
+def test_zeros_that_allow_nothing_have_no_highest_sum() -> None:
+    none = propagation_of(((0,),), {(0,): np.zeros(3, dtype=bool)})
+    with pytest.raises(ValueError, match="allow no record"):
+        none.highest([np.zeros(3)])
 
 
 @pytest.mark.parametrize("cliques", CASES)
