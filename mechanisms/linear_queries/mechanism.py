@@ -153,7 +153,11 @@ class LinearQueryMechanism:
         progress(1.0, "records made")
         return SyntheticMeasure(
             codes=records_of(plan.domain, plan.columns, plan.method.universe.levels, cells, rng),
-            history={"measured_records": records, "universe": plan.method.universe.size},
+            history={
+                "measured_records": records,
+                "universe": plan.method.universe.size,
+                **made.history,
+            },
             kept={ANSWERS: made.answers()},
         )
 

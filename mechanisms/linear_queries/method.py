@@ -27,6 +27,11 @@ Floats = NDArray[np.float64]
 class Distribution(Protocol):
     """A distribution over the cells of a universe. Public."""
 
+    @property
+    def history(self) -> Mapping[str, Any]:
+        """How it was found and how good it is proved to be, as plain JSON values."""
+        ...
+
     def answers(self) -> Floats:
         """Of all queries, shape (queries,), in their own scale."""
         ...

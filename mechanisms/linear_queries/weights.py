@@ -1,6 +1,8 @@
 """A distribution that gives every cell of an enumerated universe its share."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,11 @@ class Weights:
 
     universe: Universe
     shares: Floats
+
+    @property
+    def history(self) -> Mapping[str, Any]:
+        """Nothing: as many steps as were planned, and none has a result to be judged."""
+        return {}
 
     def answers(self) -> Floats:
         """Of all queries, shape (queries,)."""

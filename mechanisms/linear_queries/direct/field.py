@@ -11,6 +11,7 @@ Oracle.  tests/mechanisms/linear_queries/direct/test_field.py: mirror descent on
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,11 @@ class RandomField:
 
     universe: Universe
     fit: GraphicalFit
+
+    @property
+    def history(self) -> Mapping[str, Any]:
+        """What the fit of the model did."""
+        return self.fit.history
 
     def answers(self) -> NDArray[np.float64]:
         """Of all queries, shape (queries,)."""

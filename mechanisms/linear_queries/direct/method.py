@@ -63,6 +63,16 @@ class FittedWeights(Weights):
 
     fit: Fit
 
+    @property
+    def history(self) -> Mapping[str, Any]:
+        """How near it came to the best distribution; the loss is half the weighted squares."""
+        return {
+            "steps": self.fit.steps,
+            "loss": float(f"{self.fit.loss:.4g}"),
+            "excess_at_most": float(f"{self.fit.gap:.4g}"),
+            "converged": self.fit.converged,
+        }
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Direct:

@@ -11,8 +11,10 @@ Claim.   On a universe that can be enumerated, and that rules leave room in, ans
 Oracle.  tests/mechanisms/linear_queries/frank_wolfe/test_field.py.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,11 @@ class Field:
 
     universe: Universe
     calibrated: Calibrated
+
+    @property
+    def history(self) -> Mapping[str, Any]:
+        """Nothing: as many steps as were planned."""
+        return {}
 
     def answers(self) -> Floats:
         """Of all queries, shape (queries,)."""

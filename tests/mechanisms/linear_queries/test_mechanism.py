@@ -324,6 +324,8 @@ def test_the_distribution_is_made_once_and_kept_for_the_certificate(
         progress=lambda share, doing: None,
     )
     expected = plan.method.distribution(measured.tables, measured.total, progress=lambda *_: None)
+    assert made.history["converged"]  # evidence of the fit goes into the record
+    assert made.history["excess_at_most"] == pytest.approx(expected.fit.gap, rel=1e-3)  # type: ignore[attr-defined]
 
     def again(*_: Any, **__: Any) -> None:
         raise AssertionError("fitted once more")

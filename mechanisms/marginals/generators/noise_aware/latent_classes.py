@@ -27,7 +27,7 @@ Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_latent_classes.p
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,17 +96,22 @@ class LatentClasses:
         weights: of the classes, shape (members, classes); each row sums to 1.
         profiles: theta of all attributes side by side, shape (members, classes, sum of cells).
         steps: that every member took.
+        unstopped: members that took all steps they may, so that nothing tells they were done.
     """
 
     shape: tuple[int, ...]
     weights: Floats
     profiles: Floats
     steps: tuple[int, ...]
+    unstopped: int = 0
 
     @property
     def summary(self) -> Mapping[str, Any]:
         """What the fit did."""
-        return {"latent_class_steps": sum(self.steps) / len(self.steps)}
+        return {
+            "latent_class_steps": sum(self.steps) / len(self.steps),
+            "members_not_stopped": self.unstopped,
+        }
 
     @cached_property
     def _slices(self) -> tuple[slice, ...]:
@@ -181,9 +186,10 @@ def _fitted(
         report((member + 1) / settings.members)
     return LatentClasses(
         shape=shape,
-        weights=np.stack([weights for weights, _, _ in fitted]),
-        profiles=np.stack([profiles for _, profiles, _ in fitted]),
-        steps=tuple(steps for _, _, steps in fitted),
+        weights=np.stack([member.weights for member in fitted]),
+        profiles=np.stack([member.profiles for member in fitted]),
+        steps=tuple(member.steps for member in fitted),
+        unstopped=sum(not member.stopped for member in fitted),
     )
 
 
@@ -292,21 +298,29 @@ class _State:
         return np.asarray((sums[:, self.run_last] - sums + by_cell) * (self.rates > 0))
 
 
-def _stopped(
-    state: _State, seen: Target, held: Target, settings: LatentClassFit
-) -> tuple[Floats, Floats, int]:
-    """Weights, profiles and steps where the held-out error was least."""
-    best: tuple[Floats, Floats, int] | None = None
+class _Member(NamedTuple):
+    """One fit: its distribution, where that was, and whether the held-out error ended it."""
+
+    weights: Floats
+    profiles: Floats
+    steps: int
+    stopped: bool
+
+
+def _stopped(state: _State, seen: Target, held: Target, settings: LatentClassFit) -> _Member:
+    """The member where the held-out error was least."""
+    best: _Member | None = None
     least, waited = np.inf, 0
     for weights, profiles in _path(state, seen, settings):
         error = held.squared_error(weights, profiles)
         if error < least:
-            best, least, waited = (weights, profiles, state.step), error, 0
+            best, least, waited = _Member(weights, profiles, state.step, False), error, 0
         else:
             waited += 1
-            if waited >= settings.patience:
-                break
-    assert best is not None, "a fit takes one step at least"
+            if best is not None and waited >= settings.patience:
+                return best._replace(stopped=True)
+    if best is None:
+        raise RuntimeError("mechanism.generator: the fit of latent classes has no finite error")
     return best
 
 

@@ -180,6 +180,21 @@ def test_more_noise_stops_a_fit_sooner() -> None:
     assert steps[1] < steps[0] / 2
 
 
+@pytest.mark.parametrize(("most", "unstopped"), [(10, 3), (3000, 0)])
+def test_members_that_nothing_stopped_are_counted(most: int, unstopped: int) -> None:
+    settings = LatentClassFit(classes=5, members=3, most_steps=most)
+    given = evidence(joint(8), PAIRS, sigma=200.0)
+    fit = fit_latent_classes(given, settings, rng=np.random.default_rng(3))
+    assert fit.summary["members_not_stopped"] == unstopped
+
+
+def test_a_fit_whose_error_is_no_number_is_refused() -> None:
+    settings = LatentClassFit(classes=2, members=1, most_steps=20)
+    given = evidence(joint(8) * np.nan, PAIRS, sigma=20.0)
+    with pytest.raises(RuntimeError, match="no finite error"):
+        fit_latent_classes(given, settings, rng=np.random.default_rng(3))
+
+
 def test_a_fit_may_start_from_an_earlier_one() -> None:
     given = evidence(joint(8), PAIRS, sigma=20.0)
     settings = LatentClassFit(classes=10, members=2)
