@@ -21,16 +21,9 @@ from schemas.labels import (
     stated,
 )
 from schemas.manifest import Sha256
-from schemas.privacy_claim import Amount, PrivacyClaim
+from schemas.privacy_claim import Amount, PrivacyClaim, UnprotectedFact
 
 _PAID, _UNPROTECTED = Tag.PAID, Tag.UNPROTECTED
-
-
-class UnprotectedFact(PublicSection):
-    """Something exact about the private data that the release tells outside its guarantee."""
-
-    fact: Annotated[str, Shown("Fact", _UNPROTECTED)]
-    why: Annotated[str, Shown("Why it is told")]
 
 
 class GroupFactor(PublicSection):
@@ -45,7 +38,8 @@ class Guarantee(PublicSection):
     """What is promised, and what is not.
 
     Raises:
-        ValueError: the accountant's upper end is above the claimed epsilon.
+        ValueError: the accountant's upper end is above the claimed epsilon, or a fact that the
+            claim calls unprotected is missing among the `unprotected` ones.
     """
 
     claim: Annotated[PrivacyClaim, Shown("Claim")]
@@ -85,6 +79,14 @@ class Guarantee(PublicSection):
                 f"the accountant proves epsilon {self.bracket[1]} at most, so epsilon "
                 f"{self.claim.epsilon} must not be claimed"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _unprotected_facts_are_explained(self) -> Self:
+        explained = {fact.fact for fact in self.unprotected}
+        for fact in self.claim.unprotected or ():
+            if fact not in explained:
+                raise ValueError(f"unprotected: lacks what the claim calls unprotected: {fact}")
         return self
 
 

@@ -7,14 +7,17 @@ another (repeated keys, for instance, never survive).
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import AfterValidator, AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from schemas.certificate import CertificateSummary
 from schemas.labels import NOT_RECORDED, NotRecorded, PublicSection, Shown
 from schemas.privacy_claim import PrivacyClaim
 from schemas.section import Section
+
+FIRST_MANIFEST: Final = "hallmark-manifest/1"
+"""The format of manifests whose claim says nothing of what is unprotected."""
 
 MANIFEST_FILE = "manifest.json"
 SIGNATURE_FILE = "manifest.sig"
@@ -92,14 +95,29 @@ class Claims(Section):
 
 
 class Manifest(Claims):
-    """The claims, the files with their digests, and the key that vouches for them."""
+    """The claims, the files with their digests, and the key that vouches for them.
 
-    format: Literal["hallmark-manifest/1"] = "hallmark-manifest/1"
+    Raises:
+        ValueError: the claim does not say what is unprotected, though its format asks for it.
+    """
+
+    format: Literal["hallmark-manifest/1", "hallmark-manifest/2"] = "hallmark-manifest/2"
     files: Mapping[FileName, FileEntry]
     public_key_fingerprint: Sha256
+
+    @model_validator(mode="after")
+    def _claim_is_qualified(self) -> Self:
+        if (self.privacy.unprotected is None) != (self.format == FIRST_MANIFEST):
+            raise ValueError(
+                f"privacy.unprotected: a claim in {self.format} "
+                + ("has none" if self.format == FIRST_MANIFEST else "says what it does not cover")
+            )
+        return self
 
     def canonical_bytes(self) -> bytes:
         """The one JSON text of this manifest: sorted keys, two spaces, ASCII, one final newline."""
         content = self.model_dump(mode="json")
+        if self.format == FIRST_MANIFEST:
+            del content["privacy"]["unprotected"]
         text = json.dumps(content, sort_keys=True, indent=2, ensure_ascii=True, allow_nan=False)
         return text.encode("ascii") + b"\n"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from schemas.exact import Exact
-from schemas.labels import PublicSection, Shown
+from schemas.labels import PublicSection, Shown, Tag
 
 
 class Amount(PublicSection):
@@ -17,8 +17,17 @@ class Amount(PublicSection):
     delta: Annotated[Exact, Shown("Delta")] = Fraction(0)
 
 
+class UnprotectedFact(PublicSection):
+    """Something exact about the private data that the release tells outside its guarantee."""
+
+    fact: Annotated[str, Shown("Fact", Tag.UNPROTECTED)]
+    why: Annotated[str, Shown("Why it is told")]
+
+
 class PrivacyClaim(PublicSection):
-    """The release is (epsilon, delta)-differentially private for one unit.
+    """The release is (epsilon, delta)-differentially private for one unit, among tables that pass.
+
+    Built from a spec with `schemas.promise.promised`.
 
     Raises:
         ValueError: epsilon is not positive, delta is outside [0, 1), or a record is said to own
@@ -35,6 +44,10 @@ class PrivacyClaim(PublicSection):
     ] = 1
     epsilon: Annotated[Exact, Shown("Epsilon")]
     delta: Annotated[Exact, Shown("Delta")]
+    unprotected: Annotated[
+        tuple[str, ...] | None, Shown("Outside the promise, and told", Tag.UNPROTECTED)
+    ] = None
+    """what the promise does not cover; None where a claim of the first format does not say"""
 
     @model_validator(mode="after")
     def _is_a_guarantee(self) -> Self:
@@ -50,6 +63,27 @@ class PrivacyClaim(PublicSection):
     def is_pure(self) -> bool:
         """Whether delta is zero."""
         return self.delta == 0
+
+    @property
+    def formal(self) -> str:
+        """Which tables are neighbours, formally: both pass the rules, or there is no release."""
+        passing = "tables that both pass the rules of the validation that refuse a release"
+        unit = (
+            "one record"
+            if self.unit == "record"
+            else f"the records of one person, of which there are at most {self.records_per_unit}"
+        )
+        if self.neighbours == "replace_one":
+            return (
+                f"{passing}, with as many records, which differ in {unit}; the distance of two "
+                "tables is the least number of such replacements between them, and the claim is "
+                "for distance 1"
+            )
+        return (
+            f"{passing}, of which one is the other with {unit} added; the distance of two tables "
+            "is the least number of such additions and removals between them, and the claim is "
+            "for distance 1"
+        )
 
     def for_group(self, units: int) -> tuple[Fraction, float]:
         """The (epsilon, delta) that holds for `units` units together.

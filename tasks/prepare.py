@@ -22,7 +22,6 @@ from mechanisms.rules import Contradiction, Rules, check
 from mechanisms.totals import PublicTotals, TotalsContradict, TotalsTooWide
 from mechanisms.totals import check as check_totals
 from schemas.loading import load_spec, located
-from schemas.privacy_claim import PrivacyClaim
 from schemas.release_spec import ReleaseSpec
 from schemas.table_sections import PublicData
 from tasks.coding import TableCodec
@@ -282,22 +281,4 @@ def adjacency(spec: ReleaseSpec) -> Adjacency:
         neighbours=Neighbours(privacy.neighbours),
         records=privacy.max_records,
         person=privacy.person,
-    )
-
-
-def privacy_claim(prepared: Prepared) -> PrivacyClaim:
-    """What the release promises, in exact numbers and in words."""
-    privacy, record = prepared.spec.privacy, prepared.spec.data.record
-    is_person = privacy.person is not None
-    return PrivacyClaim(
-        neighbours=privacy.neighbours,
-        unit="person" if is_person else "record",
-        unit_in_words=(
-            f"one person, with at most {privacy.max_records} records ({record} each)"
-            if is_person
-            else record
-        ),
-        records_per_unit=privacy.max_records,
-        epsilon=privacy.epsilon,
-        delta=privacy.delta,
     )

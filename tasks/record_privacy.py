@@ -18,13 +18,12 @@ from schemas.audit_privacy import (
     MechanismRecord,
     NoiseRow,
     QueryFile,
-    UnprotectedFact,
 )
 from schemas.audit_report import Weakness
 from schemas.labels import NOT_RECORDED
-from schemas.privacy_claim import Amount, PrivacyClaim
+from schemas.privacy_claim import Amount, PrivacyClaim, UnprotectedFact
+from schemas.promise import promised, unprotected
 from tasks.executed import Executed
-from tasks.prepare import privacy_claim
 from tasks.spending import split
 
 _RHO_DIGITS = 12  # rounded up; the exact sum of different noises may have hundreds
@@ -35,14 +34,15 @@ _LARGEST_DELTA = Fraction(1, 10)  # above it a reading says nothing
 
 def guarantee(run: Executed) -> Guarantee:
     """What is promised, proven from the events that were charged."""
-    spec, claim = run.prepared.spec, privacy_claim(run.prepared)
+    spec = run.prepared.spec
+    claim = promised(spec)
     proven = bracket(run.events, spec.privacy.delta)
     pure = pure_epsilon(run.events) is not None
     curve, note = _curve(run, claim, proven.upper)
     return Guarantee(
         claim=claim,
         variant="pure differential privacy" if pure else "approximate differential privacy",
-        formal=_formal(claim),
+        formal=claim.formal,
         rho=None if pure else decimal_above(rho(run.events), _RHO_DIGITS),
         delta_in_context=_delta_in_context(run, claim),
         accountant=f"{proven.method}; the smallest of its valid bounds",
@@ -61,23 +61,6 @@ def guarantee(run: Executed) -> Guarantee:
         parts="no smaller epsilon is claimed for a change of one attribute, or within one place, "
         "than for a change of the whole unit",
         unprotected=tuple(_unprotected(run)),
-    )
-
-
-def _formal(claim: PrivacyClaim) -> str:
-    unit = (
-        "one record"
-        if claim.unit == "record"
-        else f"the records of one person, of which there are at most {claim.records_per_unit}"
-    )
-    if claim.neighbours == "replace_one":
-        return (
-            f"tables with as many records, which differ in {unit}; the distance of two tables is "
-            "the least number of such replacements between them, and the claim is for distance 1"
-        )
-    return (
-        f"tables of which one is the other with {unit} added; the distance of two tables is the "
-        "least number of such additions and removals between them, and the claim is for distance 1"
     )
 
 
@@ -109,40 +92,7 @@ def _curve(
 
 
 def _unprotected(run: Executed) -> Iterator[UnprotectedFact]:
-    spec = run.prepared.spec
-    yield UnprotectedFact(
-        fact=f"every row passed the {len(run.rules)} rules of the validation",
-        why="a release exists only because they held; which rules is public, no count is",
-    )
-    if run.prepared.public_tables:
-        yield UnprotectedFact(
-            fact="nothing that is taken for public here is a copy of the private table",
-            why="a release exists only because it is none; nothing more of the comparison is told",
-        )
-    if run.total is not None:
-        yield UnprotectedFact(
-            fact=f"the private table has {run.total} records",
-            why="it is the same for all neighbouring tables under replace_one",
-        )
-    for total in spec.public_totals:
-        yield UnprotectedFact(
-            fact=f"public total, {total.title}: the released file has the stated counts",
-            why=f"they are public constants, not read from the private data: {total.reference}",
-        )
-    for name, column in spec.columns.items():
-        source = column.bound_source
-        if source is not None and source.kind == "private_estimate":
-            yield UnprotectedFact(
-                fact=f"the bounds of {name} were estimated from the private data",
-                why="without a charge, so the guarantee does not cover them; accepted by "
-                f"{source.accepted_by}",
-            )
-    tuning = spec.about.tuning
-    if tuning is not None and tuning.on == "private":
-        yield UnprotectedFact(
-            fact="parameters of the release were tuned on private data",
-            why=f"as stated, {tuning.details}; this release's account covers none of it by itself",
-        )
+    yield from unprotected(run.prepared.spec)
     if run.times is not None:
         yield UnprotectedFact(
             fact="the times of the run and of its stages, to the second, are those of a run on "

@@ -5,8 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from mechanisms.privacy.accountant import bracket
+from schemas.promise import promised
 from schemas.rule_syntax import Determines
-from tasks.prepare import Prepared, privacy_claim
+from tasks.prepare import Prepared
 from tasks.record_utility import cell_labels
 from tasks.rule_tables import rule_cells
 from tasks.rule_values import holds_several
@@ -27,7 +28,7 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
         "source": plan.source,
         "privacy": {
             "neighbours": spec.privacy.neighbours,
-            "unit": privacy_claim(prepared).unit_in_words,
+            "unit": promised(spec).unit_in_words,
             "records_per_unit": spec.privacy.max_records,
             "epsilon": str(spec.privacy.epsilon),
             "delta": str(spec.privacy.delta),

@@ -86,7 +86,10 @@ def _variant(record: AuditRecord) -> dict[str, Any]:
     columns = "; ".join(f"{c.name}: {c.domain}" for c in record.protected.columns)
     return {
         "variant_name": "Pure DP" if guarantee.claim.is_pure else "Approximate DP",
-        "data_domain": f"All tables with these columns: {columns}.",
+        "data_domain": (
+            f"All tables with these columns: {columns}. The guarantee holds among the tables that "
+            "pass the rules of the validation that refuse a release."
+        ),
         "unprotected_quantities": _sentences(
             f"{fact.fact} ({fact.why})" for fact in guarantee.unprotected
         )

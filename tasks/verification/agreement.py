@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from schemas.data_dictionary import ColumnError, DictionaryColumn
+from schemas.privacy_claim import PrivacyClaim
+from schemas.promise import promised
 from schemas.release_spec import ReleaseSpec
 from schemas.spec_checks import CERTIFY
 from tasks.verification.documents import Documents
@@ -23,6 +25,7 @@ def claim_faults(told: Documents) -> Iterator[str]:
         ),
         "the title": (manifest.title, record.identity.title, spec.title),
         "the privacy claim": (claim, record.guarantee.claim),
+        "what the spec promises": (claim, _promised(spec, claim)),
         "the neighbouring relation": (claim.neighbours, spec.privacy.neighbours),
         "epsilon": (claim.epsilon, spec.privacy.epsilon),
         "delta": (claim.delta, spec.privacy.delta),
@@ -47,9 +50,25 @@ def claim_faults(told: Documents) -> Iterator[str]:
     for what, values in same.items():
         if any(value != values[0] for value in values):
             yield f"the documents disagree on {what}"
+    yield from _formal_faults(told)
     charged = record.account.this_release
     if charged.epsilon < claim.epsilon or charged.delta < claim.delta:
         yield "the account was charged less than is claimed to be spent"
+
+
+def _promised(spec: ReleaseSpec, claim: PrivacyClaim) -> PrivacyClaim:
+    """The spec's claim, as far as one in the format of `claim` goes."""
+    whole = promised(spec)
+    if claim.unprotected is None:
+        return whole.model_copy(update={"unprotected": None})
+    return whole
+
+
+def _formal_faults(told: Documents) -> Iterator[str]:
+    """Where the report says something else of neighbouring tables than follows from the claim."""
+    claim, said = told.record.guarantee.claim, told.record.guarantee.formal
+    if claim.unprotected is not None and said != claim.formal:
+        yield "the report's formal statement is not that of the claim"
 
 
 def dictionary_faults(told: Documents) -> Iterator[str]:

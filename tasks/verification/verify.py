@@ -109,7 +109,12 @@ def verify_release(
         _check(
             "claims",
             [*claim_faults(documents), *dictionary_faults(documents)],
-            "manifest, spec, certificate, dictionary and record agree",
+            "manifest, spec, certificate, dictionary and record agree"
+            + (
+                "; the claim, in the first format, does not say what is unprotected"
+                if claim.unprotected is None
+                else ""
+            ),
         ),
         _check(
             "privacy events",

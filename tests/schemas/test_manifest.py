@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas.manifest import Manifest
+from schemas.manifest import FIRST_MANIFEST, Manifest
 
 DIGEST = "0" * 64
 FIELDS: dict[str, Any] = {
@@ -18,6 +18,7 @@ FIELDS: dict[str, Any] = {
         "unit_in_words": "one person",
         "epsilon": "1/3",
         "delta": "0",
+        "unprotected": ["no value is missing in age (nulls: false)"],
     },
     "certificate": {
         "confidence": 0.95,
@@ -59,6 +60,25 @@ def test_epsilon_is_written_exactly() -> None:
 def test_a_name_that_is_no_file_of_the_folder_is_refused(name: str) -> None:
     with pytest.raises(ValidationError, match=r"plain name|cannot be listed"):
         Manifest.model_validate({**FIELDS, "files": {name: {"sha256": DIGEST, "bytes": 0}}})
+
+
+def _without_qualification(**others: Any) -> dict[str, Any]:
+    privacy = {key: value for key, value in FIELDS["privacy"].items() if key != "unprotected"}
+    return {**FIELDS, "privacy": privacy, **others}
+
+
+def test_a_claim_that_does_not_say_what_is_unprotected_is_refused() -> None:
+    with pytest.raises(ValidationError, match="says what it does not cover"):
+        Manifest.model_validate(_without_qualification())
+
+
+def test_a_manifest_of_the_first_format_keeps_its_one_text() -> None:
+    first = Manifest.model_validate(_without_qualification(format=FIRST_MANIFEST))
+    text = first.canonical_bytes()
+    assert b"unprotected" not in text
+    assert Manifest.model_validate_json(text) == first
+    with pytest.raises(ValidationError, match="has none"):
+        Manifest.model_validate({**FIELDS, "format": FIRST_MANIFEST})
 
 
 def test_an_unknown_claim_is_refused() -> None:

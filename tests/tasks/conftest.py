@@ -4,7 +4,6 @@ import json
 import tempfile
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cache
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +23,6 @@ from schemas.audit_privacy import (
     LedgerEntry,
     MechanismRecord,
     NoiseRow,
-    UnprotectedFact,
 )
 from schemas.audit_report import (
     Actor,
@@ -53,7 +51,9 @@ from schemas.data_dictionary import (
 from schemas.internal_review import ColumnReview, Comparison, Finding, InternalReview
 from schemas.loading import load_spec
 from schemas.manifest import Claims, Software
-from schemas.privacy_claim import Amount, PrivacyClaim
+from schemas.privacy_claim import Amount
+from schemas.promise import promised, unprotected
+from schemas.release_spec import ReleaseSpec
 from tasks.rendering import rendered_files
 from tasks.signing import SigningKey
 
@@ -181,14 +181,6 @@ CERTIFICATE = CertificateFile(
     assumptions=("Values outside the public domain count as what the stated rule makes of them.",),
 )
 
-CLAIM = PrivacyClaim(
-    neighbours="replace_one",
-    unit="record",
-    unit_in_words="one record: the answers of one person in one survey year",
-    epsilon=Fraction(1),
-    delta=Fraction(1, 100000),
-)
-
 
 def _spec_text() -> str:
     source = {"kind": "public", "reference": "data dictionary of the excerpts"}
@@ -224,7 +216,7 @@ def _spec_text() -> str:
             "source": "national2019.csv",
             "null_markers": ["N"],
             "expected_rows": 27000,
-            "record": "the answers of one person in one survey year",
+            "record": "one record: the answers of one person in one survey year",
         },
         "privacy": {"neighbours": "replace_one", "unit": "record", "epsilon": 1, "delta": "1e-5"},
         "mechanism": {"name": "privpgd"},
@@ -237,12 +229,15 @@ def _spec_text() -> str:
 SPEC_TEXT = _spec_text()
 
 
-@cache
-def _spec_digest() -> str:
+def _spec() -> ReleaseSpec:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "release-spec.yaml"
         file.write_text(SPEC_TEXT)
-        return load_spec(file).digest()
+        return load_spec(file)
+
+
+SPEC = _spec()
+CLAIM = promised(SPEC)
 
 
 EVENTS = (
@@ -300,12 +295,8 @@ def example_record() -> AuditRecord:
             bracket=(0.93, 0.95),
             cross_check="Renyi accountant: epsilon 1.0831 at the same delta (an upper bound)",
             curve=((0.5, 0.0021), (0.75, 0.00031), (1.0, 0.00001), (1.5, 0.0000000042)),
-            unprotected=(
-                UnprotectedFact(
-                    fact="All refusing rules of the validation held on the private table",
-                    why="a release exists only then",
-                ),
-            ),
+            formal=CLAIM.formal,
+            unprotected=unprotected(SPEC),
         ),
         account=Account(
             name=ACCOUNT,
@@ -391,7 +382,7 @@ def example_record() -> AuditRecord:
             started=CREATED,
             finished=CREATED,
             software=SOFTWARE,
-            spec_digest=_spec_digest(),
+            spec_digest=SPEC.digest(),
             spec={"title": TITLE},
             rules=tuple(
                 ValidationRule(column=n, rule="inside the public domain", consequence="clamps")
@@ -529,7 +520,7 @@ def claims() -> Claims:
         created=CREATED,
         privacy=CLAIM,
         certificate=CERTIFICATE.summary(),
-        spec_digest=_spec_digest(),
+        spec_digest=SPEC.digest(),
         software=SOFTWARE,
     )
 

@@ -14,7 +14,7 @@ from mechanisms.privacy.ledger import Ledger
 from schemas.audit_report import AuditRecord
 from schemas.labels import NOT_RECORDED
 from schemas.manifest import RECORD_FILE
-from tasks.prepare import privacy_claim
+from schemas.promise import promised
 from tasks.record import domain_in_words
 from tasks.record_utility import cell_labels
 from tests.tasks.released import ROWS, Released, released
@@ -132,7 +132,7 @@ def test_the_labels_of_a_column_are_as_many_as_its_cells(run: Released) -> None:
 
 
 def test_the_claim_is_that_of_the_spec(run: Released) -> None:
-    claim = privacy_claim(run.prepared)
+    claim = promised(run.prepared.spec)
     assert (claim.epsilon, claim.delta) == (1, Fraction(1, 10**5))
     assert (claim.unit, claim.unit_in_words, claim.records_per_unit) == ("record", "one person", 1)
 

@@ -90,6 +90,13 @@ def test_what_the_registry_would_refuse_is_noticed(
     assert faults(entry)
 
 
+def test_it_says_among_which_tables_the_guarantee_holds(record: AuditRecord) -> None:
+    deployment = registry_record(record)["deployment"]
+    assert "that pass the rules" in deployment["dp_variant"]["data_domain"]
+    assert "both pass the rules" in deployment["privacy_loss"]["privacy_unit_details"]
+    assert "(nulls: false)" in deployment["dp_variant"]["unprotected_quantities"]
+
+
 def test_choices_are_the_registrys_words(full: AuditRecord) -> None:
     deployment = registry_record(full)["deployment"]
     model = deployment["deployment_model"]

@@ -327,6 +327,32 @@ def test_a_release_of_the_first_format_is_still_accepted(
     assert "audit-report.html was changed after signing" in _failed(unsigned)["files"]
 
 
+def test_a_claim_that_hides_what_is_unprotected_fails(
+    unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
+) -> None:
+    bare = claims.privacy.model_copy(update={"unprotected": ()})
+    guarantee = record.guarantee.model_copy(update={"claim": bare})
+    changed = record.model_copy(update={"guarantee": guarantee})
+    _write_record(unsigned, changed)
+    sign_manifest(unsigned, claims.model_copy(update={"privacy": bare}), key)
+    assert "disagree on what the spec promises" in _failed(unsigned)["claims"]
+
+
+def test_a_formal_statement_about_all_tables_fails(
+    unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
+) -> None:
+    guarantee = record.guarantee.model_copy(update={"formal": "any two tables"})
+    _write_record(unsigned, record.model_copy(update={"guarantee": guarantee}))
+    sign_manifest(unsigned, claims, key)
+    assert "formal statement is not that of the claim" in _failed(unsigned)["claims"]
+
+
+def _write_record(folder: Path, record: AuditRecord) -> None:
+    (folder / "audit-report.json").write_bytes(record.to_json())
+    for name, content in rendered_files(record).items():
+        (folder / name).write_bytes(content)
+
+
 def test_an_error_bound_that_is_not_the_certificates_fails(
     unsigned: Path, claims: Claims, key: SigningKey
 ) -> None:

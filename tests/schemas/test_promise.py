@@ -1,0 +1,84 @@
+"""What a release promises: qualified by every fact that it tells outside its promise."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from schemas.loading import load_spec
+from schemas.privacy_claim import PrivacyClaim
+from schemas.promise import promised, unprotected
+from tests import example
+
+
+def claim(folder: Path, **changes: Any) -> PrivacyClaim:
+    path = folder / "spec.yaml"
+    with path.open("w") as handle:
+        YAML().dump(example.spec(folder / "table.csv", **changes), handle)
+    spec = load_spec(path)
+    told = promised(spec)
+    assert told.unprotected == tuple(fact.fact for fact in unprotected(spec))
+    return told
+
+
+def columns(folder: Path, **changes: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = example.spec(folder)["columns"]
+    return {name: {**column, **changes.get(name, {})} for name, column in plain.items()}
+
+
+def test_rules_that_refuse_are_told(tmp_path: Path) -> None:
+    assert claim(tmp_path).unprotected == (
+        "the private table holds in age, income, since only what can be read as its type says",
+        "no value in age, region, employed, since lies outside its public domain (outside: refuse)",
+        "no value is missing in age, region, employed, since (nulls: false)",
+        "the number of records in the private table is public",
+    )
+
+
+def test_a_rule_that_refuses_nothing_tells_nothing(tmp_path: Path) -> None:
+    calm = {"outside": "clamp", "nulls": True}
+    only = {"age": {**example.spec(tmp_path)["columns"]["age"], **calm}}
+    told = claim(
+        tmp_path,
+        columns=only,
+        constraints=[],
+        data={
+            **example.spec(tmp_path)["data"],
+            "ignore": ["person", "income", "region", "employed", "since"],
+        },
+        privacy={"neighbours": "add_remove", "unit": "record", "epsilon": "1"},
+        mechanism={"name": "psmm"},
+    )
+    assert told.unprotected == (
+        "the private table holds in age only what can be read as its type says",
+    )
+
+
+def test_private_estimates_of_bounds_are_told(tmp_path: Path) -> None:
+    source = {"kind": "private_estimate", "reference": "a look", "accepted_by": "A. Officer"}
+    told = claim(tmp_path, columns=columns(tmp_path, age={"bound_source": source}))
+    assert "the bounds of age were estimated from the private data" in (told.unprotected or ())
+
+
+def test_private_tuning_is_told(tmp_path: Path) -> None:
+    about = {"tuning": {"on": "private", "details": "epsilon 1 of the account"}}
+    told = claim(tmp_path, about=about)
+    assert "parameters of the release were tuned on private data" in (told.unprotected or ())
+
+
+def test_a_person_has_to_be_named_and_hides_the_number_of_records(tmp_path: Path) -> None:
+    unit = {"person": "person", "max_records": 4}
+    privacy = {"neighbours": "replace_one", "unit": unit, "epsilon": "1", "delta": "1e-5"}
+    data = {**example.spec(tmp_path)["data"], "ignore": []}
+    told = claim(tmp_path, privacy=privacy, data=data)
+    assert "every record names a person" in (told.unprotected or ())
+    assert not any("number of records" in fact for fact in told.unprotected or ())
+
+
+@pytest.mark.parametrize("neighbours", ["replace_one", "add_remove"])
+def test_the_formal_statement_is_about_tables_that_pass(neighbours: str, tmp_path: Path) -> None:
+    privacy = {**example.spec(tmp_path)["privacy"], "neighbours": neighbours}
+    formal = claim(tmp_path, privacy=privacy).formal
+    assert formal.startswith("tables that both pass the rules")
+    assert formal.endswith("the claim is for distance 1")
