@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from schemas.column_base import BaseColumn, BoundSource
+from schemas.column_base import CODE, BaseColumn, BoundSource, Code
 from schemas.section import Problem
 
 
@@ -27,19 +27,14 @@ def _read_categories(value: Any) -> Any:
     return {code: code for code in value}
 
 
-_CODE: dict[str, Any] = {"type": ["string", "number", "boolean"]}
-
-Code = Annotated[str, WithJsonSchema(_CODE)]
-"""A text as the file writes it, which YAML lets a person write without quotes."""
-
 Categories = Annotated[
     dict[str, str],
     BeforeValidator(_read_categories),
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "array", "items": _CODE, "minItems": 1},
-                {"type": "object", "additionalProperties": _CODE, "minProperties": 1},
+                {"type": "array", "items": CODE, "minItems": 1},
+                {"type": "object", "additionalProperties": CODE, "minProperties": 1},
             ]
         }
     ),

@@ -1,12 +1,17 @@
 """What columns of every type have: a description, a rule for nulls, and where bounds came from."""
 
 from collections.abc import Iterator
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from schemas.grids import MAX_CELLS
 from schemas.section import Problem, Section, refuse
+
+CODE: dict[str, Any] = {"type": ["string", "number", "boolean"]}
+
+Code = Annotated[str, WithJsonSchema(CODE)]
+"""A text as the file writes it, which YAML lets a person write without quotes."""
 
 
 class BoundSource(Section):
@@ -46,6 +51,13 @@ class BaseColumn(Section):
     """what the column holds, for people"""
     nulls: bool = False
     """whether a value may be missing; where not, a missing value stops the run"""
+    null_markers: tuple[Code, ...] | None = None
+    """texts that stand for a missing value in this column, such as [-9], in place of those of the
+    file"""
+
+    def markers(self, of_the_file: tuple[str, ...]) -> tuple[str, ...]:
+        """Texts that stand for a missing value in this column of a file with these markers."""
+        return of_the_file if self.null_markers is None else self.null_markers
 
     @property
     def levels(self) -> int:

@@ -87,6 +87,7 @@ class DictionaryColumn(Section):
     unit: str = ""
     interval: Interval | None = None
     date_format: str = "%Y-%m-%d"  # of dates in CSV
+    decimal_mark: Annotated[str, Field(min_length=1, max_length=1)] = "."  # of numbers in CSV
     categories: tuple[Category, ...] = ()
     nullable: bool = False
     null_marker: str = ""  # in CSV; Parquet holds a null instead
@@ -125,6 +126,7 @@ class DataDictionary(Section):
     release_id: str
     rows: Annotated[int, Field(ge=0)]
     csv_delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    csv_encoding: str = "utf-8"
     weights: str = "Every row has the same weight."
     how_to_use_errors: str = (
         "For a numeric column without nulls, add `error.bound` to the half-width of your interval "

@@ -6,15 +6,16 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import ceil
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from schemas.column_base import BaseColumn, BoundSource
 from schemas.exact import Day, Exact, decimal
 from schemas.grids import Edges, cells_of_width, equal_cells
+from schemas.number_marks import DECIMAL_MARKS, PLAIN, THOUSANDS, NumberMarks
 from schemas.section import Problem
 
 EPOCH = date(1970, 1, 1)
@@ -28,6 +29,11 @@ class NumericColumn(BaseColumn):
     """unit of the values, such as years or dollars"""
     integer: bool = False
     """whether all values are whole numbers"""
+    decimal_mark: Annotated[str, WithJsonSchema({"enum": list(DECIMAL_MARKS)})] | None = None
+    """the mark before decimals in a CSV file, . or , (the point where it is not given)"""
+    thousands: Annotated[str, WithJsonSchema({"enum": list(THOUSANDS)})] | None = None
+    """the sign between groups of three digits in a CSV file, such as " " or . (none where it is not
+    given)"""
     minimum: Exact
     """the smallest possible value, known without looking at the data (no bound means refusal,
     never "no noise")"""
@@ -47,6 +53,11 @@ class NumericColumn(BaseColumn):
     nearer bound"""
     bound_source: BoundSource
     """where minimum and maximum came from, such as {kind: public, reference: the codebook}"""
+
+    @property
+    def marks(self) -> NumberMarks:
+        """How a CSV file writes the numbers."""
+        return NumberMarks(self.decimal_mark or PLAIN.decimal, self.thousands or PLAIN.thousands)
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -81,6 +92,7 @@ class NumericColumn(BaseColumn):
         return self.maximum + 1 if self.integer else self.maximum
 
     def _problems(self) -> Iterator[Problem]:
+        yield from self._mark_problems()
         if self.minimum >= self.maximum:
             yield Problem(
                 ("maximum",),
@@ -113,6 +125,22 @@ class NumericColumn(BaseColumn):
             return
         problems = [*self._width_problems(), *self._edge_problems(), *self._count_problems()]
         yield from problems or self._too_many_cells((given[0],))
+
+    def _mark_problems(self) -> Iterator[Problem]:
+        if self.decimal_mark is not None and self.decimal_mark not in DECIMAL_MARKS:
+            yield Problem(("decimal_mark",), f"is {self.decimal_mark!r}; give . or ,")
+        if self.thousands is not None and self.thousands not in THOUSANDS:
+            yield Problem(
+                ("thousands",),
+                f"is {self.thousands!r}; give one of . , ' ’ _ or a space in quotes, or leave it "
+                "out where nothing parts thousands",
+            )
+        elif self.thousands == self.marks.decimal:
+            yield Problem(
+                ("thousands",),
+                f"is {self.thousands!r}, and so is the mark before decimals, so 1{self.thousands}"
+                "234 could be either; give decimal_mark the other one, or remove thousands",
+            )
 
     def _width_problems(self) -> Iterator[Problem]:
         width = self.cell_width

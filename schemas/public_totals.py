@@ -156,7 +156,7 @@ class PublicTotal(Section):
         return parse_rule(self.where).columns()
 
     def groups(
-        self, columns: Mapping[str, Column], null_markers: Sequence[str]
+        self, columns: Mapping[str, Column], null_markers: tuple[str, ...]
     ) -> tuple[Group, ...]:
         """The groups of a sound complete table."""
         assert self.columns is not None, "only complete tables have groups"
@@ -176,7 +176,7 @@ class PublicTotal(Section):
         )
 
     def broken(
-        self, frame: pd.DataFrame, columns: Mapping[str, Column], null_markers: Sequence[str]
+        self, frame: pd.DataFrame, columns: Mapping[str, Column], null_markers: tuple[str, ...]
     ) -> list[str]:
         """What in a table is not as published, a phrase each; empty where all is.
 
@@ -198,7 +198,7 @@ class PublicTotal(Section):
         return faults
 
     def problems(
-        self, columns: Mapping[str, Column], null_markers: Sequence[str]
+        self, columns: Mapping[str, Column], null_markers: tuple[str, ...]
     ) -> Iterator[Problem]:
         """What does not suit the columns, each with its mend; empty for a sound total."""
         if self.columns is None:
@@ -282,7 +282,7 @@ class PublicTotal(Section):
                     yield from _count_problems(("counts", i, COUNT), row[COUNT])
 
     def _table_problems(
-        self, columns: Mapping[str, Column], null_markers: Sequence[str]
+        self, columns: Mapping[str, Column], null_markers: tuple[str, ...]
     ) -> Iterator[Problem]:
         """Whether the rows name all combinations of groups of values, each once."""
         assert self.columns is not None
@@ -319,14 +319,14 @@ class PublicTotal(Section):
             )
 
 
-def cells_of(name: str, column: Column, label: str, null_markers: Sequence[str]) -> range:
+def cells_of(name: str, column: Column, label: str, null_markers: tuple[str, ...]) -> range:
     """The cells of a column that a total calls `label`.
 
     Raises:
         ValueError: it is no value, label or interval of whole cells of the column.
     """
     codes = () if isinstance(column, NumericColumn | DateColumn) else column.codes
-    if label not in codes and (label == NULL or label in null_markers):
+    if label not in codes and (label == NULL or label in column.markers(null_markers)):
         if not column.nulls:
             raise ValueError(f"{name} is never null, as the column says nulls: false; remove it")
         return range(column.levels, column.levels + 1)

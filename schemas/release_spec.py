@@ -97,6 +97,10 @@ class ReleaseSpec(Section):
         """Columns of the published file, in its order."""
         return self.output.columns or tuple(self.columns)
 
+    def null_marker(self, name: str) -> str:
+        """How the released CSV writes a null of the column: as the source first does."""
+        return next(iter(self.columns[name].markers(self.data.null_markers)), "")
+
     def warnings(self) -> tuple[str, ...]:
         """What the spec asks for that weakens the guarantee or tells something, in sentences."""
         told = tuple(warnings_about(self._sections()))

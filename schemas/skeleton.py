@@ -4,11 +4,14 @@ From a data file only the header is read. A bound or a category that is taken fr
 dictionary is public; everything else is left to the user, and `load_spec` refuses the markers.
 """
 
+import codecs
 import csv
+import gzip
 import io
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,27 +54,47 @@ def skeleton_from_header(path: Path | str, *, source: str | None = None) -> str:
             would turn its first record into names, so fields that are numbers, empty or repeated
             are refused.
     """
-    file = Path(path)
-    try:
-        with file.open(newline="", encoding="utf-8-sig") as stream:
-            line = stream.readline()
-    except (OSError, UnicodeDecodeError):
-        raise SkeletonError(
-            f"{path}: cannot be read as a CSV file in UTF-8; name one, or a data dictionary"
-        ) from None
+    line, encoding = _first_line(Path(path))
     delimiter = max(_DELIMITERS, key=line.count)
-    names = next(csv.reader(io.StringIO(line), delimiter=delimiter), [])
-    if not names or any(not name.strip() or _is_number(name) for name in names):
+    names = [n.strip() for n in next(csv.reader(io.StringIO(line), delimiter=delimiter), [])]
+    of_pandas = names[:1] if names[:1] in _INDEX and len(names) > 1 else []
+    names = names[len(of_pandas) :]
+    if not names or any(not name or _is_number(name) for name in names):
         raise SkeletonError(
             f"{path}:1: does not look like a header, as a field is empty or a number; "
             "put the column names on the first line"
         )
-    return skeleton_from_columns(names, source=source or str(path), delimiter=delimiter)
+    known = {"delimiter": delimiter, "encoding": encoding, "ignore": of_pandas}
+    return skeleton_from_columns(names, source=source or str(path), known=known)
 
 
-def skeleton_from_columns(names: Sequence[str], *, source: str, delimiter: str = ",") -> str:
+_INDEX = ([""], ["Unnamed: 0"])  # the index of a frame, as pandas writes it, and writes it again
+_CONTROL = frozenset(map(chr, range(32))) - frozenset("\t\r\n")  # in no text
+
+
+def _first_line(file: Path) -> tuple[str, str]:
+    """The first line of a CSV file, and its character encoding; empty for UTF-8."""
+    try:
+        with gzip.open(file) if file.name.endswith(".gz") else file.open("rb") as stream:
+            raw = stream.readline()
+    except (OSError, EOFError):
+        raw = b"\0"  # which is no text
+    wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for encoding in ("utf-16",) if wide else ("utf-8-sig", "windows-1252"):
+        with suppress(UnicodeError):
+            line = codecs.getincrementaldecoder(encoding)().decode(raw)
+            if _CONTROL.isdisjoint(line) and not raw.startswith(b"PAR1"):
+                return line, "" if encoding == "utf-8-sig" else encoding
+    raise SkeletonError(f"{file}: cannot be read as a CSV file; name one, or a data dictionary")
+
+
+def skeleton_from_columns(
+    names: Sequence[str], *, source: str, known: Mapping[str, Any] | None = None
+) -> str:
     """YAML text of a spec for a table of which nothing but the column names is known.
 
+    Args:
+        known: other keys of the section `data`; empty ones are left out.
     Raises:
         SkeletonError: a name is repeated.
     """
@@ -83,7 +106,7 @@ def skeleton_from_columns(names: Sequence[str], *, source: str, delimiter: str =
     columns = CommentedMap()
     for name in names:
         columns[name] = _unknown_column("")
-    return _text(source, delimiter, [""], columns)
+    return _text(source, known or {}, [""], columns)
 
 
 def skeleton_from_dictionary(path: Path | str) -> str:
@@ -114,7 +137,7 @@ def skeleton_from_dictionary(path: Path | str) -> str:
         nulls, values = _without_nulls(entry.get("values", {}))
         markers.update(dict.fromkeys(nulls))
         columns[name] = _documented_column(entry, values, bool(nulls), Path(path).name)
-    return _text(FILL_IN, ",", [*markers, ""], columns)
+    return _text(FILL_IN, {}, [*markers, ""], columns)
 
 
 def _without_nulls(values: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
@@ -175,7 +198,9 @@ def _ask(section: CommentedMap, key: str, comment: str) -> None:
     section.yaml_add_eol_comment(comment, key)
 
 
-def _text(source: str, delimiter: str, null_markers: list[str], columns: CommentedMap) -> str:
+def _text(
+    source: str, known: Mapping[str, Any], null_markers: list[str], columns: CommentedMap
+) -> str:
     spec = CommentedMap()
     spec.yaml_set_start_comment(_HEADING)
     spec["hallmark"] = 1
@@ -186,8 +211,15 @@ def _text(source: str, delimiter: str, null_markers: list[str], columns: Comment
     _ask(population, "description", "who these people are")
     spec["data"] = data = CommentedMap()
     data["source"] = source
-    if delimiter != ",":
-        data["delimiter"] = delimiter
+    if known.get("delimiter", ",") != ",":
+        data["delimiter"] = known["delimiter"]
+    if known.get("encoding"):
+        data["encoding"] = known["encoding"]
+        guessed = "guessed from the header, which is not in UTF-8; are the column names right?"
+        data.yaml_add_eol_comment(guessed, "encoding")
+    if known.get("ignore"):
+        data["ignore"] = known["ignore"]
+        data.yaml_add_eol_comment("the index that pandas wrote", "ignore")
     data["null_markers"] = null_markers
     _ask(data, "expected_rows", "a public estimate, for planning only")
     _ask(data, "record", "what one row is, such as one person")

@@ -12,6 +12,7 @@ from schemas.binning import Binning
 from schemas.category_columns import CategoryColumn
 from schemas.columns import BooleanColumn, Column, DateColumn, NumericColumn, PlacesColumn
 from schemas.database import check_name, is_database
+from schemas.encoding import unwritable
 from schemas.exact import decimal, read_exact
 from schemas.nearest import no_such_column
 from schemas.public_totals import PublicTotal
@@ -272,14 +273,71 @@ def _files_are_readable_as_stated(sections: SoundSections) -> Iterator[Problem]:
     for key, table in sections.table_files:
         if is_database(table.source):
             continue
-        if table.file_format == "parquet" and "delimiter" in table.model_fields_set:
-            yield Problem((key, "delimiter"), "is for CSV files only; remove it for Parquet")
+        for option in ("delimiter", "encoding"):
+            if table.file_format == "parquet" and option in table.model_fields_set:
+                yield Problem((key, option), "is for CSV files only; remove it for Parquet")
         last = table.source.rstrip("/").rpartition("/")[2]
         if table.file_format is None and "." in last.strip(".") and "*" not in last:
             yield Problem(
                 (key, "format"),
                 f"is missing, and {last!r} does not tell it; say format: csv or format: parquet",
             )
+
+
+def _marks_are_of_a_csv_file(sections: SoundSections) -> Iterator[Problem]:
+    """Parquet and databases hold numbers themselves, so that no mark of a text applies."""
+    tables = list(sections.table_files)
+    if not tables or any(_may_be_csv(table) for _, table in tables):
+        return
+    kind = "a database" if is_database(tables[0][1].source) else "Parquet"
+    for name, column in sections.columns.items():
+        for key in ("decimal_mark", "thousands"):
+            if getattr(column, key, None) is not None:
+                yield Problem(
+                    ("columns", name, key),
+                    f"is for CSV files, and {tables[0][0]}.source is {kind}, which holds the "
+                    "numbers themselves; remove it",
+                )
+
+
+def _may_be_csv(table: TableFile) -> bool:
+    return table.file_format != "parquet" and not is_database(table.source)
+
+
+def _texts_can_be_written(sections: SoundSections) -> Iterator[Problem]:
+    """What a file cannot hold would never be found in it, and could not be released."""
+    for key, table in sections.table_files:
+        if table.encoding is None:
+            continue
+        for name, column in sections.columns.items():
+            for where, listed in _texts(column).items():
+                for text in unwritable(listed, table.characters)[:1]:
+                    yield Problem(
+                        ("columns", name, where),
+                        f"lists {text!r}, which cannot be written in {key}.encoding, "
+                        f"{table.encoding}; correct one of the two",
+                    )
+            if unwritable([name, *(column.null_markers or ())], table.characters):
+                yield Problem(
+                    ("columns", name),
+                    f"has a name or null marker that cannot be written in {key}.encoding, "
+                    f"{table.encoding}; correct one of the two",
+                )
+        for marker in unwritable(table.null_markers, table.characters)[:1]:
+            yield Problem(
+                (key, "null_markers"),
+                f"lists {marker!r}, which cannot be written in {table.encoding}; correct one of "
+                "the two",
+            )
+
+
+def _texts(column: Column) -> dict[str, tuple[str, ...]]:
+    match column:
+        case CategoryColumn():
+            return {"categories": column.codes}
+        case BooleanColumn():
+            return {"values": tuple(column.values)}
+    return {}
 
 
 def _names_fit_the_database(sections: SoundSections) -> Iterator[Problem]:
@@ -295,15 +353,17 @@ def _names_fit_the_database(sections: SoundSections) -> Iterator[Problem]:
 def _null_markers_are_no_values(sections: SoundSections) -> Iterator[Problem]:
     for section, table in sections.table_files:
         for name, column in sections.columns.items():
-            for marker in table.null_markers:
+            of = "its null_markers"
+            if column.null_markers is None:
+                of = f"{section}.null_markers"
+            for marker in column.markers(table.null_markers):
                 clash = _clash(column, marker)
                 if clash is not None:
                     key, what = clash
                     yield Problem(
                         ("columns", name, key),
-                        f"{what}, which is also one of {section}.null_markers, so every such "
-                        "value would count as missing; leave it out here and say nulls: true, or "
-                        "remove the marker",
+                        f"{what}, which is also one of {of}, so every such value would count as "
+                        "missing; leave it out here and say nulls: true, or remove the marker",
                     )
 
 
@@ -322,8 +382,9 @@ def _clash(column: Column, marker: str) -> tuple[str, str] | None:
 
 
 def _is_number_in(column: NumericColumn, marker: str) -> bool:
+    plain = column.marks.plain(marker)
     try:
-        number = read_exact(marker)
+        number = read_exact(marker if plain is None else plain)
     except ValueError:
         return False
     return column.minimum <= number <= column.maximum
@@ -427,6 +488,8 @@ _CHECKS: tuple[Callable[[SoundSections], Iterator[Problem]], ...] = (
     _person_is_never_released,
     _ignored_columns_are_not_listed,
     _files_are_readable_as_stated,
+    _marks_are_of_a_csv_file,
+    _texts_can_be_written,
     _names_fit_the_database,
     _null_markers_are_no_values,
     _output_columns_are_known,

@@ -6,8 +6,9 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from schemas.category_columns import Code
+from schemas.column_base import Code
 from schemas.database import BlockName, ColumnName, Query, TableName, check_url, is_database
+from schemas.encoding import UTF_8, Encoding
 from schemas.section import Problem, Section, refuse
 
 MOST_ROWS = 10**12  # of a table; more is a slip
@@ -45,8 +46,12 @@ class TableFile(Section):
     """csv or parquet, where the suffix does not tell"""
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     """the character between two values of a CSV file"""
+    encoding: Encoding | None = None
+    """the character encoding of a CSV file, such as latin-1, windows-1252 or utf-16; UTF-8 where it
+    is not given"""
     null_markers: tuple[Code, ...] = ("",)
-    """texts that stand for a missing value, such as [N, ""]"""
+    """texts that stand for a missing value, such as [N, ""], in columns without markers of their
+    own"""
 
     @field_validator("source")
     @classmethod
@@ -72,6 +77,11 @@ class TableFile(Section):
             case [*_, ".parquet" | ".pq"]:
                 return "parquet"
         return None
+
+    @property
+    def characters(self) -> str:
+        """The character encoding of a CSV file, as stated or UTF-8."""
+        return self.encoding or UTF_8
 
     @property
     def options(self) -> tuple[tuple[str, str | bool], ...]:
@@ -139,7 +149,7 @@ class DataSource(TableFile):
                 if both
                 else "is a database; add data.table, such as public.persons, or data.query",
             )
-        for key in ("format", "delimiter", "storage_options"):
+        for key in ("format", "delimiter", "encoding", "storage_options"):
             if key in self.model_fields_set:
                 yield Problem((key,), "is for files, and data.source is a database; remove it")
 

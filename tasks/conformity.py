@@ -4,6 +4,7 @@ It shares no code with what wrote the files, so that one mistake cannot hide in 
 read in batches, whatever their size; what is checked is synthetic and public.
 """
 
+import codecs
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
@@ -50,6 +51,7 @@ def _batches(path: Path, dictionary: DataDictionary) -> Iterator[pa.RecordBatch]
             names = [column.name for column in dictionary.columns]
             yield from pyarrow.csv.open_csv(
                 handle,
+                read_options=pyarrow.csv.ReadOptions(encoding=_arrow_name(dictionary)),
                 parse_options=pyarrow.csv.ParseOptions(
                     delimiter=dictionary.csv_delimiter, newlines_in_values=True
                 ),
@@ -57,6 +59,11 @@ def _batches(path: Path, dictionary: DataDictionary) -> Iterator[pa.RecordBatch]
                     column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
                 ),
             )
+
+
+def _arrow_name(dictionary: DataDictionary) -> str:
+    known = codecs.lookup(dictionary.csv_encoding).name
+    return "utf8" if known == "utf-8" else known
 
 
 def _faults(column: DictionaryColumn, values: pa.Array, *, text: bool) -> Counter[str]:
@@ -87,7 +94,11 @@ def _number_faults(column: DictionaryColumn, values: pa.Array) -> Counter[str]:
     assert column.interval is not None, "the dictionary's own check"
     total = len(values)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        values = values.filter(pc.match_substring_regex(values, _NUMBER))
+        mark = column.decimal_mark
+        values = values.filter(
+            pc.match_substring_regex(values, _NUMBER.replace(r"\.", f"[{mark}]"))
+        )
+        values = pc.replace_substring(values, pattern=mark, replacement=".")
     elif not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
         values = values.slice(0, 0)
     numbers = values.cast(pa.float64())

@@ -12,7 +12,6 @@ from schemas.data_dictionary import (
     Interval,
 )
 from tasks.coding import Codec
-from tasks.finalise import null_marker
 from tasks.prepare import Prepared
 
 _OUTSIDE = {
@@ -31,8 +30,9 @@ def data_dictionary(
         release_id=prepared.spec.release,
         rows=rows,
         csv_delimiter=prepared.spec.data.delimiter,
+        csv_encoding=prepared.spec.data.characters,
         columns=tuple(
-            _column(codecs[name], certificate, null_marker(prepared))
+            _column(codecs[name], certificate, prepared.spec.null_marker(name))
             for name in prepared.spec.released_columns
         ),
     )
@@ -75,6 +75,7 @@ def _column(codec: Codec, certificate: CertificateFile, marker: str) -> Dictiona
             width=width,
             description="width of the widest cell" if width is not None else "one cell a category",
         ),
+        decimal_mark=column.marks.decimal if isinstance(column, NumericColumn) else ".",
         date_format=column.format if isinstance(column, DateColumn) else "%Y-%m-%d",
         error=ColumnError.of(bound, confidence=certificate.confidence) if bound else None,
     )

@@ -4,7 +4,6 @@ Nothing here is protected: the metrics are computed from the private records wit
 are for the people who may see those records; no budget covers them, and none may be published.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
@@ -25,7 +24,16 @@ from schemas.release_spec import ReleaseSpec
 from tasks.coding import Codec, TableCodec
 from tasks.errors import SafeError
 from tasks.guard import guarded
-from tasks.sources import Source, SourceError, batches, consistent, parts, source_of
+from tasks.sources import (
+    SourceError,
+    batches,
+    consistent,
+    parts,
+    plain_text,
+    source_of,
+    told_of,
+    written_as_released,
+)
 from tasks.workspace import Workspace
 
 NOTICE = (
@@ -248,19 +256,13 @@ def _read(
 ) -> Codes:
     """The coded records of one of the tables; `origin` says in messages which one it is."""
     private = origin in ("data.source", "--data")
-    columns = tuple(c.name for c in codec.codecs)
+    columns = {c.name: c.column for c in codec.codecs}
     if origin == "data.source":
         source = replace(
             source_of(spec.data, Path(), columns, others_ignored=True), location=location
         )
     else:
-        source = Source(
-            location=location,
-            delimiter=spec.data.delimiter,
-            null_markers=tuple(spec.data.null_markers) or ("",),  # as a release writes a null
-            columns=columns,
-            others_ignored=True,
-        )
+        source = written_as_released(spec, tuple(columns), location=location)
     blocks = []
     try:
         with consistent(source) as fixed:
@@ -300,9 +302,7 @@ def _about(message: str, origin: str) -> str:
     """A message on reading a table that says which table it was."""
     if origin == "data.source":
         return message
-    message = message.replace("set data.format to csv or parquet", "let it end in .csv or .parquet")
-    message = re.sub(r"; check data\.format", "; name it by what it is", message)
-    return re.sub(r"\bdata\.source", origin, message)
+    return told_of(origin, message)
 
 
 def _label(text: str, codec: TableCodec, spec: ReleaseSpec) -> Label:
@@ -324,8 +324,10 @@ def _label(text: str, codec: TableCodec, spec: ReleaseSpec) -> Label:
 
 def _cell(value: str, codec: Codec, spec: ReleaseSpec) -> int:
     """The cell of a value as the private table would write it."""
-    null = value in spec.data.null_markers
-    cell = pd.Series([None if null else value], dtype=pd.StringDtype("pyarrow"))
+    source = source_of(spec.data, Path(), {codec.name: codec.column})
+    text = plain_text(value, codec.name, source)
+    null = text is None
+    cell = pd.Series([text], dtype=pd.StringDtype("pyarrow"))
     values, unreadable = codec.read(cell)
     if unreadable.any() or codec.outside(values).any() or (null and not codec.column.nulls):
         raise LabelRefused(

@@ -19,12 +19,13 @@ from schemas.columns import Column, DateColumn
 from tasks.errors import SafeError
 from tasks.generate import SyntheticFile
 from tasks.prepare import Prepared
-from tasks.released import broken_totals, released_null, released_source, released_values
+from tasks.released import broken_totals, released_source, released_values
 from tasks.rule_tables import rule_cells
 from tasks.rule_values import decode
 from tasks.sources import parts
 from tasks.validate import merge, validate_part
 from tasks.workspace import Workspace, private_folder
+from tasks.writing import write_csv
 
 
 class FinalCheckFailed(SafeError):
@@ -67,7 +68,10 @@ def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace)
     files = []
     for form in prepared.spec.output.formats:
         path = folder / f"data.{form}"
-        (_write_csv if form == "csv" else _write_parquet)(released, prepared, path)
+        if form == "csv":
+            write_csv(released, prepared.spec, path)
+        else:
+            _write_parquet(released, prepared, path)
         files.append(path)
     for path in files:
         _check_schema(prepared, path)
@@ -101,25 +105,12 @@ def _attempts(workspace: Workspace) -> Path:
     return workspace.path / "finalised"
 
 
-def _write_csv(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
-    texts = frame.copy()
-    for name, column in _columns(prepared, frame).items():
-        if isinstance(column, DateColumn):
-            texts[name] = texts[name].dt.strftime(column.format)
-    texts.to_csv(path, index=False, sep=prepared.spec.data.delimiter, na_rep=null_marker(prepared))
-
-
 def _write_parquet(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     for index, (name, column) in enumerate(_columns(prepared, frame).items()):
         if isinstance(column, DateColumn):
             table = table.set_column(index, name, table.column(index).cast(pa.date32()))
     pq.write_table(table, path)
-
-
-def null_marker(prepared: Prepared) -> str:
-    """How the released CSV writes a null."""
-    return released_null(prepared.spec)
 
 
 def _columns(prepared: Prepared, frame: pd.DataFrame) -> Mapping[str, Column]:

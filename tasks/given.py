@@ -5,7 +5,6 @@ file's name, its SHA-256, its number of rows and the distribution of every colum
 be none of that, the private table above all, must not be named.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from tasks.likeness import Likeness, likeness_of_codes
 from tasks.private_tables import private_at, private_like
 from tasks.public_data import misplaced
 from tasks.signing import digest
-from tasks.sources import Source, SourceError, batches, parts
+from tasks.sources import Source, SourceError, batches, parts, told_of, written_as_released
 
 
 class GivenRefused(SafeError):
@@ -61,7 +60,7 @@ def read_given(spec: ReleaseSpec, path: Path, folder: Path) -> tuple[GivenFile, 
     if (owner := private_at(str(path), spec, folder)) is not None:
         own = "the spec" if owner == spec.release else f"release {owner}"
         raise GivenRefused(f"{path}: is the private table of {own}, or a part of it; {_MEND}")
-    source = _source(spec, path)
+    source = written_as_released(spec, tuple(spec.columns), location=str(path))
     try:
         before = digest(path)
         text = _text(source, path)
@@ -93,23 +92,11 @@ _MEND = (
 )
 
 
-def _source(spec: ReleaseSpec, path: Path) -> Source:
-    return Source(
-        location=str(path),
-        delimiter=spec.data.delimiter,
-        null_markers=tuple(spec.data.null_markers) or ("",),  # as a release writes a null
-        columns=tuple(spec.columns),
-        others_ignored=True,
-    )
-
-
 def _text(source: Source, path: Path) -> pd.DataFrame:
     try:
         frames = [frame for part in parts(source) for frame in batches(part)]
     except SourceError as error:
-        said = str(error).replace("set data.format to csv or parquet", "let it end so")
-        said = re.sub(r"; check data\.format", "; name it by what it is", said)
-        raise GivenRefused(re.sub(r"\bdata\.source", str(path), said)) from error
+        raise GivenRefused(told_of(str(path), str(error))) from error
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 

@@ -71,10 +71,10 @@ class Prepared:
 
     @property
     def source(self) -> Source:
-        columns = list(self.spec.columns)
-        if self.person is not None and self.person not in columns:
-            columns.append(self.person)
-        return source_of(self.spec.data, self.folder, tuple(columns), snapshot=self.snapshot)
+        spec = self.spec
+        return source_of(
+            spec.data, self.folder, spec.columns, person=self.person, snapshot=self.snapshot
+        )
 
     @contextmanager
     def at_one_moment(self) -> Iterator["Prepared"]:

@@ -1,7 +1,8 @@
 """Read and code the public table that a spec names. It is public: messages may show its values."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from schemas.columns import Column
 from schemas.table_sections import PublicData, TableFile
 from tasks.coding import Codec, TableCodec
 from tasks.errors import SafeError
-from tasks.sources import Source, SourceError, batches, parts
+from tasks.sources import Source, SourceError, batches, parts, written_as
 
 
 class PublicDataError(SafeError):
@@ -31,7 +32,7 @@ def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path)
     try:
         frames = list(_first(source, public.rows))
     except SourceError as error:
-        said = re.sub(r"\bdata\.(?=source|format|delimiter)", "public_data.", str(error))
+        said = re.sub(r"\bdata\.(?=source|format|delimiter|encoding)", "public_data.", str(error))
         raise PublicDataError(said) from error
     text = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
     if len(text) == 0:
@@ -42,15 +43,11 @@ def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path)
     return codec.encode(text).astype(np.int32)
 
 
-def public_source(table: TableFile, columns: Iterable[str], folder: Path) -> Source:
+def public_source(table: TableFile, columns: Mapping[str, Column], folder: Path) -> Source:
     """How to read the columns of a public table, whatever other columns it has."""
-    return Source(
-        location=table.located(folder),
+    return replace(
+        written_as(table, columns, location=table.located(folder)),
         format=table.file_format,
-        delimiter=table.delimiter,
-        null_markers=tuple(table.null_markers),
-        columns=tuple(columns),
-        others_ignored=True,
         options=table.options,
     )
 

@@ -32,7 +32,6 @@ from schemas.columns import Column, DateColumn, NumericColumn
 from schemas.labels import NOT_RECORDED
 from tasks.coding import Codec
 from tasks.executed import Executed
-from tasks.finalise import null_marker
 from tasks.generate import MOVED, TOTALLED
 from tasks.record_privacy import account, guarantee, mechanism, weaknesses
 from tasks.record_utility import utility
@@ -180,7 +179,7 @@ def _protected(run: Executed) -> ProtectedData:
 def _protected_column(run: Executed, codec: Codec) -> ProtectedColumn:
     column = codec.column
     source = column.bound_source
-    marker = null_marker(run.prepared) or "an empty field"
+    marker = run.prepared.spec.null_marker(codec.name) or "an empty field"
     return ProtectedColumn(
         name=codec.name,
         description=column.description,

@@ -21,7 +21,6 @@ import pandas as pd
 from pydantic import Field, ValidationError
 
 from mechanisms.privacy.ledger import Ledger
-from schemas.columns import DateColumn
 from schemas.manifest import MANIFEST_FILE, Sha256
 from schemas.section import Section
 from tasks.code import code_digest
@@ -31,6 +30,7 @@ from tasks.rule_tables import rule_cells
 from tasks.rule_values import decode
 from tasks.signing import digest
 from tasks.workspace import home, private_folder, whole
+from tasks.writing import write_csv
 
 ACCOUNT = "rehearsal"
 _RESULT = "rehearsal.json"
@@ -125,21 +125,20 @@ def _made_up(prepared: Prepared, rows: int, place: Path) -> Path:
     ).astype(np.int32)
     codes = prepared.plan.domain.rules.repair(codes, rng)
     frame = decode(codec, codes, prepared.spec.rules, rule_cells(prepared.spec, codec), rng)
-    for name, column in prepared.spec.columns.items():
-        if isinstance(column, DateColumn):
-            frame[name] = frame[name].dt.strftime(column.format)
     if prepared.person is not None:
         frame[prepared.person] = pd.Series(np.arange(rows) // prepared.spec.privacy.max_records)
     path = place / "made-up.csv"
-    marker = next(iter(prepared.spec.data.null_markers), "")
-    frame.to_csv(path, index=False, na_rep=marker)
+    write_csv(frame, prepared.spec, path)
     return path
 
 
 def _spec(prepared: Prepared, source: Path) -> dict[str, Any]:
     """The spec with its records exchanged, on an account of its own, and without gates."""
     content = prepared.spec.content()
-    made_up = {key: content["data"][key] for key in ("null_markers", "expected_rows", "record")}
+    kept = {"null_markers", "expected_rows", "record"}
+    if source.suffix not in (".parquet", ".pq"):
+        kept |= {"delimiter", "encoding"}
+    made_up = {key: value for key, value in content["data"].items() if key in kept}
     content["data"] = made_up | {"source": str(source)}
     content["population"] = {"account": ACCOUNT}
     for section in ("approvals", "embargo"):

@@ -3,29 +3,23 @@
 It needs the spec alone, so that anybody can check a release folder with it.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from schemas.release_spec import ReleaseSpec
 from tasks.coding import codec_of
-from tasks.sources import Source, batches, parts
-
-
-def released_null(spec: ReleaseSpec) -> str:
-    """How the released CSV writes a null: as the source first does."""
-    return next(iter(spec.data.null_markers), "")
+from tasks.sources import Source, batches, parts, written_as_released
 
 
 def released_source(spec: ReleaseSpec, path: Path) -> Source:
     """The released file as a source of the released columns."""
-    return Source(
-        location=str(path),
-        format=path.suffix[1:],
-        delimiter=spec.data.delimiter,
-        null_markers=(released_null(spec),),
-        columns=spec.released_columns,
-    )
+    names = spec.released_columns
+    source = written_as_released(spec, names, location=str(path))
+    # Of several markers a release writes the first.
+    markers = tuple((name, (spec.null_marker(name),)) for name in names)
+    return replace(source, format=path.suffix[1:], own_markers=markers, others_ignored=False)
 
 
 def released_values(spec: ReleaseSpec, path: Path) -> pd.DataFrame:

@@ -6,17 +6,29 @@ where Parquet or the database holds a null). What a text means is decided in one
 file without a header line those names would be a person's values.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
-from schemas.table_sections import DataSource
+from schemas.columns import Column, NumericColumn
+from schemas.number_marks import PLAIN
+from schemas.release_spec import ReleaseSpec
+from schemas.table_sections import DataSource, TableFile
 from tasks.sources import database as databases
 from tasks.sources import files
-from tasks.sources.cells import framed
-from tasks.sources.parts import DatabasePart, DatabaseTable, FilePart, Part, Source, SourceError
+from tasks.sources.cells import framed, plain_text
+from tasks.sources.parts import (
+    DatabasePart,
+    DatabaseTable,
+    FilePart,
+    Part,
+    Source,
+    SourceError,
+    told_of,
+)
 from tasks.sources.places import overlap
 
 __all__ = [
@@ -32,20 +44,30 @@ __all__ = [
     "is_there",
     "overlap",
     "parts",
+    "plain_text",
     "source_digest",
     "source_of",
+    "told_of",
+    "written_as",
+    "written_as_released",
 ]
 
 
 def source_of(
     data: DataSource,
     folder: Path,
-    columns: tuple[str, ...],
+    columns: Mapping[str, Column],
     *,
+    person: str | None = None,
     others_ignored: bool = False,
     snapshot: str | None = None,
 ) -> Source:
-    """The private table of a spec whose relative paths start at `folder`."""
+    """The private table of a spec whose relative paths start at `folder`.
+
+    Args:
+        columns: what is read, and how its cells are written.
+        person: the column that names a person, which is read after them.
+    """
     database = None
     if data.in_database:
         database = DatabaseTable(
@@ -56,17 +78,58 @@ def source_of(
             expected_rows=data.expected_rows,
             snapshot=snapshot,
         )
-    return Source(
-        location=data.located(folder),
+    known = written_as(data, columns, location=data.located(folder), others=others_ignored)
+    return replace(
+        known,
         format=data.file_format,
-        delimiter=data.delimiter,
-        null_markers=tuple(data.null_markers),
-        columns=columns,
+        columns=known.columns if person is None else (*known.columns, person),
         ignored=tuple(data.ignore),
-        others_ignored=others_ignored,
         options=data.options,
         database=database,
     )
+
+
+def written_as(
+    table: TableFile,
+    columns: Mapping[str, Column],
+    *,
+    location: str,
+    others: bool = True,
+) -> Source:
+    """The file or folder at `location`, whose cells are written as the table's are.
+
+    Args:
+        others: whether columns beyond these may be there.
+    """
+    return Source(
+        location=location,
+        delimiter=table.delimiter,
+        encoding=table.characters,
+        null_markers=tuple(table.null_markers),
+        columns=tuple(columns),
+        own_markers=tuple(
+            (name, tuple(column.null_markers))
+            for name, column in columns.items()
+            if column.null_markers is not None
+        ),
+        marks=tuple(
+            (name, column.marks)
+            for name, column in columns.items()
+            if isinstance(column, NumericColumn) and column.marks != PLAIN
+        ),
+        others_ignored=others,
+    )
+
+
+def written_as_released(spec: ReleaseSpec, names: Sequence[str], *, location: str) -> Source:
+    """A file of these columns at `location` as a release of the spec writes it.
+
+    Where a column has no null marker, its nulls are empty cells.
+    """
+    columns = {name: spec.columns[name] for name in names}
+    known = written_as(spec.data, columns, location=location)
+    markers = {name: column.markers(spec.data.null_markers) for name, column in columns.items()}
+    return replace(known, own_markers=tuple((name, of or ("",)) for name, of in markers.items()))
 
 
 def consistent(source: Source) -> AbstractContextManager[Source]:

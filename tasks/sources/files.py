@@ -21,8 +21,7 @@ R = TypeVar("R")
 
 _FORMATS = {"csv": "csv", "parquet": "parquet", "pq": "parquet"}  # by suffix
 _MEND = {
-    "csv": "check the delimiter, quotes and encoding (UTF-8), and that lines have as many fields "
-    "as the header",
+    "csv": "check the delimiter and quotes, and that lines have as many fields as the header",
     "parquet": "it may be truncated or damaged; copy or write it again",
     "bytes": "check that it can be copied",
 }
@@ -54,11 +53,13 @@ def batches(part: FilePart) -> Iterator[pd.DataFrame]:
         with _opened(part.source, part.path) as handle:
             read = parquet_files.batches if part.format == "parquet" else csv_files.batches
             for batch in read(part, handle):
-                yield framed(batch, part.source)
+                yield framed(batch, part.source, written=part.format == "csv")
             return
     except _BROKEN as error:
         reason = _public_reason(error)
     # Raised outside the handler: the reader's own exception quotes the row that it stopped at.
+    if reason in ("invalid UTF8", "UnicodeDecodeError"):
+        raise csv_files.other_characters(part.source, part.path.rpartition("/")[2])
     raise _unreadable(part.path, part.format, reason)
 
 

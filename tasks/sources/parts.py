@@ -1,11 +1,15 @@
 """What a source and its independently readable parts are. Every field may be shown."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from schemas.encoding import UTF_8
+from schemas.number_marks import NumberMarks
 from tasks.errors import SafeError
 
+_OF_PANDAS = {"", "__index_level_0__"}  # how it names the index of a frame, in CSV and in Parquet
 BATCH_ROWS = 250_000
 PART_ROWS = 4 * BATCH_ROWS  # about as many a worker reads as one part
 
@@ -33,8 +37,11 @@ class Source:
     location: str  # local path or fsspec URL of a file or a folder, or URL of a database
     format: str | None = None  # "csv" or "parquet"; None: by the suffix
     delimiter: str = ","
+    encoding: str = UTF_8  # of CSV
     null_markers: tuple[str, ...]
     columns: tuple[str, ...]  # read, in this order
+    own_markers: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of columns, in place of the others
+    marks: tuple[tuple[str, NumberMarks], ...] = ()  # of columns whose numbers CSV writes otherwise
     ignored: tuple[str, ...] = ()  # known to be there, never read
     others_ignored: bool = False  # whether columns beyond these may be there, never read
     options: tuple[tuple[str, str | bool], ...] = ()  # of the file system, none of them secret
@@ -72,6 +79,18 @@ class DatabasePart:
 Part: TypeAlias = FilePart | DatabasePart
 
 
+def told_of(place: str, message: str) -> str:
+    """The message of a `SourceError` on a file that is not the spec's own source, but at `place`.
+
+    The spec says how it is read, but not where it is, so that the file must suit it.
+    """
+    message = message.replace("set data.format to csv or parquet", "let it end in .csv or .parquet")
+    message = re.sub(r"; check data\.format", "; name it by what it is", message)
+    message = re.sub(r"; say data\.encoding\b.*", ", as data.encoding of the spec says", message)
+    message = re.sub(r"; (say|mend) data\.delimiter\b.*", ", as the spec says", message)
+    return re.sub(r"\bdata\.source", place, message)
+
+
 def column_problems(source: Source, names: Sequence[str], *, shown: bool = False) -> str:
     """What is wrong with the columns that are there, in words; empty where nothing is.
 
@@ -83,6 +102,15 @@ def column_problems(source: Source, names: Sequence[str], *, shown: bool = False
     known = {*source.columns, *source.ignored}
     unknown = [] if source.others_ignored else [name for name in names if name not in known]
     problems = []
+    # Told only where the rest is as it should be: in a file without a header line an empty name
+    # would be a person's missing value.
+    if not missing and unknown and not {*unknown} - _OF_PANDAS:
+        listed = ", ".join(f'"{name}"' for name in dict.fromkeys(unknown))
+        problems.append(
+            "it has a column that holds the index of a pandas frame; write the table without it "
+            f"(index=False), or say data.ignore: [{listed}]"
+        )
+        unknown = []
     if missing:
         problems.append(f"it lacks the columns {', '.join(missing)}")
     if repeated:

@@ -1,9 +1,11 @@
 """Skeletons: they hold what is public, no byte of the rows, and are refused until filled in."""
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from schemas.loading import SpecError, load_spec
 from schemas.skeleton import (
@@ -69,7 +71,26 @@ def test_the_delimiter_is_that_of_the_header(delimiter, tmp_path):
     assert ("delimiter:" in text) == (delimiter != ",")
 
 
-@pytest.mark.parametrize("header", ["", "12,name", "name,,wage", f"{CANARY},1"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "windows-1252", "utf-16"])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_the_encoding_is_guessed_where_the_header_is_not_in_utf_8(encoding, suffix, tmp_path):
+    file = tmp_path / f"table.csv{suffix}"
+    content = f"größe,wage\r\n{CANARY},1\r\n".encode(encoding)
+    file.write_bytes(gzip.compress(content) if suffix else content)
+    text = skeleton_from_header(file)
+    assert all(f"  {name}:\n" in text for name in ("größe", "wage"))
+    assert (f"encoding: {encoding}  # guessed" in text) == (not encoding.startswith("utf-8"))
+
+
+@pytest.mark.parametrize("index", ["", "Unnamed: 0"])
+def test_the_index_of_a_pandas_frame_is_ignored(index, tmp_path):
+    text = skeleton_from_header(table(tmp_path, f"{index},wage, sex "))
+    data, columns = text.split("columns:\n")
+    assert YAML().load(data)["data"]["ignore"] == [index]
+    assert list(YAML().load(columns)) == ["wage", "sex"]
+
+
+@pytest.mark.parametrize("header", ["", ",", ",,wage", "12,name", "name,,wage", f"{CANARY},1"])
 def test_a_first_line_that_looks_like_a_record_is_refused_without_showing_it(header, tmp_path):
     with pytest.raises(SkeletonError, match="does not look like a header") as caught:
         skeleton_from_header(table(tmp_path, header))

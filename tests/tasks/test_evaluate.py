@@ -85,6 +85,36 @@ def test_a_label_is_named_as_the_table_writes_it(
     assert found.held_out == "a fifth of the private table"
 
 
+def test_tables_and_labels_are_read_as_the_spec_says_they_are_written(
+    tmp_path: Path, home: Path
+) -> None:
+    known = evaluate_files(
+        example.write(tmp_path / "plain", ROWS),
+        synthetic(tmp_path / "plain"),
+        label="income=12.5",
+    )
+    base = example.spec(Path("table.csv"))
+    base["data"] |= {"delimiter": ";", "encoding": "utf-16"}
+    base["columns"]["income"] |= {"decimal_mark": ",", "null_markers": ["."]}
+    spec = example.write(tmp_path / "marked", ROWS, data=base["data"], columns=base["columns"])
+    for seed, name in ((7, "table.csv"), (8, "s.csv")):
+        frame = example.table(ROWS, seed=seed)
+        income = frame["income"].map(
+            lambda wage: "." if wage != wage else f"{wage}".replace(".", ",")
+        )
+        frame.assign(income=income).to_csv(
+            spec.parent / name, index=False, na_rep="NA", sep=";", encoding="utf-16"
+        )
+    found = evaluate_files(spec, str(spec.parent / "s.csv"), label="income=12,5")
+    assert found.metrics == known.metrics
+    with pytest.raises(LabelRefused, match=r"'12\.5' is no value of columns\.income"):
+        evaluate_files(spec, str(spec.parent / "s.csv"), label="income=12.5")
+    (spec.parent / "s.csv").write_text("age,income\n")
+    assert refused(spec, str(spec.parent / "s.csv")).endswith(
+        "is not written in utf-16, as data.encoding of the spec says"
+    )
+
+
 def test_held_out_records_leave_the_private_table_whole(spec: Path) -> None:
     test = synthetic(spec.parent, "test.parquet")
     found = evaluate_files(spec, synthetic(spec.parent), test=test, label="employed")

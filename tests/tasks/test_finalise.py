@@ -1,7 +1,10 @@
 """The final files: what was synthesised can be read back from them, or nothing is published."""
 
+import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,15 +15,20 @@ import pytest
 
 from mechanisms.contract import SyntheticMeasure
 from mechanisms.privacy.cells import Codes
+from schemas.release_spec import ReleaseSpec
 from tasks import finalise as stage
+from tasks.conformity import nonconformities
+from tasks.dictionary import data_dictionary
 from tasks.finalise import FinalCheckFailed, FinalFile
 from tasks.generate import SyntheticFile
 from tasks.prepare import Prepared, prepare
 from tasks.released import released_source
-from tasks.sources import batches, parts
+from tasks.sources import batches, parts, source_of, written_as_released
 from tasks.workspace import Workspace
+from tasks.writing import write_csv
 from tests import example
 
+NO_BOUNDS: Any = SimpleNamespace(confidence=0.95, for_column=lambda name: None)  # a certificate
 SINCE = {
     "type": "date", "minimum": "2000-01-01", "maximum": "2009-12-31", "cells": 6, "nulls": True,
     "format": "%d.%m.%Y", "outside": "refuse", "bound_source": example.SOURCE,
@@ -82,6 +90,63 @@ def test_csv_is_written_in_the_units_codes_markers_and_dates_of_the_source(
     assert 0 <= float(lines[2].split(",")[1]) < 50
     day, month, year = map(int, lines[2].split(",")[4].split("."))
     assert date(2000, 1, 1) <= date(year, month, day) <= date(2001, 9, 1)
+
+
+CONTINENTAL = {"delimiter": ";", "encoding": "latin-1", "null_markers": ["NA"]}
+
+
+def continental(folder: Path) -> Prepared:
+    """A spec of a table as much of Europe writes it."""
+    data = {**example.spec(Path("table.csv"))["data"], **CONTINENTAL}
+    changes = with_dates(data=data, constraints=[])
+    changes["columns"]["income"] |= {
+        "decimal_mark": ",", "thousands": ".", "null_markers": ["k. A."],
+    }  # fmt: skip
+    changes["columns"]["region"] |= {"categories": {"Köln": "Köln", "Aß": "", "07": "7"}}
+    return prepared(folder, **changes)
+
+
+def test_csv_is_written_in_the_encoding_and_marks_of_the_source(home: Path, tmp_path: Path) -> None:
+    of = continental(tmp_path)
+    path = finished(of, np.array([[3, 8, 0, 1, 6], [0, 0, 1, 0, 0]])).files[0]
+    first, second = (line.split(";") for line in path.read_text("latin-1").splitlines()[1:])
+    assert first[1:] == ["k. A.", "Köln", "1", "NA"]
+    assert second[2] == "Aß"
+    assert re.fullmatch(r"\d+,\d+", second[1])
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_the_same_spec_reads_what_it_released(form: str, home: Path, tmp_path: Path) -> None:
+    of = continental(tmp_path)
+    codes = random_codes(of)
+    (path,) = (file for file in finished(of, codes).files if file.suffix == f".{form}")
+    names = tuple(of.spec.columns)
+    for source in (
+        released_source(of.spec, path),
+        written_as_released(of.spec, names, location=str(path)),
+        replace(
+            source_of(of.spec.data, tmp_path, of.spec.columns), location=str(path), format=form
+        ),
+    ):
+        text = pd.concat([b for part in parts(source) for b in batches(part)], ignore_index=True)
+        assert of.codec.encode(text).tolist() == codes.tolist()
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_the_dictionary_says_how_the_files_are_written(
+    index: int, home: Path, tmp_path: Path
+) -> None:
+    of = continental(tmp_path)
+    path = finished(of, random_codes(of)).files[index]
+    dictionary = data_dictionary(of, NO_BOUNDS, rows=400)
+    assert nonconformities(path, dictionary) == []
+    other = dictionary.model_copy(update={"csv_encoding": "utf-8"})
+    column = dictionary.columns[1].model_copy(update={"decimal_mark": "."})
+    marked = (dictionary.columns[0], column, *dictionary.columns[2:])
+    if path.suffix == ".csv":
+        assert nonconformities(path, dictionary.model_copy(update={"columns": marked}))
+        with pytest.raises(pa.ArrowInvalid, match="invalid UTF8"):
+            nonconformities(path, other)
 
 
 def test_parquet_has_the_types_of_the_columns_and_real_nulls(home: Path, tmp_path: Path) -> None:
@@ -167,13 +232,14 @@ def test_a_file_that_is_not_what_was_meant_is_refused(
     form: str, says: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = prepared(tmp_path, output={"formats": [form]})
-    write = getattr(stage, f"_write_{form}")
+    writer = {"csv": "write_csv", "parquet": "_write_parquet"}[form]
+    write = getattr(stage, writer)
 
-    def broken(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
-        write(frame, prepared, path)
+    def broken(frame: pd.DataFrame, of: Any, path: Path) -> None:
+        write(frame, of, path)
         BREAKS[form](path)
 
-    monkeypatch.setattr(stage, f"_write_{form}", broken)
+    monkeypatch.setattr(stage, writer, broken)
     with pytest.raises(FinalCheckFailed, match=says):
         finished(of, random_codes(of))
 
@@ -182,12 +248,11 @@ def test_a_clamped_column_must_still_be_inside_when_it_is_published(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = prepared(tmp_path, output={"formats": ["csv"]}, constraints=[])
-    write = stage._write_csv
 
-    def broken(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
-        write(frame.assign(income=401.0), prepared, path)
+    def broken(frame: pd.DataFrame, spec: ReleaseSpec, path: Path) -> None:
+        write_csv(frame.assign(income=401.0), spec, path)
 
-    monkeypatch.setattr(stage, "_write_csv", broken)
+    monkeypatch.setattr(stage, "write_csv", broken)
     with pytest.raises(FinalCheckFailed, match="income: not all lie between 0 and 400"):
         finished(of, random_codes(of))
 

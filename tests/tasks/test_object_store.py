@@ -12,6 +12,7 @@ import pytest
 from distributed import Client, LocalCluster
 from moto.server import ThreadedMotoServer
 
+from schemas.release_spec import ReleaseSpec
 from schemas.table_sections import DataSource
 from tasks.sources import Part, Source, SourceError, batches, parts, source_digest, source_of
 from tests import example
@@ -57,7 +58,9 @@ def source(endpoint: str, where: str = "s3://agency/people/", **options: Any) ->
         {"source": where, "expected_rows": 100, "record": "one person",
          "storage_options": {"endpoint_url": endpoint} | options}
     )  # fmt: skip
-    return source_of(data, Path("/nowhere"), COLUMNS, others_ignored=True)
+    spec = ReleaseSpec.model_validate(example.spec(Path("table.csv")))
+    columns = {name: spec.columns[name] for name in COLUMNS}
+    return source_of(data, Path("/nowhere"), columns, others_ignored=True)
 
 
 def records(part: Part) -> list[tuple[str, ...]]:

@@ -135,8 +135,8 @@ def test_a_value_without_a_place_is_shown_and_refused(text, said, tmp_path, colu
         ),
         (
             "city,age,sex\nb,17,1,9\n",
-            "old.csv cannot be read as csv (Expected 3 columns, got 4); check the delimiter, "
-            "quotes and encoding (UTF-8), and that lines have as many fields as the header",
+            "old.csv cannot be read as csv (Expected 3 columns, got 4); check the delimiter "
+            "and quotes, and that lines have as many fields as the header",
         ),
     ],
     ids=["no header", "no record", "a column lacks", "columns lack", "twice", "a long line"],
@@ -149,7 +149,7 @@ def test_a_broken_file_is_refused_with_its_mend(text, said, tmp_path, columns) -
 def test_text_that_is_no_utf8_is_refused(tmp_path, columns) -> None:
     (tmp_path / "old.csv").write_bytes(TEXT.encode().replace(b"m", b"\xff"))
     assert refusal(tmp_path, columns, public()).startswith(
-        "public_data.source: old.csv cannot be read as csv (invalid UTF8); check the delimiter"
+        "public_data.source: old.csv is not written in utf-8; say public_data.encoding, such as"
     )
 
 
@@ -185,4 +185,4 @@ def test_as_many_rows_are_read_as_asked_for(tmp_path, columns) -> None:
 
 def test_a_wrong_delimiter_is_to_be_mended_where_it_stands(tmp_path, columns) -> None:
     (tmp_path / "old.csv").write_text(TEXT.replace(",", ";"))
-    assert refusal(tmp_path, columns, public()).endswith("mend public_data.delimiter")
+    assert refusal(tmp_path, columns, public()).endswith("; say public_data.delimiter: ';'")

@@ -99,7 +99,11 @@ BROKEN = [
     ("t.csv", f"41,{SECRET},7.5\n42,02,8\n", "has 3 columns that the spec does not name"),
     ("t.csv", f"age,code,income\n3,{SECRET},1,9\n", "Expected 3 columns, got 4"),
     ("t.csv", f"age,code,income\n3,{SECRET}\n", "Expected 3 columns, got 2"),
-    ("t.csv", f"age,code,income\n3,{SECRET}\xff,1\n", "invalid UTF8"),
+    (
+        "t.csv",
+        f"age,code,income\n3,{SECRET}\xff,1\n",
+        "t.csv is not written in utf-8; say data.encoding, such as latin-1",
+    ),
     ("t.parquet", f"age,code,income\n3,{SECRET},1\n", "is not a Parquet file"),
     ("t.txt", f"age,code,income\n3,{SECRET},1\n", "cannot tell the format"),
 ]
