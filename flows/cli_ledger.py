@@ -49,7 +49,7 @@ def open_account(
     ] = False,
 ) -> None:
     """Open an account with a cap that its releases together never pass."""
-    from schemas.spec_sections import IDENTIFIER
+    from schemas.section import IDENTIFIER
 
     if not re.fullmatch(IDENTIFIER, account):
         raise typer.BadParameter(

@@ -10,6 +10,10 @@ Path = tuple[str | int, ...]
 """Where in a spec: mapping keys and positions in lists, from the section inwards."""
 
 
+IDENTIFIER = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
+"""A name that a spec can give to a release, an account or a role."""
+
+
 class Problem(NamedTuple):
     """One thing wrong with a spec: where, and what together with how to mend it."""
 

@@ -21,13 +21,12 @@ from schemas.database import BlockName, DatabaseUrl, TableName
 from schemas.exact import Exact, shown
 from schemas.query_workload import QueryEntry
 from schemas.rules import Rule, parse_rule
-from schemas.section import Section
+from schemas.section import IDENTIFIER, Section
 
 MOST_EPSILON = 500  # accountants take e to multiples of it
 MOST_RECORDS = 10**6  # of one person
 MOST_SYNTHETIC = 10**9  # rows, which are made in memory
 
-IDENTIFIER = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
 Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
 """A short name that is safe in paths, URLs and databases."""
 

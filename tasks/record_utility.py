@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +14,15 @@ from schemas.columns import DateColumn, NumericColumn
 from schemas.labels import NOT_RECORDED
 from schemas.manifest import ANSWERS_FILE
 from tasks.coding import Codec
-from tasks.executed import Executed
 from tasks.prepare import Prepared
+
+if TYPE_CHECKING:  # the stages that a run went through import the orchestrator
+    from tasks.executed import Executed
 
 _ANSWERS_SHOWN = 24  # all are in their file
 
 
-def utility(run: Executed) -> Utility:
+def utility(run: "Executed") -> Utility:
     """How good the release is, from released quantities only."""
     spec = run.prepared.spec
     released, about = spec.released_columns, spec.about
@@ -49,7 +52,7 @@ def certificate_file(prepared: Prepared, certificate: Certificate) -> Certificat
     return CertificateFile.of(certificate, None if given is None else given.certified)
 
 
-def _measured_records(run: Executed) -> str:
+def _measured_records(run: "Executed") -> str:
     if run.total is not None:
         return f"{run.total:,} private records (a public number)"
     measured = run.synthetic.history.get("measured_records")
@@ -60,7 +63,7 @@ def _measured_records(run: Executed) -> str:
     return f"about {measured:,} private records (a noisy answer)"
 
 
-def _biases(run: Executed) -> Iterator[str]:
+def _biases(run: "Executed") -> Iterator[str]:
     spec = run.prepared.spec
     if run.prepared.given is not None:
         yield "the certified records were made elsewhere, and nothing is known of their biases here"
@@ -106,7 +109,7 @@ def _answers(answers: QueryAnswers) -> Answers:
     )
 
 
-def _marginal(run: Executed, index: int, codec: Codec) -> Marginal:
+def _marginal(run: "Executed", index: int, codec: Codec) -> Marginal:
     attribute: Attribute = codec.attribute
     counts = np.bincount(run.synthetic.codes[:, index], minlength=attribute.cells)
     measured: MarginalEstimate | None = run.certificate.measured.get(attribute.name)

@@ -33,10 +33,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, inf, log, log1p, sqrt
+from typing import TYPE_CHECKING
 
-import opendp.prelude as dp
-from dp_accounting import dp_event
-from scipy.optimize import minimize_scalar
+from opendp.combinators import make_zCDP_to_approxDP
 
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import (
@@ -53,6 +52,9 @@ from mechanisms.privacy.noise import (
 )
 from mechanisms.privacy.privacy_loss import epsilon_at_least, epsilon_at_most
 from mechanisms.privacy.rounding import float_above, float_below, sqrt_above
+
+if TYPE_CHECKING:
+    from dp_accounting import dp_event
 
 PURE = "pure composition, where epsilons add up"
 ZCDP = "zero-concentrated DP with the optimal conversion"
@@ -120,6 +122,9 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> float:
         order = 1 + above
         return cost * order - (log_delta + log(order)) / above - log1p(1 / above)
 
+    # Here and below: what a pure release has no use for, and what takes long to import.
+    from scipy.optimize import minimize_scalar
+
     centre = log(max(-log_delta, 1e-3) / cost) / 2
     best = minimize_scalar(bound, bounds=(centre - 8, centre + 8), method="bounded").fun
     return max(0.0, float(best)) * (1 + _SLACK) + _SLACK
@@ -168,13 +173,15 @@ def bracket(events: Iterable[Event], delta: Fraction) -> Bracket:
     return found
 
 
-def to_dp_event(events: Iterable[Event]) -> dp_event.ComposedDpEvent:
+def to_dp_event(events: Iterable[Event]) -> "dp_event.ComposedDpEvent":
     """The composition in dp-accounting's vocabulary, every draw by its cost in zCDP.
 
     It has no event for a discrete Gaussian or an exponential mechanism, and its own Laplace event
     is about one coordinate. Give it to an `RdpAccountant` with ADD_OR_REMOVE_ONE only, which is the
     one relation that leaves sensitivities as stated.
     """
+    from dp_accounting import dp_event
+
     return dp_event.ComposedDpEvent(
         [
             dp_event.SelfComposedDpEvent(dp_event.ZCDpEvent(float_above(_rho(event))), event.times)
@@ -295,7 +302,7 @@ def _second_opinion(composition: tuple[Event, ...], delta: Fraction) -> tuple[fl
         return 0.0, "OpenDP's privacy maps"
     converted = inf
     if delta > 0:
-        unit = dp.c.make_zCDP_to_approxDP(gaussian_measurement(Fraction(1)))
+        unit = make_zCDP_to_approxDP(gaussian_measurement(Fraction(1)))
         curve = unit.map(sqrt(2 * concentrated) * (1 + _SLACK))  # type: ignore[no-untyped-call]  # OpenDP
         converted = float(curve.epsilon(float_below(delta)))
     if pure <= converted:

@@ -13,8 +13,6 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, inf, log10
 
-from dp_accounting import gaussian_mechanism
-
 from mechanisms.privacy.accountant import epsilon, fits
 from mechanisms.privacy.accountant import rho as cost
 from mechanisms.privacy.budget import Budget
@@ -156,6 +154,8 @@ def _needs_delta(budget: Budget) -> None:
 
 def _unit_sigma(budget: Budget) -> float:
     """Noise of the analytic Gaussian mechanism for a sensitivity of 1."""
+    from dp_accounting import gaussian_mechanism  # here, as it takes long to import
+
     sigma: float = gaussian_mechanism.get_sigma_gaussian(float(budget.epsilon), float(budget.delta))
     return sigma
 

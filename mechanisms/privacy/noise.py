@@ -24,12 +24,18 @@ from functools import partial
 from math import floor
 
 import numpy as np
-import opendp.prelude as dp
+
+# Its parts by name: the library's own `prelude` imports scikit-learn and pandas besides.
+import opendp.measurements as measurements
+from opendp.domains import atom_domain, vector_domain
+from opendp.measures import zero_concentrated_divergence
+from opendp.metrics import l1_distance, l2_distance, linf_distance
+from opendp.mod import Measurement, enable_features
 
 from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.rounding import float_above, sqrt_above
 
-dp.enable_features("contrib")
+enable_features("contrib")
 
 _LARGEST_PARAMETER = 2**56  # beyond it noise would saturate int64 often enough to bias answers
 _LOWEST_SCORE = -(2**62)  # relative to the best one
@@ -110,32 +116,32 @@ def _decays(exponent: Fraction) -> bool:
     return terms % 2 == 1
 
 
-def laplace_measurement(scale: Fraction) -> dp.Measurement:
+def laplace_measurement(scale: Fraction) -> Measurement:
     """OpenDP's discrete Laplace on int64 vectors; maps L1 sensitivity to epsilon."""
     rounded = float_above(_positive(scale, "the scale of Laplace noise"))
     # T=int would mean 32 bits to OpenDP.
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-    measurement = dp.m.make_laplace(*space, scale=rounded)
+    space = vector_domain(atom_domain(T="i64")), l1_distance(T="i64")
+    measurement = measurements.make_laplace(*space, scale=rounded)
     return _agreeing(measurement, 1, 1 / Fraction(scale))
 
 
-def gaussian_measurement(sigma2: Fraction) -> dp.Measurement:
+def gaussian_measurement(sigma2: Fraction) -> Measurement:
     """OpenDP's discrete Gaussian on int64 vectors; maps L2 sensitivity to rho (zCDP)."""
     rounded = sqrt_above(_positive(sigma2, "sigma^2 of Gaussian noise", squared=True))
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
-    measurement = dp.m.make_gaussian(*space, scale=rounded)
+    space = vector_domain(atom_domain(T="i64")), l2_distance(T="f64")
+    measurement = measurements.make_gaussian(*space, scale=rounded)
     return _agreeing(measurement, 1.0, 1 / (2 * Fraction(sigma2)))
 
 
-def selection_measurement(scale: Fraction) -> dp.Measurement:
+def selection_measurement(scale: Fraction) -> Measurement:
     """OpenDP's noisy maximum with Gumbel noise; maps sensitivity to rho (zCDP)."""
     rounded = float_above(_positive(scale, "the scale of a noisy choice"))
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
-    measurement = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), rounded)
+    space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64")
+    measurement = measurements.make_noisy_max(*space, zero_concentrated_divergence(), rounded)
     return _agreeing(measurement, 1, (2 / Fraction(scale)) ** 2 / 8)
 
 
-def _add(exact: Counts, build: Callable[[], dp.Measurement]) -> Counts:
+def _add(exact: Counts, build: Callable[[], Measurement]) -> Counts:
     if not isinstance(exact, np.ndarray) or exact.dtype != np.int64:
         kind = exact.dtype if isinstance(exact, np.ndarray) else type(exact).__name__
         raise TypeError(f"noise is added to int64 arrays, not {kind}: count in integers")
@@ -148,7 +154,7 @@ def _add(exact: Counts, build: Callable[[], dp.Measurement]) -> Counts:
         return np.concatenate(list(parts)).reshape(exact.shape)
 
 
-def _draw(measurement: dp.Measurement, exact: Counts) -> Counts:
+def _draw(measurement: Measurement, exact: Counts) -> Counts:
     return np.array(measurement(exact), dtype=np.int64) if exact.size else exact
 
 
@@ -162,7 +168,7 @@ def _positive(parameter: Fraction, name: str, *, squared: bool = False) -> Fract
     return Fraction(parameter)
 
 
-def _agreeing(measurement: dp.Measurement, unit: float, event: Fraction) -> dp.Measurement:
+def _agreeing(measurement: Measurement, unit: float, event: Fraction) -> Measurement:
     """`measurement`, if OpenDP states for unit sensitivity the cost that the event states."""
     claimed = float(measurement.map(unit))  # type: ignore[no-untyped-call]  # OpenDP
     if not abs(claimed / float(event) - 1) <= _MAP_TOLERANCE:

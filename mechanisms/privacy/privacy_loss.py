@@ -32,8 +32,6 @@ from functools import lru_cache
 from math import ceil, exp, floor, inf, sqrt
 from typing import Any
 
-from dp_accounting.pld import privacy_loss_distribution as pld
-
 from mechanisms.privacy.events import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -42,7 +40,7 @@ from mechanisms.privacy.events import (
 )
 from mechanisms.privacy.rounding import float_above, float_below, sqrt_above, sqrt_below
 
-_Distribution = Any  # a `pld.PrivacyLossDistribution`; dp-accounting ships no types
+_Distribution = Any  # a `PrivacyLossDistribution`; dp-accounting ships no types
 
 # Grid points to a standard deviation of the total loss. Finer grids cost time, and below about
 # 2**-16 the rounding errors of connecting the dots show.
@@ -123,12 +121,16 @@ def _moves(composition: tuple[Event, ...]) -> Counter[Fraction]:
 
 def _pessimistic(composition: tuple[Event, ...], mesh: float) -> Iterator[_Distribution]:
     for sigma2, moves in _moves(composition).items():
-        yield pld.from_discrete_gaussian_mechanism(
-            sqrt_below(sigma2),
-            sensitivity=1,
-            value_discretization_interval=mesh,
-            use_connect_dots=True,
-        ).self_compose(moves)
+        yield (
+            _pld()
+            .from_discrete_gaussian_mechanism(
+                sqrt_below(sigma2),
+                sensitivity=1,
+                value_discretization_interval=mesh,
+                use_connect_dots=True,
+            )
+            .self_compose(moves)
+        )
     for epsilon, times in _responses(composition).items():
         steps = ceil(float_above(epsilon) / mesh)
         yield _response(steps, mesh, pessimistic=True).self_compose(times)
@@ -136,21 +138,29 @@ def _pessimistic(composition: tuple[Event, ...], mesh: float) -> Iterator[_Distr
 
 def _optimistic(composition: tuple[Event, ...], mesh: float) -> Iterator[_Distribution]:
     for sigma2, moves in _moves(composition).items():
-        yield pld.from_discrete_gaussian_mechanism(
-            sqrt_above(sigma2),
-            sensitivity=1,
-            value_discretization_interval=mesh,
-            pessimistic_estimate=False,
-        ).self_compose(moves)
+        yield (
+            _pld()
+            .from_discrete_gaussian_mechanism(
+                sqrt_above(sigma2),
+                sensitivity=1,
+                value_discretization_interval=mesh,
+                pessimistic_estimate=False,
+            )
+            .self_compose(moves)
+        )
     for event in composition:
         match event:
             case DiscreteLaplace() if event.l1:
-                yield pld.from_discrete_laplace_mechanism(
-                    1 / float_above(Fraction(event.scale)),
-                    sensitivity=event.l1,
-                    value_discretization_interval=mesh,
-                    pessimistic_estimate=False,
-                ).self_compose(event.times)
+                yield (
+                    _pld()
+                    .from_discrete_laplace_mechanism(
+                        1 / float_above(Fraction(event.scale)),
+                        sensitivity=event.l1,
+                        value_discretization_interval=mesh,
+                        pessimistic_estimate=False,
+                    )
+                    .self_compose(event.times)
+                )
             case ExponentialMechanism():
                 steps = floor(float_below(Fraction(event.epsilon)) / 2 / mesh)
                 yield _response(steps, mesh, pessimistic=False).self_compose(event.times)
@@ -160,14 +170,21 @@ def _response(steps: int, mesh: float, *, pessimistic: bool) -> _Distribution:
     """Loss of binary randomised response whose epsilon is `steps` meshes."""
     odds = exp(steps * mesh)
     losses = {steps: odds / (1 + odds), -steps: 1 / (1 + odds)} if steps else {0: 1.0}
-    return pld.PrivacyLossDistribution.create_from_rounded_probability(
+    return _pld().PrivacyLossDistribution.create_from_rounded_probability(
         losses, 0.0, mesh, pessimistic_estimate=pessimistic
     )
 
 
+def _pld() -> Any:
+    """dp-accounting's module, imported at its first use, since that takes long."""
+    from dp_accounting.pld import privacy_loss_distribution
+
+    return privacy_loss_distribution
+
+
 def _compose(parts: list[_Distribution]) -> _Distribution:
     if not parts:
-        return pld.identity()
+        return _pld().identity()
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.compose(part)

@@ -13,7 +13,6 @@ best counts that it has, or else those of `feasible`.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, hstack
 
 from mechanisms.totals.blocks import Block
@@ -76,6 +75,9 @@ def _solved(
     Raises:
         Undecided: none was found within `MOST_NODES`.
     """
+    # Here, since every plan imports this module, and few have totals.
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
     result = milp(
         costs,
         constraints=LinearConstraint(matrix, wanted, wanted),

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 from scipy.sparse import csr_array, vstack
 
 from mechanisms.rules import Rules
@@ -134,6 +133,8 @@ def _matched(costs: Floats, held: Ints, kinds: Ints, entering: Ints, change: Int
     leaving, kind_of = np.unique(kinds, return_inverse=True)
     from_kind = csr_array((ones, (kind_of.reshape(-1)[pairs // m], pairs)))
     to_kind = csr_array((ones, (pairs % m, pairs)))
+    from scipy.optimize import linprog  # here, as in `program`
+
     result = linprog(
         costs.ravel(),
         A_ub=from_cell,

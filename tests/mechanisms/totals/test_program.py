@@ -5,7 +5,6 @@ import pytest
 
 from mechanisms.rules import Rules, RuleTable
 from mechanisms.totals import PublicTotals, TotalsTooWide
-from mechanisms.totals import program as programs
 from mechanisms.totals.blocks import MOST_CELLS, blocks
 from mechanisms.totals.program import Undecided, feasible, least_change
 from tests.mechanisms.totals.small_totals import (
@@ -118,6 +117,6 @@ def test_a_search_that_ends_without_an_answer_says_so(monkeypatch):
 
     totals = PublicTotals(SHAPE, (total("one", (0,), np.array([0, 1]), [1, 3]),))
     (block,) = blocks(totals, Rules(SHAPE))
-    monkeypatch.setattr(programs, "milp", lambda *_, **__: Nothing())
+    monkeypatch.setattr("scipy.optimize.milp", lambda *_, **__: Nothing())
     with pytest.raises(Undecided):
         feasible(block)
