@@ -278,6 +278,10 @@ class AuditRecord(PublicSection):
     ] = "hallmark-audit-report/2"
     identity: Annotated[Identity, Shown("Identity")]
     signature: Annotated[Signature, Shown("Signature")]
+    disclosure_gate: Annotated[
+        tuple[str, ...] | None, Shown("Roles that the disclosure gate asks for")
+    ] = None
+    """empty where no gate was configured; None in records that do not say"""
     approvals: Annotated[tuple[Approval, ...], Shown("Approvals before the run")] = ()
     overrides: Annotated[tuple[Override, ...], Shown("Overrides")] = ()
     protected: Annotated[ProtectedData, Shown("Protected data")]
@@ -304,6 +308,11 @@ class AuditRecord(PublicSection):
             for gap in gaps(self)
             if gap.mend and not (identified and gap.path == "provenance.software.commit")
         )
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether somebody has to approve before publication, as far as the record says."""
+        return self.disclosure_gate != ()
 
     def to_json(self) -> bytes:
         """The JSON twin: UTF-8, in the order of the sections, byte-stable for equal records."""

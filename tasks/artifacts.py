@@ -106,7 +106,11 @@ def _not_recorded(record: AuditRecord) -> Iterator[str]:
     if not missing:
         yield "Every entry of the record is filled."
     elif blocking:
-        yield f"{len(missing)} entries, of which {len(blocking)} block the disclosure gate:"
+        yield f"{len(missing)} entries, of which {len(blocking)} " + (
+            "block the disclosure gate:"
+            if record.is_gated
+            else "a reviewer would ask for; no gate was configured:"
+        )
         yield ""
         yield from table(("Entry", "Mend"), [(gap.title, gap.mend) for gap in blocking])
     else:

@@ -43,6 +43,7 @@ def audit_record(run: Executed) -> AuditRecord:
     return AuditRecord(
         identity=_identity(run),
         signature=run.signature,
+        disclosure_gate=run.prepared.spec.approvals.joined(run.profile.approvals).disclosure,
         approvals=tuple(
             Approval(
                 gate=decision.gate,

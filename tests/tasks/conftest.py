@@ -280,6 +280,7 @@ def example_record() -> AuditRecord:
             origin="demonstration",
             warning="The key was generated for a demonstration and vouches for nobody.",
         ),
+        disclosure_gate=("disclosure officer",),
         protected=ProtectedData(
             dataset="NIST Diverse Communities Data Excerpts, national, 2019",
             population=ACCOUNT,

@@ -48,5 +48,12 @@ def test_text_of_the_record_stays_in_its_cell(record: AuditRecord) -> None:
     assert "| Who is protected | a \\| b &lt;b>c&lt;/b> \\*d\\* | public |" in text
 
 
+def test_it_names_a_gate_only_where_there_is_one(record: AuditRecord) -> None:
+    assert "block the disclosure gate:" in summary(record, FOLDER)
+    ungated = summary(record.model_copy(update={"disclosure_gate": ()}), FOLDER)
+    assert "a reviewer would ask for; no gate was configured:" in ungated
+    assert "block the disclosure gate" not in ungated
+
+
 def test_outside_a_run_there_is_nothing_to_show_it_in(record: AuditRecord) -> None:
     show_in_dashboard(record, FOLDER)  # no server is up, and none is asked

@@ -131,6 +131,11 @@ def test_the_labels_of_a_column_are_as_many_as_its_cells(run: Released) -> None:
         assert len(cell_labels(codec)) == codec.attribute.cells
 
 
+def test_it_says_that_nobody_had_to_approve(record: AuditRecord) -> None:
+    assert record.disclosure_gate == ()
+    assert not record.is_gated
+
+
 def test_the_claim_is_that_of_the_spec(run: Released) -> None:
     claim = promised(run.prepared.spec)
     assert (claim.epsilon, claim.delta) == (1, Fraction(1, 10**5))

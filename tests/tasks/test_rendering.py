@@ -313,6 +313,19 @@ def test_what_blocks_the_gate_stands_at_the_top_with_its_mend(
     assert all(f"{gap.title}: {gap.mend}" in start for gap in blocking)
 
 
+def test_without_a_gate_nothing_is_said_to_block_one(record: AuditRecord) -> None:
+    html = render_audit_report(record.model_copy(update={"disclosure_gate": ()}))
+    text = Page(html).text
+    start = text[: text.index("Contents")]
+    blocking = record.blocking()
+    assert f"{len(blocking)} items that a reviewer would ask for; no gate was configured" in start
+    assert "so none stopped the publication" in start
+    assert "nobody had to approve this page" in start
+    assert all(f"{gap.title}: {gap.mend}" in start for gap in blocking)
+    assert "block the disclosure gate" not in text
+    assert 'class="blocks"' not in html
+
+
 def test_what_people_state_is_told_from_what_the_run_recorded(html: str) -> None:
     def badges(title: str) -> str:
         row = html.partition(f'<th scope="row">{title}</th>')[2].partition("</tr>")[0]
