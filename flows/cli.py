@@ -227,7 +227,12 @@ def report(
     from flows.reports import open_report, render_again
 
     if render is None:
-        say(f"Opening {open_report(folder)}")
+        path, opened = open_report(folder)
+        if opened:
+            say(f"Opening {path}")
+        else:
+            say(f"The report is {path}")
+            say("There is no browser here: copy that one file to a machine that has one.")
     else:
         render_again(folder, render)
         say(f"Wrote {render}")

@@ -15,11 +15,17 @@ class ReportMissing(SafeError):
     """The folder holds no audit report, or not one that can be read."""
 
 
-def open_report(folder: Path) -> Path:
-    """Open the report of a release folder in the default browser; returns its path."""
-    path = _existing(folder / REPORT_FILE)
-    webbrowser.open(path.resolve().as_uri())
-    return path
+def open_report(folder: Path) -> tuple[Path, bool]:
+    """Open the report of a release folder in the default browser, where there is one.
+
+    Returns:
+        The report's absolute path, and whether a browser took it.
+    """
+    path = _existing(folder / REPORT_FILE).resolve()
+    try:
+        return path, webbrowser.open(path.as_uri())
+    except webbrowser.Error:
+        return path, False
 
 
 def render_again(folder: Path, out: Path) -> None:

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -458,12 +459,36 @@ def test_a_report_is_rendered_again_byte_for_byte(
 
 
 def test_a_report_is_opened_in_the_browser(
-    hallmark: Hallmark, released: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    hallmark: Hallmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / REPORT_FILE).touch()
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    assert hallmark("report", released[0]).code == 0
-    assert opened == [(released[0] / REPORT_FILE).resolve().as_uri()]
+
+    def take(address: str) -> bool:
+        opened.append(address)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", take)
+    done = hallmark("report", tmp_path)
+    assert done.code == 0
+    assert done.out == f"Opening {tmp_path / REPORT_FILE}\n"
+    assert opened == [(tmp_path / REPORT_FILE).as_uri()]
+
+
+def _fail(address: str) -> bool:
+    raise webbrowser.Error("could not locate runnable browser")
+
+
+@pytest.mark.parametrize("take", [lambda address: False, _fail], ids=["none", "broken"])
+def test_without_a_browser_the_report_is_named_and_not_said_to_open(
+    hallmark: Hallmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, take: Callable[[str], bool]
+) -> None:
+    (tmp_path / REPORT_FILE).touch()
+    monkeypatch.setattr("webbrowser.open", take)
+    done = hallmark("report", tmp_path)
+    assert done.code == 0
+    assert f"The report is {tmp_path / REPORT_FILE}\n" in done.out
+    assert "Opening" not in done.out
 
 
 def test_a_report_that_is_not_there_or_broken_exits_with_2(
