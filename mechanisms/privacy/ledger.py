@@ -17,7 +17,7 @@ Oracle.  tests/mechanisms/privacy/test_ledger_chaos.py: 50 processes, killed at 
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
@@ -36,7 +36,7 @@ from mechanisms.privacy.ledger_book import (
     budget_to_json,
     shown,
 )
-from mechanisms.privacy.ledger_chain import Entry
+from mechanisms.privacy.ledger_chain import Entry, Head
 from mechanisms.privacy.ledger_database import Database
 from mechanisms.privacy.ledger_errors import BudgetRefused, LedgerError
 
@@ -45,15 +45,22 @@ __all__ = [
     "Allowance",
     "BudgetRefused",
     "Entry",
+    "Head",
     "Ledger",
     "LedgerError",
     "LoggedCall",
     "Reservation",
     "Standing",
+    "Witness",
 ]
 
 Check = Callable[[Standing], None]
 """Raises where a release that stands like that costs more than was reserved, or on other terms."""
+
+Witness = Callable[[Head], None]
+"""Writes the heads of accounts down where whoever owns the database has no hand in."""
+
+T = TypeVar("T")
 
 
 class Ledger:
@@ -62,13 +69,16 @@ class Ledger:
     Args:
         url: `sqlite:///path/to/file` (created with mode 0600) or `postgresql://user@host/name`;
             tables are created or migrated, also where many processes open it at once.
+        witness: told every new head, once it is durable and before anybody sees what was entered;
+            must not raise, since what was entered stays.
     Raises:
         LedgerError: here and in every method, also where the database cannot be reached, or where
             the account's entries were tampered with.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, witness: Witness | None = None) -> None:
         self._database = Database(url)
+        self._witness = witness
 
     # Accounts
 
@@ -108,7 +118,7 @@ class Ledger:
                 )
             return state
 
-        return self._database.write(work)
+        return self._write(work)
 
     def set_cap(self, name: str, cap: Budget, *, by: str, reason: str) -> AccountState:
         """Raise or lower the cap of an account, never below what is spent or reserved."""
@@ -121,7 +131,7 @@ class Ledger:
                 rows.append(connection, book, "cap", payload)
             return book.state
 
-        return self._database.write(work)
+        return self._write(work)
 
     def account(self, name: str) -> AccountState:
         """Terms and balance of an account."""
@@ -198,7 +208,7 @@ class Ledger:
                 )
             return book.reservations[release]
 
-        return self._database.write(work)
+        return self._write(work)
 
     def reservation(self, release: str) -> Reservation | None:
         """The reservation of a release, whatever its state; None where there never was one."""
@@ -225,7 +235,7 @@ class Ledger:
             if existing is None or existing.state != "cancelled":
                 rows.append(connection, book, "cancel", {"by": by, "reason": reason}, release)
 
-        self._database.write(work)
+        self._write(work)
 
     # Statements
 
@@ -246,11 +256,11 @@ class Ledger:
         def work(connection: Connection) -> Entry:
             book = rows.lock_book(connection, rows.reserved_account(connection, release))
             said = [entry for entry in book.statements(release) if entry.kind == kind]
-            if said and said[-1].payload == payload:
+            if said and said[-1].said == payload:
                 return said[-1]
             return rows.append(connection, book, kind, payload, release)
 
-        return self._database.write(work)
+        return self._write(work)
 
     def statements(self, release: str) -> list[Entry]:
         """All statements about a release, in order; none where it never had a reservation."""
@@ -317,7 +327,7 @@ class Ledger:
             rows.log_outcome(connection, entry, outcome)
             return outcome
 
-        return self._database.write(work)
+        return self._write(work)
 
     def standing(self, release: str) -> Standing:
         """What a release may be charged to, and was. Raises where it has no open reservation."""
@@ -361,6 +371,17 @@ class Ledger:
             LedgerError: names the first entry that is bad, or whose outcome is missing or changed.
         """
         self._database.read(lambda connection: rows.verify(connection, account))
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        """Result of `work`, once it is durable and its new head, if any, was told."""
+
+        def with_head(connection: Connection) -> tuple[T, Head | None]:
+            return work(connection), rows.appended(connection)
+
+        result, head = self._database.write(with_head)
+        if head is not None and self._witness is not None:
+            self._witness(head)
+        return result
 
 
 def _printable(**names: str) -> None:

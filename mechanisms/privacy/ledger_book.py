@@ -28,8 +28,9 @@ from mechanisms.privacy.ledger_errors import BudgetRefused, LedgerError
 Pair = tuple[Fraction, Fraction]
 """Epsilon and delta; unlike a `Budget` it may be zero."""
 
-STATEMENTS = ("request", "decision", "override")
-"""Kinds of entries that say who asked for, granted or overrode what; they move no budget."""
+STATEMENTS = ("request", "decision", "override", "publish")
+"""Kinds of entries that say who asked for, granted or overrode what, and that a release is about to
+be published; they move no budget."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,19 +2,30 @@
 
 Claim.   If one entry of an account is changed, removed, inserted or moved, and the entries after
          it are not all rewritten, then `check_chain` names the first that does not follow.
-Limits.  The digest has no key. Whoever may drop the triggers can rewrite a chain from some entry
-         on, and the head with it; that shows only against a head written down elsewhere, such as
-         in the signed manifest of a release.
+Limits.  The digest has no key. Whoever may drop the triggers can cut a chain off, or rewrite it
+         from some entry on, and the head with it; that shows only against a `Head` written down
+         elsewhere (`tasks.anchors`, the signed manifest of a release).
+Hiding.  Digests are published, and all else of an entry may be guessed but for the microsecond that
+         it was written at, which tells how long the private data were worked on. So what is
+         published is the digest of an entry with a nonce (`HIDING`): it confirms no guess.
 Oracle.  tests/mechanisms/privacy/test_ledger_chain.py tampers with every field.
 """
 
 import hashlib
 import json
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mechanisms.privacy.ledger_errors import LedgerError
+
+HIDING = ("reserve", "charge", "publish")
+"""Kinds of entries whose digests may be published, since a nonce of 128 bits is among what they
+cover."""
+
+_NONCE = "nonce"
+_NONCE_BYTES = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +52,37 @@ class Entry:
     payload: Mapping[str, Any]
     previous: str
     hash: str
+
+    @property
+    def hides(self) -> bool:
+        """Whether the hash tells nothing of the rest, so that it may be published."""
+        return self.kind in HIDING and _NONCE in self.payload
+
+    @property
+    def said(self) -> Mapping[str, Any]:
+        """The payload as it was to be entered, without the nonce."""
+        return {key: value for key, value in self.payload.items() if key != _NONCE}
+
+    @property
+    def head(self) -> "Head":
+        """The end of the chain when this entry was its last."""
+        return Head(account=self.account, entries=self.seq, hash=self.hash)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """The end of an account's chain at some time: a chain that holds it holds all before it."""
+
+    account: str
+    entries: int
+    hash: str
+
+
+def hiding(kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The payload to be entered: with a nonce where the digest of such an entry is published."""
+    if kind not in HIDING:
+        return payload
+    return {**payload, _NONCE: secrets.token_hex(_NONCE_BYTES)}
 
 
 def canonical(payload: Any) -> str:

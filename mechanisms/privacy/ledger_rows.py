@@ -13,9 +13,19 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from mechanisms.privacy.ledger_book import Book
-from mechanisms.privacy.ledger_chain import Entry, broken, canonical, check_chain, entry_hash
+from mechanisms.privacy.ledger_chain import (
+    Entry,
+    Head,
+    broken,
+    canonical,
+    check_chain,
+    entry_hash,
+    hiding,
+)
 from mechanisms.privacy.ledger_errors import LedgerError
 from mechanisms.privacy.ledger_tables import ACCOUNTS, ENTRIES, MEASUREMENTS, RELEASES
+
+_APPENDED = "ledger_appended"  # every transaction has a connection of its own, and so its info
 
 
 def account_names(connection: Connection) -> list[str]:
@@ -87,6 +97,7 @@ def append(
     release: str | None = None,
 ) -> Entry:
     """Write the next entry of a locked book, if the book allows it."""
+    payload = hiding(kind, payload)
     seq, head = book.head
     fields: dict[str, Any] = {
         "account": book.account,
@@ -106,7 +117,13 @@ def append(
         .where(ACCOUNTS.c.name == book.account)
         .values(seq=entry.seq, hash=entry.hash)
     )
+    connection.info[_APPENDED] = entry.head
     return entry
+
+
+def appended(connection: Connection) -> Head | None:
+    """The head that this transaction gives an account; None where it wrote nothing."""
+    return connection.info.get(_APPENDED)
 
 
 def account_of(connection: Connection, release: str) -> str | None:

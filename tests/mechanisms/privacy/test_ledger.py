@@ -10,7 +10,14 @@ from sqlalchemy import Connection, create_engine, text
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
-from mechanisms.privacy.ledger import Allowance, BudgetRefused, Ledger, LedgerError, Standing
+from mechanisms.privacy.ledger import (
+    Allowance,
+    BudgetRefused,
+    Head,
+    Ledger,
+    LedgerError,
+    Standing,
+)
 from mechanisms.privacy.ledger_chain import canonical
 
 RECORD = Adjacency(neighbours=Neighbours.REPLACE_ONE)
@@ -499,3 +506,47 @@ def test_nothing_can_be_stated_about_a_release_that_was_never_started(opened: Le
 def test_a_statement_cannot_pass_for_a_charge(opened: Ledger):
     with pytest.raises(LedgerError, match="'charge' is no statement"):
         opened.state("r", "charge", {})
+
+
+# Heads
+
+
+def test_a_witness_is_told_every_new_head_and_nothing_else(ledger_url: str):
+    told: list[Head] = []
+    ledger = with_reservation(Ledger(ledger_url, told.append))
+    with_reservation(ledger)  # nothing new
+    draw(ledger)
+    draw(ledger)
+    ledger.state("r", "request", {"gate": "plan"})
+    with pytest.raises(LedgerError):
+        ledger.cancel("r", by="operator", reason="drawn already")
+    assert told == [entry.head for entry in ledger.entries("people")]
+    assert [head.entries for head in told] == [1, 2, 3, 4]
+
+
+def test_a_witness_is_told_when_the_entry_is_durable_and_before_its_outcome_is_shown(
+    ledger_url: str,
+):
+    seen: list[str] = []
+
+    def witness(head: Head) -> None:
+        assert Ledger(ledger_url).entries("people")[-1].head == head
+        seen.append("head")
+
+    draw(with_reservation(Ledger(ledger_url, witness)))
+    assert seen == ["head"] * 3
+
+
+def test_digests_that_are_published_hide_what_they_cover(opened: Ledger):
+    draw(opened)
+    opened.state("r", "publish", {})
+    opened.state("r", "publish", {})
+    entries = opened.entries("people")
+    assert [(entry.kind, entry.hides) for entry in entries] == [
+        ("open", False), ("reserve", True), ("charge", True), ("publish", True)
+    ]  # fmt: skip
+    nonces = {entry.payload["nonce"] for entry in entries if entry.hides}
+    assert len(nonces) == 3
+    assert all(len(nonce) == 32 for nonce in nonces)
+    assert entries[-1].said == {}
+    opened.verify("people")
