@@ -45,7 +45,7 @@ def waiting(
 ) -> None:
     """List the releases that wait for an approval or for the end of an embargo."""
     from flows.terminal_operations import print_waiting
-    from mechanisms.privacy.ledger import Ledger
+    from tasks.anchors import open_ledger
     from tasks.gates import standing_of, waiting_releases
     from tasks.profile import profile
     from tasks.workspace import ledger_url
@@ -54,7 +54,7 @@ def waiting(
     if as_json:
         say_json([one.model_dump(mode="json") for one in found])
         return
-    book, known = Ledger(ledger_url()), profile()
+    book, known = open_ledger(ledger_url()), profile()
     print_waiting(
         [(one, None if one.gate == "embargo" else standing_of(one, book, known)) for one in found]
     )
@@ -122,7 +122,7 @@ def _decide(
 
     quiet.configure()
     from flows.going_on import go_on
-    from mechanisms.privacy.ledger import Ledger
+    from tasks.anchors import open_ledger
     from tasks.approvals import decide, sign
     from tasks.gates import standing_of, waiting_of
     from tasks.profile import profile
@@ -145,7 +145,7 @@ def _decide(
     signed = sign(
         said, private_key(key, lambda: getpass.getpass(f"Passphrase of {visible(str(key))}: "))
     )
-    book, known = Ledger(ledger_url()), profile()
+    book, known = open_ledger(ledger_url()), profile()
     decide(book, signed, waits, known.approvers)
     there = standing_of(waits, book, known)
     say(f"Recorded: {name} ({role}) decided to {decision} {release} at the gate {waits.gate}.")

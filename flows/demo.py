@@ -13,7 +13,7 @@ from pathlib import Path
 from flows.screen import say
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.ledger import Ledger
+from tasks.anchors import open_ledger
 from tasks.workspace import ledger_url
 
 ACCOUNT = "rand-hie-participants"
@@ -26,7 +26,7 @@ def main(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     randhie.load_pandas().data.to_csv(path, index=False)
     say(f"Wrote the RAND Health Insurance Experiment to {path}")
-    ledger = Ledger(ledger_url())
+    ledger = open_ledger(ledger_url())
     if all(state.name != ACCOUNT for state in ledger.accounts()):
         ledger.open_account(
             ACCOUNT,

@@ -12,8 +12,8 @@ from typing import Any
 from prefect import flow, get_run_logger
 from prefect.deployments import run_deployment
 
-from mechanisms.privacy.ledger import Ledger
 from schemas.approvals import Waiting
+from tasks.anchors import open_ledger
 from tasks.gates import may_go_on, waiting_releases
 from tasks.profile import profile
 from tasks.workspace import ledger_url
@@ -24,7 +24,7 @@ RELEASE, CERTIFY = "release/on-demand", "certify/on-demand"
 @flow(name="go-on")
 def go_on_where_possible() -> list[str]:
     """Start a run of every release whose gate has opened or whose embargo has ended."""
-    book, known = Ledger(ledger_url()), profile()
+    book, known = open_ledger(ledger_url()), profile()
     started = []
     for waiting in waiting_releases():
         if may_go_on(waiting, book, known):

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from prefect.events import emit_event
 
-from mechanisms.privacy.ledger import AccountState, Ledger, LedgerError
+from mechanisms.privacy.ledger import AccountState, LedgerError
+from tasks.anchors import open_ledger
 from tasks.log import tell
 from tasks.prepare import Prepared
 
@@ -19,7 +20,7 @@ def tell_budget(prepared: Prepared, ledger: str) -> None:
     """Tell what the reservation of the release has left of its account."""
     budget, account = prepared.plan.budget, prepared.spec.population.account
     with suppress(LedgerError):  # nothing hangs on it
-        state = Ledger(ledger).account(account)
+        state = open_ledger(ledger).account(account)
         tell(
             "reserved",
             account=account,

@@ -20,6 +20,7 @@ from schemas.approvals import Approvals, ApprovalsFile, GateName, SignedDecision
 from schemas.audit_report import AuditRecord
 from schemas.manifest import APPROVALS_FILE, RECORD_FILE, SIGNATURE_FILES
 from schemas.profile import Profile
+from tasks.anchors import open_ledger
 from tasks.approvals import DecisionRefused, GateRejected, Standing, operator, standing
 from tasks.code import code_digest
 from tasks.errors import SafeError
@@ -90,7 +91,11 @@ def refuse_changes(prepared: Prepared, ledger: str, workspace: Workspace) -> Non
                 "asked of it. Run again with --resume: the plan waits for a new approval"
             )
     noted = workspace.path / _ASKED
-    if noted.exists() and noted.read_text() != now and Ledger(ledger).calls(prepared.spec.release):
+    if (
+        noted.exists()
+        and noted.read_text() != now
+        and open_ledger(ledger).calls(prepared.spec.release)
+    ):
         raise TableChanged(
             "data.source: the private table is not the one that this release has noisy answers of; "
             "nothing was asked of it. Put that one back and run again with --resume, or choose "
@@ -229,7 +234,7 @@ def _stopped(
     seen: Mapping[str, str],
     blocking: tuple[str, ...] = (),
 ) -> Waiting | None:
-    book, spec = Ledger(ledger), prepared.spec
+    book, spec = open_ledger(ledger), prepared.spec
     required = approvals_of(spec).required(gate)
     request = {"gate": gate, "required": list(required), "seen": dict(seen), "by": operator()}
     entries = book.statements(spec.release)

@@ -15,7 +15,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from mechanisms.privacy.ledger import AccountState, Ledger, LedgerError
+from mechanisms.privacy.ledger import AccountState, LedgerError
+from tasks.anchors import open_ledger
 from tasks.gates import waiting_releases
 from tasks.runs import RunStatus, is_held, statuses
 from tasks.workspace import Workspace, ledger_url
@@ -49,7 +50,7 @@ class Installation(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """All metrics, as they are now."""
         try:
-            accounts, answers = Ledger(ledger_url()).accounts(), True
+            accounts, answers = open_ledger(ledger_url()).accounts(), True
         except LedgerError:
             accounts, answers = [], False
         yield GaugeMetricFamily(

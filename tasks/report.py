@@ -13,7 +13,6 @@ from prefect import task
 from prefect.runtime import deployment, flow_run
 
 from mechanisms.contract import Certificate, Measurements
-from mechanisms.privacy.ledger import Ledger
 from schemas.audit_report import Signature
 from schemas.labels import NOT_RECORDED
 from schemas.manifest import (
@@ -24,6 +23,7 @@ from schemas.manifest import (
     SPEC_FILE,
     Software,
 )
+from tasks.anchors import open_ledger
 from tasks.answers import write_answers
 from tasks.approvals import operator
 from tasks.artifacts import show_in_dashboard
@@ -59,7 +59,7 @@ def report(
     workspace: Workspace,
 ) -> None:
     """Write everything but the signature into the staging folder, from what was executed."""
-    book, spec, folder = Ledger(ledger), prepared.spec, workspace.staging
+    book, spec, folder = open_ledger(ledger), prepared.spec, workspace.staging
     key, known = signing_key(home()), profile()
     record = audit_record(
         Executed(

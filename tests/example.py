@@ -92,7 +92,7 @@ def open_account(**changes: Any) -> None:
 
     from mechanisms.privacy.adjacency import Adjacency, Neighbours
     from mechanisms.privacy.budget import Budget
-    from mechanisms.privacy.ledger import Ledger
+    from tasks.anchors import open_ledger
     from tasks.workspace import ledger_url
 
     terms = {
@@ -101,7 +101,7 @@ def open_account(**changes: Any) -> None:
         "by": "tests",
         "reason": "tests",
     }
-    Ledger(ledger_url()).open_account("test-people", **(terms | changes))
+    open_ledger(ledger_url()).open_account("test-people", **(terms | changes))
 
 
 def charges() -> "list[Entry]":

@@ -20,9 +20,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from starlette.middleware.base import RequestResponseEndpoint
 
 from flows.going_on import go_on
-from mechanisms.privacy.ledger import Ledger, LedgerError
+from mechanisms.privacy.ledger import LedgerError
 from schemas.approvals import SignedDecision, Waiting
 from schemas.manifest import REPORT_FILE
+from tasks.anchors import open_ledger
 from tasks.approvals import DecisionRefused, decide
 from tasks.gates import standing_of, waiting_of, waiting_releases
 from tasks.metrics import CONTENT_TYPE, Exposition
@@ -94,7 +95,7 @@ def metrics() -> Response:
 @desk.get("/", response_class=HTMLResponse)
 def overview() -> str:
     """All releases that wait."""
-    book, known = Ledger(ledger_url()), profile()
+    book, known = open_ledger(ledger_url()), profile()
     rows = [
         (waiting, None if waiting.gate == "embargo" else standing_of(waiting, book, known))
         for waiting in waiting_releases()
@@ -114,7 +115,7 @@ def decision_page(release: str) -> str:
         staged = sorted(path.name for path in workspace.staging.iterdir())
     return _pages.get_template("decision.html.j2").render(
         waiting=waiting,
-        there=standing_of(waiting, Ledger(ledger_url()), known),
+        there=standing_of(waiting, open_ledger(ledger_url()), known),
         approvers=known.approvers,
         roles=sorted(set(waiting.required)),
         plan=summary,
@@ -145,7 +146,7 @@ def staged_file(release: str, name: str) -> Response:
 def take_decision(signed: SignedDecision) -> dict[str, Any]:
     """Enter a signed decision, and let the release go on if nothing is missing any more."""
     waiting = _at_gate(signed.decision.release)
-    book, known = Ledger(ledger_url()), profile()
+    book, known = open_ledger(ledger_url()), profile()
     try:
         decide(book, signed, waiting, known.approvers)
     except DecisionRefused as error:

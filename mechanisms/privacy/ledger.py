@@ -137,6 +137,10 @@ class Ledger:
         """Terms and balance of an account."""
         return self._database.read(lambda connection: rows.read_book(connection, name).state)
 
+    def has_account(self, name: str) -> bool:
+        """Whether there is an account of that name."""
+        return self._database.read(lambda connection: name in rows.account_names(connection))
+
     def accounts(self) -> list[AccountState]:
         """All accounts, by name."""
 
