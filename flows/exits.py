@@ -33,6 +33,7 @@ CODES = {
     "tasks.rehearsal.RehearsalFailed": ExitCode.FAILED,
     "tasks.reserve.AlreadyStarted": ExitCode.USAGE,
     "tasks.signing.SigningError": ExitCode.USAGE,
+    "tasks.time_stamp.TimeStampRefused": ExitCode.FAILED,
     "tasks.output_table.TableNotLoaded": ExitCode.FAILED,
     "tasks.output_table.TableRefused": ExitCode.USAGE,
     "tasks.workers.WorkersUnfit": ExitCode.USAGE,
