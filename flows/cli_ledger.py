@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.cli_anchors import AccountArgument, anchor, restored, verify
 from flows.cli_options import JsonOption
 from flows.screen import say, say_json
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
@@ -22,7 +23,6 @@ ledger_app = typer.Typer(
     help="Privacy budget: accounts, caps, charges and balances.", no_args_is_help=True
 )
 
-AccountArgument = Annotated[str, typer.Argument(help="Name of the account.", metavar="ACCOUNT")]
 EpsilonOption = Annotated[str, typer.Option("--epsilon", help="Such as 2, 0.5 or 1/3; exact.")]
 DeltaOption = Annotated[str, typer.Option("--delta", help="Such as 1e-5; exact.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why, and who decided it.")]
@@ -56,8 +56,8 @@ def open_account(
             f"{account!r} is no name that a spec can give as population.account; use small "
             "letters, digits and dashes between them"
         )
-    ledger = _ledger()
-    if if_missing and any(state.name == account for state in ledger.accounts()):
+    ledger = _held(account)
+    if if_missing and ledger.has_account(account):
         return
     ledger.open_account(
         account,
@@ -79,7 +79,7 @@ def set_cap(
     ] = None,
 ) -> None:
     """Change the cap of an account; never below what is spent or reserved."""
-    ledger = _ledger()
+    ledger = _held(account)
     kept = str(ledger.account(account).cap.delta) if delta is None else delta
     ledger.set_cap(account, _budget(epsilon, kept), by=getpass.getuser(), reason=reason)
     show(account)
@@ -119,17 +119,23 @@ def cancel(
     say(f"The reservation of {release} was given back.")
 
 
-@ledger_app.command("verify")
-def verify(account: AccountArgument) -> None:
-    """Walk the account's hash chain and derive its balance anew."""
-    _ledger().verify(account)
-    say(f"{account}: the chain is whole, and the balance follows from its entries.")
+for command in (verify, anchor, restored):
+    ledger_app.command()(command)
 
 
 def _ledger() -> "Ledger":
-    from mechanisms.privacy.ledger import Ledger
+    from tasks.anchors import open_ledger
 
-    return Ledger(ledger_url())
+    return open_ledger(ledger_url())
+
+
+def _held(account: str) -> "Ledger":
+    """The ledger, where it holds all that is known of the account; else nothing is entered."""
+    from tasks.rollback import refuse_rolled_back
+
+    ledger = _ledger()
+    refuse_rolled_back(ledger, account)
+    return ledger
 
 
 def _budget(epsilon: str, delta: str) -> Budget:

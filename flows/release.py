@@ -74,7 +74,7 @@ def carry_out(
         refuse_unwritable(out)
         signing_key(home())  # a key that cannot sign is refused before anything is spent
         announce("reserve")
-        with reserved(prepared, ledger, resume=resume, allowance=allowance):
+        with reserved(prepared, ledger, out, resume=resume, allowance=allowance):
             tell_budget(prepared, ledger)
             if not is_staged(prepared, workspace):
                 waits = plan_gate(prepared, ledger, workspace, out)

@@ -13,6 +13,8 @@ from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from schemas.certificate import CertificateSummary
 from schemas.labels import NOT_RECORDED, NotRecorded, PublicSection, Shown
+from schemas.ledger_anchor import LedgerHead
+from schemas.ledger_anchor import Sha256 as Sha256
 from schemas.privacy_claim import PrivacyClaim
 from schemas.section import Section
 
@@ -39,8 +41,6 @@ SIGNATURE_FILES = (MANIFEST_FILE, SIGNATURE_FILE, PUBLIC_KEY_FILE)
 REQUIRED_FILES = (SPEC_FILE, CERTIFICATE_FILE, REPORT_FILE, RECORD_FILE, DICTIONARY_FILE)
 """What every release holds, beside at least one of `DATA_FILES`; and what is rendered from the
 record of its format (`tasks.rendering.rendered_files`)."""
-
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 def _plain_name(name: str) -> str:
@@ -92,6 +92,8 @@ class Claims(Section):
     certificate: CertificateSummary
     spec_digest: Sha256
     software: Software
+    ledger: LedgerHead | None = None
+    """the account's head when the release was signed; earlier releases tell none"""
 
 
 class Manifest(Claims):
@@ -119,5 +121,7 @@ class Manifest(Claims):
         content = self.model_dump(mode="json")
         if self.format == FIRST_MANIFEST:
             del content["privacy"]["unprotected"]
+        if self.ledger is None:
+            del content["ledger"]
         text = json.dumps(content, sort_keys=True, indent=2, ensure_ascii=True, allow_nan=False)
         return text.encode("ascii") + b"\n"

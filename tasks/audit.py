@@ -7,6 +7,8 @@ from mechanisms.privacy.events import events_to_json
 from mechanisms.privacy.ledger import Ledger, LedgerError
 from schemas.audit_report import AuditRecord
 from schemas.manifest import RECORD_FILE
+from tasks.anchors import open_ledger
+from tasks.rollback import anchored, from_anchors, from_release, given_up, lacks
 from tasks.verification import Check, Verification, verify_release
 
 
@@ -22,16 +24,20 @@ def audit_release(
         return verified
     record = AuditRecord.model_validate_json((folder / RECORD_FILE).read_bytes())
     try:
-        faults = list(_ledger_faults(record, Ledger(ledger)))
+        faults = list(_ledger_faults(folder, record, open_ledger(ledger)))
     except LedgerError as error:
         faults = [str(error)]
     found = "; ".join(faults) or "its chain is whole, and it charged the events of the record"
     return Verification((*verified.checks, Check("ledger", not faults, found)))
 
 
-def _ledger_faults(record: AuditRecord, book: Ledger) -> Iterator[str]:
+def _ledger_faults(folder: Path, record: AuditRecord, book: Ledger) -> Iterator[str]:
     release, account = record.identity.release_id, record.account.name
     book.verify(account)
+    lines = anchored(account)
+    told = [*from_anchors(lines), *from_release(folder, account)]
+    for one in lacks(book.entries(account), told, given_up(lines)):
+        yield f"it lacks {one.in_words()}"
     reservation = book.reservation(release)
     if reservation is None or reservation.account != account:
         yield f"account {account} has no reservation for {release}"

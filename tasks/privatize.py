@@ -14,10 +14,11 @@ from prefect import task
 
 from mechanisms.contract import Measurements
 from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.ledger import Ledger
+from tasks.anchors import open_ledger
 from tasks.counting import DaskCounter
 from tasks.guard import guarded
 from tasks.prepare import Prepared
+from tasks.rollback import refuse_rolled_back
 from tasks.workspace import Workspace
 
 
@@ -48,9 +49,11 @@ def _ask(
     workspace: Workspace,
     ask: Callable[[Curator, Any], Any],
 ) -> Any:
+    book = open_ledger(ledger)
+    refuse_rolled_back(book, prepared.spec.population.account)
     curator = Curator(
         counter=DaskCounter(tuple(files), Client.current()),
-        ledger=Ledger(ledger),
+        ledger=book,
         release=prepared.spec.release,
         adjacency=prepared.plan.adjacency,
         budget=prepared.plan.budget,

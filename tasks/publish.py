@@ -10,11 +10,12 @@ from typing import Any
 from prefect import task
 from pydantic import ValidationError
 
-from mechanisms.privacy.ledger import Ledger
 from schemas.audit_report import AuditRecord
 from schemas.certificate import CertificateFile
 from schemas.exact import decimal
+from schemas.ledger_anchor import LedgerHead
 from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE, Claims, Manifest
+from tasks.anchors import open_ledger
 from tasks.errors import SafeError
 from tasks.prepare import Prepared
 from tasks.rendering.wording import percent
@@ -57,7 +58,7 @@ def already_published(prepared: Prepared, out: Path, ledger: str) -> Published |
     if not folder.exists():
         return None
     certificate = _certificate_of(folder, prepared)
-    reservation = Ledger(ledger).reservation(prepared.spec.release)
+    reservation = open_ledger(ledger).reservation(prepared.spec.release)
     charged = reservation is not None and reservation.state == "spent"
     if certificate is None or not charged or not verify_release(folder, None).ok:
         raise PublishRefused(
@@ -96,6 +97,7 @@ def publish(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) ->
             certificate=certified.summary(),
             spec_digest=prepared.spec.digest(),
             software=record.provenance.software,
+            ledger=_head(prepared.spec.release, ledger),
         ),
         key,
     )
@@ -114,6 +116,15 @@ def publish(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) ->
         return done
     shutil.rmtree(workspace.staging)
     return _published(prepared, certified, folder, ledger, warning=key.warning)
+
+
+def _head(release: str, ledger: str) -> LedgerHead:
+    """The head of the account once it says that the release is about to be published.
+
+    No other is published: its digest tells nothing of the entries, nor of when they were written.
+    """
+    head = open_ledger(ledger).state(release, "publish", {}).head
+    return LedgerHead(account=head.account, entries=head.entries, hash=head.hash)
 
 
 def refuse_unwritable(out: Path) -> None:
@@ -147,7 +158,7 @@ def _published(
     earlier: bool = False,
 ) -> Published:
     spec, summary = prepared.spec, certificate.summary()
-    account = Ledger(ledger).account(spec.population.account)
+    account = open_ledger(ledger).account(spec.population.account)
     return Published(
         release=spec.release,
         folder=str(folder),

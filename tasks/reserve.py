@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from prefect import task
 
-from mechanisms.privacy.ledger import Allowance, Ledger, LedgerError
+from mechanisms.privacy.ledger import Allowance, LedgerError
+from tasks.anchors import open_ledger
 from tasks.errors import SafeError
 from tasks.prepare import Prepared
+from tasks.rollback import refuse_rolled_back
 
 
 class AlreadyStarted(SafeError):
@@ -16,21 +19,29 @@ class AlreadyStarted(SafeError):
 
 @task(name="reserve")
 def reserve(
-    prepared: Prepared, ledger: str, *, resume: bool, allowance: Allowance | None = None
+    prepared: Prepared,
+    ledger: str,
+    out: Path,
+    *,
+    resume: bool,
+    allowance: Allowance | None = None,
 ) -> None:
     """Reserve the whole budget of the plan; two releases that would together overspend cannot both.
 
     Args:
+        out: folder of published releases, which tell what the ledger must hold.
         allowance: what the release counts against beside the account's cap.
     Raises:
         AlreadyStarted: the release has a reservation, and `resume` is false or it is the
             certificate of another file.
+        LedgerRolledBack: the ledger lacks entries that were anchored or published.
         LedgerError: no such account, too little budget left, or a release of that name asked
             something else of the data.
     """
-    book, spec = Ledger(ledger), prepared.spec
+    book, spec = open_ledger(ledger), prepared.spec
     account = spec.population.account
-    if all(state.name != account for state in book.accounts()):
+    refuse_rolled_back(book, account, out)
+    if not book.has_account(account):
         raise LedgerError(
             f"population.account: the ledger has no account {account!r}; mend the name, or have "
             "whoever answers for the budget of these people open it: hallmark ledger open "
@@ -69,11 +80,16 @@ def reserve(
 
 @contextmanager
 def reserved(
-    prepared: Prepared, ledger: str, *, resume: bool, allowance: Allowance | None = None
+    prepared: Prepared,
+    ledger: str,
+    out: Path,
+    *,
+    resume: bool,
+    allowance: Allowance | None = None,
 ) -> Iterator[None]:
     """Hold the budget of a release; where the work fails before its first draw, give it back."""
-    standing = Ledger(ledger).reservation(prepared.spec.release)
-    reserve(prepared, ledger, resume=resume, allowance=allowance)
+    standing = open_ledger(ledger).reservation(prepared.spec.release)
+    reserve(prepared, ledger, out, resume=resume, allowance=allowance)
     if standing is not None and standing.state != "cancelled":
         yield  # made by an earlier run, which may still be under way: not ours to give back
         return
@@ -91,7 +107,7 @@ def cancel_if_unused(prepared: Prepared, ledger: str, reason: str) -> bool:
     """
     release = prepared.spec.release
     try:
-        book = Ledger(ledger)
+        book = open_ledger(ledger)
         reservation = book.reservation(release)
         if reservation is None or reservation.state != "reserved":
             return False

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mechanisms.privacy.ledger import Ledger, LedgerError
+from mechanisms.privacy.ledger import LedgerError
 from schemas.loading import SpecError
+from tasks.anchors import AnchorsDamaged, anchors_file, open_ledger, read
 from tasks.doctor.finding import Finding, ok, warn, wrong
 from tasks.gates import waiting_releases
 from tasks.profile import profile
+from tasks.rollback import refuse_rolled_back
 from tasks.runs import is_held, statuses
 from tasks.signing import KEY_FILE_VARIABLE, KEY_VARIABLE, SigningError, signing_key
 from tasks.workspace import Workspace, home, ledger_url
@@ -62,21 +64,25 @@ def signing(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
 
 
 def ledger() -> Iterator[Finding]:
-    """Whether the ledger answers, and the chain of every account is whole. Opening migrates it."""
-    if _none_yet():
+    """Whether the ledger answers, the chain of every account is whole, and all that was anchored is
+    in it. Opening migrates it."""
+    told = {line.anchor.head.account for line in read(anchors_file())}
+    if _none_yet() and not told:
         yield ok("ledger", "none yet; the first account makes it: hallmark ledger open --help")
         return
     try:
-        book = Ledger(ledger_url())
-        accounts = book.accounts()
+        book = open_ledger(ledger_url())
+        accounts = told | {state.name for state in book.accounts()}
     except LedgerError as error:
         yield wrong("ledger", str(error))
         return
     broken = False
-    for account in accounts:
+    for account in sorted(accounts):
         try:
-            book.verify(account.name)
-        except LedgerError as error:
+            if book.has_account(account):
+                book.verify(account)
+            refuse_rolled_back(book, account)
+        except (LedgerError, AnchorsDamaged) as error:
             broken = True
             yield wrong(
                 "ledger",
@@ -85,7 +91,11 @@ def ledger() -> Iterator[Finding]:
                 "who wrote to it",
             )
     if not broken:
-        yield ok("ledger", f"it answers; the chain of every account is whole, of {len(accounts)}")
+        yield ok(
+            "ledger",
+            f"it answers; the chain of every account is whole, of {len(accounts)}, and has all "
+            "that was anchored",
+        )
 
 
 def _none_yet() -> bool:
@@ -101,7 +111,7 @@ def clock() -> Iterator[Finding]:
     if _none_yet():
         yield ok("clock", f"{now:%Y-%m-%d %H:%M} UTC")
         return
-    book = Ledger(ledger_url())
+    book = open_ledger(ledger_url())
     times = [book.entries(account.name)[-1].at for account in book.accounts()]
     latest = max((datetime.fromisoformat(time) for time in times), default=now)
     if latest > now + AHEAD:

@@ -142,6 +142,14 @@ def verify_release(
     return Verification(tuple(checks))
 
 
+def signature_of(folder: Path, public_key: Path | None = None) -> Check:
+    """Whether the manifest of a release folder is signed, and by whom; nothing else is checked."""
+    try:
+        return _signature(folder, read_manifest(folder), public_key)
+    except Unsound as error:
+        return Check("manifest", False, str(error))
+
+
 def _approvals(folder: Path, documents: Documents) -> Iterator[Check]:
     """Whether whoever had to approve did; no check where nobody had to."""
     asked = documents.spec.approvals

@@ -22,6 +22,7 @@ from tasks.prepare import prepare
 from tasks.workspace import ledger_url
 from tests import example
 from tests.flows.conftest import Done, Hallmark, press_ctrl_c
+from tests.tasks.cut import cut
 
 OPEN = ("ledger", "open", "test-people", "--epsilon", "2", "--delta", "1e-4", "--reason", "tests")
 PROGRAM = Path(sys.executable).with_name("hallmark")
@@ -429,6 +430,28 @@ def test_a_change_of_one_byte_in_any_file_exits_with_6(
         done = hallmark("verify", copy)
         assert done.code == ExitCode.VERIFICATION, name
         assert "Do not use this release." in done.out
+
+
+def test_a_release_tells_of_a_ledger_that_was_cut_off_where_no_anchors_are_left(
+    hallmark: Hallmark, released: tuple[Path, Path], home: Path, tmp_path: Path
+) -> None:
+    folder, made_in = released
+    home.mkdir(exist_ok=True)
+    shutil.copy(made_in / "ledger.db", home / "ledger.db")
+    ask = ("ledger", "verify", "test-people", "--anchor", folder)
+    told = hallmark(*ask)
+    assert told.code == 0, told
+    assert "release test-release in " in told.out
+    assert "signed by the enclosed key" in told.out
+    cut(ledger_url(), 1)
+    alone = hallmark("ledger", "verify", "test-people")
+    assert alone.code == 0
+    assert "entries that were cut off at its end would not be missed" in alone.out
+    assert_said(hallmark(*ask), ExitCode.BUDGET, "ends at entry 1, and lacks entry ")
+    shutil.copytree(folder, tmp_path / "copy")
+    (tmp_path / "copy" / "manifest.sig").write_text("AAAA")
+    done = hallmark(*ask, "--anchor", tmp_path / "copy" / "manifest.json")
+    assert_said(done, ExitCode.USAGE, "cannot be relied on")
 
 
 @pytest.mark.parametrize(

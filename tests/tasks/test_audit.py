@@ -1,20 +1,13 @@
 """The audit of a release on the installation that made it: folder and ledger together."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import NullPool, create_engine, text
 
 from tasks.audit import audit_release
-from tests.tasks.released import Released, released
-
-
-@pytest.fixture(scope="module")
-def run(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Released]:
-    with released(tmp_path_factory.mktemp("audit")) as done:
-        yield done
+from tests.tasks.released import Released
 
 
 @pytest.fixture

@@ -169,7 +169,10 @@ def test_a_ledger_is_whole_or_wrong(home: Path, monkeypatch: pytest.MonkeyPatch)
     assert only(house.ledger())[1].startswith("none yet")
     assert not (home / "ledger.db").exists(), "to look makes no ledger"
     example.open_account()
-    assert only(house.ledger()) == ("ok", "it answers; the chain of every account is whole, of 1")
+    assert only(house.ledger()) == (
+        "ok",
+        "it answers; the chain of every account is whole, of 1, and has all that was anchored",
+    )
     monkeypatch.setenv("HALLMARK_LEDGER", "sqlite:////nonexistent/ledger.db")
     assert only(house.ledger())[0] == "wrong"
 

@@ -1,7 +1,6 @@
 """Publishing: the whole folder or nothing, readable by all, and never over something else."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,13 +8,7 @@ import pytest
 from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE
 from tasks.publish import PublishRefused, already_published
 from tasks.verification import verify_release
-from tests.tasks.released import Released, released
-
-
-@pytest.fixture(scope="module")
-def run(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Released]:
-    with released(tmp_path_factory.mktemp("publish")) as done:
-        yield done
+from tests.tasks.released import Released
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ def prepared(home: Path, tmp_path: Path) -> Prepared:
 
 
 def go(prepared: Prepared, resume: bool = False) -> None:
-    reserve.fn(prepared, ledger_url(), resume=resume)
+    reserve.fn(prepared, ledger_url(), prepared.folder / "out", resume=resume)
 
 
 def draw(prepared: Prepared) -> None:

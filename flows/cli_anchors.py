@@ -1,0 +1,264 @@
+"""`hallmark ledger verify`, `anchor`, `restored`: whether the ledger still holds what it held."""
+
+import getpass
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.screen import say, say_json
+from tasks.workspace import ledger_url
+
+if TYPE_CHECKING:  # imported where they are used, to keep --help quick
+    from mechanisms.privacy.ledger import Entry
+    from schemas.ledger_anchor import SignedAnchor
+    from tasks.rollback import Told
+    from tasks.signing import SigningKey
+
+AccountArgument = Annotated[str, typer.Argument(help="Name of the account.", metavar="ACCOUNT")]
+RootsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--tsa-ca", help="Certificates (PEM) of the time-stamping authorities that you trust."
+    ),
+]
+
+
+def verify(
+    account: AccountArgument,
+    anchor: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--anchor",
+            help="A release folder, or a file of anchors, to compare with as well; repeatable.",
+            metavar="FILE|FOLDER",
+        ),
+    ] = None,
+    tsa_ca: RootsOption = None,
+) -> None:
+    """Walk the account's hash chain, derive its balance anew, and compare with its anchors."""
+    from tasks.anchors import open_ledger
+    from tasks.rollback import anchored, entries_of, from_anchors, given_up, refuse_lacking
+
+    book, lines = open_ledger(ledger_url()), anchored(account)
+    if book.has_account(account) or not lines:
+        book.verify(account)
+        say(f"{account}: the chain is whole, and the balance follows from its entries.")
+    entries = entries_of(book, account)
+    told = list(from_anchors(lines))
+    seen = [*_described(lines, entries, tsa_ca)]
+    for path in anchor or ():
+        others, said = _elsewhere(path, account, entries, tsa_ca)
+        told += others
+        seen += said
+    refuse_lacking(account, entries, told, lost=given_up(lines))
+    for line in seen or [_nothing_known(account)]:
+        say(line)
+
+
+def anchor(
+    account: AccountArgument,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File to add the anchor to; default: the screen."),
+    ] = None,
+    tsa: Annotated[
+        str | None,
+        typer.Option("--tsa", help="URL of a time-stamping authority (RFC 3161).", metavar="URL"),
+    ] = None,
+    tsa_ca: RootsOption = None,
+) -> None:
+    """Write the account's head down, to be kept where nobody who can write to the ledger can."""
+    from tasks.anchors import anchor_of, anchors_file, installation_key, open_ledger, signed, write
+    from tasks.rollback import refuse_rolled_back
+
+    if tsa_ca is not None and tsa is None:
+        raise typer.BadParameter("--tsa-ca is about a time stamp; name an authority with --tsa")
+    book = open_ledger(ledger_url())
+    refuse_rolled_back(book, account)
+    book.verify(account)
+    made = anchor_of(book.entries(account)[-1].head)
+    stamp = _stamp(made.canonical_bytes(), tsa, tsa_ca) if tsa else b""
+    line = signed(made, installation_key(), time_stamp=stamp)
+    write(line, anchors_file())
+    if out is None:
+        say_json(line.model_dump(mode="json"), indent=None)
+    else:
+        write(line, out)
+        say(
+            f"Added entry {made.head.entries} of {account} to {out}. Keep a copy where nobody who "
+            f"can write to the ledger can; compare with: hallmark ledger verify {account} "
+            f"--anchor {out}"
+        )
+
+
+def restored(
+    account: AccountArgument,
+    reason: Annotated[str, typer.Option("--reason", help="What happened, and who decided this.")],
+    releases: Annotated[
+        list[Path] | None,
+        typer.Option("--releases", help="A folder of published releases; repeatable."),
+    ] = None,
+) -> None:
+    """Go on with a ledger that was put back from a copy, and say what it lacks: for good."""
+    from mechanisms.privacy.ledger_chain import Head, genesis
+    from tasks.anchors import anchor_of, anchors_file, installation_key, open_ledger, signed, write
+    from tasks.rollback import (
+        anchored,
+        entries_of,
+        forgotten,
+        from_anchors,
+        from_releases,
+        given_up,
+        lacks,
+    )
+
+    if not reason.strip():
+        raise typer.BadParameter("say why", param_hint="--reason")
+    book, lines = open_ledger(ledger_url()), anchored(account)
+    if book.has_account(account):
+        book.verify(account)
+    entries, told = entries_of(book, account), list(from_anchors(lines))
+    for folder in releases or ():
+        told += from_releases(folder, account)
+    lacking = lacks(entries, told, lost=given_up(lines))
+    if not lacking:
+        say(f"{account} lacks nothing that is known of it; nothing was written.")
+        return
+    head = entries[-1].head if entries else Head(account=account, entries=0, hash=genesis(account))
+    lost = {one.hash for one in lacking}
+    made = anchor_of(head, lost=lost, by=getpass.getuser(), reason=reason)
+    write(signed(made, installation_key()), anchors_file())
+    say(
+        f"Written down: {account} goes on with {len(entries)} entries, and {len(lost)} that were "
+        "known are lost. Releases on this account will say so."
+    )
+    missing = forgotten(book, lacking)
+    epsilon = sum((claim.epsilon for claim in missing.values()), Fraction(0))
+    delta = sum((claim.delta for claim in missing.values()), Fraction(0))
+    if missing:
+        say(
+            f"The ledger has no charge of {', '.join(sorted(missing))}, which spent at most "
+            f"epsilon {epsilon}, delta {delta} together."
+        )
+    say(
+        "Lower the cap by all that was drawn and is missing, before the next release: "
+        f"hallmark ledger cap {account} --epsilon CAP --delta CAP --reason WHY"
+    )
+
+
+def _described(
+    lines: "Sequence[SignedAnchor]", entries: "Sequence[Entry]", roots: Path | None
+) -> Iterator[str]:
+    """What anchors vouch for, in words: the newest of them, who signed, what was lost."""
+    from tasks.anchors import installation_key, signer
+
+    if not lines:
+        return
+    newest, own = lines[-1].anchor, installation_key()
+    signers = {signer(line) for line in lines}
+    by = " and ".join(sorted(_signer_in_words(one, own) for one in signers))
+    since = len(entries) - newest.head.entries
+    yield (
+        f"The newest anchor is of {newest.at:%Y-%m-%d %H:%M} UTC ({_ago(newest.at)}) and of entry "
+        f"{newest.head.entries}, {by}. "
+        + (f"No anchor vouches for the {since} entries since." if since else "It is the last one.")
+    )
+    for line in lines:
+        said = line.anchor
+        if said.lost:
+            yield (
+                f"On {said.at:%Y-%m-%d}, {said.by} said that the ledger lacks {len(said.lost)} "
+                f"heads that were known: {said.reason}"
+            )
+    yield from _stamps(lines, roots)
+
+
+def _signer_in_words(fingerprint: str | None, own: "SigningKey | None") -> str:
+    if fingerprint is None:
+        return "unsigned"
+    ours = own is not None and own.fingerprint == fingerprint
+    return f"signed by {'this installation' if ours else f'the key {fingerprint[:16]}…'}"
+
+
+def _stamps(lines: "Sequence[SignedAnchor]", roots: Path | None) -> Iterator[str]:
+    """The newest time stamp among anchors, after it was checked."""
+    import base64
+
+    stamped = [line for line in lines if line.time_stamp]
+    if stamped:
+        from tasks.time_stamp import stamped_at
+
+        last = stamped[-1]
+        content = last.anchor.canonical_bytes()
+        when = stamped_at(base64.b64decode(last.time_stamp), content, roots)
+        whose = (
+            "an authority that was not checked; name those you trust with --tsa-ca"
+            if roots is None
+            else f"an authority that {roots} vouches for"
+        )
+        yield (
+            f"Entry {last.anchor.head.entries} has a time stamp of {when:%Y-%m-%d %H:%M} UTC, by "
+            f"{whose}."
+        )
+
+
+def _elsewhere(
+    path: Path, account: str, entries: "Sequence[Entry]", roots: Path | None
+) -> "tuple[list[Told], list[str]]":
+    """What a release folder or another file of anchors tells of an account."""
+    from schemas.manifest import MANIFEST_FILE
+    from tasks.anchors import read
+    from tasks.rollback import from_anchors, from_release
+
+    if path.is_dir() or path.name == MANIFEST_FILE:
+        from tasks.verification import signature_of
+
+        folder = path if path.is_dir() else path.parent
+        signature = signature_of(folder)
+        if not signature.ok:
+            raise typer.BadParameter(f"{folder} cannot be relied on: {signature.detail}")
+        told = list(from_release(folder, account))
+        said = [
+            f"{one.where}, {_ago(one.at)}, tells of {one.entries or 'some'} entries; signed "
+            f"{signature.detail}"
+            for one in told
+        ]
+    elif path.exists():
+        lines = [line for line in read(path) if line.anchor.head.account == account]
+        told = list(from_anchors(lines, str(path)))
+        said = [f"{path}: {line}" for line in _described(lines, entries, roots)]
+    else:
+        raise typer.BadParameter(f"{path} does not exist", param_hint="--anchor")
+    if not told:
+        raise typer.BadParameter(f"{path} tells nothing of account {account}")
+    return told, said
+
+
+def _nothing_known(account: str) -> str:
+    return (
+        "No anchor of it is known here, so entries that were cut off at its end would not be "
+        "missed. Compare with a release that was published on it (--anchor FOLDER), and write "
+        f"its head down for the next time: hallmark ledger anchor {account}"
+    )
+
+
+def _stamp(content: bytes, url: str, roots: Path | None) -> bytes:
+    from tasks.time_stamp import stamped_at, time_stamp
+
+    stamp = time_stamp(content, url)
+    if roots is not None:
+        stamped_at(stamp, content, roots)
+    return stamp
+
+
+def _ago(then: datetime) -> str:
+    """How long ago, in the largest unit that fits."""
+    since = datetime.now(UTC) - then
+    for unit, length in (("days", timedelta(days=1)), ("hours", timedelta(hours=1))):
+        if since >= 2 * length:
+            return f"{since // length} {unit} ago"
+    return f"{max(0, since // timedelta(minutes=1))} minutes ago"
