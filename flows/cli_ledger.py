@@ -101,12 +101,13 @@ def list_accounts(
 
 @ledger_app.command("show")
 def show(account: AccountArgument) -> None:
-    """Show an account with all its entries."""
-    from flows.terminal_ledger import print_accounts, print_entries
+    """Show an account with all its entries, and what was left after each."""
+    from flows.terminal_ledger import print_accounts, print_history
+    from mechanisms.privacy.ledger_history import history
 
     ledger = _ledger()
     print_accounts([ledger.account(account)])
-    print_entries(ledger.entries(account))
+    print_history(history(account, ledger.entries(account)))
 
 
 @ledger_app.command("cancel")

@@ -1,6 +1,6 @@
 """What the command line shows of the ledger: accounts with their balances, and their entries."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -10,7 +10,8 @@ from rich.table import Column
 from flows.screen import line, table
 
 if TYPE_CHECKING:
-    from mechanisms.privacy.ledger import AccountState, Entry
+    from mechanisms.privacy.ledger import AccountState
+    from mechanisms.privacy.ledger_history import Step
 
 
 def print_accounts(states: "Sequence[AccountState]") -> None:
@@ -34,15 +35,30 @@ def print_accounts(states: "Sequence[AccountState]") -> None:
     )
 
 
-def print_entries(entries: "Sequence[Entry]") -> None:
-    """The append-only entries of an account."""
+def print_history(steps: "Iterable[Step]") -> None:
+    """The append-only entries of an account, each with what was left after it."""
     table(
-        ("#", "time", "entry", "release", "hash"),
+        ("#", "time (UTC)", "entry", "release", "budget", "left", "reason", "hash"),
         (
-            (str(entry.seq), entry.at, entry.kind, entry.release or "", f"{entry.hash[:12]}…")
-            for entry in entries
+            (
+                str(step.entry.seq),
+                step.entry.at[:19].replace("T", " "),
+                step.entry.kind,
+                step.entry.release or "",
+                "" if step.budget is None else _moved(step),
+                _amount(*step.state.remaining, ROUND_FLOOR),
+                step.reason,
+                f"{step.entry.hash[:12]}…",
+            )
+            for step in steps
         ),
     )
+
+
+def _moved(step: "Step") -> str:
+    assert step.budget is not None, "the entry moves budget"
+    amount = _amount(step.budget.epsilon, step.budget.delta, ROUND_CEILING)
+    return f"back: {amount}" if step.entry.kind == "cancel" else amount
 
 
 def _amount(epsilon: Fraction, delta: Fraction, rounding: str) -> str:
