@@ -7,6 +7,7 @@ hears about everything else.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import exp
 
 from schemas.binning import Binning
 from schemas.category_columns import CategoryColumn
@@ -25,6 +26,9 @@ from schemas.spec_sections import (
     Privacy,
 )
 from schemas.table_sections import DataSource, PublicData, TableFile
+
+LARGE_EPSILON = 10
+"""Beyond it the promise says little: odds may grow by a factor of 22,000."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +93,8 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
             f"nulls: false in {', '.join(full)}: that the run succeeds tells, unprotected, that "
             "no value was missing; nulls: true tells nothing"
         )
+    if privacy is not None and privacy.epsilon > LARGE_EPSILON:
+        yield _about_large_epsilon(privacy)
     if data is not None and privacy is not None:
         yield from _warnings_about_size(data, privacy)
     if sections.public_data is not None:
@@ -101,6 +107,17 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
             f"public_totals[{i}]: {total.title} is published as stated and not protected; that it "
             f"is public rests on: {total.reference}"
         )
+
+
+def _about_large_epsilon(privacy: Privacy) -> str:
+    """What the odds of a binary hypothesis may become that were even before the release."""
+    unit = "record" if privacy.person is None else "person"
+    odds = 1 + exp(privacy.epsilon)
+    return (
+        f"privacy.epsilon is {decimal(privacy.epsilon)}, but should be {LARGE_EPSILON} at most, "
+        f"and best 1 or less: who held a fact about one {unit} to be as likely as not may doubt "
+        f"it after the release by as little as 1 in {odds:{',.0f' if odds < 1e9 else '.0e'}}"
+    )
 
 
 def _warnings_about_size(data: DataSource, privacy: Privacy) -> Iterator[str]:

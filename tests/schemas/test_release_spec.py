@@ -167,6 +167,17 @@ def test_a_spec_that_tells_nothing_has_no_warning(tmp_path):
     assert load_spec(file).warnings() == ()
 
 
+def test_a_large_epsilon_is_warned_of(edited):
+    assert not any(
+        "epsilon" in warning for warning in edited(("epsilon: 1", "epsilon: 10")).warnings()
+    )
+    (told,) = (w for w in edited(("epsilon: 1", "epsilon: 12")).warnings() if "epsilon" in w)
+    assert told.startswith("privacy.epsilon is 12, but should be 10 at most")
+    assert told.endswith("by as little as 1 in 162,756")
+    (told,) = (w for w in edited(("epsilon: 1", "epsilon: 400")).warnings() if "epsilon" in w)
+    assert told.endswith("1 in 5e+173")
+
+
 def test_a_large_delta_is_warned_of(edited):
     assert not any("delta" in warning for warning in edited(("1e-5", "0.0009")).warnings())
     assert any(
