@@ -5,6 +5,7 @@ own work is computed from noisy answers, which the budget covers, and tagged as 
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from fractions import Fraction
 from typing import Annotated, Any, Self
 
@@ -91,9 +92,13 @@ class Guarantee(PublicSection):
 
 
 class LedgerEntry(PublicSection):
-    """One line of the account."""
+    """One line of the account.
 
-    time: Annotated[AwareDatetime, Shown("Time")]
+    It tells the day alone: from reserve to charge the private table is read, and an adaptive
+    mechanism charges once a round, so finer times would tell how long each answer took.
+    """
+
+    time: Annotated[date | AwareDatetime, Shown("Day, UTC")]  # earlier versions told the moment
     release: Annotated[str, Shown("Release", form="code")]
     entry: Annotated[str, Shown("Entry")]  # "reserved", "charged", "released"
     epsilon: Annotated[Exact, Shown("Epsilon")]

@@ -105,8 +105,10 @@ def publish(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) ->
     # Copied beside its place first: a rename is atomic only within one file system.
     arriving = out / f".{folder.name}.{os.getpid()}"
     shutil.copytree(staging, arriving, copy_function=shutil.copyfile)
-    for path in (arriving, *arriving.iterdir()):
+    told = record.identity.created.timestamp()  # whatever copies them keeps their times
+    for path in (*arriving.iterdir(), arriving):
         path.chmod(0o755 if path.is_dir() else 0o644)
+        os.utime(path, (told, told))
     try:
         arriving.rename(folder)
     except OSError:  # another operator's run of this release may have been first

@@ -1,7 +1,7 @@
 """The privacy part of an audit record: the guarantee, the account, the noise, known weaknesses."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 from math import inf
 
@@ -97,7 +97,9 @@ def _unprotected(run: Executed) -> Iterator[UnprotectedFact]:
         yield UnprotectedFact(
             fact="the times of the run and of its stages, to the second, are those of a run on "
             "the private table",
-            why="reviewers need them; the time that a computation takes is not covered",
+            why="reviewers need them; how long a computation takes depends on the number of "
+            "records and on their values, and is not covered. No finer time is told, and of each "
+            "draw only the day",
         )
 
 
@@ -119,12 +121,12 @@ def account(run: Executed) -> Account:
         tuning=NOT_RECORDED if spec.about.tuning is None else _tuning(spec.about.tuning),
         entries=tuple(
             LedgerEntry(
-                time=datetime.fromisoformat(entry.at),
+                time=datetime.fromisoformat(entry.at).astimezone(UTC).date(),
                 release=entry.release or "",
                 entry=entry.kind,
                 epsilon=spent.epsilon,
                 delta=spent.delta,
-                digest=entry.hash,
+                digest=entry.hash if entry.hides else NOT_RECORDED,
             )
             for entry in run.entries
             if entry.release == spec.release and entry.kind in ("reserve", "charge")

@@ -1,14 +1,20 @@
 """Publishing: the whole folder or nothing, readable by all, and never over something else."""
 
+import base64
+import json
+import os
 import shutil
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE
+from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE
+from tasks.anchors import open_ledger
 from tasks.publish import PublishRefused, already_published
 from tasks.verification import verify_release
 from tests.tasks.released import Released
+from tests.tasks.times import PNG, subsecond_times
 
 
 @pytest.fixture
@@ -22,6 +28,43 @@ def test_what_was_published_verifies_and_is_readable_by_all(run: Released) -> No
     assert verify_release(run.folder).ok
     assert run.folder.stat().st_mode & 0o777 == 0o755
     assert {path.stat().st_mode & 0o777 for path in run.folder.iterdir()} == {0o644}
+
+
+def test_no_file_of_a_release_tells_a_time_below_the_second(run: Released) -> None:
+    record = json.loads((run.folder / RECORD_FILE).read_bytes())
+    run_id = record["provenance"]["run"]  # made before the private table is opened
+    assert {what.partition(": ")[2] for what in subsecond_times(run.folder)} <= {run_id}
+    created = datetime.fromisoformat(record["identity"]["created"]).timestamp()
+    assert {path.stat().st_mtime for path in (run.folder, *run.folder.iterdir())} == {created}
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        b"2026-01-01T10:11:12.5Z",
+        b"1767225600.25",
+        b"1767225600123456",
+        b"01890a5d-ac96-774b-bcce-b302099a8057",
+        b"base64," + base64.b64encode(b"10:11:12,5"),
+        b"base64," + base64.b64encode(PNG + (7).to_bytes(4, "big") + b"tIME" + bytes(11)),
+    ],
+)
+def test_such_a_time_would_be_found(planted: bytes, run: Released, out: Path) -> None:
+    before = len(subsecond_times(out / "test-release"))
+    (out / "test-release" / "planted.html").write_bytes(b"<p>" + planted + b"</p>")
+    os.utime(out / "test-release" / "planted.html", (0, 0))
+    os.utime(out / "test-release", (0, 0))
+    assert len(subsecond_times(out / "test-release")) == before + 1
+
+
+def test_draws_are_told_by_the_day_and_by_digests_that_confirm_no_guess(run: Released) -> None:
+    account = json.loads((run.folder / RECORD_FILE).read_bytes())["account"]
+    entries = {entry.hash: entry for entry in open_ledger(run.ledger).entries(account["name"])}
+    assert [told["entry"] for told in account["entries"]] == ["reserve", "charge"]
+    for told in account["entries"]:
+        entry = entries[told["digest"]]
+        assert told["time"] == entry.at[:10]
+        assert entry.hides
 
 
 def test_nothing_half_is_left_beside_it_nor_in_the_workspace(run: Released) -> None:
