@@ -228,7 +228,9 @@ def make_plan(
         size_scale=Occupied().l1(adjacency) * len(candidates) / (share * budget.epsilon),
         selection_share=share,
         counts_scale=counts_scale,
-        total_scale=adjacency.l1 / (total_share * budget.epsilon) if total_share else None,
+        total_scale=(
+            Total().l1(adjacency) / (total_share * budget.epsilon) if total_share else None
+        ),
     )
 
 

@@ -2,14 +2,15 @@
 
 Claim.   The curator's answers to `PMMPlan.queries` are epsilon-differentially private under
          `PMMPlan.adjacency`, with epsilon exactly that of the budget.
-Proof.   A unit changes the answer of one level, counts or differences, by at most c =
-         `adjacency.l1` in L1 norm, and a level with noise scale b costs c / b. The levels' costs
+Proof.   A unit changes the answer of one level, counts or differences, by at most c_j in L1 norm:
+         `adjacency.l1`, or at the root `adjacency.records`, the most that a number of records
+         changes by. A level with noise scale b costs c_j / b. The levels' costs
          are the parts of the budget, which sum to it as rationals. Under replace-one of single
          records the root is the same for all neighbours and is not measured.
 Scales.  With weights a_j (1 for the root, `Design.flow` below), the expected error is at most
          (1/n) sum_j a_j b_j C_j + leaf diameter, where C_j sums, over the parents of level j, the
          cost of a move between their children; what rounding costs is on top. Minimised under
-         sum_j c / b_j = epsilon by cost c / b_j proportional to sqrt(a_j C_j).
+         sum_j c_j / b_j = epsilon by cost c_j / b_j proportional to sqrt(a_j c_j C_j).
 Source.  He, Vershynin, Zhu (2023), arXiv:2302.05552, Theorems 9 to 11, whose privacy claim holds
          for adding and removing records only and whose constants are corrected in pmm.md.
 Oracle.  tests/mechanisms/pmm/test_plan.py enumerates all neighbours of small tables.
@@ -35,7 +36,7 @@ from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
-from mechanisms.privacy.transforms import LevelSums
+from mechanisms.privacy.transforms import Total
 
 FORECAST_CONFIDENCE = 0.975  # of the columns: half of what a certificate at 0.95 leaves
 MAX_DEPTH = 22  # four million leaves: one more level doubles gigabytes and minutes
@@ -85,7 +86,7 @@ class PMMPlan:
             HistogramQuery(
                 cells,
                 LaplaceNoise(scale),
-                self.design.transform(depth - level) if level else LevelSums(depth),
+                self.design.transform(depth - level) if level else Total(),
             )
             for level, scale in zip(self.levels, self.scales, strict=True)
         )
@@ -108,7 +109,7 @@ class PMMPlan:
         return tuple(
             NoiseLine.of(
                 query,
-                f"{self._words(level)}: {self._share(scale):.1%} of epsilon",
+                f"{self._words(level)}: {self._share(level, scale):.1%} of epsilon",
                 self.design.entries(level),
                 adjacency=self.adjacency,
             )
@@ -161,9 +162,9 @@ class PMMPlan:
     def _words(self, level: int) -> str:
         return self.design.words(level) if level else "number of records"
 
-    def _share(self, scale: Fraction) -> float:
+    def _share(self, level: int, scale: Fraction) -> float:
         """Part of the budget that a level with this noise scale costs."""
-        return float(self.adjacency.l1 / scale / self.budget.epsilon)
+        return float(level_sensitivity(self.adjacency, level) / scale / self.budget.epsilon)
 
 
 def make_plan(
@@ -213,6 +214,11 @@ def level_cost(partition: Partition, level: int) -> float:
     return float(partition.flow_costs(level - 1).sum()) if level else 1.0
 
 
+def level_sensitivity(adjacency: Adjacency, level: int) -> int:
+    """By how much one unit changes a level's answer, in L1 norm, records."""
+    return adjacency.l1 if level else Total().l1(adjacency)
+
+
 def level_weights(design: Design, levels: range) -> Floats:
     """Records misplaced at most, on average, per unit of a level's noise scale and of its cost."""
     return np.array([design.flow if level else ROOT for level in levels])
@@ -225,11 +231,15 @@ def optimal_scales(
     if not levels:
         return ()
     costs = [level_cost(partition, level) for level in levels]
-    weights = np.sqrt(level_weights(design, levels) * costs)
+    moved = [level_sensitivity(adjacency, level) for level in levels]
+    weights = np.sqrt(level_weights(design, levels) * np.array(moved) * costs)
     parts = np.maximum(1, np.floor(PARTS * weights / weights.sum())).astype(int)
     parts[np.argmax(parts)] += PARTS - parts.sum()
-    scales = tuple(adjacency.l1 * PARTS / (int(part) * budget.epsilon) for part in parts)
-    assert sum(adjacency.l1 / scale for scale in scales) == budget.epsilon
+    scales = tuple(
+        change * PARTS / (int(part) * budget.epsilon)
+        for change, part in zip(moved, parts, strict=True)
+    )
+    assert sum(c / scale for c, scale in zip(moved, scales, strict=True)) == budget.epsilon
     return scales
 
 
@@ -242,7 +252,9 @@ def best_depth(
 ) -> int:
     """Depth with the least bound on the expected error; at least 1 where the domain allows it."""
     signal = float(budget.epsilon) * expected_records / adjacency.l1
-    root = 0.0 if adjacency.total_is_public else sqrt(ROOT)
+    root = 0.0
+    if not adjacency.total_is_public:
+        root = sqrt(ROOT * level_sensitivity(adjacency, 0) / adjacency.l1)
     rounding, best, least = 0.0, 0, np.inf
     for depth in range(1, finest.depth + 1):
         cost = level_cost(finest, depth)

@@ -2,10 +2,10 @@
 
 Claim.   For neighbouring tables, the histogram of any map from records to cells changes by at most
          `l1` in L1 norm and at most the square root of `l2_squared` in L2 norm.
-Proof.   A unit owns at most `records` records (m below). Add/remove: m records appear or vanish;
+Proof.   A unit owns at most `records` records (m below). Add/remove: up to m appear or vanish;
          L1 <= m, and by the triangle inequality L2 <= m, attained when all share one cell.
-         Replace one: m vanish and m appear; L1 <= 2m, and L2^2 <= 2 m^2, attained by two cells.
-         (With both in one cell the changes cancel, so two cells are the worst case.)
+         Replace one: up to m vanish and up to m appear; L1 <= 2m, and L2^2 <= 2 m^2, attained by
+         two cells. (In a single cell the changes cancel: see `transforms.Total`.)
 Oracle.  tests/mechanisms/privacy/test_adjacency.py enumerates all neighbours of tiny tables.
 """
 

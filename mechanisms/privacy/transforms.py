@@ -64,7 +64,7 @@ class _Differences:
 
 
 class _OneNumber:
-    """Of a single number, all norms are its absolute value."""
+    """Sensitivities of a single number, of which all norms are the absolute value."""
 
     def l1(self, adjacency: Adjacency) -> int:
         raise NotImplementedError
@@ -81,7 +81,7 @@ class LevelSums(_HistogramOfRecords):
     """Sums of `2**height` consecutive cells: one level of a binary tree over the histogram.
 
     Height 0 is the histogram itself. Sums of cells are again counts of a map from records to
-    cells, so the sensitivity is that of a histogram.
+    cells, so the sensitivity is that of a histogram; of a single sum, that of `Total` is smaller.
     """
 
     height: int = 0
@@ -93,9 +93,29 @@ class LevelSums(_HistogramOfRecords):
 HISTOGRAM = LevelSums(0)
 
 
+@dataclass(frozen=True)
+class Total(_OneNumber):
+    """The number of records.
+
+    Sensitivity: at most m records are taken away and at most m are added, so the number changes by
+    -m to m under either relation, while a histogram of two cells may change by m in each. (Where
+    the unit is a record, replacing one leaves it as it is; then it is public, and nobody asks.)
+    """
+
+    def __call__(self, counts: Counts) -> Counts:
+        return counts.sum(keepdims=True)
+
+    def l1(self, adjacency: Adjacency) -> int:
+        return adjacency.records
+
+    def unit_moves(self, adjacency: Adjacency) -> int | None:
+        return 1 if adjacency.records == 1 else None  # one number, by one at most
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class BlockSums(_HistogramOfRecords):
-    """Sums over the blocks of a public partition of the cells: again a histogram.
+class BlockSums:
+    """Sums over the blocks of a public partition of the cells: again a histogram; the number of
+    records, where there is one block.
 
     Attributes:
         labels: block of every cell, int64 of shape (cells,), in 0..blocks-1.
@@ -110,16 +130,22 @@ class BlockSums(_HistogramOfRecords):
         np.add.at(sums, self.labels, counts)
         return sums
 
+    def l1(self, adjacency: Adjacency) -> int:
+        return self._like.l1(adjacency)
+
+    def l2_squared(self, adjacency: Adjacency) -> int:
+        return self._like.l2_squared(adjacency)
+
+    def unit_moves(self, adjacency: Adjacency) -> int | None:
+        return self._like.unit_moves(adjacency)
+
+    @property
+    def _like(self) -> Transform:
+        """What is as sensitive."""
+        return Total() if self.blocks == 1 else HISTOGRAM
+
     def __repr__(self) -> str:
         return f"BlockSums(blocks={self.blocks}, labels={_sha256(self.labels)})"
-
-
-@dataclass(frozen=True)
-class Total(_HistogramOfRecords):
-    """The number of records: a histogram of one cell."""
-
-    def __call__(self, counts: Counts) -> Counts:
-        return counts.sum(keepdims=True)
 
 
 @dataclass(frozen=True)

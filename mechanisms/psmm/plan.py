@@ -23,6 +23,7 @@ from mechanisms.geometry.metrics import MAX_POINTS as MAX_METRIC_POINTS
 from mechanisms.geometry.transport import hub_transport_many
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.transforms import Total
 from mechanisms.single_histogram.design import Design, best_design
 from mechanisms.single_histogram.grid import Grid, grids
 from mechanisms.single_histogram.parameters import grids_asked_for, refuse_unknown
@@ -81,13 +82,15 @@ def noisy_counts(size: int, *, epsilon: Fraction, adjacency: Adjacency) -> Strat
     """Equal noise on all counts that costs exactly `epsilon`.
 
     A private number of records is the sum of the counts or, where so many points make a poor sum,
-    asked for by itself. With share s of epsilon its variance is 1 / s^2 times a count's.
+    asked for by itself. It changes by c_0 where counts change by c, so with share s of epsilon its
+    variance is (c_0 / (s c))^2 times a count's.
     """
-    if adjacency.total_is_public or size * TOTAL_SHARE**2 <= 1:
+    moved = Total().l1(adjacency)
+    if adjacency.total_is_public or size * TOTAL_SHARE**2 <= Fraction(moved, adjacency.l1) ** 2:
         return identity(size, epsilon=epsilon, adjacency=adjacency)
     return Settled(
         strategy=identity(size, epsilon=(1 - TOTAL_SHARE) * epsilon, adjacency=adjacency),
-        total_scale=adjacency.l1 / (TOTAL_SHARE * epsilon),
+        total_scale=moved / (TOTAL_SHARE * epsilon),
     )
 
 

@@ -1,7 +1,8 @@
 """Plan a sparse-Lipschitz release: blocks, grid, noise and support, by the forecast certificate.
 
 Claim.   The curator's answers to `SparseLipschitzPlan.queries` are differentially private under its
-         adjacency within its budget: with Laplace noise at exactly epsilon, delta unused.
+         adjacency within its budget: with Laplace noise at exactly epsilon, delta unused (but
+         for the paper's, whose number of records moves less where records are replaced).
 Proof.   sparse_lipschitz.md, beside this file; every strategy and the measured discretisation state
          their own cost, and the parts of epsilon sum to it as rationals.
 Choice.  Grid, noise and shares depend on public numbers only, so choosing them by simulated

@@ -6,11 +6,13 @@ of records, child = (parent ± difference) / 2 gives all sums back, and the leav
 Claim.   `haar`, and `superregular` in "tight" mode, cost exactly `epsilon`; the papers' modes cost
          no more than that.
 Proof.   A level's differences move by at most c = `adjacency.l1` in L1 norm
-         (`transforms.TreeDifferences`), so scale b costs c / b, and the levels' costs sum to the
-         budget as rationals. The number of records is not asked where it is public.
+         (`transforms.TreeDifferences`), and the number of records by at most c_0 =
+         `adjacency.records` (`transforms.Total`), so scale b costs c / b or c_0 / b, and the
+         levels' costs sum to the budget as rationals. The number is not asked where it is public.
 Scales.  Noise y on a node moves |y| / 2 of mass over at most the node's diameter, so W1 is at most
          sum_l b_l D_l / 2 on average, D_l the sum of a level's diameters; a noisy total of scale
-         b_0 adds b_0 / 2. Least under sum_l c / b_l = epsilon for costs proportional to sqrt(D_l).
+         b_0 adds b_0 / 2. Least under sum_l c / b_l = epsilon for costs proportional to
+         sqrt(c D_l), and sqrt(c_0) for the number of records.
 Source.  Boedihardjo, Strohmer, Vershynin (2024), Private measures, random walks, and synthetic
          data, Theorem 3.1; "Certified private data release for sparse Lipschitz functions"
          (AISTATS 2024), Section 3. Both spread over 2^L leaves, as `padded_tree` does; a tree on
@@ -114,7 +116,7 @@ def haar(
     weighting: Weighting = "diameter",
 ) -> Haar:
     """Costs exactly `epsilon`, shared evenly among the levels or by what their noise does."""
-    root = [] if adjacency.total_is_public else [1.0]
+    root = [] if adjacency.total_is_public else [Total().l1(adjacency) / adjacency.l1]
     spreads = [float(diameters.sum()) for diameters in tree.diameters]
     weights = np.sqrt([*root, *spreads]) if weighting == "diameter" else [1.0] * _levels(root, tree)
     return _haar(f"haar-{weighting}", tree, list(weights), epsilon, adjacency)
@@ -155,10 +157,12 @@ def _haar(
 ) -> Haar:
     if not weights:  # a single point, which a public total says everything about
         return Haar(name=name, tree=tree, scales=(), root_scale=None)
-    scales = tuple(adjacency.l1 / cost for cost in shares(weights, epsilon))
-    if adjacency.total_is_public:
-        return Haar(name=name, tree=tree, scales=scales, root_scale=None)
-    return Haar(name=name, tree=tree, scales=scales[1:], root_scale=scales[0])
+    costs = shares(weights, epsilon)
+    root = None
+    if not adjacency.total_is_public:
+        root, costs = Total().l1(adjacency) / costs[0], costs[1:]
+    scales = tuple(adjacency.l1 / cost for cost in costs)
+    return Haar(name=name, tree=tree, scales=scales, root_scale=root)
 
 
 def _levels(root: list[float], tree: BinaryTree) -> int:

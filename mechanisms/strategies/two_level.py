@@ -3,7 +3,8 @@
 Claim.   `two_level` costs exactly `epsilon`, whatever its blocks; the estimate is linear and
          unbiased, and the least-squares one with squared scales for variances.
 Proof.   Both the blocks' counts and the cells' are histograms, which move by at most
-         c = `adjacency.l1` in L1 norm, so scale 2c / epsilon on each costs half of epsilon. A
+         c = `adjacency.l1` in L1 norm, so scale 2c / epsilon on each costs half of epsilon (a
+         single block is the number of records, which moves less: `transforms.BlockSums`). A
          block's count is known from its own answer and from its cells' answers; least squares
          weighs them inversely to their variances, then shares what blocks lack to a public total in
          proportion to theirs, and what a block lacks evenly among its cells.
@@ -120,5 +121,8 @@ def two_level(space: FiniteSpace, *, epsilon: Fraction, adjacency: Adjacency) ->
     blocks = isqrt(space.size)
     labels = np.empty(space.size, dtype=np.int64)
     labels[space.order] = np.arange(space.size) * blocks // space.size
-    scale = 2 * adjacency.l1 / epsilon
-    return TwoLevel(labels=labels, block_scale=scale, cell_scale=scale)
+    return TwoLevel(
+        labels=labels,
+        block_scale=2 * BlockSums(labels, blocks).l1(adjacency) / epsilon,
+        cell_scale=2 * adjacency.l1 / epsilon,
+    )

@@ -113,7 +113,11 @@ def test_no_neighbours_of_tiny_tables_lose_more_to_the_marginals_than_the_share(
     losses = [
         loss(plan.measured.queries, one, other) for one, other in neighbours(FLAGS.shape, adjacency)
     ]
-    assert max(losses) == TENTH  # attained
+    if adjacency.neighbours is Neighbours.REPLACE_ONE and not adjacency.total_is_public:
+        # Who changes the number of records by m moves the rest by no more than m.
+        assert TENTH / 2 < max(losses) <= TENTH
+    else:
+        assert max(losses) == TENTH  # attained
 
 
 def test_the_noise_table_has_the_mechanisms_lines_and_the_certificates() -> None:

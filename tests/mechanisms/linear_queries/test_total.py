@@ -1,5 +1,7 @@
 """The number of records: asked once where it is private, and then only its noisy value is used."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,9 @@ from mechanisms.linear_queries.questions import PathQuestion
 from mechanisms.linear_queries.spending import best_amount
 from mechanisms.linear_queries.total import TOTAL_SHARE, records, shared
 from mechanisms.privacy.accountant import pure_epsilon, rho
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.ledger_errors import LedgerError
+from mechanisms.privacy.queries import GaussianNoise
 from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     BUDGETS,
@@ -40,6 +45,18 @@ def test_a_public_number_is_neither_asked_nor_paid() -> None:
     assert shared(amount, REPLACE) == amount
     assert counted.number((), 17) == 17
     assert counted.number((), 0) == 1
+
+
+def test_a_release_that_asked_with_other_noise_is_refused_and_not_drawn_anew(tmp_path) -> None:
+    """As one under way is, of persons that may be replaced, whose numbers now need half of it."""
+    person = Adjacency(neighbours=Neighbours.REPLACE_ONE, records=2, person="id")
+    method = planned(plan_dpfw, UNIVERSE, adjacency=person, rounds=5)
+    asked, query = curator(tmp_path, bits(500), method), method.count.query
+    earlier = replace(query, noise=GaussianNoise(2 * query.noise.sigma2))
+    asked.histograms("total", [earlier])
+    with pytest.raises(LedgerError, match="for another request"):
+        method.ask(asked)
+    assert asked.ledger.events("r") == (earlier.event(person),)
 
 
 def test_the_noisy_number_is_near_and_at_least_one() -> None:

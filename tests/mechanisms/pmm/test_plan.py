@@ -70,8 +70,13 @@ def largest_loss(plan: PMMPlan) -> Fraction:
     """
     records = np.array(list(itertools.product(*(range(k) for k in plan.domain.shape))))
     nothing = records[:0]
-    units = list(itertools.combinations_with_replacement(records, plan.adjacency.records))
-    tables = [np.array(unit) for unit in units]
+    least = 0 if plan.levels.start == 0 else plan.adjacency.records  # a person may own fewer
+    units = [
+        unit
+        for size in range(least, plan.adjacency.records + 1)
+        for unit in itertools.combinations_with_replacement(records, size)
+    ]
+    tables = [np.array(unit, dtype=int).reshape(-1, records.shape[1]) for unit in units]
     if plan.adjacency.neighbours is Neighbours.ADD_REMOVE:
         pairs = [(nothing, table) for table in tables]
     else:

@@ -72,7 +72,11 @@ def public_table(domain: Domain, rows: int) -> np.ndarray:
 def test_laplace_noise_costs_the_budget_exactly(noise, adjacency, measured) -> None:
     for k in (2, 3):
         plan = make(adjacency=adjacency, cells=k, noise=noise, measure_discretisation=measured)
-        assert pure_epsilon(plan.events) == EPSILON
+        if noise == "paper" and adjacency.neighbours is Neighbours.REPLACE_ONE:
+            # Its noisy number of records is as printed, and moves by half as much as counts.
+            assert EPSILON / 2 < pure_epsilon(plan.events) < EPSILON
+        else:
+            assert pure_epsilon(plan.events) == EPSILON
 
 
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)

@@ -48,7 +48,7 @@ def test_the_published_scales_are_more_than_four_times_what_is_needed(levels: in
     scales = [max(query.noise.scale for query in plan.queries) for plan in (tight, paper)]
     assert scales[1] / scales[0] == pytest.approx(4 + Fraction(2, depth), rel=1e-3)
     charged = sum(Fraction(e.l1 * e.times) / e.scale for e in paper.events)
-    assert charged == EPSILON * (Fraction(depth, 2) + 1) / (2 * depth + 1)
+    assert charged == EPSILON * (depth + 1) / (4 * depth + 2)
     assert max(loss(paper.queries, *p) for p in neighbours(domain.shape, REPLACE)) <= charged
 
 
