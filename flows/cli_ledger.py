@@ -4,6 +4,7 @@ import getpass
 import json
 import re
 from dataclasses import asdict
+from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +24,21 @@ ledger_app = typer.Typer(
     help="Privacy budget: accounts, caps, charges and balances.", no_args_is_help=True
 )
 
-EpsilonOption = Annotated[str, typer.Option("--epsilon", help="Such as 2, 0.5 or 1/3; exact.")]
+
+class Composed(StrEnum):
+    """How the releases of an account compose."""
+
+    SUM = "sum"
+    ZCDP = "zcdp"
+
+
+EpsilonOption = Annotated[
+    str | None, typer.Option("--epsilon", help="Such as 2, 0.5 or 1/3; exact.")
+]
+RhoOption = Annotated[
+    str | None,
+    typer.Option("--rho", help="A cap in zCDP instead of epsilon, such as 0.02; needs a delta."),
+]
 DeltaOption = Annotated[str, typer.Option("--delta", help="Such as 1e-5; exact.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why, and who decided it.")]
 
@@ -31,9 +46,10 @@ ReasonOption = Annotated[str, typer.Option("--reason", help="Why, and who decide
 @ledger_app.command("open")
 def open_account(
     account: AccountArgument,
-    epsilon: EpsilonOption,
     reason: ReasonOption,
+    epsilon: EpsilonOption = None,
     delta: DeltaOption = "0",
+    rho: RhoOption = None,
     neighbours: Annotated[
         Neighbours, typer.Option(help="Neighbouring relation of all releases on the account.")
     ] = Neighbours.REPLACE_ONE,
@@ -43,6 +59,13 @@ def open_account(
     person: Annotated[
         str | None,
         typer.Option(help="What identifies a person, as in privacy.unit; none: a record."),
+    ] = None,
+    composition: Annotated[
+        Composed | None,
+        typer.Option(
+            help="How releases compose: zcdp lets many Gaussian ones pass under one cap, sum adds "
+            "their budgets up. Default: zcdp where the cap has a delta."
+        ),
     ] = None,
     if_missing: Annotated[
         bool, typer.Option("--if-missing", help="Do nothing if the account exists.")
@@ -59,9 +82,13 @@ def open_account(
     ledger = _held(account)
     if if_missing and ledger.has_account(account):
         return
+    cap, rho_cap = _cap(epsilon, rho, delta)
+    chosen = composition or (Composed.SUM if cap.is_pure else Composed.ZCDP)
     ledger.open_account(
         account,
-        cap=_budget(epsilon, delta),
+        cap=cap,
+        rho_cap=rho_cap,
+        composition=chosen.value,
         adjacency=Adjacency(neighbours=neighbours, records=max_records, person=person),
         by=getpass.getuser(),
         reason=reason,
@@ -72,16 +99,41 @@ def open_account(
 @ledger_app.command("cap")
 def set_cap(
     account: AccountArgument,
-    epsilon: EpsilonOption,
     reason: ReasonOption,
+    epsilon: EpsilonOption = None,
     delta: Annotated[
         str | None, typer.Option("--delta", help="Such as 1e-5; exact. Default: as it is.")
     ] = None,
+    rho: RhoOption = None,
 ) -> None:
     """Change the cap of an account; never below what is spent or reserved."""
     ledger = _held(account)
     kept = str(ledger.account(account).cap.delta) if delta is None else delta
-    ledger.set_cap(account, _budget(epsilon, kept), by=getpass.getuser(), reason=reason)
+    cap, rho_cap = _cap(epsilon, rho, kept)
+    ledger.set_cap(account, cap, rho_cap=rho_cap, by=getpass.getuser(), reason=reason)
+    show(account)
+
+
+@ledger_app.command("compose")
+def compose(
+    account: AccountArgument,
+    reason: ReasonOption,
+    with_earlier: Annotated[
+        bool,
+        typer.Option(
+            "--with-earlier",
+            help="Compose the releases that have drawn in that way, too. By this you state that "
+            "the size of none was chosen in view of another's answers. They can draw no more, so "
+            "finish those under way first.",
+        ),
+    ] = False,
+) -> None:
+    """Compose the releases of an account by zCDP from now on, instead of adding budgets up.
+
+    What earlier releases took stays a sum, and the rest of the cap is for the later ones.
+    """
+    ledger = _held(account)
+    ledger.compose_by_zcdp(account, with_earlier=with_earlier, by=getpass.getuser(), reason=reason)
     show(account)
 
 
@@ -139,9 +191,19 @@ def _held(account: str) -> "Ledger":
     return ledger
 
 
-def _budget(epsilon: str, delta: str) -> Budget:
+def _cap(epsilon: str | None, rho: str | None, delta: str) -> tuple[Budget, Fraction | None]:
+    """The cap, and the rho that it is implied by where it is one in zCDP."""
+    from mechanisms.privacy.account_filter import implied_budget
+
     try:
-        return Budget(epsilon=_exact(epsilon), delta=_exact(delta))
+        if rho is None and epsilon is not None:
+            return Budget(epsilon=_exact(epsilon), delta=_exact(delta)), None
+        if rho is None or epsilon is not None:
+            raise ValueError("give a cap: either --epsilon, or --rho with --delta")
+        exact, least = _exact(rho), _exact(delta)
+        if not (exact > 0 and 0 < least < 1):
+            raise ValueError("--rho must be positive, and needs a --delta between 0 and 1")
+        return implied_budget(exact, least), exact
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
 

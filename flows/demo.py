@@ -34,6 +34,7 @@ def main(path: Path) -> None:
             adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
             by="demonstration",
             reason="a public data set: the cap only shows how accounts work",
+            composition="zcdp",
         )
 
 

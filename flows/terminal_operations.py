@@ -49,7 +49,7 @@ def print_rehearsal(result: "Rehearsal") -> None:
 
 def print_calendar(entries: "Sequence[tuple[str, Scheduled, Instance]]") -> None:
     """The entries of a calendar, with the release that is due now."""
-    from mechanisms.privacy.ledger_book import shown
+    from mechanisms.privacy.ledger_terms import shown
 
     table(
         ("entry", "runs at", "period's budget", "release now due", "published from"),

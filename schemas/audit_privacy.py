@@ -118,6 +118,9 @@ class BudgetPart(PublicSection):
 class Account(PublicSection):
     """The account of the population: what was allowed, spent and is left.
 
+    Attributes:
+        composed: where the account composes by zCDP; budgets added up are then an upper end, and
+            what remains is about what one more Gaussian release can have.
     Raises:
         ValueError: what is said to remain is more than the cap less what was spent.
     """
@@ -131,6 +134,9 @@ class Account(PublicSection):
     composition: Annotated[str, Shown("Composition over releases")] = (
         "basic composition: epsilons and deltas add up"
     )
+    composed: Annotated[
+        Exact | None, Shown("Epsilon of all releases so far, at the delta authorised")
+    ] = None
     split: Annotated[tuple[BudgetPart, ...], Shown("Split of this release's budget")] = ()
     failed_runs: Annotated[
         str, Shown("Aborted and failed runs, and what they spent", mend=OUR_MISTAKE)
@@ -142,6 +148,8 @@ class Account(PublicSection):
 
     @model_validator(mode="after")
     def _remainder_is_not_overstated(self) -> Self:
+        if self.composed is not None:
+            return self._is_within_the_cap()
         for name in ("epsilon", "delta"):
             cap, before, now, left = (
                 getattr(amount, name)
@@ -151,6 +159,14 @@ class Account(PublicSection):
                 raise ValueError(
                     f"account {self.name}: {name} {left} cannot remain of {cap} after {before} "
                     f"and {now} were spent"
+                )
+        return self
+
+    def _is_within_the_cap(self) -> Self:
+        for what, epsilon in (("spent", self.composed), ("left", self.remaining.epsilon)):
+            if epsilon is not None and epsilon > self.cap.epsilon:
+                raise ValueError(
+                    f"account {self.name}: epsilon {epsilon} cannot be {what} of {self.cap.epsilon}"
                 )
         return self
 

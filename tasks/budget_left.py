@@ -2,7 +2,6 @@
 
 import os
 from contextlib import suppress
-from fractions import Fraction
 
 from prefect.events import emit_event
 
@@ -42,10 +41,5 @@ def tell_budget(prepared: Prepared, ledger: str) -> None:
 
 
 def percent_left(state: AccountState) -> int:
-    """Whole percents of the cap that are left, rounded down, of epsilon or delta if that is less.
-
-    An account for pure differential privacy has no delta to run out of.
-    """
-    caps = (state.cap.epsilon, state.cap.delta)
-    shares = [left / cap for left, cap in zip(state.remaining, caps, strict=True) if cap]
-    return int(min(shares, default=Fraction(0)) * 100)
+    """Whole percents of the cap that are left, rounded down, in the currency it is taken in."""
+    return int(state.share_left * 100)

@@ -78,6 +78,8 @@ def _budgets(accounts: Iterable[AccountState]) -> Iterator[GaugeMetricFamily]:
             "reserved": account.reserved,
             "remaining": account.remaining,
         }
+        if account.composed is not None:  # what they come to, where budgets are only an upper end
+            epsilon.add_metric([account.name, "composed"], account.composed)
         for part, pair in parts.items():
             epsilon.add_metric([account.name, part], float(pair[0]))
             delta.add_metric([account.name, part], float(pair[1]))

@@ -7,6 +7,7 @@ from math import inf
 
 from mechanisms.privacy.accountant import bracket, epsilon, pure_epsilon, rho
 from mechanisms.privacy.events import events_to_json
+from mechanisms.privacy.ledger import AccountState
 from mechanisms.privacy.rounding import decimal_above
 from schemas.about import Tuning
 from schemas.audit_privacy import (
@@ -20,6 +21,7 @@ from schemas.audit_privacy import (
     QueryFile,
 )
 from schemas.audit_report import Weakness
+from schemas.exact import decimal
 from schemas.labels import NOT_RECORDED
 from schemas.privacy_claim import Amount, PrivacyClaim, UnprotectedFact
 from schemas.promise import promised, unprotected
@@ -27,6 +29,7 @@ from tasks.executed import Executed
 from tasks.spending import split
 
 _RHO_DIGITS = 12  # rounded up; the exact sum of different noises may have hundreds
+_EPSILON_DIGITS = 4  # of what an account comes to, rounded up
 _GROUPS = (1, 2, 4, 8)  # units together
 _OTHER_DELTAS = (Fraction(1, 10**4), Fraction(1, 100), Fraction(100))  # times the claim's
 _LARGEST_DELTA = Fraction(1, 10)  # above it a reading says nothing
@@ -111,11 +114,12 @@ def account(run: Executed) -> Account:
         authorised_by=_authorised_by(run),
         cap=Amount.model_validate(state.cap),
         previously_spent=Amount(
-            epsilon=state.spent[0] + state.reserved[0] - spent.epsilon,
-            delta=state.spent[1] + state.reserved[1] - spent.delta,
+            epsilon=state.taken[0] - spent.epsilon, delta=state.taken[1] - spent.delta
         ),
         this_release=Amount.model_validate(spent),
         remaining=Amount(epsilon=state.remaining[0], delta=state.remaining[1]),
+        composition=_composition(state),
+        composed=_composed(state),
         split=split(run.prepared.plan, run.events),
         failed_runs=_failed_runs(run),
         tuning=NOT_RECORDED if spec.about.tuning is None else _tuning(spec.about.tuning),
@@ -132,6 +136,26 @@ def account(run: Executed) -> Account:
             if entry.release == spec.release and entry.kind in ("reserve", "charge")
         ),
     )
+
+
+def _composition(state: AccountState) -> str:
+    """How the budgets of several releases compose, and what is proved of that."""
+    if state.composition == "sum":
+        return "basic composition: epsilons and deltas add up"
+    epsilon, delta = (decimal(part) for part in state.taken)
+    return (
+        "zero-concentrated differential privacy: a filter at one Renyi order admits releases, so "
+        "that all together keep to what is authorised, whatever was chosen in view of earlier "
+        "answers. The epsilon of all releases so far is proved where no size was chosen in that "
+        f"way; their budgets added up would be epsilon {epsilon}, delta {delta}"
+    )
+
+
+def _composed(state: AccountState) -> Fraction | None:
+    """What all releases so far come to, where that is not the sum of their budgets."""
+    if state.composition == "sum" or not state.composed:
+        return None
+    return decimal_above(Fraction(state.composed), _EPSILON_DIGITS)
 
 
 def _authorised_by(run: Executed) -> str:

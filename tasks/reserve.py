@@ -6,6 +6,7 @@ from pathlib import Path
 
 from prefect import task
 
+from mechanisms.privacy.costs import cost
 from mechanisms.privacy.ledger import Allowance, LedgerError
 from tasks.anchors import open_ledger
 from tasks.errors import SafeError
@@ -75,6 +76,7 @@ def reserve(
         adjacency=prepared.plan.adjacency,
         binding=binding,
         allowance=allowance,
+        cost=cost(prepared.plan.events),
     )
 
 

@@ -1,14 +1,8 @@
 """The accountant: what a composition of events costs, in every currency of the house.
 
-Claim.   For draws as `events` state them, adaptively composed: the whole is `pure_epsilon`-DP,
-         `rho`-zCDP, and (`epsilon(events, delta)`, delta)-DP for every delta. Fractions are exact;
-         floats are rounded towards more cost.
-Source.  Pure: epsilons add up; integer Laplace noise of scale b on a vector of L1 sensitivity
-         Delta is Delta/b-DP. zCDP: Bun, Steinke (2016), arXiv:1605.02065 (pure epsilon is
-         epsilon^2/2); Canonne, Kamath, Steinke (2020), arXiv:2004.00010, Theorem 14 (the discrete
-         Gaussian is L2^2 / (2 sigma2), like the continuous one); Cesar, Rogers (2021),
-         arXiv:2004.07223 (the exponential mechanism is epsilon^2/8).
-         zCDP to (epsilon, delta): Canonne et al., Corollary 13.
+Claim.   For draws as `events` state them, adaptively composed: the whole is
+         (`epsilon(events, delta)`, delta)-DP for every delta. Floats are rounded towards more cost.
+Source.  Sums of pure epsilons and of rho, and the conversion of rho: `costs`.
          Privacy loss distributions: `privacy_loss`.
 Oracle.  tests/mechanisms/privacy/test_accountant.py: closed forms, and the exact law of a sum.
 
@@ -32,12 +26,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, inf, log, log1p, sqrt
+from math import inf, sqrt
 from typing import TYPE_CHECKING
 
 from opendp.combinators import make_zCDP_to_approxDP
 
 from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.costs import (
+    SLACK,
+    checked,
+    pure_epsilon,
+    rho,
+    zcdp_epsilon,
+)
 from mechanisms.privacy.events import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -56,11 +57,22 @@ from mechanisms.privacy.rounding import float_above, float_below, sqrt_above
 if TYPE_CHECKING:
     from dp_accounting import dp_event
 
+__all__ = [
+    "AccountantDisagreement",
+    "Bracket",
+    "BudgetExceeded",
+    "bracket",
+    "epsilon",
+    "fits",
+    "pure_epsilon",
+    "rho",
+    "to_dp_event",
+    "zcdp_epsilon",
+]
+
 PURE = "pure composition, where epsilons add up"
 ZCDP = "zero-concentrated DP with the optimal conversion"
 PLD = "the privacy loss distribution (dp-accounting)"
-
-_SLACK = 1e-12  # relative, and absolute: far above the rounding of the few operations it covers
 
 
 class BudgetExceeded(Exception):
@@ -88,46 +100,6 @@ class Bracket:
     second: float
     method: str
     second_method: str
-
-
-def pure_epsilon(events: Iterable[Event]) -> Fraction | None:
-    """Epsilon of pure differential privacy, exact; None where an event is not pure."""
-    costs = [(event.times, _pure(event)) for event in _checked(events)]
-    total = Fraction(0)
-    for times, cost in costs:
-        if cost is None:
-            return None
-        total += times * cost
-    return total
-
-
-def rho(events: Iterable[Event]) -> Fraction:
-    """Cost in zero-concentrated differential privacy, exact."""
-    return sum((event.times * _rho(event) for event in _checked(events)), Fraction(0))
-
-
-def zcdp_epsilon(rho: Fraction, delta: Fraction) -> float:
-    """Epsilon at which rho-zCDP implies (epsilon, delta)-DP; infinite for delta = 0.
-
-    Every order alpha > 1 gives a valid bound, so the search for the best needs no proof.
-    """
-    if rho == 0:
-        return 0.0
-    if delta == 0:
-        return inf
-    cost, log_delta = float_above(rho), log(float_below(delta))
-
-    def bound(log_order: float) -> float:
-        above = exp(log_order)  # alpha - 1
-        order = 1 + above
-        return cost * order - (log_delta + log(order)) / above - log1p(1 / above)
-
-    # Here and below: what a pure release has no use for, and what takes long to import.
-    from scipy.optimize import minimize_scalar
-
-    centre = log(max(-log_delta, 1e-3) / cost) / 2
-    best = minimize_scalar(bound, bounds=(centre - 8, centre + 8), method="bounded").fun
-    return max(0.0, float(best)) * (1 + _SLACK) + _SLACK
 
 
 def epsilon(events: Iterable[Event], delta: Fraction) -> float:
@@ -184,66 +156,16 @@ def to_dp_event(events: Iterable[Event]) -> "dp_event.ComposedDpEvent":
 
     return dp_event.ComposedDpEvent(
         [
-            dp_event.SelfComposedDpEvent(dp_event.ZCDpEvent(float_above(_rho(event))), event.times)
-            for event in _checked(events)
+            dp_event.SelfComposedDpEvent(
+                dp_event.ZCDpEvent(float_above(rho([event]) / event.times)), event.times
+            )
+            for event in checked(events)
         ]
     )
 
 
-def _pure(event: Event) -> Fraction | None:
-    match event:
-        case DiscreteLaplace():
-            return event.l1 / Fraction(event.scale)
-        case ExponentialMechanism():
-            return Fraction(event.epsilon)
-        case DiscreteGaussian():
-            return Fraction(0) if event.l2_squared == 0 else None
-
-
-def _rho(event: Event) -> Fraction:
-    match event:
-        case DiscreteLaplace():
-            return (event.l1 / Fraction(event.scale)) ** 2 / 2
-        case ExponentialMechanism():
-            return Fraction(event.epsilon) ** 2 / 8
-        case DiscreteGaussian():
-            return event.l2_squared / (2 * Fraction(event.sigma2))
-
-
 def _composition(events: Iterable[Event]) -> tuple[Event, ...]:
-    return merged(_checked(events))
-
-
-def _checked(events: Iterable[Event]) -> list[Event]:
-    """The events, each of a known kind and with parameters that mean something."""
-    checked = list(events)
-    for event in checked:
-        match event:
-            case DiscreteLaplace():
-                noise, sensitivity = event.scale, event.l1
-            case DiscreteGaussian():
-                noise, sensitivity = event.sigma2, event.l2_squared
-                if event.unit_moves not in (None, event.l2_squared):
-                    raise ValueError(
-                        f"{event}: {event.unit_moves} coordinates that move by one make a squared "
-                        f"L2 sensitivity of {event.unit_moves}, not {event.l2_squared}"
-                    )
-            case ExponentialMechanism():
-                noise, sensitivity = event.epsilon, 0
-            case _:
-                raise TypeError(
-                    f"the accountant has no proof for {event!r}; an unknown event is not free"
-                )
-        if not isinstance(noise, int | Fraction):
-            raise TypeError(f"{event}: its parameter must be an exact rational")
-        if not isinstance(event.adaptive, bool):
-            raise TypeError(f"{event}: `adaptive` must be True or False")
-        if not (noise > 0 and sensitivity >= 0 and event.times >= 1):
-            raise ValueError(
-                f"{event}: needs a positive parameter, a sensitivity of at least 0 and at least "
-                "one draw"
-            )
-    return checked
+    return merged(checked(events))
 
 
 @lru_cache(maxsize=4096)
@@ -297,13 +219,13 @@ def _second_opinion(composition: tuple[Event, ...], delta: Fraction) -> tuple[fl
                 cost = inf if l2 else 0.0
         pure += event.times * cost
         concentrated += event.times * squared
-    pure, concentrated = pure * (1 + _SLACK), concentrated * (1 + _SLACK)
+    pure, concentrated = pure * (1 + SLACK), concentrated * (1 + SLACK)
     if concentrated == 0:
         return 0.0, "OpenDP's privacy maps"
     converted = inf
     if delta > 0:
         unit = make_zCDP_to_approxDP(gaussian_measurement(Fraction(1)))
-        curve = unit.map(sqrt(2 * concentrated) * (1 + _SLACK))  # type: ignore[no-untyped-call]  # OpenDP
+        curve = unit.map(sqrt(2 * concentrated) * (1 + SLACK))  # type: ignore[no-untyped-call]  # OpenDP
         converted = float(curve.epsilon(float_below(delta)))
     if pure <= converted:
         return pure, "OpenDP's privacy maps, epsilons added up"

@@ -318,7 +318,7 @@ class Curator:
                 f"{self.budget} under {self.adjacency}; another run of the release has changed its "
                 "terms, so nothing may be drawn. Run it again"
             )
-        if not fits(merged(standing.events), self.budget):
+        if not (standing.within_cost and fits(merged(standing.events), self.budget)):
             raise BudgetExceeded(
                 f"release {self.release!r}: the next call would cost more than the reserved "
                 f"{self.budget}; plan with more budget, or more noise"

@@ -1,7 +1,7 @@
 """The ledger: how much budget each population has left, and what was ever drawn from its data.
 
-Claim.   (1) The reservations of an account that are not cancelled sum to at most its cap, in
-         epsilon and in delta, whatever processes run at once and wherever they are killed.
+Claim.   (1) The reservations of an account that are not cancelled compose to at most its cap, as
+         `ledger_balance` says, whatever processes run at once and wherever they are killed.
          (2) Each (release, call) is charged once and has one outcome for ever; both become durable
          in one transaction before `record` returns, so no answer is uncharged and no charge lost.
          (3) Entries and outcomes cannot be changed through the database, and where its triggers
@@ -17,28 +17,39 @@ Oracle.  tests/mechanisms/privacy/test_ledger_chaos.py: 50 processes, killed at 
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
 from mechanisms.privacy import ledger_rows as rows
+from mechanisms.privacy.account_filter import Filter
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.costs import Cost
 from mechanisms.privacy.events import Event, events_to_json
 from mechanisms.privacy.ledger_book import (
     STATEMENTS,
     AccountState,
-    Allowance,
     LoggedCall,
-    Reservation,
     Standing,
-    allowance_to_json,
-    budget_to_json,
-    shown,
 )
 from mechanisms.privacy.ledger_chain import Entry, Head
 from mechanisms.privacy.ledger_database import Database
 from mechanisms.privacy.ledger_errors import BudgetRefused, LedgerError
+from mechanisms.privacy.ledger_terms import (
+    Allowance,
+    Composition,
+    Reservation,
+    Terms,
+    allowance_to_json,
+    budget_to_json,
+    cap_to_json,
+    cost_to_json,
+    filter_to_json,
+    shown,
+    terms_to_json,
+)
 
 __all__ = [
     "AccountState",
@@ -83,52 +94,95 @@ class Ledger:
     # Accounts
 
     def open_account(
-        self, name: str, *, cap: Budget, adjacency: Adjacency, by: str, reason: str
+        self,
+        name: str,
+        *,
+        cap: Budget,
+        adjacency: Adjacency,
+        by: str,
+        reason: str,
+        composition: Composition = "sum",
+        rho_cap: Fraction | None = None,
     ) -> AccountState:
         """Open an account for one population; where it exists with these terms, change nothing.
 
         Args:
             name: of the people, not of a file; all releases about them share the account.
-            cap: the most that may ever be spent on them, by basic composition.
+            cap: the most that may ever be spent on them.
             adjacency: relation and unit that every epsilon of the account is stated under.
             by, reason: who opens it and why, for the record.
+            composition: how its releases compose; "zcdp" lets many Gaussian ones pass, "sum" is
+                better for few, or where pure and Gaussian ones alternate.
+            rho_cap: the most in zCDP, where the cap is to be that; `cap` is then what it implies.
         Raises:
             LedgerError: it exists with other terms, or a name is empty or not printable.
         """
         _printable(account=name, by=by, reason=reason)
+        asked = terms_to_json(
+            Terms(
+                adjacency=adjacency,
+                cap=cap,
+                composition=composition,
+                opened_at="",
+                rho_cap=rho_cap,
+            )
+        )
 
         def work(connection: Connection) -> AccountState:
             if name not in rows.account_names(connection):
                 book = rows.insert_account(connection, name)
-                terms = {
-                    "neighbours": adjacency.neighbours.value,
-                    "records": adjacency.records,
-                    "person": adjacency.person,
-                }
-                payload = {"cap": budget_to_json(cap), "by": by, "reason": reason} | terms
-                rows.append(connection, book, "open", payload)
+                rows.append(connection, book, "open", {"by": by, "reason": reason} | asked)
                 return book.state
-            state = rows.lock_book(connection, name).state
-            if (state.cap, state.adjacency) != (cap, adjacency):
+            book = rows.lock_book(connection, name)
+            if terms_to_json(book.balance.terms) != asked:
+                state = book.state
                 raise LedgerError(
                     f"account {name!r} exists, with cap {shown(state.cap)} under "
-                    f"{state.adjacency}, not {shown(cap)} under {adjacency}. Its cap can be "
-                    "changed, by setting it; relation and unit cannot, since all that was spent "
-                    "is stated under them"
+                    f"{state.adjacency}, composition {state.composition}, not {shown(cap)} under "
+                    f"{adjacency}, composition {composition}. Its cap can be changed, by setting "
+                    "it; relation and unit cannot, since all that was spent is stated under them"
                 )
-            return state
+            return book.state
 
         return self._write(work)
 
-    def set_cap(self, name: str, cap: Budget, *, by: str, reason: str) -> AccountState:
+    def set_cap(
+        self, name: str, cap: Budget, *, by: str, reason: str, rho_cap: Fraction | None = None
+    ) -> AccountState:
         """Raise or lower the cap of an account, never below what is spent or reserved."""
+        _printable(by=by, reason=reason)
+        asked = cap_to_json(cap, rho_cap)
+
+        def work(connection: Connection) -> AccountState:
+            book = rows.lock_book(connection, name)
+            terms = book.balance.terms
+            if cap_to_json(terms.cap, terms.rho_cap) != asked:
+                payload = {"cap": asked, "by": by, "reason": reason}
+                payload |= _recorded(book.balance.refitted(cap))
+                rows.append(connection, book, "cap", payload)
+            return book.state
+
+        return self._write(work)
+
+    def compose_by_zcdp(
+        self, name: str, *, with_earlier: bool, by: str, reason: str
+    ) -> AccountState:
+        """Let a filter in zCDP admit the releases of an account whose budgets were added up.
+
+        Args:
+            with_earlier: the releases that have drawn stand in the filter as well, and may draw no
+                more. Whoever asks for that states that none of them was chosen in view of another:
+                what is proved of sizes that answers chose is their sum.
+        Raises:
+            LedgerError: it composes by zCDP already, has no delta, or does not fit in that way.
+        """
         _printable(by=by, reason=reason)
 
         def work(connection: Connection) -> AccountState:
             book = rows.lock_book(connection, name)
-            if book.state.cap != cap:
-                payload = {"cap": budget_to_json(cap), "by": by, "reason": reason}
-                rows.append(connection, book, "cap", payload)
+            payload = {"composition": "zcdp", "by": by, "reason": reason}
+            payload |= _recorded(book.reopening() if with_earlier else None)
+            rows.append(connection, book, "composition", payload)
             return book.state
 
         return self._write(work)
@@ -161,6 +215,7 @@ class Ledger:
         adjacency: Adjacency,
         binding: str,
         allowance: Allowance | None = None,
+        cost: Cost | None = None,
     ) -> Reservation:
         """Set budget aside for a release; where that was done before, return what stands.
 
@@ -170,6 +225,7 @@ class Ledger:
                 epsilons under different relations do not add up.
             binding: digest of the part of the plan that privacy depends on.
             allowance: what it counts against beside the account's cap, such as a month's budget.
+            cost: the most that its events may come to, of which no charge may make more.
         Raises:
             BudgetRefused: spent, reserved and this budget together would pass the cap, or those
                 under the same allowance would pass that.
@@ -180,9 +236,10 @@ class Ledger:
 
         def work(connection: Connection) -> Reservation:
             book = rows.lock_book(connection, account)
-            if book.state.adjacency != adjacency:
+            kept = book.balance.terms.adjacency
+            if kept != adjacency:
                 raise LedgerError(
-                    f"account {account!r} is kept under {book.state.adjacency}, but release "
+                    f"account {account!r} is kept under {kept}, but release "
                     f"{release!r} is stated under {adjacency}, and such epsilons do not add up; "
                     "state the release under the account's relation and unit"
                 )
@@ -199,6 +256,9 @@ class Ledger:
                 payload: dict[str, Any] = {"budget": budget_to_json(budget), "binding": binding}
                 if allowance is not None:
                     payload["allowance"] = allowance_to_json(allowance)
+                if cost is not None:
+                    payload["cost"] = cost_to_json(cost)
+                payload |= _recorded(book.balance.opening(budget, cost))
                 rows.append(connection, book, "reserve", payload, release)
             elif (existing.budget, existing.binding) != (budget, binding):
                 what = f"{shown(existing.budget)}, not {shown(budget)}"
@@ -386,6 +446,11 @@ class Ledger:
         if head is not None and self._witness is not None:
             self._witness(head)
         return result
+
+
+def _recorded(opened: Filter | None) -> dict[str, Any]:
+    """The part of a payload that records a filter, which floats on another machine might miss."""
+    return {} if opened is None else {"filter": filter_to_json(opened)}
 
 
 def _printable(**names: str) -> None:

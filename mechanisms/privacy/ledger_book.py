@@ -1,56 +1,48 @@
 """The state of one account, folded from its entries: caps, reservations, charges, balances.
 
-Claim.   After any lawful sequence of entries, the budgets of all reservations that are not
-         cancelled sum to at most the cap, in epsilon and in delta. By basic composition, all that
-         was released on the account together satisfies differential privacy with the cap.
+Claim.   After any lawful sequence of entries, all that was released on the account together
+         satisfies differential privacy with the cap (`ledger_balance`).
 Law.     A reservation is "reserved" until its first charge, and "spent", in full, from then on and
          for ever. Only a reservation without charges can be cancelled; then it may be made again.
          What became of a reserved release may be unknown, so it counts against the cap as well.
+         Where a reservation states what its release may cost, charges together cost no more.
 Within.  A reservation may be made under an allowance, such as a month of a release calendar: those
          under the same allowance that are not cancelled sum to at most what each of them states.
 Reuse.   Writing an entry and reading it back both go through `Book.apply`, so the ledger cannot
          write what it would later refuse to read, and `verify` checks the law along with the chain.
-Source.  Basic composition with adaptively chosen budgets: Rogers, Roth, Ullman, Vadhan (2016),
-         arXiv:1605.08294, the privacy filter that sums epsilons and deltas.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, final
+from typing import Any, NamedTuple, final
 
+from mechanisms.privacy.account_filter import Filter
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.costs import Cost, cost
 from mechanisms.privacy.events import Event, events_from_json
+from mechanisms.privacy.ledger_balance import Balance, added
 from mechanisms.privacy.ledger_chain import Entry, broken, genesis
-from mechanisms.privacy.ledger_errors import BudgetRefused, LedgerError
-
-Pair = tuple[Fraction, Fraction]
-"""Epsilon and delta; unlike a `Budget` it may be zero."""
+from mechanisms.privacy.ledger_errors import LedgerError
+from mechanisms.privacy.ledger_terms import (
+    Allowance,
+    Composition,
+    Pair,
+    Reservation,
+    allowance_from_json,
+    budget_from_json,
+    composition_from_json,
+    cost_from_json,
+    filter_from_json,
+    rho_from_json,
+    shown,
+    terms_from_json,
+)
 
 STATEMENTS = ("request", "decision", "override", "publish")
 """Kinds of entries that say who asked for, granted or overrode what, and that a release is about to
 be published; they move no budget."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Allowance:
-    """What releases of one kind may reserve together, such as those of one month."""
-
-    name: str
-    budget: Budget
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reservation:
-    """Budget set aside for one release. `binding` is a digest of what the release may ask."""
-
-    account: str
-    release: str
-    budget: Budget
-    state: Literal["reserved", "spent", "cancelled"]
-    binding: str
-    allowance: str | None = None  # the name of the allowance that it counts against
 
 
 class LoggedCall(NamedTuple):
@@ -74,6 +66,12 @@ class Standing:
     adjacency: Adjacency
     events: tuple[Event, ...]
 
+    @property
+    def within_cost(self) -> bool:
+        """Whether the events cost at most what the account set aside for the release."""
+        stated = self.reservation.cost
+        return stated is None or stated.covers(cost(self.events))
+
     def charged(self, events: Iterable[Event]) -> "Standing":
         """The same with these events charged besides."""
         return replace(self, events=(*self.events, *events))
@@ -81,16 +79,37 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True)
 class AccountState:
-    """Terms and balance of one account at one moment. Every pair is (epsilon, delta), exact."""
+    """Terms and balance of one account at one moment. Every pair is (epsilon, delta), exact.
+
+    Attributes:
+        composition: how its releases compose, which decides what can still be reserved.
+        spent: budgets of reservations with at least one charge, in full and added up; an upper
+            bracket of what was spent.
+        reserved: the same of open reservations without any charge.
+        remaining: what one more release can be reserved with. Of a filter it is about the epsilon
+            of a Gaussian release at the cap's delta, which nothing uses up.
+        share_left: share of the cap that remains, in the account's own currency, in [0, 1].
+        composed: epsilon at the cap's delta that all reservations add up to by zCDP, or as a sum
+            where that is less; proved where no release was chosen in view of another, while the
+            cap is proved in any case. None where the cap has no delta.
+        rho_cap: the most rho that may be spent; None where the cap is an epsilon.
+        entries: length of the chain.
+        head: hash of its last entry; anchors all of them when written down elsewhere.
+    """
 
     name: str
     adjacency: Adjacency
+    composition: Composition
     cap: Budget
-    spent: Pair  # reservations with at least one charge, in full
-    reserved: Pair  # open reservations without any charge
+    spent: Pair
+    reserved: Pair
+    remaining: Pair
+    share_left: Fraction
+    composed: float | None
     opened_at: str  # UTC, ISO 8601
-    entries: int  # length of the chain
-    head: str  # hash of its last entry; anchors all of them when written down elsewhere
+    entries: int
+    head: str
+    rho_cap: Fraction | None = None
 
     @property
     def neighbours(self) -> Neighbours:
@@ -103,10 +122,9 @@ class AccountState:
         return self.adjacency.unit
 
     @property
-    def remaining(self) -> Pair:
-        """What can still be reserved: the cap less all that is spent or reserved."""
-        taken = _sum([self.spent, self.reserved])
-        return self.cap.epsilon - taken[0], self.cap.delta - taken[1]
+    def taken(self) -> Pair:
+        """Budgets that are spent or reserved, added up."""
+        return added([self.spent, self.reserved])
 
 
 @final
@@ -116,11 +134,10 @@ class Book:
     def __init__(self, account: str) -> None:
         self.account = account
         self.reservations: dict[str, Reservation] = {}
-        # Sums of the budgets that are not given back, by state and by allowance.
-        self._sums: dict[tuple[str, str | None], Pair] = {}
+        self._balance: Balance | None = None  # None until it is opened
         self._calls: dict[str, dict[str, LoggedCall]] = {}
+        self._costs: dict[str, Cost] = {}  # of all that is charged to a release
         self._statements: dict[str, list[Entry]] = {}
-        self._terms: tuple[Adjacency, Budget, str] | None = None  # None until it is opened
         self._last: Entry | None = None
 
     @classmethod
@@ -141,24 +158,30 @@ class Book:
     def apply(self, entry: Entry) -> None:
         """Take one more entry in, or raise `LedgerError` and stay as before."""
         payload, release = entry.payload, entry.release or ""
-        if (self._terms is None) != (entry.kind == "open"):
+        if (self._balance is None) != (entry.kind == "open"):
             raise LedgerError(f"account {self.account!r} must be opened first, and only once")
         match entry.kind:
             case "open":
-                adjacency = Adjacency(
-                    neighbours=Neighbours(payload["neighbours"]),
-                    records=payload["records"],
-                    person=payload["person"],
-                )
-                self._terms = adjacency, budget_from_json(payload["cap"]), entry.at
+                self._balance = Balance(self.account, terms_from_json(payload, entry.at))
             case "cap":
-                self._set_cap(budget_from_json(payload["cap"]))
+                self.balance.set_cap(
+                    budget_from_json(payload["cap"]),
+                    rho_from_json(payload["cap"]),
+                    filter_from_json(payload.get("filter")),
+                )
+            case "composition":
+                self._compose(
+                    composition_from_json(payload["composition"]),
+                    filter_from_json(payload.get("filter")),
+                )
             case "reserve":
                 self._reserve(
                     release,
                     budget_from_json(payload["budget"]),
                     payload["binding"],
                     allowance_from_json(payload.get("allowance")),
+                    cost_from_json(payload.get("cost")),
+                    filter_from_json(payload.get("filter")),
                 )
             case "charge":
                 self._charge(release, payload, entry.at)
@@ -181,19 +204,29 @@ class Book:
         return self._last.seq, self._last.hash
 
     @property
+    def balance(self) -> Balance:
+        """What is taken of the cap. Raises `LedgerError` where the account has no entries."""
+        if self._balance is None:
+            raise LedgerError(f"account {self.account!r} has no entries")
+        return self._balance
+
+    @property
     def state(self) -> AccountState:
         """Terms and balance. Raises `LedgerError` where the account has no entries."""
-        if self._terms is None:
-            raise LedgerError(f"account {self.account!r} has no entries")
-        adjacency, cap, opened_at = self._terms
+        balance, terms = self.balance, self.balance.terms
         entries, head = self.head
         return AccountState(
             name=self.account,
-            adjacency=adjacency,
-            cap=cap,
-            spent=self._sum_of("state", "spent"),
-            reserved=self._sum_of("state", "reserved"),
-            opened_at=opened_at,
+            adjacency=terms.adjacency,
+            composition=terms.composition,
+            cap=terms.cap,
+            rho_cap=terms.rho_cap,
+            spent=balance.spent,
+            reserved=balance.reserved,
+            remaining=balance.remaining,
+            share_left=balance.share_left,
+            composed=balance.composed,
+            opened_at=terms.opened_at,
             entries=entries,
             head=head,
         )
@@ -229,53 +262,54 @@ class Book:
         """What a release may be charged to, and was. Raises as `open_reservation`."""
         return Standing(
             reservation=self.open_reservation(release),
-            adjacency=self.state.adjacency,
+            adjacency=self.balance.terms.adjacency,
             events=self.events(release),
         )
 
     def _put(self, reservation: Reservation) -> None:
-        """Set the reservation in the place of what the release had, in the sums as well."""
-        before = self.reservations.get(reservation.release)
-        for one, sign in ((before, -1), (reservation, 1)):
-            if one is not None and one.state != "cancelled":
-                for key in (("state", one.state), ("allowance", one.allowance)):
-                    epsilon, delta = self._sum_of(*key)
-                    self._sums[key] = (
-                        epsilon + sign * one.budget.epsilon,
-                        delta + sign * one.budget.delta,
-                    )
+        """Set the reservation in the place of what the release had, in the balance as well."""
+        self.balance.put(self.reservations.get(reservation.release), reservation)
         self.reservations[reservation.release] = reservation
 
-    def _sum_of(self, kind: str, name: str | None) -> Pair:
-        return self._sums.get((kind, name), (Fraction(0), Fraction(0)))
+    def reopening(self) -> Filter | None:
+        """The filter that all releases which have drawn would stand in; see `_compose`."""
+        return self.balance.reopening(
+            one for one in self.reservations.values() if one.state != "spent"
+        )
 
-    def _set_cap(self, cap: Budget) -> None:
-        state = self.state
-        epsilon, delta = _sum([state.spent, state.reserved])
-        if cap.epsilon < epsilon or cap.delta < delta:
+    def _compose(self, composition: Composition, opened: Filter | None) -> None:
+        """Compose by a filter from now on; with `opened`, releases that have drawn stand in it.
+
+        They may then draw no more than they have.
+        """
+        if composition != "zcdp":
             raise LedgerError(
-                f"account {self.account!r}: the cap cannot be {shown(cap)}, since "
-                f"{shown((epsilon, delta))} is spent or reserved; set it to at least that, or "
-                "cancel unused reservations first"
+                f"account {self.account!r}: its composition cannot become {composition!r}"
             )
-        self._terms = state.adjacency, cap, state.opened_at
+        standing = {
+            one.release: replace(one, cost=self._costs[one.release], filtered=True)
+            if opened is not None and one.state == "spent"
+            else one
+            for one in self.reservations.values()
+        }
+        self._balance = self.balance.refiltered(standing.values(), opened)
+        self.reservations |= standing
 
     def _reserve(
-        self, release: str, budget: Budget, binding: str, allowance: Allowance | None
+        self,
+        release: str,
+        budget: Budget,
+        binding: str,
+        allowance: Allowance | None,
+        stated: Cost | None,
+        opened: Filter | None,
     ) -> None:
         existing = self.reservations.get(release)
         if existing is not None and existing.state != "cancelled":
             raise LedgerError(f"release {release!r} has a reservation already")
-        epsilon, delta = self.state.remaining
-        if budget.epsilon > epsilon or budget.delta > delta:
-            raise BudgetRefused(
-                f"account {self.account!r}: release {release!r} asks for "
-                f"{shown(budget)}, but only {shown((epsilon, delta))} is left of the cap "
-                f"{shown(self.state.cap)}; ask for less, cancel a reservation "
-                "that is not used, or have the cap raised"
-            )
         if allowance is not None:
-            self._refuse_beyond(allowance, release, budget)
+            self.balance.refuse_beyond(allowance, release, budget)
+        admitted, filtered = self.balance.admit(release, budget, stated, opened)
         self._put(
             Reservation(
                 account=self.account,
@@ -284,18 +318,10 @@ class Book:
                 state="reserved",
                 binding=binding,
                 allowance=allowance.name if allowance else None,
+                cost=admitted,
+                filtered=filtered,
             )
         )
-
-    def _refuse_beyond(self, allowance: Allowance, release: str, budget: Budget) -> None:
-        taken = self._sum_of("allowance", allowance.name)
-        epsilon, delta = _sum([taken, (budget.epsilon, budget.delta)])
-        if epsilon > allowance.budget.epsilon or delta > allowance.budget.delta:
-            raise BudgetRefused(
-                f"account {self.account!r}: release {release!r} asks for {shown(budget)}, but "
-                f"{allowance.name!r} allows {shown(allowance.budget)}, of which {shown(taken)} is "
-                "taken; ask for less, wait for the next period, or have its budget raised"
-            )
 
     def _state(self, release: str, entry: Entry) -> None:
         if release not in self.reservations:
@@ -314,6 +340,13 @@ class Book:
             raise LedgerError(f"release {release!r}, call {call.call!r}: a draw without a charge")
         if call.call in self._calls.get(release, {}):
             raise LedgerError(f"release {release!r}, call {call.call!r}: charged twice")
+        whole = self._costs.get(release, Cost()) + cost(call.events)
+        if reservation.cost is not None and not reservation.cost.covers(whole):
+            raise LedgerError(
+                f"release {release!r}, call {call.call!r}: it would cost more than the account set "
+                "aside for the release"
+            )
+        self._costs[release] = whole
         self._calls.setdefault(release, {})[call.call] = call
         if reservation.state != "spent":
             self._put(replace(reservation, state="spent"))
@@ -326,42 +359,3 @@ class Book:
                 f"never refunded; its {shown(reservation.budget)} stays spent"
             )
         self._put(replace(reservation, state="cancelled"))
-
-
-def budget_to_json(budget: Budget) -> dict[str, str]:
-    """Plain JSON of a budget, exact."""
-    return {"epsilon": str(budget.epsilon), "delta": str(budget.delta)}
-
-
-def budget_from_json(row: Mapping[str, str]) -> Budget:
-    """Inverse of `budget_to_json`."""
-    return Budget(epsilon=Fraction(row["epsilon"]), delta=Fraction(row["delta"]))
-
-
-def allowance_to_json(allowance: Allowance) -> dict[str, Any]:
-    """Plain JSON of an allowance, exact."""
-    return {"name": allowance.name, "budget": budget_to_json(allowance.budget)}
-
-
-def allowance_from_json(row: Mapping[str, Any] | None) -> Allowance | None:
-    """Inverse of `allowance_to_json`; None where there is none."""
-    if row is None:
-        return None
-    return Allowance(name=row["name"], budget=budget_from_json(row["budget"]))
-
-
-def shown(budget: Budget | Pair) -> str:
-    """An (epsilon, delta) for people: decimals where they are exact, else the fraction."""
-    pair = (budget.epsilon, budget.delta) if isinstance(budget, Budget) else budget
-    epsilon, delta = (_decimal(value) for value in pair)
-    return f"epsilon {epsilon}, delta {delta}"
-
-
-def _decimal(value: Fraction) -> str:
-    short = f"{float(value):g}"
-    return short if Fraction(short) == value else str(value)
-
-
-def _sum(pairs: Iterable[Pair]) -> Pair:
-    rows = list(pairs)
-    return sum((e for e, _ in rows), Fraction(0)), sum((d for _, d in rows), Fraction(0))

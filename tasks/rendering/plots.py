@@ -249,12 +249,18 @@ def answers_plot(answers: Answers) -> Markup:
 
 
 def budget_plot(account: Account) -> Markup:
-    """The account's epsilon: spent before, spent by this release, left."""
-    parts_of = (
-        ("earlier releases", account.previously_spent.epsilon, "spent"),
-        ("this release", account.this_release.epsilon, "now"),
-        ("remaining", account.remaining.epsilon, "left"),
-    )
+    """The account's epsilon: spent before, spent by this release, left; or spent together."""
+    if account.composed is None:
+        parts_of = [
+            ("earlier releases", account.previously_spent.epsilon, "spent"),
+            ("this release", account.this_release.epsilon, "now"),
+            ("remaining", account.remaining.epsilon, "left"),
+        ]
+    else:
+        parts_of = [
+            ("all releases so far", account.composed, "spent"),
+            ("below the cap", account.cap.epsilon - account.composed, "left"),
+        ]
     whole = max(account.cap.epsilon, sum(value for _, value, _ in parts_of))
     left, right = 4.0, 956.0
     at = left

@@ -2,13 +2,16 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from sqlalchemy import Connection, create_engine, text
 
+from mechanisms.privacy.account_filter import implied_budget
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.costs import Cost, cost, zcdp_epsilon
 from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
 from mechanisms.privacy.ledger import (
     Allowance,
@@ -123,6 +126,83 @@ def test_names_that_cannot_be_read_are_refused(opened: Ledger, bad: str):
         opened.cancel("r", by=bad, reason="unused")
     with pytest.raises(LedgerError, match="`call` must be printable"):
         draw(opened, call=bad)
+
+
+def test_an_account_composes_its_releases_by_zcdp(ledger: Ledger):
+    """Ten releases that state their cost pass a cap that three of their budgets would fill."""
+    small = cost([GAUSSIAN])
+    state = ledger.open_account(
+        "people", cap=CAP, adjacency=RECORD, by="steward", reason="law", composition="zcdp"
+    )
+    assert state.remaining == (CAP.epsilon, CAP.delta)
+    tenth = Cost(pure=None, rho=small.rho / 100)
+    for n in range(10):
+        ledger.reserve("people", f"r{n}", THIRD, adjacency=RECORD, binding="plan", cost=tenth)
+    state = ledger.account("people")
+    assert state.reserved == (10 * THIRD.epsilon, 10 * THIRD.delta)
+    assert state.composed == pytest.approx(zcdp_epsilon(10 * tenth.rho, CAP.delta))
+    assert state.composed < 1
+    opening = [entry for entry in ledger.entries("people") if "filter" in entry.payload]
+    assert [entry.release for entry in opening] == ["r0"]
+    ledger.verify("people")
+
+
+def test_a_release_is_charged_no_more_than_the_account_set_aside(ledger: Ledger):
+    ledger.open_account(
+        "people", cap=CAP, adjacency=RECORD, by="steward", reason="law", composition="zcdp"
+    )
+    ledger.reserve("people", "r", THIRD, adjacency=RECORD, binding="plan", cost=cost([GAUSSIAN]))
+    once = ledger.record("r", "a", "question", [GAUSSIAN], b"noisy", allow)
+    with pytest.raises(LedgerError, match="'b': it would cost more than the account set aside"):
+        ledger.record("r", "b", "question", [LAPLACE], b"more", allow)
+    assert ledger.lookup("r", "a", "question") == once
+    assert ledger.lookup("r", "b", "question") is None
+
+
+def test_an_account_of_sums_can_compose_from_now_on(opened: Ledger):
+    draw(opened)
+    before = opened.account("people")
+    after = opened.compose_by_zcdp("people", with_earlier=False, by="steward", reason="series")
+    assert (before.composition, after.composition) == ("sum", "zcdp")
+    assert after.remaining == before.remaining
+    with pytest.raises(LedgerError, match="compose by zCDP already"):
+        opened.compose_by_zcdp("people", with_earlier=True, by="steward", reason="series")
+    opened.verify("people")
+
+
+def test_an_account_of_sums_can_compose_what_it_has_drawn(ledger: Ledger):
+    ledger.open_account("people", cap=CAP, adjacency=RECORD, by="steward", reason="law")
+    wide = replace(GAUSSIAN, sigma2=Fraction(900))
+    for name in "abc":
+        ledger.reserve("people", name, THIRD, adjacency=RECORD, binding="plan")
+        ledger.record(name, "call", "question", [wide], b"noisy", allow)
+    assert ledger.account("people").remaining == (0, 0)
+    state = ledger.compose_by_zcdp("people", with_earlier=True, by="steward", reason="planned")
+    assert state.remaining[0] > Fraction(1, 2)
+    assert state.composed == pytest.approx(zcdp_epsilon(9 * cost([wide]).rho / 3, CAP.delta))
+    with pytest.raises(LedgerError, match="more than the account set aside"):
+        ledger.record("a", "another", "question", [wide], b"noisy", allow)
+    ledger.verify("people")
+
+
+def test_a_cap_in_rho_is_kept_and_changed(ledger: Ledger):
+    rho = Fraction(1, 50)
+    ledger.open_account(
+        "people",
+        cap=implied_budget(rho, CAP.delta),
+        rho_cap=rho,
+        adjacency=RECORD,
+        by="steward",
+        reason="law",
+        composition="zcdp",
+    )
+    state = ledger.set_cap(
+        "people", implied_budget(2 * rho, CAP.delta), rho_cap=2 * rho, by="board", reason="more"
+    )
+    assert state.rho_cap == 2 * rho
+    with pytest.raises(LedgerError, match="cannot become one in rho"):
+        ledger.set_cap("people", CAP, by="board", reason="epsilon")
+    assert ledger.account("people") == state
 
 
 # Reservations

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import ExponentialMechanism, events_to_json
-from mechanisms.privacy.ledger_book import Book, budget_from_json, budget_to_json, shown
+from mechanisms.privacy.ledger_book import Book
 from mechanisms.privacy.ledger_chain import Entry, entry_hash
 from mechanisms.privacy.ledger_errors import BudgetRefused, LedgerError
+from mechanisms.privacy.ledger_terms import budget_from_json, budget_to_json, shown
 
 Line = tuple[str, str | None, dict[str, Any]]
 
