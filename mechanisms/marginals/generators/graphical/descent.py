@@ -44,9 +44,11 @@ _IDLE, _ENOUGH = 3, 1e-5
 _LEAST = 1e-8  # times the largest weight: a smaller step moves no potential by as much as this
 _SAFE = 2.0  # over the largest weight: a first step from any start
 _CLOSE = 0.1  # variances: a fit is done where no other has a mean squared residual lower by more
-# A fit that stands has failed if it may be further off than noise is itself, in variances, and than
-# this part of its loss, which stays large where the targets contradict each other.
-_FAR, _PART = 1.0, 0.1
+# A fit that stands has failed if it may be further off than this, in variances (noise itself leaves
+# 1, more or less), and than this part of its loss, which stays large where targets contradict each
+# other. A start that no step leaves is hundreds off: refusing a sound release would be worse than
+# missing a fit that is off by a few times the noise.
+_FAR, _PART = 10.0, 0.5
 
 
 @dataclass(frozen=True, eq=False)

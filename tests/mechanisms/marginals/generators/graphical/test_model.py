@@ -140,6 +140,19 @@ def test_a_fit_that_stalls_is_begun_anew(draft: bool) -> None:
     assert cold.history["stalled_and_begun_anew"] == 0
 
 
+def test_a_table_of_one_record_over_and_over_is_fitted() -> None:
+    """Its fit ends near a corner, where the excess is only known to be less than the loss."""
+    truth = np.zeros(SHAPE)
+    truth[0, 1, 3, 0, 2] = 1
+    cliques = (*((a,) for a in range(5)), *CHAIN)
+    excesses = []
+    for seed in range(20):
+        model = fit(evidence_of(truth, cliques, sigma=40.0, seed=seed))
+        excesses.append(model.history["excess_at_most"])
+        assert model.marginal((0, 1))[0, 1] > 0.97
+    assert max(excesses) > 1  # as much as noise itself, though nothing is wrong
+
+
 @pytest.mark.parametrize("draft", [False, True])
 def test_nothing_is_chosen_or_released_by_a_model_that_stalls(
     monkeypatch: pytest.MonkeyPatch, draft: bool
