@@ -145,20 +145,17 @@ def release(
 
 
 @app.command()
-def rehearse(
-    spec: SpecArgument,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="A public table with the same columns; default: made-up records."),
-    ] = None,
-) -> None:
-    """Run a release on made-up or public records, at no budget; reads no private byte."""
+def rehearse(spec: SpecArgument) -> None:
+    """Run a release at no budget, on made-up records or the table that its section rehearsal names.
+
+    Such a table is compared with the private one first, which has no other part in it.
+    """
     quiet.configure()
     from flows.terminal_operations import print_rehearsal
     from tasks.prepare import prepare
     from tasks.rehearsal import rehearse as run
 
-    print_rehearsal(run(prepare(spec), data))
+    print_rehearsal(run(prepare(spec)))
 
 
 @app.command()

@@ -31,6 +31,7 @@ CODES = {
     "tasks.prepare.PlanRefused": ExitCode.USAGE,
     "tasks.publish.PublishRefused": ExitCode.USAGE,
     "tasks.rehearsal.RehearsalFailed": ExitCode.FAILED,
+    "tasks.rehearsal_table.RehearsalRefused": ExitCode.USAGE,
     "tasks.reserve.AlreadyStarted": ExitCode.USAGE,
     "tasks.signing.SigningError": ExitCode.USAGE,
     "tasks.time_stamp.TimeStampRefused": ExitCode.FAILED,

@@ -12,20 +12,22 @@ from tasks.rendering.markdown import code, plain
 
 
 @flow(name="rehearsal")
-def rehearsal(spec: str, data: str | None = None, folder: str | None = None) -> Rehearsal:
+def rehearsal(spec: str, folder: str | None = None) -> Rehearsal:
     """Run the release of `spec` at no budget; an approval of its plan is then bound to the result.
+
+    It runs on made-up records, or on the table that the spec declares public or made up. Whoever
+    starts it cannot name another.
 
     Args:
         spec: path of the release spec.
-        data: a public table with the same columns; made-up records where it is not given.
         folder: where relative sources of the spec start; its own folder where it is not given.
     """
-    return _rehearse(prepare(Path(spec), Path(folder) if folder else None), data)
+    return _rehearse(prepare(Path(spec), Path(folder) if folder else None))
 
 
 @task(name="rehearse")
-def _rehearse(prepared: Prepared, data: str | None) -> Rehearsal:
-    result = run(prepared, Path(data) if data else None)
+def _rehearse(prepared: Prepared) -> Rehearsal:
+    result = run(prepared)
     create_markdown_artifact(
         key=f"rehearsal-{result.release}",
         markdown=f"# Rehearsal of {result.release}\n\n"

@@ -28,7 +28,7 @@ from tasks.report import report
 from tasks.reserve import reserved
 from tasks.review import review
 from tasks.runs import about, run_logged
-from tasks.signing import signing_key
+from tasks.signing import key_for
 from tasks.stages import stages_noted
 from tasks.validate import validate
 from tasks.workers import refuse_unfit
@@ -72,7 +72,7 @@ def carry_out(
             return done
         refuse_occupied(prepared)
         refuse_unwritable(out)
-        signing_key(home())  # a key that cannot sign is refused before anything is spent
+        key_for(prepared.spec, home())  # a key that cannot sign is refused before anything is spent
         announce("reserve")
         with reserved(prepared, ledger, out, resume=resume, allowance=allowance):
             tell_budget(prepared, ledger)

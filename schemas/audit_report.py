@@ -87,7 +87,8 @@ class Signature(PublicSection):
 
     fingerprint: Annotated[Sha256, Shown("Fingerprint of the signing key (SHA-256)", form="code")]
     origin: Annotated[
-        Literal["environment", "file", "demonstration"], Shown("Where the key came from")
+        Literal["environment", "file", "demonstration", "rehearsal"],
+        Shown("Where the key came from"),
     ]
     warning: Annotated[str, Shown("Warning about the key")] = ""
 
@@ -292,6 +293,11 @@ class AuditRecord(PublicSection):
     utility: Annotated[Utility, Shown("Utility and certificate")]
     trust: Annotated[Trust, Shown("Trust and threats")] = Trust()
     provenance: Annotated[Provenance, Shown("Provenance")]
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether it is of a rehearsal, which is no release."""
+        return self.signature.origin == "rehearsal"
 
     def not_recorded(self) -> tuple[str, ...]:
         """Dotted paths of everything that is not recorded; the spec as run is not searched."""

@@ -29,7 +29,7 @@ from schemas.spec_sections import (
     PersonUnit,
     Privacy,
 )
-from schemas.table_sections import DataSource, PublicData
+from schemas.table_sections import DataSource, PublicData, RehearsalData
 from schemas.yaml_document import Document, Unreadable, read_document
 
 M = TypeVar("M", bound=BaseModel)
@@ -140,6 +140,7 @@ def _unmarked(found: list[Problem], document: Document) -> Iterator[Problem]:
 _CHECKED_TOGETHER: Mapping[str, type[BaseModel]] = {
     "data": DataSource,
     "public_data": PublicData,
+    "rehearsal": RehearsalData,
     "privacy": Privacy,
     "mechanism": MechanismChoice,
     "certificate": CertificateRequest,

@@ -34,6 +34,7 @@ DICTIONARY_FILE = "data-dictionary.json"
 ANSWERS_FILE = "answers.csv"  # of releases that answer a workload of queries
 APPROVALS_FILE = "approvals.json"  # of releases that somebody had to approve
 DATA_FILES = ("data.csv", "data.parquet")
+REHEARSED_DATA_FILES = ("REHEARSAL-data.csv", "REHEARSAL-data.parquet")
 
 SIGNATURE_FILES = (MANIFEST_FILE, SIGNATURE_FILE, PUBLIC_KEY_FILE)
 """The files that the manifest cannot list, since they come to be with it or after it."""
@@ -41,6 +42,9 @@ SIGNATURE_FILES = (MANIFEST_FILE, SIGNATURE_FILE, PUBLIC_KEY_FILE)
 REQUIRED_FILES = (SPEC_FILE, CERTIFICATE_FILE, REPORT_FILE, RECORD_FILE, DICTIONARY_FILE)
 """What every release holds, beside at least one of `DATA_FILES`; and what is rendered from the
 record of its format (`tasks.rendering.rendered_files`)."""
+
+RELEASE_FORMAT: Final = "hallmark-manifest/2"
+REHEARSAL_FORMAT: Final = "hallmark-rehearsal/1"
 
 
 def _plain_name(name: str) -> str:
@@ -103,7 +107,9 @@ class Manifest(Claims):
         ValueError: the claim does not say what is unprotected, though its format asks for it.
     """
 
-    format: Literal["hallmark-manifest/1", "hallmark-manifest/2"] = "hallmark-manifest/2"
+    format: Literal["hallmark-manifest/1", "hallmark-manifest/2", "hallmark-rehearsal/1"] = (
+        RELEASE_FORMAT
+    )
     files: Mapping[FileName, FileEntry]
     public_key_fingerprint: Sha256
 
@@ -115,6 +121,16 @@ class Manifest(Claims):
                 + ("has none" if self.format == FIRST_MANIFEST else "says what it does not cover")
             )
         return self
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether it is of a rehearsal, which is no release."""
+        return self.format == REHEARSAL_FORMAT
+
+    @property
+    def data_files(self) -> tuple[str, ...]:
+        """Names that the data files may have."""
+        return REHEARSED_DATA_FILES if self.is_rehearsal else DATA_FILES
 
     def canonical_bytes(self) -> bytes:
         """The one JSON text of this manifest: sorted keys, two spaces, ASCII, one final newline."""

@@ -6,7 +6,7 @@ A `ReleaseSpec` is complete and consistent: whatever one section says about anot
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from pydantic import AwareDatetime, Field, model_validator
@@ -16,9 +16,10 @@ from schemas.approvals import Approvals
 from schemas.binning import Binning
 from schemas.cluster import Cluster
 from schemas.columns import Column
+from schemas.manifest import DATA_FILES, REHEARSED_DATA_FILES
 from schemas.public_totals import PublicTotal
 from schemas.rules import Rule
-from schemas.section import Section, refuse
+from schemas.section import Problem, Section, refuse
 from schemas.spec_checks import CERTIFY, SoundSections, problems_between, warnings_about
 from schemas.spec_sections import (
     CertificateRequest,
@@ -29,7 +30,10 @@ from schemas.spec_sections import (
     Population,
     Privacy,
 )
-from schemas.table_sections import DataSource, PublicData
+from schemas.table_sections import DataSource, PublicData, RehearsalData
+
+REHEARSAL_NAME, REHEARSAL_TITLE = "rehearsal-", "REHEARSAL: "
+"""How the name and the title of a rehearsal begin."""
 
 
 class ReleaseSpec(Section):
@@ -52,6 +56,10 @@ class ReleaseSpec(Section):
     """the private table"""
     public_data: PublicData | None = None
     """a public table with the same columns, for mechanisms that can use one"""
+    rehearsal: RehearsalData | None = None
+    """a table that nobody must protect, to rehearse on; made-up records where it is not given"""
+    rehearsal_of: Identifier | None = None
+    """written by `hallmark rehearse`: the release that this rehearses; all that is made says so"""
     privacy: Privacy
     """the guarantee"""
     mechanism: MechanismChoice
@@ -78,7 +86,16 @@ class ReleaseSpec(Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         refuse(type(self), problems_between(self._sections()))
+        refuse(type(self), self._rehearsal_problems())
         return self
+
+    def _rehearsal_problems(self) -> Iterator[Problem]:
+        """Whatever shows the name or the title of a rehearsal shows what it is."""
+        if self.rehearsal_of is None:
+            return
+        for key, word in (("title", REHEARSAL_TITLE), ("release", REHEARSAL_NAME)):
+            if not getattr(self, key).startswith(word):
+                yield Problem((key,), f"is of a rehearsal, so it must begin with {word!r}")
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -91,6 +108,12 @@ class ReleaseSpec(Section):
         if self.output.rows != "same":
             return self.output.rows
         return next((total.records for total in self.public_totals if total.is_table), None)
+
+    @property
+    def data_files(self) -> dict[str, str]:
+        """The name of the published file in each format."""
+        names = REHEARSED_DATA_FILES if self.rehearsal_of else DATA_FILES
+        return {name.rpartition(".")[2]: name for name in names}
 
     @property
     def released_columns(self) -> tuple[str, ...]:
@@ -208,6 +231,7 @@ class ReleaseSpec(Section):
             certificate=self.certificate,
             data=self.data,
             public_data=self.public_data,
+            rehearsal=self.rehearsal,
             privacy=self.privacy,
             mechanism=self.mechanism,
             constraints=dict(enumerate(self.constraints)),

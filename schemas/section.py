@@ -10,6 +10,7 @@ Path = tuple[str | int, ...]
 """Where in a spec: mapping keys and positions in lists, from the section inwards."""
 
 
+MOST_CHARACTERS = 64  # of an identifier
 IDENTIFIER = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
 """A name that a spec can give to a release, an account or a role."""
 

@@ -25,7 +25,7 @@ from schemas.spec_sections import (
     Output,
     Privacy,
 )
-from schemas.table_sections import DataSource, PublicData, TableFile
+from schemas.table_sections import DataSource, PublicData, RehearsalData, TableFile
 
 LARGE_EPSILON = 10
 """Beyond it the promise says little: odds may grow by a factor of 22,000."""
@@ -40,6 +40,7 @@ class SoundSections:
 
     data: DataSource | None = None
     public_data: PublicData | None = None
+    rehearsal: RehearsalData | None = None
     privacy: Privacy | None = None
     mechanism: MechanismChoice | None = None
     certificate: CertificateRequest | None = None
@@ -57,6 +58,8 @@ class SoundSections:
             yield "data", self.data
         if self.public_data is not None:
             yield "public_data", self.public_data
+        if self.rehearsal is not None:
+            yield "rehearsal", self.rehearsal
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -101,6 +104,12 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
         yield (
             f"public_data: nothing in {sections.public_data.source} is protected, and the release "
             f"may repeat its records; that it is public rests on: {sections.public_data.reference}"
+        )
+    if sections.rehearsal is not None:
+        yield (
+            f"rehearsal: nothing in {sections.rehearsal.source} is protected, and rehearsals on it "
+            f"are charged to nobody; that it is {sections.rehearsal.kind} rests on: "
+            f"{sections.rehearsal.reference}"
         )
     for i, total in sections.public_totals.items():
         yield (

@@ -1,7 +1,8 @@
 """The part of a release spec that is filled in as a form; the columns stay in a file.
 
 A form's values travel through a database that keeps no order of keys, but the order of columns and
-of their categories is the order of cells. So what describes the table is left to the file.
+of their categories is the order of cells. So what describes the table is left to the file. So is
+what says that a table need not be protected: whoever may start a release is not who may say that.
 """
 
 from typing import Any
@@ -11,7 +12,9 @@ from pydantic import BaseModel, create_model
 from schemas.release_spec import ReleaseSpec
 from schemas.section import Section
 
-LEFT_TO_THE_FILE = ("columns", "binning", "constraints", "public_totals")
+_OF_THE_TABLE = ("columns", "binning", "constraints", "public_totals")
+_UNPROTECTED = ("public_data", "rehearsal", "rehearsal_of")
+LEFT_TO_THE_FILE = (*_OF_THE_TABLE, *_UNPROTECTED)
 
 _FIELDS: dict[str, Any] = {
     name: (field.annotation, field)

@@ -154,7 +154,18 @@ class DataSource(TableFile):
                 yield Problem((key,), "is for files, and data.source is a database; remove it")
 
 
-class PublicData(TableFile):
+class UnprotectedTable(TableFile):
+    """A table in files of which nothing is protected."""
+
+    @field_validator("source")
+    @classmethod
+    def _check_file(cls, source: str) -> str:
+        if is_database(source):
+            raise ValueError("is a database; write the public table into a file, and name that")
+        return source
+
+
+class PublicData(UnprotectedTable):
     """A public table with the released columns, which a mechanism may lean on freely.
 
     Columns of the file that are not released are not read. Nothing in it is protected.
@@ -165,9 +176,14 @@ class PublicData(TableFile):
     rows: int | None = Field(default=None, ge=1, le=MOST_ROWS)
     """how many of its rows are read, from the first; all where it is not given"""
 
-    @field_validator("source")
-    @classmethod
-    def _check_file(cls, source: str) -> str:
-        if is_database(source):
-            raise ValueError("is a database; write the public table into a file, and name that")
-        return source
+
+class RehearsalData(UnprotectedTable):
+    """A table with the columns of the private one, to rehearse the release on.
+
+    Nothing in it is protected: rehearsals are charged to nobody.
+    """
+
+    kind: Literal["public", "made-up"]
+    """public, for a table that is published, or made-up, for one in which nobody is"""
+    reference: str = Field(min_length=1)
+    """where it is published, or how it was made"""

@@ -8,6 +8,9 @@ _ROOT = Path(__file__).parents[1]
 _PACKAGES = ("flows", "tasks", "mechanisms", "schemas")
 _LEFT_OUT = ("__pycache__",)
 
+IMAGE_VARIABLE = "HALLMARK_IMAGE_DIGEST"
+"""Names the image that runs, by its digest."""
+
 
 @cache
 def code_digest() -> str:

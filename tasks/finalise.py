@@ -67,7 +67,7 @@ def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace)
     released = frame[list(prepared.spec.released_columns)]
     files = []
     for form in prepared.spec.output.formats:
-        path = folder / f"data.{form}"
+        path = folder / prepared.spec.data_files[form]
         if form == "csv":
             write_csv(released, prepared.spec, path)
         else:

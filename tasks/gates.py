@@ -29,7 +29,7 @@ from tasks.log import tell
 from tasks.prepare import Prepared
 from tasks.profile import approvals_of, profile
 from tasks.rehearsal import rehearsed
-from tasks.signing import digest, signing_key
+from tasks.signing import digest, key_for
 from tasks.sources import source_digest
 from tasks.summary import plan_summary
 from tasks.workspace import Workspace, home, private_folder, whole
@@ -220,7 +220,7 @@ def _stage(prepared: Prepared, workspace: Workspace) -> dict[str, Any]:
         "approvals": approvals_of(prepared.spec).model_dump(mode="json"),
         "queries": list(prepared.query_files),
         "code": code_digest(),
-        "key": signing_key(home()).fingerprint,  # which the staged documents name
+        "key": key_for(prepared.spec, home()).fingerprint,  # which the staged documents name
         "files": staged_files(workspace.staging),
     }
 

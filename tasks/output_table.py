@@ -171,7 +171,7 @@ def _type(column: Column) -> str:
 def _rows(prepared: Prepared, folder: Path) -> Iterator[tuple[str | None, ...]]:
     """The released records, each value as the database reads it."""
     spec = prepared.spec
-    source = released_source(spec, folder / f"data.{spec.output.formats[0]}")
+    source = released_source(spec, folder / spec.data_files[spec.output.formats[0]])
     for frame in (frame for part in parts(source) for frame in batches(part)):
         texts = [_texts(name, spec.columns[name], frame[name]) for name in frame.columns]
         yield from zip(*texts, strict=True)

@@ -19,7 +19,7 @@ from tasks.anchors import open_ledger
 from tasks.errors import SafeError
 from tasks.prepare import Prepared
 from tasks.rendering.wording import percent
-from tasks.signing import sign_manifest, signing_key
+from tasks.signing import key_for, sign_manifest
 from tasks.verification import verify_release
 from tasks.workspace import Workspace, home
 
@@ -86,7 +86,7 @@ def publish(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) ->
     staging, folder = workspace.staging, out / prepared.spec.release
     certified = CertificateFile.model_validate_json((staging / CERTIFICATE_FILE).read_bytes())
     record = AuditRecord.model_validate_json((staging / RECORD_FILE).read_bytes())
-    key = signing_key(home())
+    key = key_for(prepared.spec, home())
     sign_manifest(
         staging,
         Claims(

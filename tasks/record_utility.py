@@ -1,6 +1,7 @@
 """The utility part of an audit record: certificate, distributions, answers, biases."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,12 @@ def utility(run: "Executed") -> Utility:
 def certificate_file(prepared: Prepared, certificate: Certificate) -> CertificateFile:
     """The certificate as it is published, with the file that it is about where that was given."""
     given = prepared.given
+    if prepared.spec.rehearsal_of is not None:
+        certificate = replace(certificate, assumptions=(_REHEARSED, *certificate.assumptions))
     return CertificateFile.of(certificate, None if given is None else given.certified)
+
+
+_REHEARSED = "this is a REHEARSAL: the bounds are about records that are public or made up"
 
 
 def _measured_records(run: "Executed") -> str:

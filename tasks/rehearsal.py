@@ -2,8 +2,10 @@
 
 A rehearsal shows how long a release takes, how much memory, and what its report will look like,
 before any budget is spent. It runs as a process of its own, in a home of its own, so that nothing
-of it can be taken for the real thing; its result is a file that an approval of the plan is bound
-to. It never opens the private table.
+of it can be taken for the real thing: name, title and data files say what it is, no key of the
+agency's signs it, and `verify` refuses it. Its result is a file that an approval of the plan is
+bound to. The private table has no part in it; it is read only to see that a table which the spec
+declares for rehearsals is no copy of it.
 """
 
 import json
@@ -12,29 +14,29 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-import pandas as pd
 from pydantic import Field, ValidationError
 
 from mechanisms.privacy.ledger import Ledger
 from schemas.manifest import MANIFEST_FILE, Sha256
-from schemas.section import Section
-from tasks.code import code_digest
+from schemas.release_spec import REHEARSAL_NAME, REHEARSAL_TITLE, ReleaseSpec
+from schemas.section import MOST_CHARACTERS, Section
+from tasks.approvals import OPERATOR_VARIABLE
+from tasks.code import IMAGE_VARIABLE, code_digest
 from tasks.errors import SafeError
 from tasks.prepare import Prepared, adjacency, budget, refuse_without_records
-from tasks.rule_tables import rule_cells
-from tasks.rule_values import decode
+from tasks.rehearsal_table import RehearsalRefused, rehearsal_table
 from tasks.signing import digest
 from tasks.workspace import home, private_folder, whole
-from tasks.writing import write_csv
 
 ACCOUNT = "rehearsal"
 _RESULT = "rehearsal.json"
 _LAST_LINES = 20  # of what a failed run said
+_KEPT = (OPERATOR_VARIABLE, IMAGE_VARIABLE)  # of our settings: who runs it, and what
 
 
 class RehearsalFailed(SafeError):
@@ -54,26 +56,24 @@ class Rehearsal(Section):
     manifest: Sha256  # of the rehearsed release
 
 
-def rehearse(prepared: Prepared, data: Path | None = None) -> Rehearsal:
-    """Run the release on made-up records, or on a public table with the same columns.
-
-    Made-up records are as many as the spec expects; every cell of a column is as likely, and they
-    obey the edit rules.
+def rehearse(prepared: Prepared) -> Rehearsal:
+    """Run the release on made-up records, or on the table that the spec declares for rehearsals.
 
     Raises:
         PlanRefused: the spec makes no records that could be rehearsed.
+        RehearsalRefused: the declared table may not be rehearsed on.
         RehearsalFailed: the run failed; the message says how it ended.
     """
     refuse_without_records(prepared)
     place = private_folder(_place(prepared))
     shutil.rmtree(place)  # an earlier rehearsal's ledger would answer in place of this run
     private_folder(place)
-    rows = prepared.spec.data.expected_rows
-    source = data.resolve() if data else _made_up(prepared, rows, place)
+    table = rehearsal_table(prepared, place)
     spec = place / "rehearsal.yaml"
-    spec.write_text(json.dumps(_spec(prepared, source), indent=1))
-    ledger = f"sqlite:///{private_folder(place / 'home') / 'ledger.db'}"
-    Ledger(ledger).open_account(
+    content = rehearsal_spec(prepared.spec, table.data)
+    spec.write_text(json.dumps(content, indent=1))
+    ledger = Ledger(f"sqlite:///{private_folder(place / 'home') / 'ledger.db'}")
+    ledger.open_account(
         ACCOUNT,
         cap=budget(prepared.spec),
         adjacency=adjacency(prepared.spec),
@@ -81,14 +81,20 @@ def rehearse(prepared: Prepared, data: Path | None = None) -> Rehearsal:
         reason="made-up or public records: nobody's privacy is spent",
     )
     began = time.monotonic()
-    folder = _run(prepared, spec, place, ledger)
+    folder = _run(prepared, spec, place) / content["release"]
+    seconds = round(time.monotonic() - began, 1)
+    try:
+        table.refuse_changes()
+    except RehearsalRefused:
+        shutil.rmtree(place)
+        raise
     result = Rehearsal(
         release=prepared.spec.release,
         spec=prepared.spec.digest(),
         code=code_digest(),
-        records=str(data) if data else "made up from the spec",
-        rows=rows,
-        seconds=round(time.monotonic() - began, 1),
+        records=table.records,
+        rows=table.rows,
+        seconds=seconds,
         folder=str(folder),
         manifest=digest(folder / MANIFEST_FILE),
     )
@@ -117,42 +123,43 @@ def _place(prepared: Prepared) -> Path:
     return home() / "rehearsals" / prepared.spec.release
 
 
-def _made_up(prepared: Prepared, rows: int, place: Path) -> Path:
-    """A file of made-up records that the spec's private table could hold."""
-    codec, rng = prepared.codec, np.random.default_rng(0)
-    codes = np.column_stack(
-        [rng.integers(attribute.cells, size=rows) for attribute in codec.domain.attributes]
-    ).astype(np.int32)
-    codes = prepared.plan.domain.rules.repair(codes, rng)
-    frame = decode(codec, codes, prepared.spec.rules, rule_cells(prepared.spec, codec), rng)
-    if prepared.person is not None:
-        frame[prepared.person] = pd.Series(np.arange(rows) // prepared.spec.privacy.max_records)
-    path = place / "made-up.csv"
-    write_csv(frame, prepared.spec, path)
-    return path
+def rehearsal_spec(spec: ReleaseSpec, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The spec with its records exchanged for `data`, on an account of its own, without gates.
 
-
-def _spec(prepared: Prepared, source: Path) -> dict[str, Any]:
-    """The spec with its records exchanged, on an account of its own, and without gates."""
-    content = prepared.spec.content()
-    kept = {"null_markers", "expected_rows", "record"}
-    if source.suffix not in (".parquet", ".pq"):
-        kept |= {"delimiter", "encoding"}
-    made_up = {key: value for key, value in content["data"].items() if key in kept}
-    content["data"] = made_up | {"source": str(source)}
-    content["population"] = {"account": ACCOUNT}
-    for section in ("approvals", "embargo"):
+    Its name and title say that it is a rehearsal, and so does all that is made of it.
+    """
+    content = spec.content()
+    kept = {key: content["data"][key] for key in ("expected_rows", "record")}
+    for section in ("approvals", "embargo", "rehearsal"):
         content.pop(section, None)
     content["output"].pop("table", None)
-    return content
+    return content | {
+        "release": f"{REHEARSAL_NAME}{spec.release}"[:MOST_CHARACTERS].rstrip("-"),
+        "rehearsal_of": spec.release,
+        "title": f"{REHEARSAL_TITLE}{spec.title}",
+        "data": kept | dict(data),
+        "population": {"account": ACCOUNT},
+    }
 
 
-def _run(prepared: Prepared, spec: Path, place: Path, ledger: str) -> Path:
-    settings = {"HALLMARK_HOME": str(place / "home"), "HALLMARK_LEDGER": ledger}
-    program = [sys.executable, "-m", "flows", "release", str(spec), "--out", str(place / "out")]
+def environment(place: Path) -> dict[str, str]:
+    """Of the rehearsal's process: a house of its own, which nothing of ours reaches.
+
+    Without our server, its runs raise no alert and leave no artifact; without our profile, ledger
+    and key, nothing of it is the agency's.
+    """
+    ours = {k: v for k, v in os.environ.items() if not k.startswith(("HALLMARK_", "PREFECT_"))}
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return ours | kept | {"HALLMARK_HOME": str(place / "home")}
+
+
+def _run(prepared: Prepared, spec: Path, place: Path) -> Path:
+    """Run the release of `spec`; returns the folder in which it is published."""
+    out = place / "out"
+    program = [sys.executable, "-m", "flows", "release", str(spec), "--out", str(out)]
     done = subprocess.run(
         [*program, "--folder", str(prepared.folder)],
-        env={**os.environ, **settings},
+        env=environment(place),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -163,4 +170,4 @@ def _run(prepared: Prepared, spec: Path, place: Path, ledger: str) -> Path:
             f"the rehearsal of {prepared.spec.release!r} ended with exit code {done.returncode}, "
             f"as the release itself would; it said:\n{said}"
         )
-    return place / "out" / prepared.spec.release
+    return out

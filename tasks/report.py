@@ -27,6 +27,7 @@ from tasks.anchors import open_ledger
 from tasks.answers import write_answers
 from tasks.approvals import operator
 from tasks.artifacts import show_in_dashboard
+from tasks.code import IMAGE_VARIABLE
 from tasks.dictionary import data_dictionary
 from tasks.executed import Executed
 from tasks.finalise import FinalFile
@@ -37,12 +38,11 @@ from tasks.profile import profile
 from tasks.record import audit_record
 from tasks.record_utility import certificate_file
 from tasks.rendering import rendered_files
-from tasks.signing import signing_key
+from tasks.signing import key_for
 from tasks.stages import run_times
 from tasks.validate import Rule
 from tasks.workspace import Workspace, home
 
-IMAGE_VARIABLE = "HALLMARK_IMAGE_DIGEST"
 _ROOT = Path(__file__).parents[1]
 _PACKAGES = ("dp-accounting", "numpy", "opendp", "pandas", "prefect", "pyarrow", "scipy")
 
@@ -60,7 +60,7 @@ def report(
 ) -> None:
     """Write everything but the signature into the staging folder, from what was executed."""
     book, spec, folder = open_ledger(ledger), prepared.spec, workspace.staging
-    key, known = signing_key(home()), profile()
+    key, known = key_for(prepared.spec, home()), profile()
     record = audit_record(
         Executed(
             prepared=prepared,

@@ -25,18 +25,22 @@ from cryptography.hazmat.primitives.serialization import (
 from schemas.manifest import (
     MANIFEST_FILE,
     PUBLIC_KEY_FILE,
+    REHEARSAL_FORMAT,
+    RELEASE_FORMAT,
     SIGNATURE_FILE,
     SIGNATURE_FILES,
     Claims,
     FileEntry,
     Manifest,
 )
+from schemas.release_spec import ReleaseSpec
 from tasks.secret_files import kept_secret
 
 KEY_VARIABLE = "HALLMARK_SIGNING_KEY"
 KEY_FILE_VARIABLE = "HALLMARK_SIGNING_KEY_FILE"
 PASSPHRASE_VARIABLE = "HALLMARK_SIGNING_KEY_PASSPHRASE"
 DEMO_KEY_FILE = "demonstration-key.pem"
+REHEARSAL_KEY_FILE = "rehearsal-key.pem"
 
 _HOW_TO_MAKE_ONE = "make one with: openssl genpkey -algorithm ed25519 -out signing-key.pem"
 
@@ -50,7 +54,7 @@ class SigningKey:
     """A private key with where it came from; `warning` is empty where nothing is wrong with it."""
 
     private: Ed25519PrivateKey = field(repr=False)
-    origin: Literal["environment", "file", "demonstration"]
+    origin: Literal["environment", "file", "demonstration", "rehearsal"]
     warning: str = ""
 
     @property
@@ -93,6 +97,17 @@ def signing_key(folder: Path, environment: Mapping[str, str] = os.environ) -> Si
     return _demonstration_key(folder)
 
 
+def key_for(spec: ReleaseSpec, folder: Path) -> SigningKey:
+    """The key that signs what is made of `spec`; of a rehearsal never the agency's.
+
+    Args:
+        folder: as of `signing_key`.
+    Raises:
+        SigningError: likewise.
+    """
+    return signing_key(folder) if spec.rehearsal_of is None else _rehearsal_key(folder)
+
+
 def sign_manifest(folder: Path, claims: Claims, key: SigningKey) -> Manifest:
     """Write `manifest.json`, `manifest.sig` and `signer.pub` for all files in `folder`.
 
@@ -107,7 +122,12 @@ def sign_manifest(folder: Path, claims: Claims, key: SigningKey) -> Manifest:
             raise SigningError(f"{path.name} in the release folder is not a plain file; remove it")
         if path.name not in SIGNATURE_FILES:
             files[path.name] = FileEntry(sha256=digest(path), bytes=path.stat().st_size)
-    manifest = Manifest(**dict(claims), files=files, public_key_fingerprint=key.fingerprint)
+    manifest = Manifest(
+        **dict(claims),
+        format=REHEARSAL_FORMAT if key.origin == "rehearsal" else RELEASE_FORMAT,
+        files=files,
+        public_key_fingerprint=key.fingerprint,
+    )
     content = manifest.canonical_bytes()
     public = key.private.public_key()
     (folder / MANIFEST_FILE).write_bytes(content)
@@ -171,17 +191,29 @@ def _if_open_to_others(file: Path) -> str:
 
 
 def _demonstration_key(folder: Path) -> SigningKey:
-    file = folder / DEMO_KEY_FILE
+    return SigningKey(
+        _kept_key(folder / DEMO_KEY_FILE),
+        "demonstration",
+        "Signed with a demonstration key that was generated on this machine: the signature shows "
+        "that nothing was changed since, not who published. For a real release set "
+        f"{KEY_FILE_VARIABLE} to your agency's Ed25519 key.",
+    )
+
+
+def _rehearsal_key(folder: Path) -> SigningKey:
+    return SigningKey(
+        _kept_key(folder / REHEARSAL_KEY_FILE),
+        "rehearsal",
+        "Signed with a key that was made for rehearsals alone: this is no release, and nobody "
+        "vouches for it.",
+    )
+
+
+def _kept_key(file: Path) -> Ed25519PrivateKey:
     pem = kept_secret(
         file,
         lambda: Ed25519PrivateKey.generate().private_bytes(
             Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
         ),
     )
-    return SigningKey(
-        _private_key(pem, None, DEMO_KEY_FILE),
-        "demonstration",
-        "Signed with a demonstration key that was generated on this machine: the signature shows "
-        "that nothing was changed since, not who published. For a real release set "
-        f"{KEY_FILE_VARIABLE} to your agency's Ed25519 key.",
-    )
+    return _private_key(pem, None, file.name)

@@ -11,7 +11,7 @@ def rendered_files(record: AuditRecord) -> dict[str, bytes]:
     report = {REPORT_FILE: render_audit_report(record).encode()}
     if record.format == FIRST_FORMAT:  # which had nothing but the report
         return report
-    return report | {
-        PEOPLE_FILE: render_for_people(record).encode(),
-        REGISTRY_FILE: render_registry_record(record),
-    }
+    report[PEOPLE_FILE] = render_for_people(record).encode()
+    if not record.is_rehearsal:  # which no registry may list
+        report[REGISTRY_FILE] = render_registry_record(record)
+    return report

@@ -45,6 +45,11 @@ def claim_faults(told: Documents) -> Iterator[str]:
         ),
         "the number of rows": (record.utility.rows, told.dictionary.rows, *given_rows),
         "the software": (manifest.software, record.provenance.software),
+        "whether it is a rehearsal": (
+            manifest.is_rehearsal,
+            record.is_rehearsal,
+            spec.rehearsal_of is not None,
+        ),
         "the signing key": (manifest.public_key_fingerprint, record.signature.fingerprint),
     }
     for what, values in same.items():

@@ -25,7 +25,6 @@ from schemas.certificate import CertificateFile, CertifiedFile
 from schemas.data_dictionary import DataDictionary
 from schemas.manifest import (
     CERTIFICATE_FILE,
-    DATA_FILES,
     MANIFEST_FILE,
     PUBLIC_KEY_FILE,
     RECORD_FILE,
@@ -96,6 +95,7 @@ def verify_release(
         return Verification((Check("manifest", False, str(error)),))
     checks = [
         Check("manifest", True, f"release {manifest.release_id}, in canonical form"),
+        *_rehearsed(manifest),
         _signature(folder, manifest, public_key),
         _check("files", _file_faults(folder, manifest), f"{len(manifest.files)} as signed"),
     ]
@@ -124,7 +124,7 @@ def verify_release(
         *_approvals(folder, documents),
         *(
             _check(name, _data_faults(folder / name, documents.dictionary), "as in the dictionary")
-            for name in DATA_FILES
+            for name in manifest.data_files
             if name in manifest.files
         ),
         *(
@@ -133,7 +133,7 @@ def verify_release(
                 _total_faults(folder / name, documents.spec),
                 f"all {len(documents.spec.public_totals)} hold exactly",
             )
-            for name in DATA_FILES
+            for name in manifest.data_files
             if name in manifest.files and documents.spec.public_totals
         ),
         _rendering(folder, documents),
@@ -148,6 +148,17 @@ def signature_of(folder: Path, public_key: Path | None = None) -> Check:
         return _signature(folder, read_manifest(folder), public_key)
     except Unsound as error:
         return Check("manifest", False, str(error))
+
+
+def _rehearsed(manifest: Manifest) -> Iterator[Check]:
+    """A rehearsal is no release, however well it is made."""
+    if manifest.is_rehearsal:
+        yield Check(
+            "release",
+            False,
+            "REHEARSAL: made of records that are public or made up, charged to nobody and signed "
+            "by no agency; the other checks tell whether it was changed since",
+        )
 
 
 def _approvals(folder: Path, documents: Documents) -> Iterator[Check]:
@@ -246,7 +257,7 @@ def _file_faults(folder: Path, manifest: Manifest) -> Iterator[str]:
     for name in REQUIRED_FILES:
         if name not in manifest.files:
             yield f"the manifest lists no {name}"
-    if not given and not set(DATA_FILES) & set(manifest.files):
+    if not given and not set(manifest.data_files) & set(manifest.files):
         yield "the manifest lists no data file"
     for name, entry in sorted(manifest.files.items()):
         path = folder / name
