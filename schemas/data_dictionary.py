@@ -87,6 +87,7 @@ class DictionaryColumn(Section):
     unit: str = ""
     interval: Interval | None = None
     date_format: str = "%Y-%m-%d"  # of dates in CSV
+    decimals: Annotated[int, Field(ge=0)] | None = None  # of every number in CSV; None: they vary
     decimal_mark: Annotated[str, Field(min_length=1, max_length=1)] = "."  # of numbers in CSV
     categories: tuple[Category, ...] = ()
     nullable: bool = False

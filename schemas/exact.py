@@ -15,6 +15,8 @@ _DECIMAL = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?"  # exponents of two di
 _RATIO = r"[+-]?\d+/\d+"
 _NUMBER = re.compile(f"{_DECIMAL}|{_RATIO}", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+MOST_DECIMALS = 9
+"""Decimals that are told of a float; beyond, it cannot hold them beside digits before the mark."""
 _LONGEST = 64  # characters; a longer number is a slip, and slow to compute with
 
 
@@ -42,6 +44,12 @@ def decimal(value: Fraction) -> str:
         return str(value.numerator)
     shortest = repr(float(value))
     return shortest if Fraction(shortest) == value else str(value)
+
+
+def decimals(value: Fraction) -> int | None:
+    """How many decimals the number has; None where more than `MOST_DECIMALS`, or without end."""
+    found = (n for n in range(MOST_DECIMALS + 1) if (value * 10**n).denominator == 1)
+    return next(found, None)
 
 
 def read_date(value: Any) -> date:

@@ -15,14 +15,14 @@ Edges = tuple[Fraction, ...]
 """Ascending edges of consecutive cells: one more than there are cells."""
 
 
-def equal_cells(start: Fraction, stop: Fraction, cells: int, *, whole: bool) -> Edges:
+def equal_cells(start: Fraction, stop: Fraction, cells: int, *, step: Fraction | None) -> Edges:
     """Edges of `cells` cells over [start, stop), equal in width.
 
-    Where `whole`, edges are whole numbers, so widths may differ by one.
+    With a `step`, edges are multiples of it, so widths may differ by one.
     """
     span = stop - start
     edges = (start + span * i / cells for i in range(cells + 1))
-    return tuple(Fraction(edge // 1) if whole else edge for edge in edges)
+    return tuple(edge if step is None else edge // step * step for edge in edges)
 
 
 def cells_of_width(start: Fraction, stop: Fraction, width: Fraction) -> Edges:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field, WithJsonSchema
 
 from schemas.column_base import BaseColumn, BoundSource
-from schemas.exact import Day, Exact, decimal
+from schemas.exact import MOST_DECIMALS, Day, Exact, decimal, decimals
 from schemas.grids import Edges, cells_of_width, equal_cells
 from schemas.number_marks import DECIMAL_MARKS, PLAIN, THOUSANDS, NumberMarks
 from schemas.section import Problem
@@ -29,6 +29,9 @@ class NumericColumn(BaseColumn):
     """unit of the values, such as years or dollars"""
     integer: bool = False
     """whether all values are whole numbers"""
+    step: Exact | None = None
+    """released values are multiples of it, written with as many decimals as it has, such as 0.01
+    for cents; private values between two multiples count in the cell that they lie in"""
     decimal_mark: Annotated[str, WithJsonSchema({"enum": list(DECIMAL_MARKS)})] | None = None
     """the mark before decimals in a CSV file, . or , (the point where it is not given)"""
     thousands: Annotated[str, WithJsonSchema({"enum": list(THOUSANDS)})] | None = None
@@ -55,6 +58,16 @@ class NumericColumn(BaseColumn):
     """where minimum and maximum came from, such as {kind: public, reference: the codebook}"""
 
     @property
+    def grid(self) -> Fraction | None:
+        """All released values are multiples of it; None where they are real numbers."""
+        return Fraction(1) if self.integer else self.step
+
+    @property
+    def decimals(self) -> int | None:
+        """With how many decimals values are written; None where their number varies."""
+        return None if self.grid is None else decimals(self.grid)
+
+    @property
     def marks(self) -> NumberMarks:
         """How a CSV file writes the numbers."""
         return NumberMarks(self.decimal_mark or PLAIN.decimal, self.thousands or PLAIN.thousands)
@@ -72,7 +85,7 @@ class NumericColumn(BaseColumn):
         if self.cell_width is not None:
             return cells_of_width(self.minimum, self._stop, self.cell_width)
         assert self.cells is not None, "one of cells, cell_width and edges was checked to be given"
-        return equal_cells(self.minimum, self._stop, self.cells, whole=self.integer)
+        return equal_cells(self.minimum, self._stop, self.cells, step=self.grid)
 
     @property
     def edges(self) -> NDArray[np.float64]:
@@ -123,7 +136,12 @@ class NumericColumn(BaseColumn):
                 (), f"{found}; say how to divide it by one of cells, cell_width and edges"
             )
             return
-        problems = [*self._width_problems(), *self._edge_problems(), *self._count_problems()]
+        problems = [
+            *self._step_problems(),
+            *self._width_problems(),
+            *self._edge_problems(),
+            *self._count_problems(),
+        ]
         yield from problems or self._too_many_cells((given[0],))
 
     def _mark_problems(self) -> Iterator[Problem]:
@@ -141,6 +159,43 @@ class NumericColumn(BaseColumn):
                 f"is {self.thousands!r}, and so is the mark before decimals, so 1{self.thousands}"
                 "234 could be either; give decimal_mark the other one, or remove thousands",
             )
+
+    def _step_problems(self) -> Iterator[Problem]:
+        step = self.step
+        if step is None:
+            return
+        if self.integer:
+            yield Problem(
+                ("step",), "is 1 where the column is integer: true; remove one of the two"
+            )
+        elif step <= 0 or decimals(step) is None:
+            yield Problem(
+                ("step",),
+                f"is {decimal(step)}; give a number above 0 with at most {MOST_DECIMALS} decimals, "
+                "such as 0.01",
+            )
+        else:
+            given: dict[tuple[str | int, ...], Fraction] = {
+                ("minimum",): self.minimum,
+                ("maximum",): self.maximum,
+                **{("edges", i): edge for i, edge in enumerate(self.given_edges or ())},
+            }
+            if self.cell_width is not None:
+                given["cell_width",] = self.cell_width
+            for path, number in given.items():
+                if number % step != 0:
+                    yield Problem(
+                        path,
+                        f"is {decimal(number)}, which is no multiple of the step {decimal(step)}; "
+                        "give a multiple, or a finer step",
+                    )
+            if self.cells is not None and self.cells * step > self.maximum - self.minimum:
+                most = int((self.maximum - self.minimum) / step)
+                yield Problem(
+                    ("cells",),
+                    f"is {self.cells}, but there are only {most} steps of {decimal(step)} from "
+                    f"{decimal(self.minimum)} to {decimal(self.maximum)}; give at most {most}",
+                )
 
     def _width_problems(self) -> Iterator[Problem]:
         width = self.cell_width
@@ -236,7 +291,7 @@ class DateColumn(BaseColumn):
         if self.cell_days is not None:
             return cells_of_width(start, stop, Fraction(self.cell_days))
         assert self.cells is not None, "one of cells and cell_days was checked to be given"
-        return equal_cells(start, stop, self.cells, whole=True)
+        return equal_cells(start, stop, self.cells, step=Fraction(1))
 
     def holds(self, text: str) -> bool:
         """Whether the text, as the file would write it, is a day of the span."""

@@ -37,10 +37,6 @@ class NumberMarks:
             text = text.replace(self.thousands, "")
         return text.replace(self.decimal, ".")
 
-    def written(self, plain: str) -> str:
-        """A number with a decimal point as the file writes it, without thousands signs."""
-        return plain.replace(".", self.decimal)
-
 
 PLAIN = NumberMarks()
 """The marks of Hallmark itself, of Parquet and of databases: 1234.5."""

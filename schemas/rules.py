@@ -21,7 +21,7 @@ from schemas.columns import (
     OrdinalColumn,
     PlacesColumn,
 )
-from schemas.exact import read_date, read_exact
+from schemas.exact import decimal, read_date, read_exact
 from schemas.nearest import did_you_mean, no_such_column
 from schemas.rule_parts import clauses
 from schemas.rule_syntax import (
@@ -192,6 +192,13 @@ def _pair_problems(name: str, column: Column, other_name: str, other: Column) ->
             f"{name} is {column.type} and {other_name} is {other.type}, so they cannot be "
             "compared; compare each with a value"
         )
+    elif isinstance(column, NumericColumn) and isinstance(other, NumericColumn):
+        one, two = column.grid, other.grid
+        if one is not None and two is not None and max(one, two) % min(one, two) != 0:
+            yield (
+                f"{name} has the step {decimal(one)} and {other_name} {decimal(two)}, so they "
+                "cannot be compared; let one step be a multiple of the other"
+            )
 
 
 def _value_problems(name: str, column: Column, value: Value) -> Iterator[str]:

@@ -7,8 +7,9 @@ serves private data, final files and validation, so they cannot disagree on wher
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -81,6 +82,13 @@ class NumericCodec:
             self.name, Kind.NUMERIC, self.edges[:-1], highest, column.nulls, column.unit or ""
         )
 
+    @cached_property
+    def _steps(self) -> NDArray[np.int64]:
+        """How many steps every edge is; of the last, which is a value too, one more."""
+        assert self.column.step is not None, "only of columns with a step"
+        steps = [int(edge / self.column.step) for edge in self.column.exact_edges]
+        return np.array([*steps[:-1], steps[-1] + 1], dtype=np.int64)
+
     def read(self, text: Text) -> tuple[Values, Mask]:
         values = pd.to_numeric(text, errors="coerce").astype("float64")
         finite = np.isfinite(values)
@@ -101,6 +109,9 @@ class NumericCodec:
         known = codes < self.attribute.levels
         low, high = self.edges[:-1], self.edges[1:]
         cell = np.where(known, codes, 0)
+        if self.column.step is not None:
+            steps = rng.integers(self._steps[:-1][cell], self._steps[1:][cell])
+            return pd.Series(multiples(steps, self.column.step)).mask(~known)
         if self.column.integer:
             drawn = rng.integers(low[cell].astype(np.int64), high[cell].astype(np.int64))
             return pd.Series(drawn, dtype="Int64").mask(~known)
@@ -273,6 +284,19 @@ class TableCodec:
                 for index, codec in enumerate(self.codecs)
             }
         )
+
+
+def multiples(steps: NDArray[Any], step: Fraction) -> NDArray[np.float64]:
+    """The floats nearest to multiples of a step, which print without further digits."""
+    numerator = steps.astype(np.float64) * step.numerator  # exact, as is the denominator
+    return np.asarray(numerator / step.denominator)
+
+
+def is_multiple(values: Values, step: Fraction) -> Mask:
+    """Where a number is the float nearest to a multiple of the step, or null."""
+    numbers = _numbers(values)
+    steps = np.rint(numbers * step.denominator / step.numerator)
+    return np.isnan(numbers) | (multiples(steps, step) == numbers)
 
 
 def _numbers(values: Values) -> NDArray[np.float64]:

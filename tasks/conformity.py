@@ -93,11 +93,16 @@ def _faults(column: DictionaryColumn, values: pa.Array, *, text: bool) -> Counte
 def _number_faults(column: DictionaryColumn, values: pa.Array) -> Counter[str]:
     assert column.interval is not None, "the dictionary's own check"
     total = len(values)
+    faults: Counter[str] = Counter()
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         mark = column.decimal_mark
         values = values.filter(
             pc.match_substring_regex(values, _NUMBER.replace(r"\.", f"[{mark}]"))
         )
+        if column.decimals is not None:
+            after = f"[{mark}][0-9]{{{column.decimals}}}" if column.decimals else ""
+            as_said = pc.match_substring_regex(values, f"^[+-]?[0-9]+{after}$")
+            faults[f"{column.name}: not {column.decimals} decimals"] = _count(pc.invert(as_said))
         values = pc.replace_substring(values, pattern=mark, replacement=".")
     elif not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
         values = values.slice(0, 0)
@@ -106,15 +111,14 @@ def _number_faults(column: DictionaryColumn, values: pa.Array) -> Counter[str]:
     assert not isinstance(low, date), "the dictionary's own check"
     assert not isinstance(high, date), "the dictionary's own check"
     inside = pc.and_(pc.greater_equal(numbers, float(low)), pc.less_equal(numbers, float(high)))
-    faults = Counter(
-        {
-            f"{column.name}: not a number": total - len(numbers),
-            f"{column.name}: outside {low} to {high}": _count(pc.invert(inside)),
-        }
-    )
+    faults[f"{column.name}: not a number"] = total - len(numbers)
+    faults[f"{column.name}: outside {low} to {high}"] = _count(pc.invert(inside))
     if column.type == "integer":
         broken = pc.not_equal(numbers, pc.floor(numbers))
         faults[f"{column.name}: not a whole number"] = _count(broken)
+    elif column.decimals is not None:
+        broken = pc.not_equal(numbers, pc.round(numbers, ndigits=column.decimals))
+        faults[f"{column.name}: more than {column.decimals} decimals"] = _count(broken)
     return faults
 
 

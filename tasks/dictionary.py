@@ -75,6 +75,7 @@ def _column(codec: Codec, certificate: CertificateFile, marker: str) -> Dictiona
             width=width,
             description="width of the widest cell" if width is not None else "one cell a category",
         ),
+        decimals=column.decimals if isinstance(column, NumericColumn) else None,
         decimal_mark=column.marks.decimal if isinstance(column, NumericColumn) else ".",
         date_format=column.format if isinstance(column, DateColumn) else "%Y-%m-%d",
         error=ColumnError.of(bound, confidence=certificate.confidence) if bound else None,

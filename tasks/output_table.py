@@ -6,6 +6,7 @@ whether its own load went through, and a table of anybody else is never touched.
 
 from collections.abc import Iterator
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
@@ -159,6 +160,9 @@ def _definition(name: str, column: Column) -> sql.Composed:
 
 def _type(column: Column) -> str:
     match column:
+        case NumericColumn(step=Fraction(), decimals=int(decimals)):
+            before = max(len(str(int(abs(end)))) for end in (column.minimum, column.maximum))
+            return f"numeric({before + decimals}, {decimals})"
         case NumericColumn():
             return "bigint" if column.integer else "double precision"
         case DateColumn():

@@ -11,13 +11,15 @@ Proof.   Statements compare columns with constants and with each other, so their
          the order of all these alone. Columns that are compared with each other share their cuts
          (edges and constants); between two cuts lie as many common points as there are columns,
          so every order of the columns occurs among them. Where there are both whole and real
-         numbers, the whole ones are cuts of the real ones.
-         A cell that holds fewer whole numbers than that is cut into all of them.
+         numbers, the whole ones are cuts of the real ones; so are those of a coarse grid, such as
+         whole euros, of a finer one, such as cents, where the one is a multiple of the other.
+         A cell that holds fewer values of a grid than that is cut into all of them.
 Oracle.  tests/tasks/test_rule_tables.py: every value of small columns; random values of large ones.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -33,7 +35,7 @@ from schemas.release_spec import ReleaseSpec
 from schemas.rule_parts import Atom, atoms, compared
 from schemas.rule_syntax import Comparison, Determines, Expression, Member, Value
 from schemas.rules import Rule
-from tasks.coding import Codec, TableCodec, Values
+from tasks.coding import Codec, TableCodec, Values, multiples
 
 MOST_CELLS = 2**24  # of one table
 Floats = NDArray[np.float64]
@@ -154,18 +156,17 @@ def _points(group: Sequence[Codec], known: Iterable[Atom]) -> list[Values]:
         return listed
     constants = _constants({codec.name: codec.column for codec in group}, known)
     edges = np.unique(np.concatenate([_edges(column) for column in columns]))
-    whole = [_is_whole(column) for column in columns]
-    # The last cell of real numbers holds its upper edge, which is a value of its own kind.
+    # The last cell of numbers that are not whole holds its upper edge, a value of its own kind.
     closed = [_edges(column)[-1] for column in columns if not _is_whole(column)]
     cuts = np.unique(np.concatenate([constants, closed]))
-    integers = _whole_points(edges, cuts, len(group)) if any(whole) else np.empty(0)
-    reals = np.empty(0)
-    if not all(whole):
-        reals = _real_points(edges, np.unique(np.concatenate([cuts, integers])), len(group))
-    return [
-        _as_values(column, integers if is_whole else reals)
-        for column, is_whole in zip(columns, whole, strict=True)
-    ]
+    # From coarse grids to fine ones: values of the coarser are values of the finer, and cut it.
+    grids: dict[Fraction | None, Floats] = {}
+    for grid in sorted({g for g in map(_grid, columns) if g is not None}, reverse=True):
+        grids[grid] = _grid_points(edges, cuts, len(group), grid)
+        cuts = np.unique(np.concatenate([cuts, grids[grid]]))
+    if None in map(_grid, columns):
+        grids[None] = _real_points(edges, cuts, len(group))
+    return [_as_values(column, grids[_grid(column)]) for column in columns]
 
 
 def _constants(columns: Mapping[str, Column], known: Iterable[Atom]) -> Floats:
@@ -194,15 +195,28 @@ def _is_whole(column: Column) -> bool:
     return isinstance(column, DateColumn) or (isinstance(column, NumericColumn) and column.integer)
 
 
-def _whole_points(edges: Floats, constants: Floats, each: int) -> Floats:
-    """Whole numbers from the first edge on, before the last: `each` between any two cuts."""
+def _grid(column: Column) -> Fraction | None:
+    """What values of the column are multiples of; None for real numbers."""
+    return column.grid if isinstance(column, NumericColumn) else Fraction(1)
+
+
+def _grid_points(edges: Floats, constants: Floats, each: int, grid: Fraction) -> Floats:
+    """Multiples of the grid from the first edge to the last: `each` between any two cuts."""
+    edges, constants = _in_steps(edges, grid), _in_steps(constants, grid)
     starts = np.concatenate([np.ceil(edges), np.ceil(constants), np.floor(constants) + 1])
-    starts = np.unique(starts[(starts >= edges[0]) & (starts <= np.ceil(edges[-1]))])
+    starts = np.unique(starts[(starts >= edges[0]) & (starts <= np.ceil(edges[-1]) + 1)])
     points = []
     for start, stop in pairwise(starts):
         count = min(each, int(stop - start))
         points.append(start + np.floor((stop - start) * (np.arange(count) + 0.5) / count))
-    return np.concatenate(points)
+    return multiples(np.concatenate(points), grid)
+
+
+def _in_steps(numbers: Floats, grid: Fraction) -> Floats:
+    """How many steps of the grid each is; exactly whole for the floats of multiples."""
+    steps = numbers * grid.denominator / grid.numerator
+    whole = np.rint(steps)
+    return np.where(multiples(whole, grid) == numbers, whole, steps)
 
 
 def _real_points(edges: Floats, cuts: Floats, each: int) -> Floats:

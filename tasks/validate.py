@@ -21,7 +21,8 @@ from distributed import worker_client
 from prefect import task
 
 from schemas.columns import Column, DateColumn, NumericColumn
-from tasks.coding import Codec, TableCodec
+from schemas.exact import decimal
+from tasks.coding import Codec, TableCodec, is_multiple
 from tasks.errors import SafeError
 from tasks.guard import guarded
 from tasks.prepare import Prepared
@@ -76,6 +77,7 @@ def validate(prepared: Prepared, workspace: Workspace) -> list[Rule]:
 
 
 _READABLE = "{} can be read"
+_STEPPED = "{} is a multiple"
 
 
 def check_table(prepared: Prepared) -> list[Finding]:
@@ -172,6 +174,19 @@ def _suite(codec: TableCodec, person: str | None) -> list[tuple[Rule, Any]]:
                 )
             )
         suite.append(_domain_rule(gxe, one))
+        if isinstance(column, NumericColumn) and column.step is not None:
+            step = decimal(column.step)
+            suite.append(
+                (
+                    Rule(
+                        column=name,
+                        rule=f"are multiples of {step}; else count in the cell that they lie in",
+                        mend="give the column a finer step",
+                        refuses=False,
+                    ),
+                    gxe.ExpectColumnValuesToBeInSet(column=_STEPPED.format(name), value_set=[True]),
+                )
+            )
     if person is not None:
         suite.append(
             (
@@ -227,6 +242,8 @@ def _checked_frame(codecs: Sequence[Codec], text: pd.DataFrame, person: str | No
         if isinstance(codec.column, NumericColumn):
             # An unreadable text is reported as such, not as a null too.
             columns[codec.name] = values.where(~unreadable, float(codec.column.minimum))
+            if codec.column.step is not None:
+                columns[_STEPPED.format(codec.name)] = is_multiple(values, codec.column.step)
         elif isinstance(codec.column, DateColumn):
             columns[codec.name] = values.where(~unreadable, pd.Timestamp(codec.column.minimum))
         else:

@@ -4,6 +4,7 @@ That is its delimiter, encoding, null markers, decimal marks and date formats; t
 are left out, which every reader understands.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -30,8 +31,11 @@ def _texts(values: pd.Series, column: Column) -> pd.Series:
     if isinstance(column, DateColumn):
         return values.dt.strftime(column.format).astype("str")
     if isinstance(column, NumericColumn) and not column.integer:
-        written = column.marks.written
-        return values.map(lambda value: written(repr(float(value))), na_action="ignore").astype(
-            "str"
-        )
+        numbers = values.map(_digits(column), na_action="ignore")
+        return numbers.astype("str").str.replace(".", column.marks.decimal, regex=False)
     return values.astype("str")
+
+
+def _digits(column: NumericColumn) -> Callable[[float], str]:
+    """How a number is printed: with the decimals of the column's step, or as many as it has."""
+    return repr if column.decimals is None else f"{{:.{column.decimals}f}}".format

@@ -53,6 +53,19 @@ def test_cells_of_a_real_interval_are_exactly_equal():
     assert made.exact_edges == (0, Fraction(1, 3), Fraction(2, 3), 1)
 
 
+def test_cells_of_a_step_have_edges_among_its_multiples():
+    column = numeric(minimum=0, maximum=1, step="0.05", cells=7)
+    assert all(edge % Fraction("0.05") == 0 for edge in column.exact_edges)
+    assert column.exact_edges[0] == 0
+    assert column.exact_edges[-1] == 1
+    assert len(set(column.exact_edges)) == 8
+
+
+@pytest.mark.parametrize(("step", "decimals"), [("0.01", 2), ("0.5", 1), ("5", 0), ("1/4", 2)])
+def test_a_step_says_how_many_decimals_are_written(step, decimals):
+    assert numeric(minimum=0, maximum=10, step=step, cells=2).decimals == decimals
+
+
 def test_whole_numbers_are_divided_up_to_one_past_the_maximum():
     made = numeric(integer=True, minimum=0, maximum=77, cells=26)
     assert np.array_equal(made.edges, np.arange(0, 79, 3))

@@ -49,7 +49,7 @@ def test_points_part_thousands_where_the_comma_is_the_decimal_mark(
 def test_what_is_written_is_read(number: object, marks: NumberMarks) -> None:
     grouped = f"{number:,}".replace(",", "x").replace(".", marks.decimal)
     assert marks.plain(grouped.replace("x", marks.thousands)) == str(number)
-    assert marks.plain(marks.written(str(number))) == str(number)
+    assert marks.plain(str(number).replace(".", marks.decimal)) == str(number)
 
 
 @given(text=st.text("0123456789.,' _-+e\n", max_size=12), marks=st.sampled_from(MARKS))

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -100,7 +101,7 @@ def continental(folder: Path) -> Prepared:
     data = {**example.spec(Path("table.csv"))["data"], **CONTINENTAL}
     changes = with_dates(data=data, constraints=[])
     changes["columns"]["income"] |= {
-        "decimal_mark": ",", "thousands": ".", "null_markers": ["k. A."],
+        "decimal_mark": ",", "thousands": ".", "null_markers": ["k. A."], "step": "0.01",
     }  # fmt: skip
     changes["columns"]["region"] |= {"categories": {"Köln": "Köln", "Aß": "", "07": "7"}}
     return prepared(folder, **changes)
@@ -112,7 +113,7 @@ def test_csv_is_written_in_the_encoding_and_marks_of_the_source(home: Path, tmp_
     first, second = (line.split(";") for line in path.read_text("latin-1").splitlines()[1:])
     assert first[1:] == ["k. A.", "Köln", "1", "NA"]
     assert second[2] == "Aß"
-    assert re.fullmatch(r"\d+,\d+", second[1])
+    assert re.fullmatch(r"\d+,\d\d", second[1])
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -141,12 +142,40 @@ def test_the_dictionary_says_how_the_files_are_written(
     dictionary = data_dictionary(of, NO_BOUNDS, rows=400)
     assert nonconformities(path, dictionary) == []
     other = dictionary.model_copy(update={"csv_encoding": "utf-8"})
+    assert dictionary.columns[1].decimals == 2
+    finer = dictionary.columns[1].model_copy(update={"decimals": 1})
+    assert nonconformities(
+        path,
+        dictionary.model_copy(
+            update={"columns": (dictionary.columns[0], finer, *dictionary.columns[2:])}
+        ),
+    )
     column = dictionary.columns[1].model_copy(update={"decimal_mark": "."})
     marked = (dictionary.columns[0], column, *dictionary.columns[2:])
     if path.suffix == ".csv":
         assert nonconformities(path, dictionary.model_copy(update={"columns": marked}))
         with pytest.raises(pa.ArrowInvalid, match="invalid UTF8"):
             nonconformities(path, other)
+
+
+@pytest.mark.parametrize("step", ["0.01", "0.05", "2.5", "10"])
+def test_released_numbers_are_multiples_of_the_step_without_further_digits(
+    step: str, home: Path, tmp_path: Path
+) -> None:
+    columns = example.spec(Path("t.csv"))["columns"]
+    columns["income"] |= {"step": step, "cells": 7}
+    of = prepared(tmp_path, columns=columns, constraints=rule("income > 33.337", "report"))
+    csv, parquet = finished(of, random_codes(of, 4000)).files
+    decimals = len(step.partition(".")[2])
+    texts = pd.read_csv(csv, dtype=str)["income"].dropna()
+    assert texts.str.fullmatch(rf"\d+\.\d{{{decimals}}}" if decimals else r"\d+").all()
+    assert all(Fraction(text) % Fraction(step) == 0 for text in texts)
+    floats = pq.read_table(parquet)["income"].drop_null().to_pylist()
+    assert [f"{number:.{decimals}f}" for number in floats] == texts.tolist()
+    assert all(Fraction(repr(number)) % Fraction(step) == 0 for number in floats)
+    last = of.codec.codecs[1].attribute.levels - 1
+    (drawn,) = {max(of.codec.codecs[1].decode(np.full(10**4, last), np.random.default_rng(0)))}
+    assert drawn == 400
 
 
 def test_parquet_has_the_types_of_the_columns_and_real_nulls(home: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ def prepared(server: psycopg.Connection, folder: Path, **output: Any) -> Prepare
     columns = example.spec(folder)["columns"]
     columns["since"]["format"] = "%d.%m.%Y"
     columns["employed"]["nulls"] = True
+    columns["income"]["step"] = "0.05"
     columns["age"]["description"] = "in years"
     return prepare(
         example.write(folder / "spec", rows=3, columns=columns, constraints=[],
@@ -84,6 +86,7 @@ def test_every_released_record_is_in_the_table_with_its_type(
     rows = server.execute("SELECT * FROM open").fetchall()
     values = released_values(of.spec, folder / f"data.{formats[0]}").astype(object)
     expected = values.where(values.notna(), None)
+    expected["income"] = [wage and Decimal(f"{wage:.2f}") for wage in expected["income"]]
     expected["since"] = [day.date() for day in expected["since"]]
     expected["employed"] = expected["employed"].map({"1": True, "0": False, None: None})
     assert rows == [tuple(row) for row in expected.to_numpy().tolist()]
@@ -94,7 +97,7 @@ def test_every_released_record_is_in_the_table_with_its_type(
         "WHERE table_name = 'open' ORDER BY ordinal_position"
     ).fetchall()
     assert types == [
-        ("age", "bigint", "NO"), ("income", "double precision", "YES"), ("region", "text", "NO"),
+        ("age", "bigint", "NO"), ("income", "numeric", "YES"), ("region", "text", "NO"),
         ("employed", "boolean", "YES"), ("since", "date", "NO"),
     ]  # fmt: skip
 

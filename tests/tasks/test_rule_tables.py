@@ -41,6 +41,8 @@ SPECS: dict[str, dict[str, Any]] = {
     "j": {"type": "numeric", "integer": True, "minimum": 2, "maximum": 6, "cell_width": 3},
     "x": {"type": "numeric", "minimum": 0, "maximum": 4, "edges": [0, 1, 4]},
     "y": {"type": "numeric", "minimum": 1, "maximum": 5, "cells": 2},
+    "u": {"type": "numeric", "step": "0.25", "minimum": 0, "maximum": 2, "edges": [0, 0.75, 2]},
+    "v": {"type": "numeric", "step": "0.5", "minimum": 0, "maximum": 3, "cells": 4},
     "g": {"type": "ordinal", "categories": GRADES},
     "h": {"type": "ordinal", "categories": GRADES},
     "s": {"type": "nominal", "categories": ["p", "q"]},
@@ -52,13 +54,15 @@ CONSTANTS = {
     "j": ["2", "4", "6"],
     "x": ["0", "2", "4", "2.5"],
     "y": ["1", "2", "3"],
+    "u": ["0", "0.3", "0.75", "2"],
+    "v": ["0", "0.5", "1.75", "3"],
     "g": GRADES,
     "h": GRADES,
     "s": ["p", "q"],
     "d": ["2000-01-31", "2000-02-03"],
     "e": ["2000-02-01"],
 }
-ALIKE = ({"i", "j", "x", "y"}, {"g", "h"}, {"s"}, {"d", "e"})
+ALIKE = ({"i", "j", "x", "y", "u", "v"}, {"g", "h"}, {"s"}, {"d", "e"})
 
 
 def column(**spec: Any) -> Column:
@@ -76,7 +80,7 @@ def all_values(name: str) -> list[Any]:
         return [*spec["categories"], None]
     if spec["type"] == "date":
         return [*pd.date_range(spec["minimum"], spec["maximum"]), pd.NaT]
-    step = 1 if spec.get("integer") else 0.125
+    step = 1 if spec.get("integer") else float(spec.get("step", 0.125))
     return [*np.arange(spec["minimum"], spec["maximum"] + step / 2, step).tolist(), np.nan]
 
 
@@ -128,7 +132,8 @@ def obeying_cells(rules: list[Rule], codec: TableCodec) -> np.ndarray:
 
 
 TUPLES = [["i"], ["x"], ["i", "j"], ["i", "x"], ["x", "y"], ["g", "h", "s"], ["d", "e", "s"],
-          ["i", "g"], ["x", "s"], ["d", "i"], ["i", "j", "s"], ["i", "x", "g"]]  # fmt: skip
+          ["i", "g"], ["x", "s"], ["d", "i"], ["i", "j", "s"], ["i", "x", "g"],
+          ["u"], ["u", "v"], ["i", "u"], ["u", "x"], ["j", "v", "u"]]  # fmt: skip
 
 
 @pytest.mark.parametrize("names", TUPLES, ids="".join)

@@ -1,6 +1,7 @@
 """Validation: every rule fires and passes, counts are right, and agree with how rows are coded."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,15 @@ def test_values_that_are_clamped_are_counted_and_refuse_nothing(spec: Any, tmp_p
     (moved,) = [one for one in found if one.failing]
     assert (moved.rule.rule, moved.rows, moved.failing) == (CLAMPED, 5, 2)
     refuse_failures(found, tmp_path / "validation.json")
+
+
+def test_values_off_the_step_are_counted_and_refuse_nothing(spec: Any, tmp_path: Path) -> None:
+    stepped = spec.columns["income"].model_copy(update={"step": Fraction("0.05")})
+    texts = ("0.15", "0.7", "399.95", "0.151", "0.1500001", "NA", "400.03", "x")
+    rows = [with_(income=income) for income in texts]
+    found = validated(tmp_path, {**spec.columns, "income": stepped}, rows)
+    (off,) = [one for one in found if one.rule.rule.startswith("are multiples of 0.05; else")]
+    assert (off.rows, off.failing, off.rule.refuses) == (8, 3, False)
 
 
 def test_values_that_are_caught_are_counted_and_refuse_nothing(spec: Any, tmp_path: Path) -> None:
