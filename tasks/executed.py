@@ -9,6 +9,7 @@ from mechanisms.privacy.events import Event
 from mechanisms.privacy.ledger import AccountState, Entry
 from schemas.approvals import SignedDecision
 from schemas.audit_report import Signature
+from schemas.ledger_anchor import Anchor
 from schemas.manifest import Software
 from schemas.profile import Profile
 from tasks.finalise import FinalFile
@@ -30,6 +31,7 @@ class Executed:
     events: tuple[Event, ...]  # as charged
     account: AccountState  # after the charge
     entries: Sequence[Entry]  # of the account
+    losses: Sequence[Anchor]  # of entries that it had, as somebody answers for them
     decisions: Sequence[SignedDecision]  # that counted before the private table was asked
     synthetic: SyntheticMeasure
     certificate: Certificate

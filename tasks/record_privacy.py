@@ -96,6 +96,12 @@ def _curve(
 
 def _unprotected(run: Executed) -> Iterator[UnprotectedFact]:
     yield from unprotected(run.prepared.spec)
+    for loss in run.losses:
+        yield UnprotectedFact(
+            fact="the account's ledger was put back from a copy and lacks entries that it had: "
+            f"what was drawn by them is in no sum of this account ({loss.at:%Y-%m-%d})",
+            why=f"as {loss.by} says: {loss.reason}",
+        )
     if run.times is not None:
         yield UnprotectedFact(
             fact="the times of the run and of its stages, to the second, are those of a run on "
@@ -228,9 +234,10 @@ def weaknesses(run: Executed) -> Iterator[Weakness]:
     )
     yield Weakness(
         weakness="Noise drawn again for the same question, which averages away",
-        applies="no",
+        applies="in part" if run.losses else "no",
         why="a draw is logged with its charge before anybody sees it, and every later run reads "
-        "the log",
+        "the log; a ledger that lacks what was anchored or published is not drawn on"
+        + (", but entries of this account were given up as lost" if run.losses else ""),
     )
     yield Weakness(
         weakness="Running times that depend on the data",

@@ -38,6 +38,7 @@ from tasks.profile import profile
 from tasks.record import audit_record
 from tasks.record_utility import certificate_file
 from tasks.rendering import rendered_files
+from tasks.rollback import anchored, losses
 from tasks.signing import key_for
 from tasks.stages import run_times
 from tasks.validate import Rule
@@ -69,6 +70,7 @@ def report(
             events=book.events(spec.release),
             account=book.account(spec.population.account),
             entries=book.entries(spec.population.account),
+            losses=losses(anchored(spec.population.account)),
             decisions=tuple(counted_at("plan", prepared, workspace)),  # those on this come later
             synthetic=synthetic.load(),
             certificate=certificate,

@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mechanisms.privacy.ledger import Entry, Ledger, LedgerError
-from schemas.ledger_anchor import SignedAnchor
+from schemas.ledger_anchor import Anchor, SignedAnchor
 from schemas.manifest import MANIFEST_FILE, RECORD_FILE, Manifest
 from schemas.privacy_claim import PrivacyClaim
 from tasks.anchors import anchors_file, read, signer
@@ -102,9 +102,14 @@ def from_anchors(lines: Iterable[SignedAnchor], where: str = "the anchors file")
             yield Told(head.hash, head.entries, line.anchor.at, where)
 
 
+def losses(lines: Iterable[SignedAnchor]) -> tuple[Anchor, ...]:
+    """The anchors by which somebody said that entries of the account are lost for good."""
+    return tuple(line.anchor for line in lines if line.anchor.lost)
+
+
 def given_up(lines: Iterable[SignedAnchor]) -> frozenset[str]:
-    """Heads that somebody said were lost, when the ledger was put back from a copy."""
-    return frozenset(lost for line in lines for lost in line.anchor.lost)
+    """Heads that somebody said were lost."""
+    return frozenset(lost for anchor in losses(lines) for lost in anchor.lost)
 
 
 def from_releases(out: Path, account: str) -> Iterator[Told]:

@@ -1,12 +1,16 @@
 """`hallmark ledger verify`, `anchor` and `restored`, as their users meet them."""
 
+import getpass
+import json
 from pathlib import Path
 
 import pytest
 
 from flows.exits import ExitCode
+from schemas.manifest import RECORD_FILE
 from tasks.anchors import anchors_file, read
 from tasks.workspace import ledger_url
+from tests import example
 from tests.flows.conftest import Hallmark
 from tests.tasks.authority import authority
 from tests.tasks.cut import ACCOUNT, cut, opened
@@ -101,6 +105,26 @@ def test_a_loss_that_somebody_answers_for_is_recorded_and_told_ever_after(
     assert "lacks 1 heads that were known: the disk was lost; board, 3 May" in told.out
     again = hallmark("ledger", "restored", ACCOUNT, "--reason", "once more")
     assert "lacks nothing that is known of it" in again.out
+
+
+def test_a_release_is_refused_until_somebody_answers_for_the_loss_and_then_says_so(
+    hallmark: Hallmark, tmp_path: Path
+) -> None:
+    book, spec = opened(), example.write(tmp_path, 300, release="next")
+    book.cancel("test-release", by="tests", reason="unused")
+    cut(ledger_url(), 1)
+    release = ("release", spec, "--out", tmp_path / "out")
+    done = hallmark(*release)
+    assert done.code == ExitCode.BUDGET
+    assert "lacks entry 3" in done.error
+    assert len(book.entries(ACCOUNT)) == 1
+    assert hallmark("ledger", "restored", ACCOUNT, "--reason", "a flood in May").code == 0
+    assert hallmark(*release).code == 0
+    record = json.loads((tmp_path / "out" / "next" / RECORD_FILE).read_bytes())
+    told = [fact for fact in record["guarantee"]["unprotected"] if "lacks entries" in fact["fact"]]
+    assert [fact["why"] for fact in told] == [f"as {getpass.getuser()} says: a flood in May"]
+    again = next(w for w in record["trust"]["weaknesses"] if "drawn again" in w["weakness"])
+    assert again["applies"] == "in part"
 
 
 def test_an_account_that_was_dropped_can_be_given_up_and_opened_anew(hallmark: Hallmark) -> None:
