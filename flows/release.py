@@ -12,6 +12,7 @@ from mechanisms.privacy.ledger import Allowance
 from schemas.approvals import Waiting
 from tasks.budget_left import tell_budget
 from tasks.certify import certify, read
+from tasks.charged_twice import warn_if_charged_twice
 from tasks.copies import refuse_copies
 from tasks.discretize import discretize
 from tasks.finalise import FinalFile, finalise, nothing_to_write, staged
@@ -104,6 +105,7 @@ def _stage(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
             files = discretize.submit(fixed, workspace).result()
             refuse_changes(fixed, ledger, workspace)
             refuse_copies(fixed, files, workspace)
+            warn_if_charged_twice(fixed, ledger)
         announce("select")
         selection = select(prepared, files, ledger, workspace)
         announce("privatize")

@@ -36,13 +36,18 @@ FIELDS: dict[str, frozenset[str]] = {
     "stage-begun": frozenset({"stage"}),
     "stage-ended": frozenset({"stage", "seconds", "peak_memory"}),
     "reserved": frozenset({"account", "epsilon", "delta", "left_epsilon", "left_delta"}),
+    "charged-twice": frozenset({"accounts"}),
     "gate-waiting": frozenset({"gate", "required", "since", "until"}),
     "gate-passed": frozenset({"gate"}),
     "gate-rejected": frozenset({"gate", "role"}),
     "published": frozenset({"folder", "account"}),
     "failed": frozenset({"error", "message"}),
 }
-_LEVELS: dict[str, Literal["warning", "error"]] = {"gate-rejected": "warning", "failed": "error"}
+_LEVELS: dict[str, Literal["warning", "error"]] = {
+    "charged-twice": "warning",
+    "gate-rejected": "warning",
+    "failed": "error",
+}
 
 
 def log_file() -> Path:

@@ -72,6 +72,18 @@ def private_like(like: Likeness) -> str | None:
     return next((one.release for one in known if _likeness(one).is_of(keyed)), None)
 
 
+def releases_like(release: str) -> list[str]:
+    """The other releases whose private table, as noted, is a copy of this release's, by name."""
+    noted = list(_noted())
+    own = [_likeness(one) for one in noted if one.release == release]
+    others = {
+        one.release
+        for one in noted
+        if one.release != release and any(_likeness(one).is_of(like) for like in own)
+    }
+    return sorted(others)
+
+
 def whose(release: str, spec: ReleaseSpec) -> str:
     """The release, in the words of a message about the spec."""
     return "this release" if release == spec.release else f"release {release}"

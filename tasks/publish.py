@@ -16,6 +16,7 @@ from schemas.exact import decimal
 from schemas.ledger_anchor import LedgerHead
 from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE, Claims, Manifest
 from tasks.anchors import open_ledger
+from tasks.charged_twice import charged_twice
 from tasks.errors import SafeError
 from tasks.prepare import Prepared
 from tasks.rendering.wording import percent
@@ -174,6 +175,6 @@ def _published(
             f"possible (that bound: {summary.largest_target})"
         ),
         review=str(Workspace.of(spec.release).review),
-        warnings=(warning,) if warning else (),
+        warnings=(*((warning,) if warning else ()), *charged_twice(prepared, ledger)),
         earlier=earlier,
     )

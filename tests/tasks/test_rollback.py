@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def refuse(out: Path | None = None) -> None:
 
 
 def draw(call: str = "c") -> None:
-    event = DiscreteGaussian(l2_squared=2, sigma2=1000, unit_moves=2)  # type: ignore[arg-type]  # a whole number is rational
+    event = DiscreteGaussian(l2_squared=2, sigma2=Fraction(1000), unit_moves=2)
     book = open_ledger(ledger_url())
     book.record("test-release", call, "r", [event], b"noise", lambda standing: None)
 
