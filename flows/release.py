@@ -24,7 +24,13 @@ from tasks.private_tables import note
 from tasks.privatize import privatize, select
 from tasks.profile import profile
 from tasks.progress import announce, relay
-from tasks.publish import Published, already_published, publish, refuse_unwritable
+from tasks.publish import (
+    Published,
+    already_published,
+    publish,
+    refuse_private_folder,
+    refuse_unwritable,
+)
 from tasks.report import report
 from tasks.reserve import reserved
 from tasks.review import review
@@ -73,6 +79,7 @@ def carry_out(
             return done
         refuse_occupied(prepared)
         refuse_unwritable(out)
+        refuse_private_folder(prepared, out)
         key_for(prepared.spec, home())  # a key that cannot sign is refused before anything is spent
         announce("reserve")
         with reserved(prepared, ledger, out, resume=resume, allowance=allowance):

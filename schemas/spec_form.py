@@ -1,8 +1,10 @@
 """The part of a release spec that is filled in as a form; the columns stay in a file.
 
 A form's values travel through a database that keeps no order of keys, but the order of columns and
-of their categories is the order of cells. So what describes the table is left to the file. So is
-what says that a table need not be protected: whoever may start a release is not who may say that.
+of their categories is the order of cells. So what describes the table is left to the file.
+
+So is which table it is, whose budget pays, which machines get to see the records, who must approve,
+and what need not be protected: whoever may start a release is not who may say that.
 """
 
 from typing import Any
@@ -13,8 +15,9 @@ from schemas.release_spec import ReleaseSpec
 from schemas.section import Section
 
 _OF_THE_TABLE = ("columns", "binning", "constraints", "public_totals")
+_WHOSE = ("population", "data", "cluster", "approvals")
 _UNPROTECTED = ("public_data", "rehearsal", "rehearsal_of")
-LEFT_TO_THE_FILE = (*_OF_THE_TABLE, *_UNPROTECTED)
+LEFT_TO_THE_FILE = (*_OF_THE_TABLE, *_WHOSE, *_UNPROTECTED)
 
 _FIELDS: dict[str, Any] = {
     name: (field.annotation, field)
@@ -34,9 +37,14 @@ def form_of(spec: ReleaseSpec) -> dict[str, Any]:
 
 
 def filled_in(spec: ReleaseSpec, form: dict[str, Any]) -> dict[str, Any]:
-    """The content of `spec` with the form in place of what it covers, whether valid or not."""
+    """The content of `spec` with the form in place of what it covers, whether valid or not.
+
+    What a form holds beyond that, since somebody sent it by other means, is left out.
+    """
     left = {key: value for key, value in spec.content().items() if key in LEFT_TO_THE_FILE}
-    return _stated(form) | left
+    if spec.cluster is not None:  # which is no part of the content
+        left["cluster"] = spec.cluster.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return {k: v for k, v in _stated(form).items() if k not in LEFT_TO_THE_FILE} | left
 
 
 def _stated(section: dict[str, Any]) -> dict[str, Any]:

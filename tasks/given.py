@@ -1,8 +1,8 @@
 """Read and code a file of records that were made elsewhere, to be certified.
 
-Such records are taken as public: messages show their values, and the certificate publishes the
-file's name, its SHA-256, its number of rows and the distribution of every column. A file that may
-be none of that, the private table above all, must not be named.
+Such records are taken as public: the certificate publishes the file's name, its SHA-256, its number
+of rows and the distribution of every column. A file that may be none of that, the private table
+above all, must not be named.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from tasks.sources import Source, SourceError, batches, parts, told_of, written_
 
 
 class GivenRefused(SafeError):
-    """The file cannot be certified; the message may show values of it."""
+    """The file cannot be certified; the message shows no value of it."""
 
 
 @dataclass(frozen=True)

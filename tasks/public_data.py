@@ -1,4 +1,4 @@
-"""Read and code the public table that a spec names. It is public: messages may show its values."""
+"""Read and code the public table that a spec names."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -64,7 +64,9 @@ def _first(source: Source, rows: int | None) -> Iterator[pd.DataFrame]:
 
 
 def misplaced(codec: Codec, text: pd.Series, *, beyond: bool) -> Iterator[str]:
-    """What is wrong with the values of a public column, with an example each.
+    """What is wrong with the values of a column that is taken for public, and where first.
+
+    No value is shown: the messages end in dashboards, and what was called public may be private.
 
     Args:
         beyond: whether values outside the domain are right.
@@ -77,9 +79,8 @@ def misplaced(codec: Codec, text: pd.Series, *, beyond: bool) -> Iterator[str]:
         wrong["are missing, but nulls are not allowed"] = text.isna().to_numpy(dtype=bool)
     for what, where in wrong.items():
         if where.any():
-            example = text[where].iloc[0]
-            shown = "" if pd.isna(example) else f", such as {example!r}"
-            yield (f"column {codec.name}: {int(where.sum())} of {len(text)} values {what}{shown}")
+            first = f"first in record {int(where.argmax()) + 1}"
+            yield f"column {codec.name}: {int(where.sum())} of {len(text)} values {what}, {first}"
 
 
 def _check(codec: Codec, text: pd.Series) -> None:

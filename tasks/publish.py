@@ -19,6 +19,7 @@ from tasks.anchors import open_ledger
 from tasks.charged_twice import charged_twice
 from tasks.errors import SafeError
 from tasks.prepare import Prepared
+from tasks.private_tables import private_at, whose
 from tasks.rendering.wording import percent
 from tasks.signing import key_for, sign_manifest
 from tasks.verification import verify_release
@@ -141,6 +142,21 @@ def refuse_unwritable(out: Path) -> None:
         raise PublishRefused(f"--out: {there} is a file; name a folder for the release folder")
     if not os.access(there, os.W_OK | os.X_OK):
         raise PublishRefused(f"--out: {there} cannot be written to; mend that, or name another")
+
+
+def refuse_private_folder(prepared: Prepared, out: Path) -> None:
+    """Return if the release folder would lie in no private table, of which it would be a part.
+
+    Raises:
+        PublishRefused: it would; the next run would read released records as private ones.
+    """
+    folder = out.absolute() / prepared.spec.release
+    owner = private_at(str(folder), prepared.spec, prepared.folder)
+    if owner is not None:
+        raise PublishRefused(
+            f"--out: {out} lies in the folder of the private table of "
+            f"{whose(owner, prepared.spec)}, whose parts are read from there; name another"
+        )
 
 
 def _public_folder(out: Path) -> None:

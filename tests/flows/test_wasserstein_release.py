@@ -152,7 +152,9 @@ def test_a_public_table_outside_the_domain_is_refused_before_anything_is_spent(
     table.loc[5, "age"] = 140
     table.to_csv(tmp_path / "public.csv", index=False, na_rep="NA")
     path = write(tmp_path, {"name": "sparse-lipschitz"}, "age", "region", public_data=public)
-    with pytest.raises(PlanRefused, match=r"public_data\.source: column age: 1 of 300 .*'140'"):
+    with pytest.raises(
+        PlanRefused, match=r"public_data\.source: column age: 1 of 300 .*in record 6"
+    ):
         run(path)
     assert nothing_was_reserved()
 

@@ -53,5 +53,23 @@ def test_the_form_cannot_touch_what_is_left_to_the_file(spec: ReleaseSpec):
     assert filled_in(spec, form)["columns"] == spec.content()["columns"]
 
 
+def test_who_starts_a_release_does_not_say_whose_table_it_is_nor_what_is_public(spec: ReleaseSpec):
+    sent = form_of(spec) | {
+        "population": {"account": "other-people"},
+        "data": {"source": "other.csv"},
+        "cluster": {"address": "tcp://elsewhere:8786"},
+        "approvals": {},
+        "rehearsal": {"source": "table.csv", "kind": "public", "reference": "none"},
+        "public_data": {"source": "table.csv", "reference": "none"},
+    }
+    assert filled_in(spec, sent) == filled_in(spec, form_of(spec))
+
+
+def test_the_cluster_of_the_file_is_kept(tmp_path: Path):
+    spec = load_spec(example.write(tmp_path, cluster={"address": "tcp://inside:8786"}))
+    again = reloaded(filled_in(spec, form_of(spec)), tmp_path)
+    assert again.cluster == spec.cluster is not None
+
+
 def test_every_section_of_a_spec_is_in_the_form_or_left_to_the_file():
     assert set(SpecForm.model_fields) | set(LEFT_TO_THE_FILE) == set(ReleaseSpec.model_fields)

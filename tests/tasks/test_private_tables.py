@@ -15,6 +15,7 @@ from tasks.coding import TableCodec
 from tasks.likeness import Likeness, RecordDigest, likeness
 from tasks.prepare import Prepared, prepare
 from tasks.private_tables import note, private_at, private_like
+from tasks.publish import PublishRefused, refuse_private_folder
 from tasks.sources import overlap
 from tasks.workspace import Workspace
 from tests import example
@@ -219,3 +220,23 @@ def test_no_digest_is_kept_that_a_guess_could_be_held_against(tmp_path: Path, ho
     note(workspace, prepared.spec, prepared.folder, like)
     (file,) = workspace.path.iterdir()
     assert not any(digest in file.read_text() for digest in (*like.files, str(like.records)))
+
+
+def test_a_release_folder_is_made_in_no_private_table(tmp_path: Path, home: Path) -> None:
+    example.table(20).to_csv(parts(tmp_path) / "0.csv", index=False, na_rep="NA")
+    data = {**example.spec(tmp_path / "parts")["data"], "format": "csv"}
+    prepared = prepare(example.write(tmp_path, 20, data=data))
+    refuse_private_folder(prepared, tmp_path / "out")
+    for out in (tmp_path / "parts", tmp_path / "parts" / "deeper", linked(tmp_path / "parts")):
+        with pytest.raises(PublishRefused, match="lies in the folder of the private table of this"):
+            refuse_private_folder(prepared, out)
+
+
+def parts(folder: Path) -> Path:
+    (folder / "parts").mkdir()
+    return folder / "parts"
+
+
+def linked(folder: Path) -> Path:
+    folder.with_name("link").symlink_to(folder)
+    return folder.with_name("link")

@@ -86,8 +86,8 @@ def test_null_markers_are_those_of_the_public_table(tmp_path, columns) -> None:
     assert read(tmp_path, columns, marked, null_markers=("N",)) == CODES
     (tmp_path / "old.csv").write_text(marked)
     assert refusal(tmp_path, columns, public()) == (
-        "public_data.source: column age: 1 of 3 values cannot be read, such as 'N'; mend the "
-        "public table, or widen columns.age"
+        "public_data.source: column age: 1 of 3 values cannot be read, first in record 2; mend "
+        "the public table, or widen columns.age"
     )
 
 
@@ -101,23 +101,23 @@ def test_values_outside_go_where_the_columns_send_them(tmp_path, columns) -> Non
     [
         (
             "city,age,sex\nb,17,1\nk,20,1\nx,20,1\n",
-            "column city: 2 of 3 values lie outside the column's domain, such as 'k'; mend the "
-            "public table, or widen columns.city",
+            "column city: 2 of 3 values lie outside the column's domain, first in record 2; mend "
+            "the public table, or widen columns.city",
         ),
         (
             "city,age,sex\nb,old,1\nb,20.5,1\n",
-            "column age: 2 of 2 values cannot be read, such as 'old'; mend the public table, or "
-            "widen columns.age",
+            "column age: 2 of 2 values cannot be read, first in record 1; mend the public table, "
+            "or widen columns.age",
         ),
         (
             "city,age,sex\nb,17,\nb,20,1\n",
-            "column sex: 1 of 2 values are missing, but nulls are not allowed; mend the public "
-            "table, or widen columns.sex",
+            "column sex: 1 of 2 values are missing, but nulls are not allowed, first in record 1; "
+            "mend the public table, or widen columns.sex",
         ),
     ],
     ids=["outside", "unreadable", "missing"],
 )
-def test_a_value_without_a_place_is_shown_and_refused(text, said, tmp_path, columns) -> None:
+def test_a_value_without_a_place_is_refused_and_not_shown(text, said, tmp_path, columns) -> None:
     (tmp_path / "old.csv").write_text(text)
     assert refusal(tmp_path, columns, public()) == f"public_data.source: {said}"
 
