@@ -17,7 +17,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m deploy.registration", description=__doc__)
     parser.add_argument("--calendar", help="recurring releases")
     parser.add_argument("--spec", nargs="*", default=[], help="specs with a form of their own")
-    parser.add_argument("--out", default="releases", help="folder of release folders")
+    parser.add_argument("--out", help="folder of release folders; else that of HALLMARK_RELEASES")
     asked = parser.parse_args(arguments)
     for command in commands(asked.calendar, asked.spec, asked.out):
         done = subprocess.run(command)
@@ -26,15 +26,16 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def commands(calendar: str | None, specs: Sequence[str], out: str) -> list[list[str]]:
+def commands(calendar: str | None, specs: Sequence[str], out: str | None) -> list[list[str]]:
     """The pool that workers take runs from, what prefect.yaml says, and the agency's own."""
     prefect = [sys.executable, "-m", "prefect", "--no-prompt"]
     options = [*(f"--spec={spec}" for spec in specs)]
     options += [f"--calendar={calendar}"] if calendar else []
+    options += [f"--out={out}"] if out else []
     return [
         [*prefect, "work-pool", "create", "hallmark", "--type", "process", "--overwrite"],
         [*prefect, "deploy", "--all", "--prefect-file", str(_PREFECT_FILE)],
-        [sys.executable, "-m", "flows", "deploy", f"--out={out}", *options],
+        [sys.executable, "-m", "flows", "deploy", *options],
     ]
 
 

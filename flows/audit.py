@@ -7,6 +7,7 @@ from prefect.artifacts import create_markdown_artifact
 
 from tasks.audit import audit_release
 from tasks.errors import SafeError
+from tasks.places import given, release_folder
 from tasks.rendering.markdown import plain, table
 from tasks.verification import Verification
 from tasks.workspace import ledger_url
@@ -21,14 +22,17 @@ def audit(folder: str, key: str | None = None, file: str | None = None) -> Verif
     """Check a published release again: signature, files, claims, data, decisions and ledger.
 
     Args:
-        folder: the release folder.
+        folder: the release folder; a relative one starts in the folder of `HALLMARK_RELEASES`.
         key: path of the agency's public key, to be sure whose signature it is.
         file: path of the file that a certificate is about, to be sure that it is this one.
     Raises:
         AuditFailed: a check failed; the artifact of the run lists all of them.
     """
     found = audit_release(
-        Path(folder), Path(key) if key else None, ledger_url(), Path(file) if file else None
+        release_folder(folder),
+        given("key", key) if key else None,
+        ledger_url(),
+        given("file", file) if file else None,
     )
     rows = ((check.name, "ok" if check.ok else "WRONG", check.detail) for check in found.checks)
     create_markdown_artifact(

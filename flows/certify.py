@@ -1,13 +1,12 @@
 """Certify records that were made elsewhere: the stages of a release, but for those of its data."""
 
-from pathlib import Path
-
 from prefect import flow
 from prefect_dask import DaskTaskRunner
 
 from flows.cluster import THREADS
 from flows.endings import Ending, ended
 from flows.release import carry_out
+from tasks.places import given, out_folder
 from tasks.prepare import prepare_certificate
 from tasks.runs import run_logged
 
@@ -16,7 +15,7 @@ from tasks.runs import run_logged
 def certify(
     spec: str,
     file: str,
-    out: str = "certificates",
+    out: str | None = None,
     resume: bool = False,
     folder: str | None = None,
 ) -> Ending:
@@ -29,11 +28,13 @@ def certify(
     Args:
         spec: path of a spec with mechanism certify.
         file: path of the records, such as the data file of a release.
-        out: folder in which the certificate's folder is made.
+        out: folder in which the certificate's folder is made; a relative one starts in the folder
+            of `HALLMARK_RELEASES`, which it is where none is given.
         resume: go on with a certificate that was started before, of the same file.
         folder: where relative sources of the spec start; its own folder where it is not given.
     """
     with run_logged():
-        start = Path(folder) if folder else None
-        prepared = prepare_certificate(Path(spec), Path(file), start)
-        return ended(carry_out(prepared, Path(out), resume=resume))
+        start = given("folder", folder) if folder else None
+        prepared = prepare_certificate(given("spec", spec), given("file", file), start)
+        where = out_folder(out, otherwise="certificates")
+        return ended(carry_out(prepared, where, resume=resume))

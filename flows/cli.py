@@ -18,6 +18,7 @@ from flows.cli_ledger import ledger_app
 from flows.cli_options import (
     FolderOption,
     JsonOption,
+    OutOption,
     ProcessesOption,
     ResumeOption,
     SchedulerOption,
@@ -114,9 +115,7 @@ def plan(spec: SpecArgument, as_json: JsonOption = False) -> None:
 @app.command()
 def release(
     spec: SpecArgument,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder in which the release folder is made.")
-    ] = Path("releases"),
+    out: OutOption = None,
     resume: ResumeOption = False,
     processes: ProcessesOption = 0,
     scheduler: SchedulerOption = None,
@@ -133,6 +132,7 @@ def release(
     from flows.cluster import on_cluster
     from flows.release import release as flow
     from flows.terminal_progress import progress_shown
+    from tasks.places import out_folder
     from tasks.prepare import prepare, refuse_without_records
 
     with stoppable(), progress_shown(enabled=not as_json):
@@ -140,7 +140,8 @@ def release(
         starting.join()
         run = on_cluster(flow, processes=processes, scheduler=scheduler)
         start = str(folder) if folder else None
-        ending = run(spec=str(spec), out=str(out), resume=resume, folder=start)
+        where = str(out_folder(out and out.absolute()))
+        ending = run(spec=str(spec), out=where, resume=resume, folder=start)
     tell_ending(ending, as_json=as_json)
 
 
@@ -166,19 +167,19 @@ def deploy(
     calendar: Annotated[
         Path | None, typer.Option("--calendar", help="A calendar of recurring releases.")
     ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder in which release folders are made.")
-    ] = Path("releases"),
+    out: OutOption = None,
 ) -> None:
     """Offer specs and a calendar on the Prefect server of PREFECT_API_URL."""
     quiet.configure()
     if not os.environ.get("PREFECT_API_URL"):
         raise typer.BadParameter("PREFECT_API_URL names no server; start one with: make up")
     from flows.deployments import deploy_calendar, deploy_forms
+    from tasks.places import out_folder
 
-    offered = deploy_forms(spec or [], out)
+    where = out_folder(out and out.absolute())
+    offered = deploy_forms(spec or [], where)
     if calendar is not None:
-        offered += deploy_calendar(calendar, out)
+        offered += deploy_calendar(calendar, where)
     for name in offered:
         say(f"Offered {name}")
     if not offered:

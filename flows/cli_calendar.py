@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from flows.cli_options import OutOption
 from flows.cli_running import stoppable, tell_ending
 from flows.screen import say
 
@@ -42,9 +43,7 @@ def run(
     period: Annotated[
         str | None, typer.Option(help="Such as 2026-11; default: the present one.")
     ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder in which the release folder is made.")
-    ] = Path("releases"),
+    out: OutOption = None,
 ) -> None:
     """Run an entry's release for one period, or go on with it."""
     from schemas.loading import load_calendar
@@ -56,10 +55,12 @@ def run(
     starting = quiet.start_orchestrator()
     from flows.scheduled import calendar_release
     from flows.terminal_progress import progress_shown
+    from tasks.places import out_folder
 
     with stoppable("again"), progress_shown(enabled=True):
         starting.join()
-        ending = calendar_release(calendar=str(calendar), entry=entry, out=str(out), period=period)
+        where = str(out_folder(out and out.absolute()))
+        ending = calendar_release(calendar=str(calendar), entry=entry, out=where, period=period)
     if ending is None:
         say("Another run of this release is under way; it was left alone.")
     else:

@@ -26,8 +26,14 @@ def certify(
         typer.Argument(help="The records to certify, a CSV or Parquet file.", metavar="FILE"),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder in which the certificate's folder is made.")
-    ] = Path("certificates"),
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder in which the certificate's folder is made; default: that of "
+            "HALLMARK_RELEASES, else certificates.",
+        ),
+    ] = None,
     resume: ResumeOption = False,
     processes: ProcessesOption = 0,
     scheduler: SchedulerOption = None,
@@ -49,6 +55,7 @@ def certify(
     )  # first: the cluster's library is quiet where it is met before Prefect
     from flows.certify import certify as flow
     from flows.terminal_progress import progress_shown
+    from tasks.places import out_folder
     from tasks.prepare import prepare_certificate
 
     with stoppable(), progress_shown(enabled=not as_json):
@@ -56,5 +63,6 @@ def certify(
         starting.join()
         run = cluster.on_cluster(flow, processes=processes, scheduler=scheduler)
         start = str(folder) if folder else None
-        ending = run(spec=str(spec), file=str(file), out=str(out), resume=resume, folder=start)
+        where = str(out_folder(out and out.absolute(), otherwise="certificates"))
+        ending = run(spec=str(spec), file=str(file), out=where, resume=resume, folder=start)
     tell_ending(ending, as_json=as_json)

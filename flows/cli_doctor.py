@@ -59,6 +59,8 @@ def _checks(days: int) -> "dict[str, Check]":
         "desk": server.desk,
         "waiting": partial(house.waiting, days),
         "interrupted": house.interrupted,
+        "publishing": house.publishing,
+        "published": house.published,
     }
 
 

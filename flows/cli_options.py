@@ -21,5 +21,14 @@ FolderOption = Annotated[
     Path | None,
     typer.Option("--folder", help="Where relative sources start; default: the spec's folder."),
 ]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="Folder in which the release folder is made; default: that of HALLMARK_RELEASES, else "
+        "releases.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", help="Show the orchestrator's log.")]

@@ -22,6 +22,8 @@ from tasks.server_mode import POOL
 def deploy_forms(specs: Iterable[Path], out: Path) -> list[str]:
     """A form for each spec, filled in with what the spec says; returns the deployments' names.
 
+    Args:
+        out: absolute path of the folder in which release folders are made.
     Raises:
         SpecError, PlanRefused: a spec is wrong; none was registered.
     """
@@ -34,7 +36,7 @@ def deploy_forms(specs: Iterable[Path], out: Path) -> list[str]:
             parameters={
                 "form": form_of(one.spec),
                 "spec": str(one.path),
-                "out": str(out.resolve()),
+                "out": str(out),
             },
             entrypoint_type=EntrypointType.MODULE_PATH,
         )
@@ -46,6 +48,8 @@ def deploy_forms(specs: Iterable[Path], out: Path) -> list[str]:
 def deploy_calendar(calendar: Path, out: Path) -> list[str]:
     """A schedule for each entry; entries that the calendar no longer has are taken off the server.
 
+    Args:
+        out: absolute path of the folder in which release folders are made.
     Raises:
         SpecError, CalendarRefused, PlanRefused: calendar or a spec are wrong; nothing was changed.
     """
@@ -62,7 +66,7 @@ def deploy_calendar(calendar: Path, out: Path) -> list[str]:
             parameters={
                 "calendar": str(calendar),
                 "entry": name,
-                "out": str(out.resolve()),
+                "out": str(out),
             },
             tags=[tag],
             entrypoint_type=EntrypointType.MODULE_PATH,

@@ -28,6 +28,7 @@ CODES = {
     "tasks.approvals.GateRejected": ExitCode.CHECK,
     "tasks.copies.CopyRefused": ExitCode.USAGE,
     "tasks.instances.CalendarRefused": ExitCode.USAGE,
+    "tasks.places.PathRefused": ExitCode.USAGE,
     "tasks.prepare.PlanRefused": ExitCode.USAGE,
     "tasks.publish.PublishRefused": ExitCode.USAGE,
     "tasks.rehearsal.RehearsalFailed": ExitCode.FAILED,

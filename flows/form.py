@@ -13,6 +13,7 @@ from flows.release import carry_out
 from schemas.loading import load_spec
 from schemas.release_spec import ReleaseSpec
 from schemas.spec_form import SpecForm, filled_in
+from tasks.places import given, out_folder
 from tasks.prepare import prepare
 from tasks.runs import run_logged
 from tasks.workspace import home, private_folder, whole
@@ -27,7 +28,7 @@ from tasks.workspace import home, private_folder, whole
 def release_form(
     form: SpecForm,
     spec: str,
-    out: str = "releases",
+    out: str | None = None,
     resume: bool = False,
 ) -> Ending:
     """Run the release that the form describes, of the columns of a spec file.
@@ -35,13 +36,15 @@ def release_form(
     Args:
         form: the release spec, section by section.
         spec: path of the spec whose columns and rules are released.
-        out: folder in which the release folder is made.
+        out: folder in which the release folder is made; a relative one starts in the folder of
+            `HALLMARK_RELEASES`, which it is where none is given.
         resume: go on with a release that was started before.
     """
     with run_logged():
         sent = cast(dict[str, Any], form)  # as it was sent, since Prefect does not validate it
-        prepared = prepare(_written(load_spec(spec), sent), Path(spec).parent)
-        return ended(carry_out(prepared, Path(out), resume=resume))
+        columns = given("spec", spec)
+        prepared = prepare(_written(load_spec(columns), sent), columns.parent)
+        return ended(carry_out(prepared, out_folder(out), resume=resume))
 
 
 def _written(spec: ReleaseSpec, form: dict[str, Any]) -> Path:

@@ -1,10 +1,10 @@
 """Rehearse a release from the dashboard: the same run, on records that are not private."""
 
-from pathlib import Path
 
 from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact
 
+from tasks.places import given
 from tasks.prepare import Prepared, prepare
 from tasks.rehearsal import Rehearsal
 from tasks.rehearsal import rehearse as run
@@ -22,7 +22,8 @@ def rehearsal(spec: str, folder: str | None = None) -> Rehearsal:
         spec: path of the release spec.
         folder: where relative sources of the spec start; its own folder where it is not given.
     """
-    return _rehearse(prepare(Path(spec), Path(folder) if folder else None))
+    start = given("folder", folder) if folder else None
+    return _rehearse(prepare(given("spec", spec), start))
 
 
 @task(name="rehearse")

@@ -19,6 +19,7 @@ from tasks.finalise import FinalFile, finalise, nothing_to_write, staged
 from tasks.gates import disclosure_gate, is_staged, mark_staged, plan_gate, refuse_changes
 from tasks.generate import SyntheticFile, generate
 from tasks.output_table import load_into_database, refuse_occupied
+from tasks.places import given, out_folder
 from tasks.prepare import Prepared, prepare, refuse_without_records
 from tasks.private_tables import note
 from tasks.privatize import privatize, select
@@ -44,7 +45,7 @@ from tasks.workspace import Workspace, home, ledger_url
 
 @flow(name="release", task_runner=DaskTaskRunner(cluster_kwargs=THREADS))
 def release(
-    spec: str, out: str = "releases", resume: bool = False, folder: str | None = None
+    spec: str, out: str | None = None, resume: bool = False, folder: str | None = None
 ) -> Ending:
     """Run the release that the file `spec` describes and publish it in a folder under `out`.
 
@@ -53,13 +54,15 @@ def release(
 
     Args:
         spec: path of the release spec.
-        out: folder in which the release folder is made.
+        out: folder in which the release folder is made; a relative one starts in the folder of
+            `HALLMARK_RELEASES`, which it is where none is given.
         resume: go on with a release that was started before.
         folder: where relative sources of the spec start; its own folder where it is not given.
     """
     with run_logged():
-        prepared = prepare(Path(spec), Path(folder) if folder else None)
-        return ended(carry_out(prepared, Path(out), resume=resume))
+        start = given("folder", folder) if folder else None
+        prepared = prepare(given("spec", spec), start)
+        return ended(carry_out(prepared, out_folder(out), resume=resume))
 
 
 def carry_out(

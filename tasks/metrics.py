@@ -112,7 +112,8 @@ def _releases(runs: Iterable[RunStatus]) -> Iterator[GaugeMetricFamily]:
         labels=["entry"],
     )
     for entry in sorted({run.entry for run in runs if run.entry}):
-        times = [run.published for run in runs if run.entry == entry and run.published]
+        ours = (run for run in runs if run.entry == entry and not run.lost)
+        times = [run.published for run in ours if run.published]
         last.add_metric([entry], max(time.timestamp() for time in times) if times else 0)
     yield last
     yield from _stages(run for run in runs if datetime.now(UTC) - run.started < RECENT)
@@ -143,13 +144,13 @@ def _stages(runs: Iterable[RunStatus]) -> Iterator[GaugeMetricFamily]:
     yield memory
 
 
-STATES = ("running", "interrupted", "waiting", "published", "failed", "stopped")
+STATES = ("running", "interrupted", "waiting", "published", "lost", "failed", "stopped")
 
 
 def state_of(run: RunStatus) -> str:
-    """One of `STATES`: how the last run of a release went, or that its process is gone."""
+    """One of `STATES`: how a release's last run went, or that its process or folder is gone."""
     if run.published is not None:
-        return "published"
+        return "lost" if run.lost else "published"
     if run.how == "running" and not is_held(Workspace.of(run.release)):
         return "interrupted"
     return run.how

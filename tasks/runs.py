@@ -5,6 +5,7 @@ can be read afterwards. It is public, but for what every time tells: see docs/op
 """
 
 import fcntl
+import os
 import resource
 import sys
 import time
@@ -21,6 +22,7 @@ from mechanisms.privacy.accountant import BudgetExceeded
 from mechanisms.privacy.ledger import LedgerError
 from schemas.approvals import Waiting
 from schemas.loading import SpecError
+from schemas.manifest import MANIFEST_FILE
 from schemas.section import Section
 from tasks.errors import SafeError
 from tasks.log import RELEASE, tell
@@ -55,7 +57,15 @@ class RunStatus(Section):
     ended: AwareDatetime | None = None
     how: How = "running"
     published: AwareDatetime | None = None
+    folder: str | None = None  # in which it was published
     stages: Mapping[str, StageRun] = {}
+
+    @property
+    def lost(self) -> bool:
+        """Whether it was published, and its folder is not there any more; looked at just now."""
+        if self.published is None or self.folder is None:
+            return False
+        return not os.path.isfile(os.path.join(self.folder, MANIFEST_FILE))
 
 
 @contextmanager
@@ -103,6 +113,7 @@ def came_to(outcome: Published | Waiting) -> None:
         tell("published", folder=outcome.folder, account=outcome.account)
     if (run := _current.get()) is not None:
         run.how = how
+        run.folder = None if isinstance(outcome, Waiting) else outcome.folder
 
 
 def statuses() -> list[RunStatus]:
@@ -130,6 +141,7 @@ class _Run:
     def __init__(self) -> None:
         self.prepared: Prepared | None = None
         self.how: How = "left-alone"
+        self.folder: str | None = None  # in which it published
         self._began = datetime.now(UTC)
         self._clock = time.monotonic()
         self._stages: dict[str, StageRun] = {}
@@ -178,6 +190,7 @@ class _Run:
             ended=None if how == "running" else now,
             how=how,
             published=published,
+            folder=self.folder or (earlier.folder if earlier else None),
             stages={**(earlier.stages if earlier else {}), **self._stages},
         )
         with whole(workspace.path / _FILE) as draft:

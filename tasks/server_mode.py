@@ -8,3 +8,6 @@ DESK_URL = "HALLMARK_DESK_URL"
 
 DESK_AUTH = "HALLMARK_DESK_AUTH"
 """Variable: user:password of the review desk."""
+
+RELEASES = "HALLMARK_RELEASES"
+"""Variable: the absolute folder that runs of the server publish in."""

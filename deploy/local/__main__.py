@@ -32,6 +32,7 @@ from deploy.local.services import (
     workers_by_default,
 )
 from deploy.registration import commands
+from tasks.server_mode import RELEASES
 from tasks.workspace import home as installation
 from tasks.workspace import private_folder
 
@@ -62,7 +63,7 @@ def main() -> int:
     except database.DatabaseMissing as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    environment = settings(home, ports, server)
+    environment = settings(home, ports, server, Path(asked.out).resolve())
     _write_environment(home, environment)
     _write_profile(home, ports)
     try:
@@ -73,8 +74,8 @@ def main() -> int:
             for service in others:
                 processes.start(service)
             _wait_for(f"{environment['HALLMARK_DESK_URL']}/health")
-            _register(environment, asked.spec, asked.calendar, asked.out)
-            print(_where(home, ports), flush=True)
+            _register(environment, asked.spec, asked.calendar)
+            print(_where(home, ports, environment[RELEASES]), flush=True)
             processes.watch()
     except KeyboardInterrupt:
         print("Stopping.", flush=True)
@@ -157,11 +158,9 @@ def _wait_for(url: str) -> None:
         time.sleep(0.5)
 
 
-def _register(
-    environment: dict[str, str], specs: Sequence[str], calendar: str | None, out: str
-) -> None:
+def _register(environment: dict[str, str], specs: Sequence[str], calendar: str | None) -> None:
     """Tell the server what can be run; running it again changes what changed."""
-    for command in commands(calendar, specs, out):
+    for command in commands(calendar, specs, environment[RELEASES]):
         done = subprocess.run(
             command, env={**os.environ, **environment}, capture_output=True, text=True
         )
@@ -184,10 +183,11 @@ def _write_profile(home: Path, ports: Ports) -> None:
         file.write_text("hallmark_profile: 1\n" + profile_cluster(home, ports))
 
 
-def _where(home: Path, ports: Ports) -> str:
+def _where(home: Path, ports: Ports, releases: str) -> str:
     return (
         f"Dashboard    http://127.0.0.1:{ports.dashboard}   (password: {home}/dashboard-password)\n"
         f"Review desk  http://127.0.0.1:{ports.desk}   (password: {home}/desk-password)\n"
+        f"Releases     {releases}\n"
         f"Shell        . {home}/environment\n"
         f"Profile      {home}/profile.yaml\n"
         f"Logs         {home}/logs\n"

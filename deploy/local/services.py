@@ -8,7 +8,7 @@ from pathlib import Path
 from deploy.local import database
 from deploy.local.secrets_kept import certificates, password
 from flows.quiet import OFFLINE
-from tasks.server_mode import DESK_AUTH, DESK_URL, POOL
+from tasks.server_mode import DESK_AUTH, DESK_URL, POOL, RELEASES
 from tasks.signing import KEY_FILE_VARIABLE
 
 
@@ -37,8 +37,12 @@ class Service:
     command: tuple[str, ...]
 
 
-def settings(home: Path, ports: Ports, server: str) -> dict[str, str]:
-    """The environment that all processes share, and a shell that works with them."""
+def settings(home: Path, ports: Ports, server: str, releases: Path) -> dict[str, str]:
+    """The environment that all processes share, and a shell that works with them.
+
+    Args:
+        releases: absolute path of the folder that is published in.
+    """
     orchestrator = database.of(server, "prefect")
     auth = password(home, "dashboard-password")
     kept = {name: os.environ[name] for name in (KEY_FILE_VARIABLE,) if name in os.environ}
@@ -47,6 +51,7 @@ def settings(home: Path, ports: Ports, server: str) -> dict[str, str]:
         **kept,
         "HALLMARK_HOME": str(home),
         "HALLMARK_LEDGER": database.of(server, "ledger"),
+        RELEASES: str(releases),
         DESK_URL: f"http://127.0.0.1:{ports.desk}",
         DESK_AUTH: password(home, "desk-password"),
         "PREFECT_HOME": str(home / "prefect"),

@@ -1,4 +1,4 @@
-"""Profile, signing key, ledger and clock; releases that wait too long or were interrupted."""
+"""Profile, signing key, ledger and clock; releases that wait too long, were interrupted or lost."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -10,9 +10,12 @@ from schemas.loading import SpecError
 from tasks.anchors import AnchorsDamaged, anchors_file, open_ledger, read
 from tasks.doctor.finding import Finding, ok, warn, wrong
 from tasks.gates import waiting_releases
+from tasks.places import PathRefused, releases_home
 from tasks.profile import profile
+from tasks.publish import PublishRefused, refuse_unwritable
 from tasks.rollback import refuse_rolled_back
 from tasks.runs import is_held, statuses
+from tasks.server_mode import RELEASES
 from tasks.signing import KEY_FILE_VARIABLE, KEY_VARIABLE, SigningError, signing_key
 from tasks.workspace import Workspace, home, ledger_url
 
@@ -159,3 +162,39 @@ def interrupted() -> Iterator[Finding]:
         )
     if not broken:
         yield ok("interrupted", "no run was")
+
+
+def publishing(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+    """Whether runs have a place to publish in, which a server must be told."""
+    try:
+        there = releases_home()
+        if there is not None:
+            refuse_unwritable(there)
+    except (PathRefused, PublishRefused) as error:
+        yield wrong("publishing", f"{RELEASES}: {error}", f"mend it, and {RELEASES} of the worker")
+        return
+    if there is not None:
+        yield ok("publishing", f"runs that name no folder publish in {there}")
+    elif environment.get("PREFECT_API_URL"):
+        yield warn(
+            "publishing",
+            f"{RELEASES} is not set: runs of the dashboard that name no folder are refused",
+            f"set {RELEASES} to an absolute path, here and for the worker, and restart that",
+        )
+    else:
+        yield ok("publishing", "in the folder that a command names")
+
+
+def published() -> Iterator[Finding]:
+    """Whether the folder of every published release is where it was published."""
+    found = [status for status in statuses() if status.published is not None]
+    for status in (gone := [status for status in found if status.lost]):
+        yield wrong(
+            "published",
+            f"release {status.release} was published in {status.folder} on "
+            f"{status.published:%Y-%m-%d}, and is not there",
+            "put the folder back, or a link to where it is now; if it is lost, make it anew from "
+            "what was drawn, at no budget: hallmark release SPEC --resume",
+        )
+    if not gone:
+        yield ok("published", f"every release is where it was published, of {len(found)}")

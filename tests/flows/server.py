@@ -65,6 +65,11 @@ class Installation:
         found: list[dict[str, Any]] = answer.raise_for_status().json()
         return sorted(found, key=lambda run: str(run["created"]), reverse=True)
 
+    def metrics(self) -> str:
+        """What Prometheus is told."""
+        user, _, secret = self.password("desk").partition(":")
+        return httpx.get(f"{self.desk}/metrics", auth=(user, secret), timeout=60).text
+
     def hallmark(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         """A command of an operator on this installation."""
         return self._run(sys.executable, "-m", "flows", *map(str, arguments))

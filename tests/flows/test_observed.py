@@ -1,6 +1,7 @@
 """A whole release as its log and its metrics tell it, with planted values that neither may tell."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from flows.desk import desk
+from tasks.metrics import state_of
+from tasks.runs import statuses
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import introduce
@@ -76,6 +79,15 @@ def test_a_release_through_a_gate_is_logged_and_measured(
     assert 'hallmark_releases{state="published"} 1.0' in answer.text
     assert not VALUE.is_in(answer.content)
     assert found(home / "logs", [VALUE]) == set()
+
+    shutil.rmtree(tmp_path / "out")  # as the temporary folder of a worker's run was
+    assert [state_of(status) for status in statuses()] == ["lost"]
+    before = example.charges()
+    monkeypatch.setenv("HALLMARK_RELEASES", str(tmp_path / "lasting"))
+    assert hallmark("release", spec, "--resume").code == 0
+    assert example.charges() == before  # of what was drawn
+    assert [state_of(status) for status in statuses()] == ["published"]
+    assert hallmark("verify", tmp_path / "lasting" / "test-release").code == 0
 
 
 def test_what_a_library_quotes_is_in_no_log(

@@ -113,6 +113,27 @@ def test_a_schedule_fires_and_its_release_runs_on_the_dask_workers(agency: Insta
     assert "tls://" in log
 
 
+def test_a_release_started_without_a_folder_is_published_where_it_lasts(
+    agency: Installation, tmp_path: Path
+):
+    spec = example.write(tmp_path, release="lasting", **SPEC)
+    start(agency, "release/on-demand", spec=spec)  # as from the form, with its default
+    folder = agency.out / "lasting"
+    wait_until(folder.exists, "the release is published")
+    assert agency.hallmark("verify", folder).returncode == 0
+    wait_until(lambda: agency.runs("on-demand")[0]["state_type"] == "COMPLETED", "the run ended")
+    assert 'hallmark_releases{state="lost"} 0.0' in agency.metrics()
+    folder.rename(agency.folder / "moved")
+    wait_until(lambda: 'hallmark_releases{state="lost"} 1.0' in agency.metrics(), "it is missed")
+    doctor = agency.hallmark("doctor", "--json")
+    assert doctor.returncode == 1
+    assert f"release lasting was published in {folder}" in doctor.stdout
+    (agency.folder / "moved").rename(folder)
+
+    start(agency, "release/on-demand", spec=Path("spec.yaml"))
+    wait_until(lambda: agency.runs("on-demand")[0]["state_type"] == "FAILED", "it is refused")
+
+
 def test_a_release_that_waits_survives_a_restart_of_the_server(
     agency: Installation, chrome: Browser, tmp_path: Path
 ):

@@ -23,12 +23,13 @@ from tasks.doctor import Finding, examined, house, machine, ok, server
 from tasks.errors import SafeError
 from tasks.prepare import prepare
 from tasks.progress import announce
-from tasks.runs import about, run_logged
+from tasks.runs import about, came_to, run_logged
 from tasks.workspace import Workspace, ledger_url, private_folder
 from tests import example
 from tests.flows.people import introduce
 from tests.flows.services import free_port
 from tests.tasks.statements import write_profile
+from tests.tasks.test_runs import published_in
 
 
 def said(findings: Iterator[Finding]) -> list[tuple[str, str]]:
@@ -271,6 +272,35 @@ class Standin:
     def __exit__(self, *_: object) -> None:
         self.server.shutdown()
         self.server.server_close()
+
+
+def test_a_published_release_whose_folder_is_gone_is_found(home: Path, tmp_path: Path) -> None:
+    prepared = prepare(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
+    with run_logged():
+        about(prepared)
+        announce("publish")
+        came_to(published_in(tmp_path / "out"))
+    assert only(house.published()) == ("ok", "every release is where it was published, of 1")
+    (tmp_path / "out").rename(tmp_path / "elsewhere")
+    verdict, says = only(house.published())
+    assert verdict == "wrong"
+    assert f"release test-release was published in {tmp_path}/out/test-release on 20" in says
+    (tmp_path / "out").symlink_to(tmp_path / "elsewhere")  # as the mend says
+    assert only(house.published())[0] == "ok"
+
+
+def test_a_server_is_told_where_to_publish(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = {"PREFECT_API_URL": "http://127.0.0.1:9/api"}
+    monkeypatch.delenv("HALLMARK_RELEASES", raising=False)
+    assert only(house.publishing({}))[0] == "ok"
+    assert only(house.publishing(server))[0] == "warn"
+    (tmp_path / "a-file").touch()
+    for folder, verdict in (("releases", "wrong"), ("a-file", "wrong"), ("new/folder", "ok")):
+        named = folder if folder == "releases" else str(tmp_path / folder)
+        monkeypatch.setenv("HALLMARK_RELEASES", named)
+        assert only(house.publishing(server))[0] == verdict, folder
 
 
 def test_without_a_server_releases_run_on_their_own() -> None:

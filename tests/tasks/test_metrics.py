@@ -1,5 +1,6 @@
 """Metrics: what Prometheus reads, parsed with its own parser, against ledger and workspaces."""
 
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tasks.progress import announce
 from tasks.runs import about, came_to, run_logged
 from tasks.workspace import Workspace, ledger_url
 from tests import example
-from tests.tasks.test_runs import PUBLISHED, waiting
+from tests.tasks.test_runs import published_in, waiting
 
 ADJACENCY = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 
@@ -65,13 +66,29 @@ def test_stages_are_measured_by_public_rows_and_whole_seconds(home: Path, tmp_pa
         about(prepared)
         announce("validate")
         assert samples()["releases", "running"] == 1
-        came_to(PUBLISHED)
+        came_to(published_in(tmp_path / "out"))
     found = samples()
     assert found["releases", "published"] == 1
     assert found["releases", "running"] == 0
     assert found["stage_seconds", "test-release", "validate"] == 0
     assert found["stage_rows_per_second", "test-release", "validate"] == 3000  # the table has 10
     assert found["stage_peak_memory_bytes", "test-release", "validate"] % 2**26 == 0
+
+
+def test_a_release_whose_folder_is_gone_is_no_published_one(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared = prepare(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
+    monkeypatch.setattr("tasks.runs._entry", lambda: "monthly")
+    with run_logged():
+        about(prepared)
+        announce("publish")
+        came_to(published_in(tmp_path / "out"))
+    assert samples()["calendar_last_published_timestamp_seconds", "monthly"] > 0
+    shutil.rmtree(tmp_path / "out")
+    found = samples()
+    assert (found["releases", "published"], found["releases", "lost"]) == (0, 1)
+    assert found["calendar_last_published_timestamp_seconds", "monthly"] == 0
 
 
 def test_what_waits_is_told_with_its_gate_and_since_when(home: Path, tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Runs: what is logged of them, and what their status tells afterwards, also of a killed one."""
 
 import json
+import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 
 from mechanisms.privacy.ledger import LedgerError
 from schemas.approvals import Waiting
+from schemas.manifest import MANIFEST_FILE
 from tasks.errors import SafeError
 from tasks.log import log_file
 from tasks.metrics import state_of
@@ -35,6 +38,13 @@ def waiting(prepared: Prepared) -> Waiting:
         release="test-release", title="x", gate="plan", since=datetime.now(UTC),
         required=("methodologist",), spec=str(prepared.path), folder="/", out="/",
     )  # fmt: skip
+
+
+def published_in(folder: Path) -> Published:
+    """A release whose folder is there."""
+    (there := folder / "test-release").mkdir(parents=True)
+    (there / MANIFEST_FILE).write_text("{}")
+    return replace(PUBLISHED, folder=str(there))
 
 
 def events() -> list[str]:
@@ -70,6 +80,21 @@ def test_the_status_tells_how_the_last_run_went(prepared: Prepared) -> None:
     assert status.published is not None
     assert status.stages["reserve"].seconds == 0
     assert status.stages["reserve"].peak_memory % MEMORY_STEP == 0
+
+
+def test_published_is_said_of_a_folder_that_is_there_on_a_second_look(
+    prepared: Prepared, tmp_path: Path
+) -> None:
+    for out in (tmp_path / "passing", tmp_path / "lasting"):
+        with run_logged():
+            about(prepared)
+            announce("publish")
+            came_to(published_in(out))
+        (status,) = statuses()
+        assert state_of(status) == "published"
+        if out.name == "passing":
+            shutil.rmtree(out)  # as the temporary folder of a worker's run
+            assert state_of(status) == "lost"
 
 
 def fail(prepared: Prepared, error: BaseException) -> None:
