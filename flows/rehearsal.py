@@ -1,6 +1,5 @@
 """Rehearse a release from the dashboard: the same run, on records that are not private."""
 
-
 from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact
 

@@ -24,6 +24,7 @@ import httpx
 
 from deploy.local import database
 from deploy.local.services import (
+    LOOPBACK,
     Ports,
     Service,
     profile_cluster,
@@ -184,9 +185,10 @@ def _write_profile(home: Path, ports: Ports) -> None:
 
 
 def _where(home: Path, ports: Ports, releases: str) -> str:
+    at = f"http://{LOOPBACK}"
     return (
-        f"Dashboard    http://127.0.0.1:{ports.dashboard}   (password: {home}/dashboard-password)\n"
-        f"Review desk  http://127.0.0.1:{ports.desk}   (password: {home}/desk-password)\n"
+        f"Dashboard    {at}:{ports.dashboard}   (password: {home}/dashboard-password)\n"
+        f"Review desk  {at}:{ports.desk}   (password: {home}/desk-password)\n"
         f"Releases     {releases}\n"
         f"Shell        . {home}/environment\n"
         f"Profile      {home}/profile.yaml\n"

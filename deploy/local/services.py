@@ -11,6 +11,12 @@ from flows.quiet import OFFLINE
 from tasks.server_mode import DESK_AUTH, DESK_URL, POOL, RELEASES
 from tasks.signing import KEY_FILE_VARIABLE
 
+LOOPBACK = "127.0.0.1"
+
+# Dask's processes have web servers, which listen to everybody even where no page is wanted.
+_HTTP = ("--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0")
+_HEALTH_ALONE = '["distributed.http.health"]'  # and no paths, logs or metrics
+
 
 @dataclass(frozen=True)
 class Ports:
@@ -52,13 +58,15 @@ def settings(home: Path, ports: Ports, server: str, releases: Path) -> dict[str,
         "HALLMARK_HOME": str(home),
         "HALLMARK_LEDGER": database.of(server, "ledger"),
         RELEASES: str(releases),
-        DESK_URL: f"http://127.0.0.1:{ports.desk}",
+        DESK_URL: f"http://{LOOPBACK}:{ports.desk}",
         DESK_AUTH: password(home, "desk-password"),
+        "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": _HEALTH_ALONE,
+        "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": _HEALTH_ALONE,
         "PREFECT_HOME": str(home / "prefect"),
-        "PREFECT_API_URL": f"http://127.0.0.1:{ports.dashboard}/api",
+        "PREFECT_API_URL": f"http://{LOOPBACK}:{ports.dashboard}/api",
         "PREFECT_API_AUTH_STRING": auth,
         "PREFECT_SERVER_API_AUTH_STRING": auth,
-        "PREFECT_SERVER_UI_API_URL": f"http://127.0.0.1:{ports.dashboard}/api",
+        "PREFECT_SERVER_UI_API_URL": f"http://{LOOPBACK}:{ports.dashboard}/api",
         "PREFECT_API_DATABASE_CONNECTION_URL": orchestrator.replace(
             "postgresql://", "postgresql+asyncpg://"
         ),
@@ -70,7 +78,7 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
     files = certificates(home)
     tls = ("--tls-ca-file", files["ca"], "--tls-cert", files["cert"], "--tls-key", files["key"])
     keys = tuple(map(str, tls))
-    address = f"tls://127.0.0.1:{ports.scheduler}"
+    address = f"tls://{LOOPBACK}:{ports.scheduler}"
     python = (sys.executable, "-m")
     dask_workers = tuple(
         Service(
@@ -82,7 +90,9 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
                 *keys,
                 "--nthreads",
                 "1",
-                "--no-dashboard",
+                "--host",
+                LOOPBACK,
+                *_HTTP,
                 "--local-directory",
                 str(home / "tmp"),
             ),
@@ -92,7 +102,7 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
     return (
         Service(
             "dashboard",
-            (*python, "prefect", "server", "start", "--port", str(ports.dashboard)),
+            (*python, "prefect", "server", "start", *_at(ports.dashboard)),
         ),
         Service(
             "dask-scheduler",
@@ -102,7 +112,7 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
                 "--host",
                 address,
                 *keys,
-                "--no-dashboard",
+                *_HTTP,
             ),
         ),
         *dask_workers,
@@ -116,10 +126,7 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
                 *python,
                 "uvicorn",
                 "flows.desk:desk",
-                "--host",
-                "127.0.0.1",
-                "--port",
-                str(ports.desk),
+                *_at(ports.desk),
                 "--log-level",
                 "warning",
             ),
@@ -127,12 +134,16 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
     )
 
 
+def _at(port: int) -> tuple[str, ...]:
+    return ("--host", LOOPBACK, "--port", str(port))
+
+
 def profile_cluster(home: Path, ports: Ports) -> str:
     """The section of a profile by which releases run on these workers."""
     files = certificates(home)
     return (
         "cluster:\n"
-        f"  address: tls://127.0.0.1:{ports.scheduler}\n"
+        f"  address: tls://{LOOPBACK}:{ports.scheduler}\n"
         "  tls:\n"
         f"    ca_file: {files['ca']}\n"
         f"    cert_file: {files['cert']}\n"

@@ -17,10 +17,13 @@ import httpx
 import psutil
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from ruamel.yaml import YAML
 from sqlalchemy import NullPool, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
+from tests.flows.people import introduce
 from tests.flows.services import POSTGRES, free_port, wait_until
+from tests.tasks.statements import PROFILE
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 300  # the longest that anything is waited for
@@ -64,6 +67,12 @@ class Installation:
         )
         found: list[dict[str, Any]] = answer.raise_for_status().json()
         return sorted(found, key=lambda run: str(run["created"]), reverse=True)
+
+    def start(self, deployment: str, **parameters: object) -> None:
+        """Start a run of a deployment, as an operator's script would."""
+        given = [f"--param={name}={value}" for name, value in parameters.items()]
+        started = self.prefect("deployment", "run", deployment, *given)
+        assert started.returncode == 0, started.stderr
 
     def metrics(self) -> str:
         """What Prometheus is told."""
@@ -125,17 +134,36 @@ def installation(folder: Path, *options: str | Path) -> Iterator[Installation]:
         _drop(name)
 
 
+@contextmanager
+def agency(folder: Path, *options: str | Path) -> Iterator[Installation]:
+    """Server mode with an agency's people, its cluster, and an account for the test's people."""
+    with installation(folder, *options) as running:
+        cluster = YAML().load(running.home / "profile.yaml")["cluster"]
+        introduce(folder / "keys", running.home, cluster=dict(cluster), **PROFILE)
+        opened = running.hallmark(
+            "ledger", "open", "test-people", "--epsilon", "2", "--delta", "1e-4",
+            "--reason", "tests",
+        )  # fmt: skip
+        assert opened.returncode == 0, opened.stderr
+        yield running
+
+
 def need_postgres_and_browser() -> str:
     """Path of Chromium; skips the test where that or PostgreSQL is missing."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("no Chromium is installed (Debian: apt-get install chromium)")
+    need_postgres()
+    return chromium
+
+
+def need_postgres() -> None:
+    """Skips the test where PostgreSQL is missing."""
     engine = create_engine(POSTGRES, poolclass=NullPool, connect_args={"connect_timeout": 3})
     try:
         engine.connect().close()
     except OperationalError:
         pytest.skip("no PostgreSQL server answers; set HALLMARK_TEST_POSTGRES to the URL of one")
-    return chromium
 
 
 @contextmanager

@@ -9,24 +9,23 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from ruamel.yaml import YAML
 
 from mechanisms.privacy.ledger import Ledger
 from tests import example
-from tests.flows.people import PASSPHRASE, introduce
+from tests.flows.people import PASSPHRASE
 from tests.flows.server import (
     SECONDS,
     Installation,
     browser,
     fill_form,
-    installation,
     need_postgres_and_browser,
     signed_in,
 )
+from tests.flows.server import agency as agency_of
 from tests.flows.services import wait_until
 from tests.flows.test_certify import vendor
 from tests.flows.test_certify import write as certificate_spec
-from tests.tasks.statements import ABOUT, PROFILE
+from tests.tasks.statements import ABOUT
 
 pytestmark = pytest.mark.service
 
@@ -50,14 +49,7 @@ def agency(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "hallmark_calendar: 1\nreleases:\n  monthly:\n    spec: spec.yaml\n    period: month\n"
         '    cron: "* * * * *"\n    budget: {epsilon: 1/4, delta: 1e-6}\n'
     )
-    with installation(folder, "--spec", form, "--calendar", calendar) as running:
-        cluster = YAML().load(running.home / "profile.yaml")["cluster"]
-        introduce(folder / "keys", running.home, cluster=dict(cluster), **PROFILE)
-        opened = running.hallmark(
-            "ledger", "open", "test-people", "--epsilon", "2", "--delta", "1e-4",
-            "--reason", "tests",
-        )  # fmt: skip
-        assert opened.returncode == 0, opened.stderr
+    with agency_of(folder, "--spec", form, "--calendar", calendar) as running:
         yield running
 
 
@@ -113,32 +105,11 @@ def test_a_schedule_fires_and_its_release_runs_on_the_dask_workers(agency: Insta
     assert "tls://" in log
 
 
-def test_a_release_started_without_a_folder_is_published_where_it_lasts(
-    agency: Installation, tmp_path: Path
-):
-    spec = example.write(tmp_path, release="lasting", **SPEC)
-    start(agency, "release/on-demand", spec=spec)  # as from the form, with its default
-    folder = agency.out / "lasting"
-    wait_until(folder.exists, "the release is published")
-    assert agency.hallmark("verify", folder).returncode == 0
-    wait_until(lambda: agency.runs("on-demand")[0]["state_type"] == "COMPLETED", "the run ended")
-    assert 'hallmark_releases{state="lost"} 0.0' in agency.metrics()
-    folder.rename(agency.folder / "moved")
-    wait_until(lambda: 'hallmark_releases{state="lost"} 1.0' in agency.metrics(), "it is missed")
-    doctor = agency.hallmark("doctor", "--json")
-    assert doctor.returncode == 1
-    assert f"release lasting was published in {folder}" in doctor.stdout
-    (agency.folder / "moved").rename(folder)
-
-    start(agency, "release/on-demand", spec=Path("spec.yaml"))
-    wait_until(lambda: agency.runs("on-demand")[0]["state_type"] == "FAILED", "it is refused")
-
-
 def test_a_release_that_waits_survives_a_restart_of_the_server(
     agency: Installation, chrome: Browser, tmp_path: Path
 ):
     spec = example.write(tmp_path, release="patient", approvals={"plan": ["methodologist"]}, **SPEC)
-    start(agency, "release/on-demand", spec=spec, out=agency.out)
+    agency.start("release/on-demand", spec=spec, out=agency.out)
     waiting = agency.home / "work" / "patient" / "waiting.json"
     wait_until(waiting.exists, "the release waits")
     for service in ("dashboard", "flows.desk"):
@@ -160,7 +131,7 @@ def test_a_certificate_is_started_approved_and_audited_on_the_server(
     approvals = {"disclosure": ["reviewer"]}
     spec = certificate_spec(tmp_path, about=ABOUT, privacy=privacy, approvals=approvals)
     file = vendor(tmp_path)
-    start(agency, "certify/on-demand", spec=spec, file=file, out=agency.out)
+    agency.start("certify/on-demand", spec=spec, file=file, out=agency.out)
     wait_until(
         (agency.home / "work" / "test-certificate" / "waiting.json").exists, "the certificate waits"
     )
@@ -174,18 +145,11 @@ def test_a_certificate_is_started_approved_and_audited_on_the_server(
     verified = agency.hallmark("verify", folder, "--file", file)
     assert verified.returncode == 0, verified.stdout
 
-    start(agency, "audit/on-demand", folder=folder, file=file)
+    agency.start("audit/on-demand", folder=folder, file=file)
     wait_until(lambda: agency.runs("on-demand")[0]["state_type"] == "COMPLETED", "it is audited")
     other = vendor(tmp_path, "other.csv", age=44)
-    start(agency, "audit/on-demand", folder=folder, file=other)
+    agency.start("audit/on-demand", folder=folder, file=other)
     wait_until(lambda: agency.runs("on-demand")[0]["state_type"] == "FAILED", "the audit fails")
-
-
-def start(agency: Installation, deployment: str, **parameters: Path) -> None:
-    """Start a run of a deployment, as an operator's script would."""
-    given = [word for name, value in parameters.items() for word in ("--param", f"{name}={value}")]
-    started = agency.prefect("deployment", "run", deployment, *given)
-    assert started.returncode == 0, started.stderr
 
 
 def _answers(agency: Installation) -> bool:

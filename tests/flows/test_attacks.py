@@ -1,0 +1,101 @@
+"""What once succeeded against a whole installation, tried again: `make up`, on PostgreSQL.
+
+One installation serves all of these tests, which take minutes: run them with `make test-services`.
+"""
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
+from socket import SOCK_DGRAM
+
+import psutil
+import pytest
+
+from tests import example
+from tests.flows.server import Installation, agency, need_postgres
+from tests.flows.services import wait_until
+from tests.tasks.statements import ABOUT
+
+pytestmark = pytest.mark.service
+
+PRIVACY = {"neighbours": "replace_one", "unit": "record", "epsilon": "1/8", "delta": "1e-7"}
+SPEC = {"mechanism": {"name": "mst"}, "about": ABOUT, "privacy": PRIVACY}
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """An agency that whoever has an account on its machine may try to harm."""
+    need_postgres()
+    with agency(tmp_path_factory.mktemp("attacked")) as running:
+        yield running
+
+
+def test_a_release_started_without_a_folder_is_published_where_it_lasts(
+    attacked: Installation, tmp_path: Path
+):
+    spec = example.write(tmp_path, release="lasting", **SPEC)
+    attacked.start("release/on-demand", spec=spec)  # as from the form, with its default
+    folder = attacked.out / "lasting"
+    wait_until(folder.exists, "the release is published")
+    assert attacked.hallmark("verify", folder).returncode == 0
+    wait_until(lambda: attacked.runs("on-demand")[0]["state_type"] == "COMPLETED", "the run ended")
+    assert 'hallmark_releases{state="lost"} 0.0' in attacked.metrics()
+    folder.rename(attacked.folder / "moved")
+    wait_until(lambda: 'hallmark_releases{state="lost"} 1.0' in attacked.metrics(), "it is missed")
+    doctor = attacked.hallmark("doctor", "--json")
+    assert doctor.returncode == 1
+    assert f"release lasting was published in {folder}" in doctor.stdout
+    (attacked.folder / "moved").rename(folder)
+
+    attacked.start("release/on-demand", spec=Path("spec.yaml"))
+    wait_until(lambda: attacked.runs("on-demand")[0]["state_type"] == "FAILED", "it is refused")
+
+
+def test_no_process_listens_to_more_than_this_machine(attacked: Installation, tmp_path: Path):
+    spec = example.write(tmp_path, release="listened-to", **SPEC)
+    attacked.start("release/on-demand", spec=spec)
+    heard: set[tuple[str, str, int]] = set()
+
+    def done() -> bool:
+        heard.update(_listening(attacked))
+        return (attacked.out / "listened-to").exists()
+
+    wait_until(done, "the release is published, by processes that are all looked at")
+    assert [one for one in heard if not ip_address(one[1]).is_loopback] == []
+    ports = {who: {port for name, _, port in heard if name == who} for who in _SERVICES.values()}
+    assert (
+        len(ports.pop("worker")) <= 2
+    )  # where its runs learn, with a secret, that they are to end
+    assert {who: len(found) for who, found in ports.items()} == {
+        "dashboard": 1,
+        "desk": 1,
+        "dask-scheduler": 2,  # its web server tells its health
+        "dask-worker": 3,  # the nanny that keeps it alive; its web server
+    }
+    for number, who in enumerate(("dashboard", "desk", "dask-scheduler")):
+        assert attacked.port + number in ports[who]
+
+
+def _listening(attacked: Installation) -> Iterator[tuple[str, str, int]]:
+    """Every socket that listens, of all processes of the installation: whose, address, port."""
+    for service in psutil.Process(attacked.process.pid).children():
+        command = " ".join(service.cmdline())
+        (who,) = [name for word, name in _SERVICES.items() if word in command]
+        for process in (service, *service.children(recursive=True)):
+            try:
+                sockets = process.net_connections("inet")
+            except psutil.NoSuchProcess:  # it has just ended
+                continue
+            for one in sockets:
+                # UDP has no state: whatever is bound hears.
+                if one.status == psutil.CONN_LISTEN or (one.type == SOCK_DGRAM and not one.raddr):
+                    yield who, one.laddr.ip, one.laddr.port
+
+
+_SERVICES = {
+    "prefect server": "dashboard",
+    "flows.desk": "desk",
+    "dask_scheduler": "dask-scheduler",
+    "dask_worker": "dask-worker",
+    "prefect worker": "worker",
+}
