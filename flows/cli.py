@@ -126,7 +126,7 @@ def release(
     """Run a release and publish it, or stop where somebody must approve it first."""
     from schemas.loading import load_spec
 
-    load_spec(spec)  # a wrong spec is refused before anything else happens
+    load_spec(spec, folder)  # a wrong spec is refused before anything else happens
     quiet.configure(verbose=verbose)
     starting = quiet.start_orchestrator()
     from flows.cluster import on_cluster

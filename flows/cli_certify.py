@@ -47,7 +47,7 @@ def certify(
     """
     from schemas.loading import load_spec
 
-    load_spec(spec)  # a wrong spec is refused before anything else happens
+    load_spec(spec, folder)  # a wrong spec is refused before anything else happens
     quiet.configure(verbose=verbose)
     starting = quiet.start_orchestrator()
     from flows import (

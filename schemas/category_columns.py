@@ -46,7 +46,8 @@ class CategoryColumn(BaseColumn):
     """What columns of categories have; `schemas.columns` holds the types that a spec may name."""
 
     categories: Categories = Field(min_length=1)
-    """the public list of codes exactly as in the file, or a mapping {code: label}"""
+    """the public list of codes exactly as in the file, a mapping {code: label}, or {file:
+    codes.csv}, whose columns are code and, for people, label"""
     other: Code | None = None
     """the category that takes what is outside the list, under outside: catch_all"""
     outside: Literal["refuse", "catch_all"]

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from schemas.binning import Binning
 from schemas.calendar import Calendar
+from schemas.category_files import with_categories
 from schemas.columns import COLUMN_TYPES, Column
 from schemas.exact import shown
 from schemas.nearest import did_you_mean
@@ -44,13 +45,16 @@ class SpecError(Exception):
         self.problems = problems
 
 
-def load_spec(path: FilePath | str) -> ReleaseSpec:
-    """The release spec in a YAML file.
+def load_spec(path: FilePath | str, folder: FilePath | None = None) -> ReleaseSpec:
+    """The release spec in a YAML file, with the categories that it names files of.
 
+    Args:
+        folder: where these files start; the folder of the spec where it is not given.
     Raises:
         SpecError: with every problem of the file, in the order of its lines.
     """
-    return _load(path, _validated_spec)
+    where = FilePath(path).parent if folder is None else folder
+    return _load(path, lambda content: _validated_spec(content, where))
 
 
 def load_profile(path: FilePath | str) -> Profile:
@@ -121,10 +125,13 @@ def _validated(model: type[M], content: dict[str, Any]) -> _Validated[M]:
         ]
 
 
-def _validated_spec(content: dict[str, Any]) -> _Validated[ReleaseSpec]:
+def _validated_spec(content: dict[str, Any], folder: FilePath) -> _Validated[ReleaseSpec]:
+    content, files, unlisted = with_categories(content, folder)
     spec, found = _validated(ReleaseSpec, content)
-    if spec is not None:
-        return spec, []
+    if spec is not None and not unlisted:
+        return spec.with_category_files(files), []
+    told = {problem.path[:2] for problem in unlisted}
+    found = [*unlisted, *(problem for problem in found if problem.path[:2] not in told)]
     broken = {problem.path[:2] for problem in found}
     return None, [*found, *problems_between(_sound_sections(content, broken))]
 

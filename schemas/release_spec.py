@@ -9,11 +9,13 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
-from pydantic import AwareDatetime, Field, model_validator
+from pydantic import AwareDatetime, Field, PrivateAttr, model_validator
 
 from schemas.about import About
 from schemas.approvals import Approvals
 from schemas.binning import Binning
+from schemas.category_columns import CategoryColumn
+from schemas.category_files import CategoryFile, inlined
 from schemas.cluster import Cluster
 from schemas.columns import Column
 from schemas.manifest import DATA_FILES, REHEARSED_DATA_FILES
@@ -83,11 +85,33 @@ class ReleaseSpec(Section):
     embargo: AwareDatetime | None = None
     """the time before which nothing is published, such as 2026-12-01T09:00:00+01:00"""
 
+    _category_files: tuple[CategoryFile, ...] = PrivateAttr(default=())
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         refuse(type(self), problems_between(self._sections()))
         refuse(type(self), self._rehearsal_problems())
         return self
+
+    @property
+    def category_files(self) -> tuple[CategoryFile, ...]:
+        """Files that categories were read from; no part of the spec, which holds what was read."""
+        return self._category_files
+
+    def with_category_files(self, files: tuple[CategoryFile, ...]) -> Self:
+        """The same spec, whose categories were read from these files."""
+        spec = self.model_copy()
+        spec._category_files = files
+        return spec
+
+    def with_categories(self, text: str) -> str:
+        """The text that the spec was read from, with its categories in place of their files."""
+        listed = {
+            file.column: column.categories
+            for file in self.category_files
+            if isinstance(column := self.columns[file.column], CategoryColumn)
+        }
+        return inlined(text, listed) if listed else text
 
     def _rehearsal_problems(self) -> Iterator[Problem]:
         """Whatever shows the name or the title of a rehearsal shows what it is."""

@@ -29,7 +29,8 @@ Replace every {FILL_IN} by what is publicly known, never by something read off t
 A column is one of
   numeric  minimum, maximum, integer, one of cells, cell_width and edges, outside: refuse or clamp
   date     minimum, maximum, one of cells and cell_days, format, outside: refuse or clamp
-  nominal  categories (a list, or code: label), outside: refuse, or catch_all with other
+  nominal  categories (a list, code: label, or {{file: codes.csv}}), outside: refuse, or catch_all
+           with other
   ordinal  the same, listed in order
   boolean  values, such as {{"1": true, "0": false}}, outside: refuse, or catch_all with other
 each with nulls: true or false, and, but for boolean, bound_source: {{kind: law or public,

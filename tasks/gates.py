@@ -55,7 +55,7 @@ def plan_gate(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) 
     shown = private_folder(workspace.path / "plan")
     summary = json.dumps(plan_summary(prepared), indent=1, sort_keys=True)
     (shown / "plan.json").write_text(summary)
-    (shown / "release-spec.yaml").write_bytes(prepared.path.read_bytes())
+    (shown / "release-spec.yaml").write_bytes(prepared.spec_file)
     seen = {
         "spec": prepared.spec.digest(),
         "plan": sha256(summary.encode()).hexdigest(),

@@ -27,7 +27,7 @@ from schemas.table_sections import PublicData
 from tasks.coding import TableCodec
 from tasks.errors import SafeError
 from tasks.given import GivenFile, read_given
-from tasks.likeness import likeness_of_codes
+from tasks.likeness import Likeness, likeness_of_codes
 from tasks.private_tables import PublicTable, private_at, private_like, whose
 from tasks.public_data import PublicDataError, public_source, read_public
 from tasks.query_tables import query_tables
@@ -70,6 +70,14 @@ class Prepared:
         return self.spec.privacy.person
 
     @property
+    def spec_file(self) -> bytes:
+        """The spec as it is published: with categories in place of the files that they are in."""
+        raw = self.path.read_bytes()
+        if not self.spec.category_files:
+            return raw
+        return self.spec.with_categories(raw.decode("utf-8-sig")).encode()
+
+    @property
     def source(self) -> Source:
         spec = self.spec
         return source_of(
@@ -99,7 +107,7 @@ def prepare(path: Path, folder: Path | None = None) -> Prepared:
         SpecError: the spec is wrong; says where and how to mend it.
         PlanRefused: the mechanism's parameters, the domain or the budget do not fit; likewise.
     """
-    spec = load_spec(path)
+    spec = load_spec(path, folder)
     try:
         return _prepared(spec, path, folder or path.parent)
     except PlanRefused as error:
@@ -112,6 +120,7 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
     if spec.public_data is not None:
         public, taken = _public(spec, spec.public_data, folder)
         public_tables.append(taken)
+    public_tables += _category_files(spec, folder)
     codec = TableCodec.of(spec.columns)
     try:
         attributes = codec.domain.attributes
@@ -237,6 +246,19 @@ def _public(spec: ReleaseSpec, table: PublicData, folder: Path) -> tuple[Codes, 
     if (owner := private_like(like)) is not None:
         raise PlanRefused(f"{where} is a copy of the private table of {whose(owner, spec)}; {mend}")
     return public, PublicTable(where, like)
+
+
+def _category_files(spec: ReleaseSpec, folder: Path) -> Iterator[PublicTable]:
+    """The files that categories were read from, which are published with the spec."""
+    for one in spec.category_files:
+        where = f"columns.{one.column}.categories.file: {one.file}"
+        like = Likeness(frozenset({one.sha256}))
+        owner = private_at(str(folder / one.file), spec, folder) or private_like(like)
+        if owner is not None:
+            raise PlanRefused(
+                f"{where} is the private table of {whose(owner, spec)}; name a public file"
+            )
+        yield PublicTable(where, like)
 
 
 def _digest(records: Codes) -> str:

@@ -90,7 +90,7 @@ def report(
     )
     certified = certificate_file(prepared, certificate)
     dictionary = data_dictionary(prepared, certified, rows=final.rows)
-    (folder / SPEC_FILE).write_bytes(prepared.path.read_bytes())
+    (folder / SPEC_FILE).write_bytes(prepared.spec_file)
     (folder / CERTIFICATE_FILE).write_text(certified.model_dump_json(indent=2) + "\n")
     (folder / DICTIONARY_FILE).write_text(dictionary.model_dump_json(indent=2) + "\n")
     (folder / RECORD_FILE).write_bytes(record.to_json())

@@ -8,8 +8,9 @@ import pytest
 
 from schemas.certificate import CertificateFile
 from schemas.data_dictionary import DataDictionary, DictionaryColumn
-from schemas.manifest import CERTIFICATE_FILE, DICTIONARY_FILE
+from schemas.manifest import CERTIFICATE_FILE, DICTIONARY_FILE, SPEC_FILE
 from tasks.conformity import nonconformities
+from tasks.verification import verify_release
 from tests import example
 from tests.tasks.released import ROWS, Released, released
 
@@ -18,7 +19,10 @@ from tests.tasks.released import ROWS, Released, released
 def run(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Released]:
     columns = example.spec(Path("table.csv"))["columns"]
     del columns["age"]["unit"]
-    with released(tmp_path_factory.mktemp("dictionary"), columns=columns) as done:
+    columns["region"]["categories"] = {"file": "codes.csv"}
+    folder = tmp_path_factory.mktemp("dictionary")
+    (folder / "codes.csv").write_text("code,label\n01,north\n02,south\n07,east\n")
+    with released(folder, columns=columns) as done:
         yield done
 
 
@@ -100,3 +104,10 @@ def test_the_files_are_as_it_says_and_a_changed_dictionary_would_be_noticed(
         assert nonconformities(run.folder / name, dictionary) == []
     wrong = dictionary.model_copy(update={"rows": ROWS + 1})
     assert nonconformities(run.folder / "data.csv", wrong)
+
+
+def test_categories_from_a_file_are_published_with_the_spec(run: Released) -> None:
+    text = (run.folder / SPEC_FILE).read_text()
+    assert "codes.csv" not in text
+    assert '"01": "north"' in text
+    assert verify_release(run.folder, None).ok

@@ -2,6 +2,7 @@
 
 import pickle
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from schemas.loading import load_spec
 from schemas.spec_checks import SoundSections, problems_between
 from schemas.spec_sections import MechanismChoice
 from tasks.prepare import PlanRefused, adjacency, budget, mechanism_of, prepare
+from tasks.private_tables import note
+from tasks.workspace import Workspace
 from tests import example
 
 
@@ -172,3 +175,21 @@ def test_a_rule_that_needs_too_large_a_table_is_refused(tmp_path: Path) -> None:
     said = r":\d+: constraints\[1\]: a table of .* \(income\) x .* kinds of values is needed"
     with pytest.raises(PlanRefused, match=said):
         prepare(spec(tmp_path, columns=columns, **rules("age > 3", text)))
+
+
+def test_categories_are_not_read_from_any_private_table(tmp_path: Path, home: Path) -> None:
+    other = example.write(tmp_path / "other", 3)
+    with prepare(other).at_one_moment() as prepared:
+        note(Workspace.of("other"), prepared.spec, tmp_path / "other", None)
+    columns = example.spec(tmp_path)["columns"]
+    columns["region"]["categories"] = {"file": "../other/table.csv"}
+    spec = example.write(tmp_path / "this", 3, columns=columns, constraints=[])
+    text = "code\n01\n02\n07\n"
+    (tmp_path / "other/table.csv").write_text(text)
+    with pytest.raises(PlanRefused, match=r"region\.categories\.file: .* is the private table of"):
+        prepare(spec)
+    (tmp_path / "other/table.csv").unlink()
+    (tmp_path / "codes.csv").write_text(text)
+    columns["region"]["categories"] = {"file": "../codes.csv"}
+    taken = prepare(example.write(tmp_path / "this", 3, columns=columns)).public_tables
+    assert [table.like.files for table in taken] == [{sha256(text.encode()).hexdigest()}]
