@@ -133,10 +133,11 @@ def largest_rho(events_at: EventsAt, budget: Budget) -> Calibration:
         if step < Fraction(guess) / 10**12:
             raise ValueError(f"{budget}: the least that is asked costs more; ask for more budget")
         steps = by_sums(step, 10 * steps)
-    start = steps
-    if all(isinstance(event, DiscreteGaussian) for event in events_at(step)):
-        # Their privacy losses come close to the guess; of other events, to the sums.
-        start = floor(steps * Fraction(guess) / cost(events_at(steps * step)))
+    # Privacy losses of Gaussian noise come close to the guess; of other events, to the sums.
+    summed = events_at(steps * step)
+    whole = cost(summed)
+    gaussian = cost(event for event in summed if isinstance(event, DiscreteGaussian)) / whole
+    start = floor(steps * (guess / float(whole)) ** float(gaussian))
     steps = _largest(lambda n: fits(events_at(n * step), budget), start)
     value, beyond = steps * step, (steps + 1) * step
     return Calibration(

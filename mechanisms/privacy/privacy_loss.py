@@ -13,10 +13,15 @@ Dominating pairs, and why they are valid:
   neighbour that moves fewer coordinates loses nothing on the others. Where the moves are unknown
   no pair is proved here (the continuous Gaussian does not dominate the discrete one), so there is
   no PLD and zCDP must do.
-- Laplace on a vector, and exponential mechanism: binary randomised response of the same pure
-  epsilon, which dominates every epsilon-DP mechanism (Kairouz, Oh, Viswanath, 2015,
-  arXiv:1311.0776). We know no proof that noise in one coordinate is the worst case of all vectors
-  with the same L1 sensitivity, and do not use it.
+- Laplace on a vector: binary randomised response of the same pure epsilon, which dominates every
+  epsilon-DP mechanism (Kairouz, Oh, Viswanath, 2015, arXiv:1311.0776). We know no proof that noise
+  in one coordinate is the worst case of all vectors with one L1 sensitivity, and do not use it.
+- Exponential mechanism: its losses lie in an interval of length epsilon that holds 0, [t - epsilon,
+  t] for some t (bounded range: Durfee, Rogers, 2019, arXiv:1905.04273; Dong, Durfee, Rogers, 2020,
+  arXiv:1909.13830). Of all mechanisms with that range, the response with just the losses t and
+  t - epsilon has the largest divergence; at a loss g in [-epsilon, epsilon] the worst t is
+  (epsilon + g) / 2, which makes `choice_divergence`. A maximum of convex functions of exp(g) is
+  convex, so it is the curve of some pair (as Zhu, Dong, Wang show), which dominates all of them.
 For lower bounds: one of the mechanisms that the event describes. For Gaussians m unit moves, where
 m is the squared L2 sensitivity; for Laplace one coordinate that moves by the L1 sensitivity; for a
 choice two candidates whose log odds move from -epsilon/2 to epsilon/2, a randomised response.
@@ -29,8 +34,11 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, exp, floor, inf, sqrt
+from math import ceil, exp, expm1, floor, inf, sqrt
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mechanisms.privacy.events import (
     DiscreteGaussian,
@@ -84,16 +92,18 @@ def _too_wide(event: DiscreteGaussian) -> bool:
 
 def _mesh(composition: tuple[Event, ...], points: int) -> float:
     """Mesh of the grid, fitted to the spread of the total loss and dividing the pure epsilons."""
-    responses, moves = _responses(composition), _moves(composition)
+    responses, choices = _responses(composition), _choices(composition)
+    moves = _moves(composition)
     variance = sum(
         [times * epsilon**2 for epsilon, times in responses.items()]
+        + [times * epsilon**2 / 3 for epsilon, times in choices.items()]
         + [count / sigma2 for sigma2, count in moves.items()],
         Fraction(0),
     )
     mesh = sqrt(variance) / points
-    if responses and mesh:
+    if (responses or choices) and mesh:
         # Losses of randomised response are all +-epsilon: on the grid they need no rounding.
-        least = float_above(min(responses))
+        least = float_above(min([*responses, *choices]))
         mesh = least / ceil(least / mesh) * (1 + _SLACK)
     return mesh
 
@@ -102,12 +112,18 @@ def _responses(composition: tuple[Event, ...]) -> Counter[Fraction]:
     """How often each pure epsilon is spent."""
     responses: Counter[Fraction] = Counter()
     for event in composition:
-        match event:
-            case DiscreteLaplace() if event.l1:
-                responses[event.l1 / Fraction(event.scale)] += event.times
-            case ExponentialMechanism():
-                responses[Fraction(event.epsilon)] += event.times
+        if isinstance(event, DiscreteLaplace) and event.l1:
+            responses[event.l1 / Fraction(event.scale)] += event.times
     return responses
+
+
+def _choices(composition: tuple[Event, ...]) -> Counter[Fraction]:
+    """How often a choice of each epsilon is made."""
+    choices: Counter[Fraction] = Counter()
+    for event in composition:
+        if isinstance(event, ExponentialMechanism):
+            choices[Fraction(event.epsilon)] += event.times
+    return choices
 
 
 def _moves(composition: tuple[Event, ...]) -> Counter[Fraction]:
@@ -134,6 +150,32 @@ def _pessimistic(composition: tuple[Event, ...], mesh: float) -> Iterator[_Distr
     for epsilon, times in _responses(composition).items():
         steps = ceil(float_above(epsilon) / mesh)
         yield _response(steps, mesh, pessimistic=True).self_compose(times)
+    for epsilon, times in _choices(composition).items():
+        yield _choice(float_above(epsilon), mesh).self_compose(times)
+
+
+def choice_divergence(epsilon: float, loss: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Largest hockey-stick divergence of a choice with this epsilon, at e to the power of `loss`.
+
+    Raises:
+        ValueError: epsilon is not positive.
+    """
+    if not epsilon > 0:
+        raise ValueError(f"the epsilon of a choice must be positive, not {epsilon}")
+    inside = np.expm1((np.clip(loss, -epsilon, epsilon) - epsilon) / 2) ** 2 / -expm1(-epsilon)
+    return np.where(loss <= -epsilon, -np.expm1(np.minimum(loss, 0.0)), inside)
+
+
+def _choice(epsilon: float, mesh: float) -> _Distribution:
+    """Losses of the pair that dominates all choices with this epsilon."""
+    reach = ceil(epsilon / mesh)
+    steps = np.arange(-reach, reach + 1)
+    curve = choice_divergence(epsilon, mesh * steps.astype(np.float64))
+    from dp_accounting.pld import pld_pmf
+
+    return _pld().PrivacyLossDistribution(
+        pld_pmf.create_pmf_pessimistic_connect_dots(mesh, steps, curve)
+    )
 
 
 def _optimistic(composition: tuple[Event, ...], mesh: float) -> Iterator[_Distribution]:
