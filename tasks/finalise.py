@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from prefect import task
 
-from schemas.columns import Column, DateColumn
+from schemas.columns import Column, DateColumn, NumericColumn
 from tasks.errors import SafeError
 from tasks.generate import SyntheticFile
 from tasks.prepare import Prepared
@@ -106,11 +106,21 @@ def _attempts(workspace: Workspace) -> Path:
 
 
 def _write_parquet(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
-    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-    for index, (name, column) in enumerate(_columns(prepared, frame).items()):
-        if isinstance(column, DateColumn):
-            table = table.set_column(index, name, table.column(index).cast(pa.date32()))
-    pq.write_table(table, path)
+    """Whole numbers, real numbers, days and texts as such, so that every reader has their type.
+
+    Its schema tells pandas which whole numbers may be null; that of pandas itself would make them
+    real numbers then.
+    """
+    schema = pa.schema(
+        [(name, _arrow_type(column)) for name, column in _columns(prepared, frame).items()]
+    )
+    pq.write_table(pa.Table.from_pandas(frame, schema=schema, preserve_index=False), path)
+
+
+def _arrow_type(column: Column) -> pa.DataType:
+    if isinstance(column, NumericColumn):
+        return pa.int64() if column.integer else pa.float64()
+    return pa.date32() if isinstance(column, DateColumn) else pa.string()
 
 
 def _columns(prepared: Prepared, frame: pd.DataFrame) -> Mapping[str, Column]:

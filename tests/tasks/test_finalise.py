@@ -1,5 +1,6 @@
 """The final files: what was synthesised can be read back from them, or nothing is published."""
 
+import json
 import re
 from dataclasses import replace
 from datetime import date
@@ -91,6 +92,21 @@ def test_csv_is_written_in_the_units_codes_markers_and_dates_of_the_source(
     assert 0 <= float(lines[2].split(",")[1]) < 50
     day, month, year = map(int, lines[2].split(",")[4].split("."))
     assert date(2000, 1, 1) <= date(year, month, day) <= date(2001, 9, 1)
+
+
+def test_parquet_has_the_types_that_a_reader_expects(home: Path, tmp_path: Path) -> None:
+    changes = with_dates(constraints=[], output={"formats": ["parquet"]})
+    changes["columns"]["age"] |= {"nulls": True}
+    of = prepared(tmp_path, **changes)
+    (path,) = finished(of, np.array([[10, 8, 1, 1, 6], [0, 0, 0, 0, 0]])).files  # a row of nulls
+    assert {field.name: str(field.type) for field in pq.read_schema(path)} == {
+        "age": "int64", "income": "double", "region": "string", "employed": "string",
+        "since": "date32[day]",
+    }  # fmt: skip
+    frame = pd.read_parquet(path)
+    assert str(frame["age"].dtype) == "Int64"  # not a real number, though one is null
+    assert frame[["age", "income", "since"]].isna().to_numpy().tolist() == [[True] * 3, [False] * 3]
+    assert isinstance(frame["since"][1], date)
 
 
 CONTINENTAL = {"delimiter": ";", "encoding": "latin-1", "null_markers": ["NA"]}
@@ -188,7 +204,8 @@ def test_parquet_has_the_types_of_the_columns_and_real_nulls(home: Path, tmp_pat
     assert pa.types.is_string(kinds["region"]) or pa.types.is_large_string(kinds["region"])
     assert kinds["since"] == pa.date32()
     assert table["income"].null_count == table["since"].null_count == 1
-    assert table.schema.metadata is None
+    assert list(table.schema.metadata) == [b"pandas"]  # its types, and nothing of ours
+    assert json.loads(table.schema.metadata[b"pandas"])["attributes"] == {}
 
 
 def test_only_the_columns_asked_for_are_published_in_their_order(
