@@ -30,6 +30,8 @@ from schemas.labels import (
 from schemas.manifest import Sha256, Software
 
 FIRST_FORMAT: Final = "hallmark-audit-report/1"
+FORMAT: Final = "hallmark-audit-report/3"
+"""Of records that are written now; those of earlier formats are read."""
 
 _PAID, _UNPROTECTED = Tag.PAID, Tag.UNPROTECTED
 
@@ -275,8 +277,9 @@ class AuditRecord(PublicSection):
     """The whole record, section by section. Its fields are the sections of the report."""
 
     format: Annotated[
-        Literal["hallmark-audit-report/1", "hallmark-audit-report/2"], Shown("Format", form="code")
-    ] = "hallmark-audit-report/2"
+        Literal["hallmark-audit-report/1", "hallmark-audit-report/2", "hallmark-audit-report/3"],
+        Shown("Format", form="code"),
+    ] = "hallmark-audit-report/3"
     identity: Annotated[Identity, Shown("Identity")]
     signature: Annotated[Signature, Shown("Signature")]
     disclosure_gate: Annotated[

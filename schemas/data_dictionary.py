@@ -126,6 +126,7 @@ class DataDictionary(Section):
     format: Literal["hallmark-data-dictionary/1"] = "hallmark-data-dictionary/1"
     release_id: str
     rows: Annotated[int, Field(ge=0)]
+    files: tuple[str, ...] = ("data.csv", "data.parquet")  # that hold the rows; none if not ours
     csv_delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     csv_encoding: str = "utf-8"
     weights: str = "Every row has the same weight."

@@ -30,6 +30,7 @@ REPORT_FILE = "audit-report.html"
 RECORD_FILE = "audit-report.json"
 PEOPLE_FILE = "for-people.html"
 REGISTRY_FILE = "registry.json"
+README_FILE = "README.md"  # for data users
 DICTIONARY_FILE = "data-dictionary.json"
 ANSWERS_FILE = "answers.csv"  # of releases that answer a workload of queries
 APPROVALS_FILE = "approvals.json"  # of releases that somebody had to approve

@@ -29,6 +29,9 @@ def data_dictionary(
     return DataDictionary(
         release_id=prepared.spec.release,
         rows=rows,
+        files=()
+        if prepared.given is not None
+        else tuple(prepared.spec.data_files[form] for form in prepared.spec.output.formats),
         csv_delimiter=prepared.spec.data.delimiter,
         csv_encoding=prepared.spec.data.characters,
         columns=tuple(

@@ -37,7 +37,7 @@ from tasks.prepare import Prepared
 from tasks.profile import profile
 from tasks.record import audit_record
 from tasks.record_utility import certificate_file
-from tasks.rendering import rendered_files
+from tasks.rendering import files_for_users, rendered_files
 from tasks.rollback import anchored, losses
 from tasks.signing import key_for
 from tasks.stages import run_times
@@ -96,7 +96,8 @@ def report(
     (folder / RECORD_FILE).write_bytes(record.to_json())
     if certificate.answers:
         write_answers(certificate.answers, folder / ANSWERS_FILE)
-    for name, content in rendered_files(record).items():
+    made = rendered_files(record) | files_for_users(record, dictionary)
+    for name, content in made.items():
         (folder / name).write_bytes(content)
     show_in_dashboard(record, folder)
 

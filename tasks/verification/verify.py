@@ -20,11 +20,12 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.events import events_from_json
-from schemas.audit_report import FIRST_FORMAT, AuditRecord
+from schemas.audit_report import FORMAT, AuditRecord
 from schemas.certificate import CertificateFile, CertifiedFile
 from schemas.data_dictionary import DataDictionary
 from schemas.manifest import (
     CERTIFICATE_FILE,
+    DICTIONARY_FILE,
     MANIFEST_FILE,
     PUBLIC_KEY_FILE,
     RECORD_FILE,
@@ -36,7 +37,7 @@ from schemas.manifest import (
 from schemas.release_spec import ReleaseSpec
 from tasks.conformity import nonconformities
 from tasks.released import broken_totals
-from tasks.rendering import rendered_files
+from tasks.rendering import files_for_users, rendered_files
 from tasks.signing import digest, fingerprint
 from tasks.verification.agreement import claim_faults, dictionary_faults
 from tasks.verification.approvals import approval_faults
@@ -307,15 +308,15 @@ def _total_faults(path: Path, spec: ReleaseSpec) -> Iterator[str]:
 def _rendering(folder: Path, told: Documents) -> Check:
     """Whether all that is made from the record is what this version makes of it."""
     name, record = "report", told.record
-    if record.format == FIRST_FORMAT:
+    if record.format != FORMAT:
         return Check(
             name,
             True,
-            f"as signed; made in the first format by Hallmark {record.provenance.software.hallmark}"
-            ", which alone can render it anew to compare",
+            f"as signed; made in an earlier format ({record.format}) by Hallmark "
+            f"{record.provenance.software.hallmark}, which alone can render it anew to compare",
         )
-    files = rendered_files(record)
-    sound = f"{', '.join(files)}: as rendered from {RECORD_FILE}"
+    files = rendered_files(record) | files_for_users(record, told.dictionary)
+    sound = f"{', '.join(files)}: as rendered from {RECORD_FILE} and {DICTIONARY_FILE}"
     return _check(name, list(_rendering_faults(folder, told, files)), sound)
 
 
@@ -331,7 +332,7 @@ def _rendering_faults(folder: Path, told: Documents, files: Mapping[str, bytes])
             continue
         if not same:
             yield (
-                f"{name} is not what this version renders from {RECORD_FILE}; it was rendered "
-                f"by Hallmark {told.record.provenance.software.hallmark}, so verify with that "
-                "version"
+                f"{name} is not what this version renders from {RECORD_FILE} and "
+                f"{DICTIONARY_FILE}; it was rendered by Hallmark "
+                f"{told.record.provenance.software.hallmark}, so verify with that version"
             )

@@ -54,7 +54,7 @@ from schemas.manifest import Claims, Software
 from schemas.privacy_claim import Amount
 from schemas.promise import promised, unprotected
 from schemas.release_spec import ReleaseSpec
-from tasks.rendering import rendered_files
+from tasks.rendering import files_for_users, rendered_files
 from tasks.signing import SigningKey
 from tests.tasks.released import Released, released
 
@@ -562,6 +562,7 @@ def unsigned(tmp_path: Path, record: AuditRecord) -> Path:
     (folder / "certificate.json").write_text(CERTIFICATE.model_dump_json(indent=2))
     (folder / "data-dictionary.json").write_text(dictionary.model_dump_json(indent=2))
     (folder / "audit-report.json").write_bytes(record.to_json())
-    for name, content in rendered_files(record).items():
+    made = rendered_files(record) | files_for_users(record, dictionary)
+    for name, content in made.items():
         (folder / name).write_bytes(content)
     return folder

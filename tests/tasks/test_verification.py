@@ -16,7 +16,7 @@ from schemas.audit_report import FIRST_FORMAT, AuditRecord
 from schemas.data_dictionary import DataDictionary
 from schemas.manifest import Claims
 from tasks.conformity import nonconformities
-from tasks.rendering import rendered_files
+from tasks.rendering import files_for_users, rendered_files
 from tasks.signing import SigningKey, sign_manifest
 from tasks.verification import verify_release
 
@@ -146,7 +146,10 @@ FILES = (
     "for-people.html",
     "registry.json",
 )
-RENDERED = ("audit-report.html", "for-people.html", "registry.json")
+RENDERED = (
+    "audit-report.html", "for-people.html", "registry.json", "README.md", "load.py", "load.R",
+    "load.do",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -258,7 +261,8 @@ def test_a_spec_that_is_refused_fails(unsigned: Path, claims: Claims, key: Signi
 
 def _with_record(folder: Path, record: AuditRecord) -> None:
     (folder / "audit-report.json").write_bytes(record.to_json())
-    for name, content in rendered_files(record).items():
+    dictionary = DataDictionary.model_validate_json((folder / "data-dictionary.json").read_bytes())
+    for name, content in (rendered_files(record) | files_for_users(record, dictionary)).items():
         (folder / name).write_bytes(content)
 
 
@@ -297,7 +301,7 @@ def test_a_page_that_is_not_rendered_from_its_record_fails(
     name: str, unsigned: Path, claims: Claims, key: SigningKey
 ) -> None:
     page = unsigned / name
-    page.write_bytes(page.read_bytes().replace(b"acs-2019-r1", b"acs-2019-r9"))
+    page.write_bytes(page.read_bytes() + b" ")
     sign_manifest(unsigned, claims, key)
     assert f"{name} is not what this version renders" in _failed(unsigned)["report"]
 
@@ -322,7 +326,7 @@ def test_a_release_of_the_first_format_is_still_accepted(
     sign_manifest(unsigned, claims, key)
     assert verify_release(unsigned).ok
     (told,) = (c.detail for c in verify_release(unsigned).checks if c.name == "report")
-    assert "made in the first format by Hallmark 0.1.0" in told
+    assert "made in an earlier format (hallmark-audit-report/1) by Hallmark 0.1.0" in told
     (unsigned / "audit-report.html").write_text("changed since")
     assert "audit-report.html was changed after signing" in _failed(unsigned)["files"]
 
@@ -333,7 +337,7 @@ def test_a_claim_that_hides_what_is_unprotected_fails(
     bare = claims.privacy.model_copy(update={"unprotected": ()})
     guarantee = record.guarantee.model_copy(update={"claim": bare})
     changed = record.model_copy(update={"guarantee": guarantee})
-    _write_record(unsigned, changed)
+    _with_record(unsigned, changed)
     sign_manifest(unsigned, claims.model_copy(update={"privacy": bare}), key)
     assert "disagree on what the spec promises" in _failed(unsigned)["claims"]
 
@@ -342,15 +346,9 @@ def test_a_formal_statement_about_all_tables_fails(
     unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
 ) -> None:
     guarantee = record.guarantee.model_copy(update={"formal": "any two tables"})
-    _write_record(unsigned, record.model_copy(update={"guarantee": guarantee}))
+    _with_record(unsigned, record.model_copy(update={"guarantee": guarantee}))
     sign_manifest(unsigned, claims, key)
     assert "formal statement is not that of the claim" in _failed(unsigned)["claims"]
-
-
-def _write_record(folder: Path, record: AuditRecord) -> None:
-    (folder / "audit-report.json").write_bytes(record.to_json())
-    for name, content in rendered_files(record).items():
-        (folder / name).write_bytes(content)
 
 
 def test_an_error_bound_that_is_not_the_certificates_fails(
