@@ -154,11 +154,11 @@ def list_accounts(
 @ledger_app.command("show")
 def show(account: AccountArgument) -> None:
     """Show an account with all its entries, and what was left after each."""
-    from flows.terminal_ledger import print_accounts, print_history
+    from flows.terminal_ledger import print_account, print_history
     from mechanisms.privacy.ledger_history import history
 
     ledger = _ledger()
-    print_accounts([ledger.account(account)])
+    print_account(ledger.account(account))
     print_history(history(account, ledger.entries(account)))
 
 

@@ -5,11 +5,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from rich.table import Column
-
 from flows.screen import line, table
 
 if TYPE_CHECKING:
+    from flows.screen import Cell
     from mechanisms.privacy.ledger import AccountState
     from mechanisms.privacy.ledger_history import Step
 
@@ -20,23 +19,13 @@ def print_accounts(states: "Sequence[AccountState]") -> None:
         line("No account yet; open one with: hallmark ledger open --help")
         return
     table(
-        (
-            "account",
-            Column("unit", overflow="fold"),
-            "cap",
-            "spent",
-            "reserved",
-            "composed",
-            "left",
-        ),
+        ("account", "cap", "spent", "reserved", "left"),
         (
             (
-                state.name,
-                f"{state.neighbours}, {state.unit}",
+                [state.name, _unit(state)],
                 _cap(state),
-                _amount(*state.spent, ROUND_CEILING),
+                _spent(state),
                 _amount(*state.reserved, ROUND_CEILING),
-                _composed(state),
                 _left(state),
             )
             for state in states
@@ -44,24 +33,35 @@ def print_accounts(states: "Sequence[AccountState]") -> None:
     )
 
 
+def print_account(state: "AccountState") -> None:
+    """One account: its terms, and where it stands."""
+    line(("account    ", "bold"), f"{state.name}; {_unit(state)}")
+    line(("cap        ", "bold"), _cap(state))
+    composed = "" if state.composition == "sum" else ", budgets added up"
+    line(("spent      ", "bold"), _amount(*state.spent, ROUND_CEILING), composed)
+    line(("reserved   ", "bold"), _amount(*state.reserved, ROUND_CEILING), composed)
+    if state.composition == "zcdp":
+        line(("together   ", "bold"), _composed(state))
+    line(("left       ", "bold"), _left(state))
+
+
 def print_history(steps: "Iterable[Step]") -> None:
     """The append-only entries of an account, each with what was left after it."""
     table(
-        ("#", "time (UTC)", "entry", "release", "budget", "composed", "left", "reason", "hash"),
+        ("#", "time (UTC)", "entry", "release, reason, hash", "budget", "left after it"),
         (
             (
                 str(step.entry.seq),
-                step.entry.at[:19].replace("T", " "),
+                step.entry.at[:16].replace("T", " "),
                 step.entry.kind,
-                step.entry.release or "",
+                [text for text in (step.entry.release, step.reason) if text]
+                + [(f"{step.entry.hash[:12]}…", "dim")],
                 "" if step.budget is None else _moved(step),
-                _composed(step.state),
                 _left(step.state),
-                step.reason,
-                f"{step.entry.hash[:12]}…",
             )
             for step in steps
         ),
+        plain=True,
     )
 
 
@@ -71,16 +71,25 @@ def _moved(step: "Step") -> str:
     return f"back: {amount}" if step.entry.kind == "cancel" else amount
 
 
+def _unit(state: "AccountState") -> str:
+    return f"{state.neighbours}, {state.unit}"
+
+
 def _cap(state: "AccountState") -> str:
     cap = _amount(state.cap.epsilon, state.cap.delta, ROUND_FLOOR)
-    return cap if state.rho_cap is None else f"ρ {float(state.rho_cap):g}: {cap}"
+    if state.composition == "sum":
+        return cap
+    return f"{cap}, by zCDP" if state.rho_cap is None else f"ρ {float(state.rho_cap):g}: {cap}"
+
+
+def _spent(state: "AccountState") -> "Cell":
+    """Budgets added up, and under them what all releases so far come to together."""
+    spent = _amount(*state.spent, ROUND_CEILING)
+    return spent if state.composition == "sum" else [spent, f"together {_composed(state)}"]
 
 
 def _composed(state: "AccountState") -> str:
-    """What all releases so far come to together, beside the sums of their budgets."""
-    if state.composed is None or state.composition == "sum":
-        return "sums"
-    return f"ε {state.composed:.4g} by zCDP"
+    return "nothing" if not state.composed else f"ε {state.composed:.4g} by zCDP"
 
 
 def _left(state: "AccountState") -> str:

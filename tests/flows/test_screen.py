@@ -98,18 +98,17 @@ def _verification(text: str) -> None:
     terminal.print_verification(SimpleNamespace(checks=checks, ok=False))  # type: ignore[arg-type]
 
 
-def _accounts(text: str) -> None:
+def _account_state(text: str) -> Any:
     pair = (Fraction(1, 3), Fraction(0))
-    state = SimpleNamespace(
-        name=text, neighbours=text, unit=text, cap=Budget(epsilon=Fraction(1)),
-        spent=pair, reserved=pair, remaining=pair,
+    return SimpleNamespace(
+        name=text, neighbours=text, unit=text, cap=Budget(epsilon=Fraction(1)), rho_cap=None,
+        composition="zcdp", composed=0.3, spent=pair, reserved=pair, remaining=pair,
     )  # fmt: skip
-    terminal_ledger.print_accounts([state])  # type: ignore[list-item]
 
 
 def _history(text: str) -> None:
     entry = SimpleNamespace(seq=1, at="2026-01-01T00:00:00Z", kind=text, release=text, hash=text)
-    state = SimpleNamespace(remaining=(Fraction(1, 3), Fraction(0)))
+    state = _account_state(text)
     step: Any = SimpleNamespace(entry=entry, budget=None, reason=text, state=state)
     terminal_ledger.print_history([step])
 
@@ -179,7 +178,8 @@ PRINTED: dict[str, Callable[[str], None]] = {
     "print_findings": _findings,
     "print_published": _published,
     "print_verification": _verification,
-    "print_accounts": _accounts,
+    "print_account": lambda text: terminal_ledger.print_account(_account_state(text)),
+    "print_accounts": lambda text: terminal_ledger.print_accounts([_account_state(text)]),
     "print_history": _history,
     "print_plan": _plan,
     "doctor": _doctor,
