@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -293,7 +294,7 @@ def test_accounts_are_opened_capped_listed_and_verified(hallmark: Hallmark) -> N
     assert "0.666666" in listed
     assert "0.666667" not in listed  # which is more than there is
     shown = hallmark("ledger", "show", "test-people")
-    opened, capped = (line for line in shown.out.splitlines() if "…" in line)
+    _, opened, capped = re.split(r"(?m)^ +\d  ", shown.out)
     for row, words in (
         (opened, ("open", "ε 2, δ 0.0001", "tests")),
         (capped, ("cap", "ε 0.666666", "less")),
