@@ -119,10 +119,12 @@ def from_releases(out: Path, account: str) -> Iterator[Told]:
 
 
 def from_release(folder: Path, account: str) -> Iterator[Told]:
-    """What one release tells; nothing where it is of another account, or no release."""
+    """What one release tells; nothing where it is of another account, a rehearsal, or none."""
     try:
         manifest = Manifest.model_validate_json((folder / MANIFEST_FILE).read_bytes())
     except (OSError, ValidationError):
+        return
+    if manifest.is_rehearsal:  # on a ledger of its own
         return
     where = f"release {manifest.release_id} in {folder}"
     if manifest.ledger is not None:

@@ -31,7 +31,11 @@ def claim_faults(told: Documents) -> Iterator[str]:
         "delta": (claim.delta, spec.privacy.delta),
         "the privacy unit": (claim.unit, "person" if spec.privacy.person else "record"),
         "records of a unit": (claim.records_per_unit, spec.privacy.max_records),
-        "the account": (record.account.name, spec.population.account),
+        "the account": (
+            record.account.name,
+            spec.population.account,
+            *(() if manifest.ledger is None else (manifest.ledger.account,)),
+        ),
         "the certificate": (told.certificate, record.utility.certificate),
         "whether records were given": (
             given is not None,

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from schemas.audit_report import FIRST_FORMAT, AuditRecord
 from schemas.data_dictionary import DataDictionary
+from schemas.ledger_anchor import LedgerHead
 from schemas.manifest import Claims
 from tasks.conformity import nonconformities
 from tasks.rendering import files_for_users, rendered_files
@@ -233,6 +234,14 @@ def test_a_manifest_that_promises_what_the_spec_does_not_fails(
     sign_manifest(unsigned, claims.model_copy(update={"privacy": privacy}), key)
     assert f"disagree on {told}" in _failed(unsigned)["claims"]
     assert "disagree on the privacy claim" in _failed(unsigned)["claims"]
+
+
+def test_a_manifest_with_the_ledgers_head_of_another_account_fails(
+    unsigned: Path, claims: Claims, key: SigningKey
+) -> None:
+    head = LedgerHead(account="others", entries=3, hash="ab" * 32)
+    sign_manifest(unsigned, claims.model_copy(update={"ledger": head}), key)
+    assert "disagree on the account" in _failed(unsigned)["claims"]
 
 
 def test_a_spec_other_than_the_one_that_ran_fails(
