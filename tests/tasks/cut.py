@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from sqlalchemy import NullPool, create_engine, text
+from sqlalchemy import NullPool, create_engine, make_url, text
 
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
@@ -29,7 +29,10 @@ def cut(url: str, entries: int, account: str = ACCOUNT) -> None:
     What is left is whole in itself, as after the account's first `entries` entries; 0 drops it.
     """
     keys = {"account": account, "entries": entries}
-    with create_engine(url, poolclass=NullPool).begin() as connection:
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "postgresql":
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    with create_engine(parsed, poolclass=NullPool).begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SET LOCAL session_replication_role = replica"))
         else:
