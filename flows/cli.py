@@ -9,7 +9,7 @@ import typer
 
 from flows import quiet
 from flows.cli_alerts import alerts
-from flows.cli_approvals import approve, approver_key, override, reject, waiting
+from flows.cli_approvals import approve, approver_key, override, reject, reopen, waiting
 from flows.cli_calendar import calendar_app
 from flows.cli_certify import certify
 from flows.cli_doctor import doctor
@@ -242,6 +242,7 @@ _ELSEWHERE = (
     waiting,
     approve,
     reject,
+    reopen,
     override,
     approver_key,
     doctor,

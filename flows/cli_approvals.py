@@ -1,4 +1,4 @@
-"""`hallmark waiting`, `approve`, `reject`, `override`, `approver-key`: decisions at the gates."""
+"""`hallmark waiting`, `approve`, `reject`, `override`, `reopen`, `approver-key`: the gates."""
 
 import base64
 import getpass
@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.serialization import (
 
 from flows.cli_options import JsonOption
 from flows.screen import say, say_json
-from schemas.approvals import OVERRIDE, Decision
+from schemas.approvals import OVERRIDE
+from schemas.decisions import Decision
 from schemas.visible import visible
 from tasks.secret_files import write_secret
 
@@ -78,7 +79,7 @@ def reject(
     key: KeyOption,
     reason: ReasonOption,
 ) -> None:
-    """Reject it; the release stops there, and no budget is given back."""
+    """Reject it; the gate is closed until it is opened anew, and no budget is given back."""
     _decide(release, name=name, role=role, key=key, reason=reason, decision="reject")
 
 
@@ -87,6 +88,32 @@ def override(
 ) -> None:
     """Let a release pass a gate without what is missing; the ledger keeps who did, and why."""
     _decide(release, name=name, role=OVERRIDE, key=key, reason=reason, decision="override")
+
+
+def reopen(release: ReleaseArgument, reason: ReasonOption) -> None:
+    """Open the gate at which a release was rejected anew; everybody must decide again.
+
+    The rejection stays in the ledger and is published with the release, as is your reason.
+    """
+    from flows import quiet
+
+    quiet.configure()
+    from tasks import approvals
+    from tasks.anchors import open_ledger
+    from tasks.gates import waiting_releases
+    from tasks.workspace import ledger_url
+
+    ended = approvals.reopen(open_ledger(ledger_url()), release, reason=reason)
+    say(f"Opened anew: the gate {ended.opening.gate} of {release}, which was rejected.")
+    say(
+        f"Decisions made there before: {len(ended.decisions)}. They count no longer, stay in the "
+        "ledger, and are published with the release, as is your reason. Who opens a gate cannot "
+        "approve."
+    )
+    if any(waits.release == release for waits in waiting_releases()):
+        say(f"It waits for {', '.join(ended.opening.required)}: hallmark waiting")
+    else:
+        say("Run the release again with --resume: it goes on from there, and waits.")
 
 
 def approver_key(
@@ -123,34 +150,33 @@ def _decide(
     quiet.configure()
     from flows.going_on import go_on
     from tasks.anchors import open_ledger
-    from tasks.approvals import decide, sign
-    from tasks.gates import standing_of, waiting_of
+    from tasks.approvals import decide
+    from tasks.decision_keys import sign
+    from tasks.gates import asked_now, standing_of, waiting_of
     from tasks.profile import profile
     from tasks.signing import private_key
     from tasks.workspace import ledger_url
 
-    waits = waiting_of(release)
+    waits, book, known = waiting_of(release), open_ledger(ledger_url()), profile()
     said = Decision.model_validate(
         {
-            "release": release,
-            "gate": waits.gate,
+            **asked_now(waits, book),
             "role": role,
             "person": name,
             "decision": decision,
             "reason": reason,
             "decided": datetime.now(UTC).replace(microsecond=0),
-            "seen": waits.seen,
         }
     )
     signed = sign(
         said, private_key(key, lambda: getpass.getpass(f"Passphrase of {visible(str(key))}: "))
     )
-    book, known = open_ledger(ledger_url()), profile()
     decide(book, signed, waits, known.approvers)
     there = standing_of(waits, book, known)
     say(f"Recorded: {name} ({role}) decided to {decision} {release} at the gate {waits.gate}.")
     if there.rejected:
         say("The release stops here. Nothing was published, and no budget was given back.")
+        say(f"An operator can open the gate anew: hallmark reopen {release} --reason WHY")
     elif there.passed:
         started = go_on(waits)
         say(

@@ -27,9 +27,10 @@ def print_waiting(found: "Sequence[tuple[Waiting, Standing | None]]") -> None:
         for signed in there.counted:
             said = signed.decision
             line(f"  {said.decision:9}  {said.person} ({said.role}): {said.reason}")
-        for signed, fault in there.void:
+        for signed, fault in there.idle:
             said = signed.decision
-            line("  ", ("void", "yellow"), f"       {said.person} ({said.role}): {fault}")
+            decided = f"       {said.decision} by {said.person} ({said.role}): {fault}"
+            line("  ", ("void", "yellow"), decided)
         if there.missing:
             line(f"  missing    {', '.join(there.missing)}")
         for gap in there.blocking:

@@ -1,14 +1,12 @@
-"""Approvals: who may decide at the gates of a release, and what a decision says.
+"""Approvals: who may decide at the gates of a release, and what waits there.
 
 A release may have two gates: before privatization (`plan`) and before publication (`disclosure`).
-A decision names what was seen by SHA-256, so that a change of any of it makes the decision void,
-and is signed with the approver's own key over `Decision.canonical_bytes`. An override lets a gate
-pass without the approvals that are missing; it needs the role of that name.
+What is said at them is in `schemas.decisions`. An override lets a gate pass without the approvals
+that are missing; it needs the role of that name.
 """
 
 import base64
 import binascii
-import json
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
@@ -16,7 +14,6 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, field_validator
 
-from schemas.labels import PublicSection, Shown
 from schemas.manifest import Sha256
 from schemas.section import Section
 
@@ -104,45 +101,6 @@ class Approvals(Section):
                 "name another role"
             )
         return roles
-
-
-class Decision(PublicSection):
-    """One person's decision at one gate, over what they saw."""
-
-    format: Annotated[Literal["hallmark-decision/1"], Shown("Format", form="code")] = (
-        "hallmark-decision/1"
-    )
-    release: Annotated[str, Field(min_length=1), Shown("Release", form="code")]
-    gate: Annotated[GateName, Shown("Gate")]
-    role: Annotated[Role, Shown("Role")]
-    person: Annotated[Name, Shown("Person")]
-    decision: Annotated[Literal["approve", "reject", "override"], Shown("Decision")]
-    reason: Annotated[str, Field(min_length=3, max_length=2000), Shown("Reason")]
-    decided: Annotated[AwareDatetime, Shown("Time")]
-    seen: Annotated[Mapping[str, Sha256], Field(min_length=1), Shown("What was seen (SHA-256)")]
-
-    def canonical_bytes(self) -> bytes:
-        """The one JSON text of this decision, which its signature covers."""
-        content = self.model_dump(mode="json")
-        return json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii")
-
-
-class SignedDecision(PublicSection):
-    """A decision with its proof."""
-
-    decision: Annotated[Decision, Shown("Decision")]
-    key: Annotated[str, Shown("Public key of the person (Ed25519, base64)", form="code")]
-    signature: Annotated[str, Shown("Signature (Ed25519, base64)", form="code")]
-
-
-class ApprovalsFile(PublicSection):
-    """`approvals.json` of a release: who approved it, with the proof of each decision."""
-
-    format: Annotated[Literal["hallmark-approvals/1"], Shown("Format", form="code")] = (
-        "hallmark-approvals/1"
-    )
-    release: Annotated[str, Shown("Release", form="code")]
-    decisions: Annotated[tuple[SignedDecision, ...], Shown("Decisions that counted")]
 
 
 class Waiting(Section):

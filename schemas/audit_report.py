@@ -15,6 +15,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 
 from schemas.audit_privacy import Account, Guarantee, MechanismRecord
 from schemas.audit_utility import Check, Utility
+from schemas.decisions import COUNTED
 from schemas.labels import (
     NOT_RECORDED,
     OUR_MISTAKE,
@@ -104,6 +105,7 @@ class Approval(PublicSection):
     decision: Annotated[str, Shown("Decision")] = NOT_RECORDED
     decided: Annotated[AwareDatetime | NotRecorded, Shown("Time")] = NOT_RECORDED
     reason: Annotated[str, Shown("Reason")] = NOT_RECORDED
+    outcome: Annotated[str, Shown("What became of it")] = COUNTED
 
 
 class Override(PublicSection):
@@ -264,8 +266,9 @@ class Provenance(PublicSection):
     hardware: Annotated[str, Shown("Hardware", mend=OUR_MISTAKE)] = NOT_RECORDED
     container: Annotated[str, Shown("Container digest", form="code")] = NOT_RECORDED
     input_digest: Annotated[str, Shown("Digest of the private input")] = (
-        "not published: whoever guesses the whole table could use it to confirm the guess; "
-        "approvals of the plan are bound to one, which stays in the ledger"
+        "not published: whoever guesses the whole table could use it to confirm the guess, and "
+        "equal digests would show that nothing was changed; approvals of the plan are bound to a "
+        "seal under a salt that is erased"
     )
     spec_digest: Annotated[Sha256, Shown("Digest of the release spec (SHA-256)", form="code")]
     spec: Annotated[Mapping[str, JsonValue], Shown("Release spec as run")]

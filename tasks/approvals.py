@@ -1,35 +1,28 @@
 """Decisions at the gates of a release: who decided what, whether it counts, and what is missing.
 
-A decision is an entry in the ledger, where it can neither be changed nor taken back, and it counts
-only while everything that the person saw has the same SHA-256 and the signature is theirs. So it
-does not matter by which way it came: the command line, the review desk or a script.
+A decision is an entry in the ledger, where it can neither be changed nor taken back. It counts only
+at the opening of the gate that it was made for, after exactly what had been said by then, and while
+the profile lists its person with its key. So it does not matter by which way it came: the command
+line, the review desk or a script.
 """
 
-import base64
 import getpass
 import os
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from datetime import UTC, datetime
+from secrets import token_hex
+from typing import Any
 
 from mechanisms.privacy.ledger import Entry, Ledger
-from schemas.approvals import (
-    OVERRIDE,
-    Approver,
-    Decision,
-    GateName,
-    Role,
-    SignedDecision,
-    Waiting,
-)
+from schemas.approvals import Approver, GateName, Role, Waiting, known_as
+from schemas.decisions import Decision, Opening, Passage, SignedDecision
 from tasks.errors import SafeError
+from tasks.gate_history import AHEAD, History, NotNext, Round, changed, missing
 
 OPERATOR_VARIABLE = "HALLMARK_OPERATOR"
-_AHEAD = timedelta(minutes=5)  # how far an approver's clock may be ahead of ours
+_NONCE_BYTES = 16
+_LEAST_REASON = 3  # characters, as of a decision
 
 
 class DecisionRefused(SafeError):
@@ -40,29 +33,13 @@ class GateRejected(SafeError):
     """Somebody who may decide rejected the release as it stands."""
 
 
+class Overtaken(SafeError):
+    """Somebody decided at the moment at which the gate was to be passed."""
+
+
 def operator() -> str:
     """Who runs this: `HALLMARK_OPERATOR`, else the account on this machine. Not authenticated."""
     return os.environ.get(OPERATOR_VARIABLE) or getpass.getuser()
-
-
-def sign(decision: Decision, key: Ed25519PrivateKey) -> SignedDecision:
-    """The decision with its proof."""
-    return SignedDecision(
-        decision=decision,
-        key=base64.b64encode(key.public_key().public_bytes_raw()).decode(),
-        signature=base64.b64encode(key.sign(decision.canonical_bytes())).decode(),
-    )
-
-
-def is_genuine(signed: SignedDecision) -> bool:
-    """Whether the decision was signed with the key that it names."""
-    try:
-        key = Ed25519PublicKey.from_public_bytes(base64.b64decode(signed.key, validate=True))
-        signature = base64.b64decode(signed.signature, validate=True)
-        key.verify(signature, signed.decision.canonical_bytes())
-    except (ValueError, InvalidSignature):
-        return False
-    return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +49,8 @@ class Standing:
     Attributes:
         missing: roles that have not approved yet, one entry an approval.
         counted: the decisions that count.
-        void: decisions that do not, each with the reason.
+        void: the last words that do not count, each with the reason.
+        superseded: decisions that another took the place of, each with the reason.
         blocking: what is not recorded; it blocks the gate like a missing approval.
     """
 
@@ -80,6 +58,7 @@ class Standing:
     missing: tuple[Role, ...]
     counted: tuple[SignedDecision, ...]
     void: tuple[tuple[SignedDecision, str], ...]
+    superseded: tuple[tuple[SignedDecision, str], ...] = ()
     blocking: tuple[str, ...] = ()
 
     @property
@@ -99,44 +78,121 @@ class Standing:
         complete = not self.missing and not self.blocking
         return self.rejected is None and (complete or self.overridden)
 
+    @property
+    def idle(self) -> tuple[tuple[SignedDecision, str], ...]:
+        """All decisions that do not count, each with the reason."""
+        return (*self.superseded, *self.void)
+
 
 def standing(
-    entries: Sequence[Entry],
+    history: History,
+    gate: GateName,
+    *,
+    required: Sequence[Role],
+    approvers: Sequence[Approver],
+    blocking: Sequence[str] = (),
+) -> Standing:
+    """What was said about a release, as it bears on a gate.
+
+    Args:
+        required: roles that must approve, each by another person.
+        approvers: who may decide, as of now: a person or key that was removed no longer counts. A
+            rejection stands whoever leaves the profile, and so does what a gate was passed on.
+    """
+    now = history.at(gate)
+    words = {} if now is None else now.last_words
+    passage = None if now is None else now.passage
+    if passage is not None:
+        faults = dict(passage.void)
+    else:
+        faults = {
+            name: fault
+            for name, signed in words.items()
+            if (fault := next(_profile_faults(history, signed, approvers), ""))
+            and signed.decision.decision != "reject"
+        }
+    counted = [signed for name, signed in words.items() if name not in faults]
+    return Standing(
+        gate=gate,
+        missing=missing(required, [signed.decision for signed in counted]),
+        counted=tuple(counted),
+        void=tuple((words[name], fault) for name, fault in faults.items()),
+        superseded=tuple(_superseded(history, gate, words.keys())),
+        blocking=tuple(blocking),
+    )
+
+
+def open_gate(
+    ledger: Ledger,
+    release: str,
     gate: GateName,
     *,
     required: Sequence[Role],
     seen: Mapping[str, str],
-    approvers: Sequence[Approver],
-    blocking: Sequence[str] = (),
-) -> Standing:
-    """What the statements about a release say of a gate.
+) -> None:
+    """Enter that a gate is open for decisions about what is there now; earlier ones count no more.
 
-    Args:
-        entries: all statements about the release, in order.
-        required: roles that must approve, each by another person.
-        seen: SHA-256 of all that a decision must be about, as it is now.
-        approvers: who may decide, as of now: a person or key that was removed no longer counts.
+    Raises:
+        GateRejected: somebody rejected the release, and nobody opened the gate anew.
     """
-    latest: dict[str, SignedDecision] = {}  # a person's last word is what counts
-    void: list[tuple[SignedDecision, str]] = []
-    for signed in _decisions(entries):
-        if signed.decision.gate != gate:
-            continue
-        fault = _fault(signed, entries, required=required, seen=seen, approvers=approvers)
-        if fault:
-            void.append((signed, fault))
-        else:
-            latest[signed.decision.person] = signed
-    counted = tuple(latest.values())
-    approved = Counter(s.decision.role for s in counted if s.decision.decision == "approve")
-    missing = Counter(required) - approved
-    return Standing(
+
+    def say(entries: Sequence[Entry]) -> dict[str, Any]:
+        history = History.of(release, entries)
+        refuse_rejected(history)
+        return _opening(history, gate, required=required, seen=seen)
+
+    ledger.state_next(release, "request", say)
+
+
+def reopen(ledger: Ledger, release: str, *, reason: str) -> Round:
+    """Open the gate at which a release was rejected anew, about what was seen there.
+
+    Returns:
+        The round that the rejection ended.
+    Raises:
+        DecisionRefused: nobody rejected it, or no reason is given.
+    """
+    if len(reason.strip()) < _LEAST_REASON:
+        raise DecisionRefused(
+            f"--reason: give a reason of at least {_LEAST_REASON} characters; it is published with "
+            "the release"
+        )
+    ended: list[Round] = []
+
+    def say(entries: Sequence[Entry]) -> dict[str, Any]:
+        history = History.of(release, entries)
+        last = history.last
+        if last is None or last.rejection is None:
+            raise DecisionRefused(f"release {release!r} was not rejected; no gate is to be opened")
+        ended[:] = [last]
+        was = last.opening
+        return _opening(history, was.gate, required=was.required, seen=was.seen, reason=reason)
+
+    ledger.state_next(release, "request", say)
+    return ended[0]
+
+
+def _opening(
+    history: History,
+    gate: GateName,
+    *,
+    required: Sequence[Role],
+    seen: Mapping[str, str],
+    reason: str = "",
+) -> dict[str, Any]:
+    opening = Opening(
+        release=history.release,
         gate=gate,
-        missing=tuple(sorted(missing.elements())),
-        counted=counted,
-        void=tuple(void),
-        blocking=tuple(blocking),
+        required=tuple(required),
+        seen=seen,
+        by=operator(),
+        opened=datetime.now(UTC).replace(microsecond=0),
+        reason=reason,
+        nonce=token_hex(_NONCE_BYTES),
+        previous=history.head,
     )
+    history.then(opening)
+    return opening.model_dump(mode="json")
 
 
 def decide(
@@ -154,60 +210,106 @@ def decide(
             f"release {waiting.release!r} waits at the gate {waiting.gate}, and this decision is "
             f"about {decision.release!r} at {decision.gate}; look again at what waits"
         )
-    if decision.decided > datetime.now(UTC) + _AHEAD:
+    if decision.decided > datetime.now(UTC) + AHEAD:
         raise DecisionRefused("the decision lies in the future; set the clock that it was made by")
-    entries = ledger.statements(decision.release)
-    fault = _fault(
-        signed, entries, required=waiting.required, seen=waiting.seen, approvers=approvers
-    )
-    if fault:
-        raise DecisionRefused(f"{decision.person} cannot {decision.decision} this: {fault}")
+
+    def say(entries: Sequence[Entry]) -> dict[str, Any]:
+        history = History.of(decision.release, entries)
+        if fault := next(_profile_faults(history, signed, approvers), ""):
+            raise _refused(decision, fault)
+        try:
+            history.then(signed)
+        except NotNext as error:
+            raise _refused(decision, str(error)) from None
+        return signed.model_dump(mode="json")
+
     kind = "override" if decision.decision == "override" else "decision"
-    return ledger.state(decision.release, kind, signed.model_dump(mode="json"))
+    return ledger.state_next(decision.release, kind, say)
 
 
-def _decisions(entries: Sequence[Entry]) -> list[SignedDecision]:
-    return [
-        SignedDecision.model_validate(entry.payload)
-        for entry in entries
-        if entry.kind in ("decision", "override")
-    ]
+def _refused(decision: Decision, fault: str) -> DecisionRefused:
+    return DecisionRefused(f"{decision.person} cannot {decision.decision} this: {fault}")
 
 
-def _fault(
-    signed: SignedDecision,
-    entries: Sequence[Entry],
-    *,
-    required: Sequence[Role],
-    seen: Mapping[str, str],
-    approvers: Sequence[Approver],
-) -> str:
-    """Why a decision does not count; empty where it does."""
-    decision = signed.decision
-    person = next((known for known in approvers if known.name == decision.person), None)
-    if person is None:
-        return "the profile does not list them among the approvers"
-    if signed.key != person.key:
-        return "it is signed with another key than the profile lists for them"
-    if not is_genuine(signed):
-        return "the signature does not fit the decision"
-    if decision.role not in person.roles:
-        return f"they do not hold the role {decision.role}"
-    if (decision.role == OVERRIDE) != (decision.decision == "override"):
-        return f"only the role {OVERRIDE} can override, and it can do nothing else"
-    if decision.role not in (*required, OVERRIDE):
-        return f"the role {decision.role} is not asked for at this gate"
-    if dict(decision.seen) != dict(seen):
-        changed = sorted(
-            name for name in {*seen, *decision.seen} if seen.get(name) != decision.seen.get(name)
+def pass_gate(ledger: Ledger, release: str, there: Standing) -> None:
+    """Enter that a gate is passed on the decisions that count there; nobody decides at it any more.
+
+    Raises:
+        Overtaken: somebody decided since these were looked at.
+    """
+
+    def say(entries: Sequence[Entry]) -> dict[str, Any]:
+        history = History.of(release, entries)
+        assert history.head is not None, "a gate that is passed was opened"
+        passage = Passage(
+            release=release,
+            gate=there.gate,
+            passed=datetime.now(UTC).replace(microsecond=0),
+            counted=tuple(signed.digest() for signed in there.counted),
+            void={signed.digest(): fault for signed, fault in there.void},
+            previous=history.head,
         )
-        return f"what they saw has changed since ({', '.join(changed)})"
-    started = {entry.payload.get("by") for entry in entries if entry.kind == "request"}
-    if {person.login, person.name} & started:
-        return "they started the release themselves"
-    elsewhere = {
-        said.decision.person for said in _decisions(entries) if said.decision.gate != decision.gate
-    }
-    if decision.person in elsewhere:
-        return "they decided at the other gate, and nobody decides at both"
-    return ""
+        try:
+            history.then(passage)
+        except NotNext:
+            raise Overtaken(
+                f"somebody decided about release {release!r} at this very moment; nothing was "
+                "done. Run it again with --resume"
+            ) from None
+        return passage.model_dump(mode="json")
+
+    ledger.state_next(release, "passage", say)
+
+
+def refuse_rejected(history: History) -> None:
+    """Return unless somebody rejected the release at the gate that was opened last.
+
+    Raises:
+        GateRejected: somebody did, and nobody opened the gate anew.
+    """
+    refusal = None if history.last is None else history.last.rejection
+    if refusal is not None:
+        raise GateRejected(
+            f"release {history.release!r} was rejected at the gate {refusal.gate} by "
+            f"{refusal.person} ({refusal.role}): {refusal.reason}. Its budget stays as it is; "
+            "change what they object to, open the gate anew with: hallmark reopen "
+            f"{history.release} --reason WHY, and run again with --resume; or, if nothing was "
+            f"drawn, give the budget back with: hallmark ledger cancel {history.release} "
+            "--reason WHY"
+        )
+
+
+def _superseded(
+    history: History, gate: GateName, words: Collection[str]
+) -> Iterator[tuple[SignedDecision, str]]:
+    here = [one for one in history.rounds if one.opening.gate == gate]
+    for one in here:
+        for signed in one.decisions:
+            if one is not here[-1]:
+                names = changed(one.opening.seen, here[-1].opening.seen)
+                yield (
+                    signed,
+                    f"what they saw has changed since ({', '.join(names)})"
+                    if names
+                    else "the gate was opened anew since",
+                )
+            elif signed.digest() not in words:
+                yield signed, "they decided again"
+
+
+def _profile_faults(
+    history: History, signed: SignedDecision, approvers: Sequence[Approver]
+) -> Iterator[str]:
+    """Why the profile does not let a decision count."""
+    decision = signed.decision
+    name = known_as(decision.person)
+    person = next((known for known in approvers if known_as(known.name) == name), None)
+    if person is None:
+        yield "the profile does not list them among the approvers"
+        return
+    if signed.key != person.key:
+        yield "it is signed with another key than the profile lists for them"
+    if decision.role not in person.roles:
+        yield f"they do not hold the role {decision.role}"
+    if person.login is not None and known_as(person.login) in history.starters:
+        yield "they started the release themselves"

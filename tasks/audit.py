@@ -6,11 +6,14 @@ from pathlib import Path
 from mechanisms.privacy.events import events_to_json
 from mechanisms.privacy.ledger import Ledger, LedgerError
 from schemas.audit_report import AuditRecord
+from schemas.decisions import ApprovalsFile
 from schemas.labels import NOT_RECORDED
-from schemas.manifest import RECORD_FILE
+from schemas.manifest import APPROVALS_FILE, RECORD_FILE
 from tasks.anchors import open_ledger
+from tasks.gate_history import History, HistoryBroken
 from tasks.rollback import anchored, from_anchors, from_release, given_up, lacks
 from tasks.verification import Check, Verification, verify_release
+from tasks.verification.approvals import read_approvals
 
 
 def audit_release(
@@ -25,11 +28,23 @@ def audit_release(
         return verified
     record = AuditRecord.model_validate_json((folder / RECORD_FILE).read_bytes())
     try:
-        faults = list(_ledger_faults(folder, record, open_ledger(ledger)))
-    except LedgerError as error:
+        book = open_ledger(ledger)
+        faults = [
+            *_ledger_faults(folder, record, book),
+            *_history_faults(folder, record.identity.release_id, book),
+        ]
+    except (LedgerError, HistoryBroken) as error:
         faults = [str(error)]
     found = "; ".join(faults) or "its chain is whole, and it charged the events of the record"
     return Verification((*verified.checks, Check("ledger", not faults, found)))
+
+
+def _history_faults(folder: Path, release: str, book: Ledger) -> Iterator[str]:
+    """Whether the release holds everything that was said about it."""
+    published = read_approvals(folder)
+    said = published.said if isinstance(published, ApprovalsFile) else ()
+    if History.of(release, book.statements(release)).links != said:
+        yield f"{APPROVALS_FILE} does not hold what the ledger holds of its gates"
 
 
 def _ledger_faults(folder: Path, record: AuditRecord, book: Ledger) -> Iterator[str]:

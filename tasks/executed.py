@@ -7,8 +7,8 @@ from datetime import datetime
 from mechanisms.contract import Certificate, SyntheticMeasure
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.ledger import AccountState, Entry
-from schemas.approvals import SignedDecision
 from schemas.audit_report import Signature
+from schemas.decisions import Outcome
 from schemas.ledger_anchor import Anchor
 from schemas.manifest import Software
 from schemas.profile import Profile
@@ -32,7 +32,8 @@ class Executed:
     account: AccountState  # after the charge
     entries: Sequence[Entry]  # of the account
     losses: Sequence[Anchor]  # of entries that it had, as somebody answers for them
-    decisions: Sequence[SignedDecision]  # that counted before the private table was asked
+    decisions: Sequence[Outcome]  # on the plan, all of them, and what became of each
+    tables_shown: int  # openings of the plan's gate that show a change of the private table
     synthetic: SyntheticMeasure
     certificate: Certificate
     final: FinalFile

@@ -6,9 +6,10 @@ file in the workspace, and what was decided is in the ledger, so both survive ev
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,23 @@ from prefect.runtime import deployment
 from pydantic import ValidationError
 
 from mechanisms.privacy.ledger import Ledger
-from schemas.approvals import Approvals, ApprovalsFile, GateName, SignedDecision, Waiting
+from schemas.approvals import Approvals, GateName, Waiting
 from schemas.audit_report import AuditRecord
+from schemas.decisions import ApprovalsFile, Outcome
 from schemas.manifest import APPROVALS_FILE, RECORD_FILE, SIGNATURE_FILES
 from schemas.profile import Profile
 from tasks.anchors import open_ledger
-from tasks.approvals import DecisionRefused, GateRejected, Standing, operator, standing
+from tasks.approvals import (
+    DecisionRefused,
+    Standing,
+    open_gate,
+    pass_gate,
+    refuse_rejected,
+    standing,
+)
 from tasks.code import code_digest
 from tasks.errors import SafeError
+from tasks.gate_history import History, changed
 from tasks.guard import guarded
 from tasks.log import tell
 from tasks.prepare import Prepared
@@ -32,6 +42,7 @@ from tasks.rehearsal import rehearsed
 from tasks.signing import digest, key_for
 from tasks.sources import source_digest
 from tasks.summary import plan_summary
+from tasks.table_seal import SEALED, forget_salt, fresh_seal, seal
 from tasks.workspace import Workspace, home, private_folder, whole
 
 
@@ -59,7 +70,6 @@ def plan_gate(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) 
     seen = {
         "spec": prepared.spec.digest(),
         "plan": sha256(summary.encode()).hexdigest(),
-        "data": guarded("plan", workspace.path, source_digest)(prepared.source),
         "code": code_digest(),
     }
     if prepared.given is not None:
@@ -69,7 +79,8 @@ def plan_gate(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) 
         seen["cluster"] = sha256(cluster.model_dump_json().encode()).hexdigest()
     if (rehearsal := rehearsed(prepared)) is not None:
         seen["rehearsal"] = rehearsal
-    return _stopped("plan", prepared, ledger, workspace, out, seen)
+    table = guarded("plan", workspace.path, source_digest)(prepared.source)
+    return _stopped("plan", prepared, ledger, workspace, out, seen, table=table)
 
 
 def refuse_changes(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
@@ -84,8 +95,8 @@ def refuse_changes(prepared: Prepared, ledger: str, workspace: Workspace) -> Non
     """
     now = guarded("plan", workspace.path, source_digest)(prepared.source)
     if approvals_of(prepared.spec).plan:
-        approved = json.loads((workspace.path / _SEEN.format("plan")).read_text())
-        if now != approved["data"]:
+        approved = _history(prepared, ledger).at("plan")
+        if approved is None or approved.opening.seen[SEALED] != seal(workspace, now):
             raise PlanChanged(
                 "data.source: the private table changed after its plan was approved; nothing was "
                 "asked of it. Run again with --resume: the plan waits for a new approval"
@@ -126,19 +137,23 @@ def disclosure_gate(
         return _waiting("embargo", prepared, workspace, out, until=until)
     _forget(workspace)
     if asked != Approvals():
-        _write_approvals(prepared, workspace)
+        _write_approvals(prepared, ledger, workspace)
     return None
 
 
-def counted_at(gate: GateName, prepared: Prepared, workspace: Workspace) -> list[SignedDecision]:
-    """The decisions that a gate was passed with; none where it asks for none.
+def decided_on_plan(prepared: Prepared, ledger: str) -> list[Outcome]:
+    """All decisions that were made about the plan, and what became of each."""
+    return [one for one in _history(prepared, ledger).outcomes() if one.gate == "plan"]
 
-    They stay those: whoever leaves the profile later does not undo what was done on their word.
-    """
-    if not approvals_of(prepared.spec).required(gate):
-        return []
-    noted = (workspace.path / _PASSED.format(gate)).read_bytes()
-    return list(ApprovalsFile.model_validate_json(noted).decisions)
+
+def tables_shown(prepared: Prepared, ledger: str) -> int:
+    """How often the gate of the plan was opened anew where only the table had changed, which shows
+    exactly that it had."""
+    rounds = [one for one in _history(prepared, ledger).rounds if one.opening.gate == "plan"]
+    return sum(
+        changed(one.opening.seen, other.opening.seen) == [SEALED] and not other.opening.reason
+        for one, other in pairwise(rounds)
+    )
 
 
 def staged_files(staging: Path) -> dict[str, str]:
@@ -165,13 +180,34 @@ def standing_of(waiting: Waiting, ledger: Ledger, known: Profile) -> Standing:
     """What was decided about a release that waits at a gate."""
     assert waiting.gate != "embargo", "nobody decides about the end of an embargo"
     return standing(
-        ledger.statements(waiting.release),
+        History.of(waiting.release, ledger.statements(waiting.release)),
         waiting.gate,
         required=waiting.required,
-        seen=waiting.seen,
         approvers=known.approvers,
         blocking=waiting.blocking,
     )
+
+
+def asked_now(waiting: Waiting, ledger: Ledger) -> dict[str, Any]:
+    """What a decision about a release that waits has to say, beside who decides what and why.
+
+    Raises:
+        DecisionRefused: its gate was opened by an earlier version, in a form that is no longer
+            decided about.
+    """
+    history = History.of(waiting.release, ledger.statements(waiting.release))
+    if history.head is None:
+        raise DecisionRefused(
+            f"release {waiting.release!r} waits since an earlier version of Hallmark; run it again "
+            "with --resume, so that its gate is opened in today's form"
+        )
+    return {
+        "format": "hallmark-decision/2",
+        "release": waiting.release,
+        "gate": waiting.gate,
+        "seen": dict(waiting.seen),
+        "previous": history.head,
+    }
 
 
 def waiting_releases() -> list[Waiting]:
@@ -210,7 +246,6 @@ def may_go_on(waiting: Waiting, ledger: Ledger, known: Profile) -> bool:
 
 
 _STAGED, _WAITING = "staged.json", "waiting.json"
-_SEEN, _PASSED = "seen-at-{}.json", "passed-{}.json"
 _ASKED = "table-asked.txt"
 
 
@@ -233,45 +268,60 @@ def _stopped(
     out: Path,
     seen: Mapping[str, str],
     blocking: tuple[str, ...] = (),
+    table: str | None = None,
 ) -> Waiting | None:
-    book, spec = open_ledger(ledger), prepared.spec
-    required = approvals_of(spec).required(gate)
-    request = {"gate": gate, "required": list(required), "seen": dict(seen), "by": operator()}
-    entries = book.statements(spec.release)
-    if not any(entry.kind == "request" and _same(entry.payload, request) for entry in entries):
-        book.state(spec.release, "request", request)
-        entries = book.statements(spec.release)
-    with whole(workspace.path / _SEEN.format(gate)) as draft:
-        draft.write_text(json.dumps(dict(seen)))
+    """What is missing at a gate, which is opened where it is not open for what is there now.
+
+    Args:
+        table: digest of the private table, where the decision is about that too.
+    """
+    book, release = open_ledger(ledger), prepared.spec.release
+    required = approvals_of(prepared.spec).required(gate)
+    if table is not None:
+        seen = {**seen, SEALED: seal(workspace, table)}
+    history = _history(prepared, ledger)
+    _stop_if_rejected(history, workspace)
+    if not _is_open(history, gate, required=required, seen=seen):
+        if table is not None:
+            seen = {**seen, SEALED: fresh_seal(workspace, table)}
+        open_gate(book, release, gate, required=required, seen=seen)
+        history = _history(prepared, ledger)
     there = standing(
-        entries,
-        gate,
-        required=required,
-        seen=seen,
-        approvers=profile().approvers,
-        blocking=blocking,
+        history, gate, required=required, approvers=profile().approvers, blocking=blocking
     )
-    if (refusal := there.rejected) is not None:
-        tell("gate-rejected", gate=gate, role=refusal.role)
-        _forget(workspace)
-        raise GateRejected(
-            f"release {spec.release!r} was rejected at the gate {gate} by {refusal.person} "
-            f"({refusal.role}): {refusal.reason}. Its budget stays as it is; change what they "
-            "object to and run again with --resume, or, if nothing was drawn, give the budget back "
-            f"with: hallmark ledger cancel {spec.release} --reason WHY"
+    if not there.passed:
+        return _waiting(
+            gate, prepared, workspace, out, required=required, seen=seen, blocking=blocking
         )
-    if there.passed:
+    now = history.at(gate)
+    if now is not None and now.passage is None:
+        pass_gate(book, release, there)
         tell("gate-passed", gate=gate)
-        with whole(workspace.path / _PASSED.format(gate)) as draft:
-            draft.write_text(_approvals_file(spec.release, there.counted))
+    _forget(workspace)
+    return None
+
+
+def _is_open(
+    history: History, gate: GateName, *, required: Sequence[str], seen: Mapping[str, str]
+) -> bool:
+    """Whether a gate was opened, or even passed, about what is there now, and nothing since."""
+    now = history.at(gate)
+    if now is None or (now.opening.required, now.opening.seen) != (tuple(required), seen):
+        return False
+    return now is history.last or (gate == "plan" and now.passage is not None)
+
+
+def _history(prepared: Prepared, ledger: str) -> History:
+    release = prepared.spec.release
+    return History.of(release, open_ledger(ledger).statements(release))
+
+
+def _stop_if_rejected(history: History, workspace: Workspace) -> None:
+    """Stop where somebody rejected the release: it waits no longer, until it is opened anew."""
+    if history.last is not None and (refusal := history.last.rejection) is not None:
+        tell("gate-rejected", gate=refusal.gate, role=refusal.role)
         _forget(workspace)
-        return None
-    return _waiting(gate, prepared, workspace, out, required=required, seen=seen, blocking=blocking)
-
-
-def _same(payload: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
-    """Whether a request was made before, by whomever."""
-    return all(payload.get(key) == request[key] for key in ("gate", "required", "seen"))
+        refuse_rejected(history)
 
 
 def _waiting(
@@ -305,15 +355,11 @@ def _forget(workspace: Workspace) -> None:
     (workspace.path / _WAITING).unlink(missing_ok=True)
 
 
-def _write_approvals(prepared: Prepared, workspace: Workspace) -> None:
-    """Put the decisions that counted into the release."""
-    counted = [
-        *counted_at("plan", prepared, workspace),
-        *counted_at("disclosure", prepared, workspace),
-    ]
-    (workspace.staging / APPROVALS_FILE).write_text(_approvals_file(prepared.spec.release, counted))
-
-
-def _approvals_file(release: str, decisions: Iterable[SignedDecision]) -> str:
-    content = ApprovalsFile(release=release, decisions=tuple(decisions))
-    return content.model_dump_json(indent=1) + "\n"
+def _write_approvals(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
+    """Put everything that was said at the gates into the release, whatever became of it."""
+    history = _history(prepared, ledger)
+    content = ApprovalsFile(
+        release=prepared.spec.release, decisions=tuple(history.outcomes()), said=history.links
+    )
+    (workspace.staging / APPROVALS_FILE).write_text(content.model_dump_json(indent=1) + "\n")
+    forget_salt(workspace)

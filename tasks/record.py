@@ -29,6 +29,7 @@ from schemas.audit_report import (
 )
 from schemas.audit_utility import Check
 from schemas.columns import Column, DateColumn, NumericColumn
+from schemas.decisions import COUNTED
 from schemas.labels import NOT_RECORDED
 from tasks.coding import Codec
 from tasks.executed import Executed
@@ -39,7 +40,8 @@ from tasks.record_utility import utility
 
 def audit_record(run: Executed) -> AuditRecord:
     """The whole public record of a run."""
-    decisions = [signed.decision for signed in run.decisions]
+    counted = [one for one in run.decisions if one.outcome == COUNTED]
+    overrides = [one for one in counted if one.decision == "override"]
     return AuditRecord(
         identity=_identity(run),
         signature=run.signature,
@@ -52,9 +54,10 @@ def audit_record(run: Executed) -> AuditRecord:
                 decision=decision.decision,
                 decided=decision.decided,
                 reason=decision.reason,
+                outcome=decision.outcome,
             )
-            for decision in decisions
-            if decision.decision != "override"
+            for decision in run.decisions
+            if decision not in overrides
         ),
         overrides=tuple(
             Override(
@@ -63,8 +66,7 @@ def audit_record(run: Executed) -> AuditRecord:
                 what=f"approvals that were missing at the gate {decision.gate}",
                 reason=decision.reason,
             )
-            for decision in decisions
-            if decision.decision == "override"
+            for decision in overrides
         ),
         protected=_protected(run),
         guarantee=guarantee(run),

@@ -102,6 +102,12 @@ def _unprotected(run: Executed) -> Iterator[UnprotectedFact]:
             f"what was drawn by them is in no sum of this account ({loss.at:%Y-%m-%d})",
             why=f"as {loss.by} says: {loss.reason}",
         )
+    if run.tables_shown:
+        yield UnprotectedFact(
+            fact="the private table changed while the release waited for approval; openings of "
+            f"the plan's gate that show it: {run.tables_shown}",
+            why="they differ from the opening before in the seal of the table alone",
+        )
     if run.times is not None:
         yield UnprotectedFact(
             fact="the times of the run and of its stages, to the second, are those of a run on "

@@ -31,7 +31,7 @@ from tasks.code import IMAGE_VARIABLE
 from tasks.dictionary import data_dictionary
 from tasks.executed import Executed
 from tasks.finalise import FinalFile
-from tasks.gates import counted_at
+from tasks.gates import decided_on_plan, tables_shown
 from tasks.generate import SyntheticFile
 from tasks.prepare import Prepared
 from tasks.profile import profile
@@ -71,7 +71,8 @@ def report(
             account=book.account(spec.population.account),
             entries=book.entries(spec.population.account),
             losses=losses(anchored(spec.population.account)),
-            decisions=tuple(counted_at("plan", prepared, workspace)),  # those on this come later
+            decisions=decided_on_plan(prepared, ledger),  # those on this record come later
+            tables_shown=tables_shown(prepared, ledger),
             synthetic=synthetic.load(),
             certificate=certificate,
             final=final,

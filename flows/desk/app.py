@@ -9,6 +9,7 @@ why it asks for a password where one is set, and listens on this machine alone b
 import json
 import os
 import secrets
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,11 +22,13 @@ from starlette.middleware.base import RequestResponseEndpoint
 
 from flows.going_on import go_on
 from mechanisms.privacy.ledger import LedgerError
-from schemas.approvals import SignedDecision, Waiting
+from schemas.approvals import Waiting
+from schemas.decisions import SignedDecision
 from schemas.manifest import REPORT_FILE
 from tasks.anchors import open_ledger
 from tasks.approvals import DecisionRefused, decide
-from tasks.gates import standing_of, waiting_of, waiting_releases
+from tasks.errors import SafeError
+from tasks.gates import asked_now, standing_of, waiting_of, waiting_releases
 from tasks.metrics import CONTENT_TYPE, Exposition
 from tasks.profile import profile
 from tasks.server_mode import DESK_AUTH
@@ -107,7 +110,7 @@ def overview() -> str:
 def decision_page(release: str) -> str:
     """What a release waits for, what is to be seen, and the form to decide with."""
     waiting = _at_gate(release)
-    known, workspace = profile(), Workspace.of(release)
+    book, known, workspace = open_ledger(ledger_url()), profile(), Workspace.of(release)
     summary, staged = None, []
     if waiting.gate == "plan":
         summary = json.loads((workspace.path / "plan" / "plan.json").read_text())
@@ -115,13 +118,14 @@ def decision_page(release: str) -> str:
         staged = sorted(path.name for path in workspace.staging.iterdir())
     return _pages.get_template("decision.html.j2").render(
         waiting=waiting,
-        there=standing_of(waiting, open_ledger(ledger_url()), known),
+        there=standing_of(waiting, book, known),
         approvers=known.approvers,
         roles=sorted(set(waiting.required)),
         plan=summary,
         staged=staged,
         report=REPORT_FILE,
-        content=waiting.model_dump_json(include={"release", "gate", "seen"}),
+        content=json.dumps(asked_now(waiting, book)),
+        now=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
@@ -147,10 +151,7 @@ def take_decision(signed: SignedDecision) -> dict[str, Any]:
     """Enter a signed decision, and let the release go on if nothing is missing any more."""
     waiting = _at_gate(signed.decision.release)
     book, known = open_ledger(ledger_url()), profile()
-    try:
-        decide(book, signed, waiting, known.approvers)
-    except DecisionRefused as error:
-        raise HTTPException(409, str(error)) from error
+    decide(book, signed, waiting, known.approvers)
     there = standing_of(waiting, book, known)
     return {
         "passed": there.passed,
@@ -164,6 +165,11 @@ def take_decision(signed: SignedDecision) -> dict[str, Any]:
 @desk.exception_handler(LedgerError)
 def _ledger_down(_request: Request, error: LedgerError) -> JSONResponse:
     return JSONResponse({"detail": str(error)}, status_code=503)
+
+
+@desk.exception_handler(SafeError)
+def _not_possible(_request: Request, error: SafeError) -> JSONResponse:
+    return JSONResponse({"detail": str(error)}, status_code=409)
 
 
 def _at_gate(release: str) -> Waiting:

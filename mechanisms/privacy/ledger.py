@@ -61,12 +61,16 @@ __all__ = [
     "LedgerError",
     "LoggedCall",
     "Reservation",
+    "Say",
     "Standing",
     "Witness",
 ]
 
 Check = Callable[[Standing], None]
 """Raises where a release that stands like that costs more than was reserved, or on other terms."""
+
+Say = Callable[[Sequence[Entry]], Mapping[str, Any]]
+"""What is to be said after these statements; raises where it cannot be said any more."""
 
 Witness = Callable[[Head], None]
 """Writes the heads of accounts down where whoever owns the database has no hand in."""
@@ -314,8 +318,6 @@ class Ledger:
         Raises:
             LedgerError: the release never had a reservation, or the kind is another.
         """
-        if kind not in STATEMENTS:
-            raise LedgerError(f"{kind!r} is no statement; the kinds are {', '.join(STATEMENTS)}")
 
         def work(connection: Connection) -> Entry:
             book = rows.lock_book(connection, rows.reserved_account(connection, release))
@@ -324,6 +326,35 @@ class Ledger:
                 return said[-1]
             return rows.append(connection, book, kind, payload, release)
 
+        _refuse_unknown(kind)
+        return self._write(work)
+
+    def state_next(self, release: str, kind: str, say: Say) -> Entry:
+        """Enter what is to be said in view of all that was said about a release before.
+
+        Args:
+            kind: one of `ledger_book.STATEMENTS`.
+            say: called under the lock with all statements about the release so far; gives the
+                payload, plain JSON, or raises where it can no longer be said. It may be called
+                more than once.
+        Raises:
+            LedgerError: as `state`. What `say` raises passes through. Then nothing was written.
+        """
+        tried: list[tuple[int, Mapping[str, Any]]] = []  # after how many statements, and what
+
+        def work(connection: Connection) -> Entry:
+            book = rows.lock_book(connection, rows.reserved_account(connection, release))
+            before = book.statements(release)
+            # A try may have been written although the connection was lost before it was told so.
+            for number, payload in tried:
+                for entry in before[number:]:
+                    if (entry.kind, entry.payload) == (kind, payload):
+                        return entry
+            payload = say(before)
+            tried.append((len(before), payload))
+            return rows.append(connection, book, kind, payload, release)
+
+        _refuse_unknown(kind)
         return self._write(work)
 
     def statements(self, release: str) -> list[Entry]:
@@ -457,3 +488,8 @@ def _printable(**names: str) -> None:
     for what, name in names.items():
         if not name.isprintable() or not name.strip():
             raise LedgerError(f"`{what}` must be printable and not empty; it is {name!r}")
+
+
+def _refuse_unknown(kind: str) -> None:
+    if kind not in STATEMENTS:
+        raise LedgerError(f"{kind!r} is no statement; the kinds are {', '.join(STATEMENTS)}")

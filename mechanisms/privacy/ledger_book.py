@@ -40,9 +40,9 @@ from mechanisms.privacy.ledger_terms import (
     terms_from_json,
 )
 
-STATEMENTS = ("request", "decision", "override", "publish")
-"""Kinds of entries that say who asked for, granted or overrode what, and that a release is about to
-be published; they move no budget."""
+STATEMENTS = ("request", "decision", "override", "passage", "publish")
+"""Kinds of entries that say who asked for, granted or overrode what, on what a gate was passed, and
+that a release is about to be published; they move no budget."""
 
 
 class LoggedCall(NamedTuple):

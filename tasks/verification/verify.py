@@ -23,7 +23,9 @@ from mechanisms.privacy.events import events_from_json
 from schemas.audit_report import FORMAT, AuditRecord
 from schemas.certificate import CertificateFile, CertifiedFile
 from schemas.data_dictionary import DataDictionary
+from schemas.decisions import FirstApprovalsFile
 from schemas.manifest import (
+    APPROVALS_FILE,
     CERTIFICATE_FILE,
     DICTIONARY_FILE,
     MANIFEST_FILE,
@@ -40,7 +42,7 @@ from tasks.released import broken_totals
 from tasks.rendering import files_for_users, rendered_files
 from tasks.signing import digest, fingerprint
 from tasks.verification.agreement import claim_faults, dictionary_faults
-from tasks.verification.approvals import approval_faults
+from tasks.verification.approvals import approval_faults, read_approvals
 from tasks.verification.documents import (
     Documents,
     Unsound,
@@ -164,10 +166,12 @@ def _rehearsed(manifest: Manifest) -> Iterator[Check]:
 
 def _approvals(folder: Path, documents: Documents) -> Iterator[Check]:
     """Whether whoever had to approve did; no check where nobody had to."""
-    asked = documents.spec.approvals
-    if asked.plan or asked.disclosure:
-        faults = approval_faults(folder, documents.manifest, documents.spec)
-        yield _check("approvals", faults, "signed, complete, and about these very files")
+    asked, manifest = documents.spec.approvals, documents.manifest
+    if asked.plan or asked.disclosure or APPROVALS_FILE in manifest.files:
+        sound = "signed, complete, and about these very files"
+        if isinstance(read_approvals(folder), FirstApprovalsFile):
+            sound += "; in the first format, which cannot show that nothing was left out"
+        yield _check("approvals", approval_faults(folder, manifest, documents.spec), sound)
 
 
 def _certified_file(

@@ -8,9 +8,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from mechanisms.privacy.ledger import Ledger
-from schemas.approvals import ApprovalsFile
+from schemas.decisions import ApprovalsFile, SignedDecision
 from schemas.manifest import APPROVALS_FILE
-from tasks.approvals import is_genuine
+from tasks.decision_keys import is_genuine
 from tasks.workspace import ledger_url
 from tests import example
 from tests.flows.conftest import Hallmark
@@ -88,8 +88,11 @@ def test_a_release_goes_through_both_gates(
     assert verified.code == 0
     assert "approvals: signed, complete, and about these very files" in verified.out
     published = ApprovalsFile.model_validate_json((folder / APPROVALS_FILE).read_bytes())
-    assert [signed.decision.person for signed in published.decisions] == ["Ada", "Bo", "Cy", "Ola"]
-    assert all(is_genuine(signed) for signed in published.decisions)
+    assert [told.person for told in published.decisions] == ["Ada", "Bo", "Cy", "Ola"]
+    assert {told.outcome for told in published.decisions} == {"counted"}
+    signed = [said for said in published.said if isinstance(said, SignedDecision)]
+    assert len(signed) == 4
+    assert all(is_genuine(one) for one in signed)
     assert "Nothing waits" in hallmark("waiting").out
 
 
@@ -105,6 +108,36 @@ def test_a_rejected_plan_stops_the_release_and_keeps_its_reservation(
     assert reservation is not None
     assert reservation.state == "reserved"
     assert agency.charges == 0
+
+
+def test_a_rejected_release_is_opened_anew_and_published_with_the_rejection(
+    hallmark: Hallmark, home: Path, tmp_path: Path
+):
+    agency = Agency(hallmark, tmp_path, home, approvals={"plan": ["methodologist"]})
+    assert agency.release() == 7
+    assert agency.decide("reject", "Ada", "methodologist") == 0
+    assert "hallmark reopen test-release" in agency.said.out
+    assert agency.decide("approve", "Ada", "methodologist") == 2
+    assert "until it is opened anew" in agency.said.error
+    assert agency.release("--resume") == 5  # from now on it waits no longer
+    reopened = hallmark("reopen", "test-release", "--reason", "she was shown the forecast")
+    assert reopened.code == 0
+    assert "Run the release again with --resume" in reopened.out
+    assert agency.release("--resume") == 7
+    assert "the gate was opened anew since" in hallmark("waiting").out
+    assert agency.decide("approve", "Ada", "methodologist") == 0
+    assert agency.release("--resume") == 0
+
+    folder = agency.out / "test-release"
+    assert hallmark("verify", folder).code == 0
+    published = (folder / APPROVALS_FILE).read_text()
+    assert "she was shown the forecast" in published
+    told = ApprovalsFile.model_validate_json(published).decisions
+    assert [(one.decision, one.outcome) for one in told] == [
+        ("reject", "superseded: the gate was opened anew"),
+        ("approve", "counted"),
+    ]
+    assert "superseded: the gate was opened anew" in (folder / "audit-report.html").read_text()
 
 
 @pytest.mark.parametrize("changed", ["data", "spec"])
@@ -124,6 +157,10 @@ def test_what_changes_after_the_approval_voids_it(
         hallmark("waiting").out.split()
     ).replace("(plan, spec", "(spec")
     assert agency.charges == 0
+    assert agency.decide("approve", "Ada", "methodologist") == 0
+    assert agency.release("--resume") == 0
+    report = (agency.out / "test-release" / "audit-report.html").read_text()
+    assert ("table changed while the release waited" in report) == (changed == "data")
 
 
 def test_a_gate_cannot_be_edited_away(hallmark: Hallmark, home: Path, tmp_path: Path):

@@ -8,11 +8,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from flows.desk import desk
-from schemas.approvals import Decision
+from mechanisms.privacy.ledger import Ledger
+from schemas.decisions import Decision
 from schemas.visible import visible
-from tasks.approvals import sign
-from tasks.gates import waiting_of
+from tasks.decision_keys import sign
+from tasks.gates import asked_now, waiting_of
 from tasks.signing import private_key
+from tasks.workspace import ledger_url
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import introduce
@@ -44,9 +46,7 @@ def decision(keys: dict[str, Path], name: str = "Ada", **changes: object) -> dic
     """What a browser sends after somebody has decided."""
     waits = waiting_of("test-release")
     content = {
-        "release": "test-release",
-        "gate": waits.gate,
-        "seen": waits.seen,
+        **asked_now(waits, Ledger(ledger_url())),
         "role": "methodologist",
         "person": name,
         "decision": "approve",
@@ -108,6 +108,21 @@ def test_what_does_not_count_is_refused_with_the_reason(client: TestClient, keys
     forged = decision(keys) | {"signature": decision(keys, reason="another")["signature"]}
     assert "signature does not fit" in client.post("/decisions", json=forged).json()["detail"]
     assert client.post("/decisions", json={"decision": {}}).status_code == 422
+
+
+def test_a_decision_that_is_posted_again_is_refused(client: TestClient, keys: dict[str, Path]):
+    rejection = decision(keys, decision="reject", reason="too coarse")
+    assert client.post("/decisions", json=rejection).json()["rejected"]
+    again = client.post("/decisions", json=rejection)
+    assert (again.status_code, "it was made before" in again.json()["detail"]) == (409, True)
+    page = client.get("/releases/test-release").text
+    assert "hallmark reopen test-release" in page
+    assert "too coarse" in page
+
+
+def test_the_page_holds_what_a_decision_must_name(client: TestClient, keys: dict[str, Path]):
+    asked = asked_now(waiting_of("test-release"), Ledger(ledger_url()))
+    assert str(asked["previous"]) in client.get("/releases/test-release").text
 
 
 def test_a_password_keeps_strangers_out(

@@ -2,6 +2,7 @@
 
 const form = document.getElementById("decide");
 const answer = document.getElementById("answer");
+const ahead = Date.parse(form.dataset.now) - performance.now(); // by the desk's clock, not this one's
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -41,12 +42,11 @@ function decision(choice) {
   const value = (id) => document.getElementById(id).value.trim();
   return {
     ...JSON.parse(form.dataset.content),
-    format: "hallmark-decision/1",
     person: value("person"),
     role: choice === "override" ? "override" : value("role"),
     reason: value("reason"),
     decision: choice,
-    decided: `${new Date().toISOString().slice(0, 19)}Z`,
+    decided: `${new Date(ahead + performance.now()).toISOString().slice(0, 19)}Z`,
   };
 }
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
 from mechanisms.privacy.ledger import (
     Allowance,
     BudgetRefused,
+    Entry,
     Head,
     Ledger,
     LedgerError,
@@ -577,6 +579,40 @@ def test_saying_the_same_again_changes_nothing(opened: Ledger):
     assert len(opened.statements("r")) == 3
 
 
+def test_a_statement_is_made_in_view_of_those_before_it(opened: Ledger):
+    def second(before: Sequence[Entry]) -> dict[str, int]:
+        if len(before) != 1:
+            raise ValueError("too late")
+        return {"after": len(before)}
+
+    opened.state("r", "request", {"gate": "plan"})
+    opened.state_next("r", "decision", second)
+    with pytest.raises(ValueError, match="too late"):
+        opened.state_next("r", "decision", second)
+    assert [said.payload for said in opened.statements("r")] == [{"gate": "plan"}, {"after": 1}]
+
+
+def test_a_statement_is_written_once_though_the_connection_is_lost_after_it(
+    opened: Ledger, monkeypatch: pytest.MonkeyPatch
+):
+    """The first try was written, and nobody was told so."""
+    said: list[int] = []
+
+    def once(before: Sequence[Entry]) -> dict[str, int]:
+        assert not said, "what is in the ledger is not said again"
+        said.append(len(before))
+        return {"after": len(before)}
+
+    def twice(work: Callable[[Connection], Entry]) -> Entry:
+        written(work)
+        return written(work)
+
+    written = opened._database.write
+    monkeypatch.setattr(opened._database, "write", twice)
+    entry = opened.state_next("r", "decision", once)
+    assert opened.statements("r") == [entry]
+
+
 def test_nothing_can_be_stated_about_a_release_that_was_never_started(opened: Ledger):
     with pytest.raises(LedgerError, match="'unknown' has no reservation"):
         opened.state("unknown", "decision", {"by": "Ada"})
@@ -586,6 +622,8 @@ def test_nothing_can_be_stated_about_a_release_that_was_never_started(opened: Le
 def test_a_statement_cannot_pass_for_a_charge(opened: Ledger):
     with pytest.raises(LedgerError, match="'charge' is no statement"):
         opened.state("r", "charge", {})
+    with pytest.raises(LedgerError, match="'charge' is no statement"):
+        opened.state_next("r", "charge", lambda _: {})
 
 
 # Heads
