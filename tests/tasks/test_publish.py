@@ -67,6 +67,14 @@ def test_draws_are_told_by_the_day_and_by_digests_that_confirm_no_guess(run: Rel
         assert entry.hides
 
 
+def test_no_file_has_the_digest_of_an_entry_that_it_might_confirm_a_guess_of(run: Released) -> None:
+    content = b"".join(path.read_bytes() for path in run.folder.iterdir())
+    entries = open_ledger(run.ledger).entries("test-people")
+    told = [entry.kind for entry in entries if entry.hash.encode() in content]
+    assert told == ["reserve", "charge", "publish"]
+    assert all(entry.hides for entry in entries if entry.kind in told)
+
+
 def test_nothing_half_is_left_beside_it_nor_in_the_workspace(run: Released) -> None:
     assert [path.name for path in run.folder.parent.iterdir()] == ["test-release"]
     assert not (run.workspace.path / "staging").exists()
