@@ -63,6 +63,13 @@ def _print(found: "Evaluation") -> None:
     )
     if found.label is not None:
         line(f"label {found.label}, predicted for {found.held_out} ({metrics.rows_test:,})")
+    if found.left_out:
+        line(
+            f"{found.left_out:,} more private records are left out, beyond those that a release "
+            "keeps of their person"
+        )
+    for sample in found.samples:
+        line(f"sampled: {sample.used:,} of {sample.of:,} {sample.what}")
     if found.merged:
         line(f"columns cut to 32 cells: {', '.join(found.merged)}")
     table(

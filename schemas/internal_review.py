@@ -148,7 +148,11 @@ class InternalReview(LabelledSection):
     release_id: Annotated[str, Field(min_length=1), Shown("Release", form="code")]
     title: Annotated[str, Shown("Title")]
     created: Annotated[AwareDatetime, Shown("Created")]
-    private_rows: Annotated[int, Field(ge=0), Shown("Records in the private table", _INTERNAL)]
+    private_rows: Annotated[int, Field(ge=0), Shown("Private records compared", _INTERNAL)]
+    left_out: Annotated[
+        int, Field(ge=0), Shown("Records left out beyond those kept of a person", _INTERNAL)
+    ] = 0
+    """neither measured nor compared here: the certificate does not speak of them either"""
     synthetic_rows: Annotated[int, Field(ge=0), Shown("Synthetic rows")]
     metric: Annotated[str, Shown("Distance")]
     confidence: Annotated[float, Field(gt=0, lt=1), Shown("Joint confidence", form="percent")]

@@ -7,7 +7,6 @@ all records.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from uuid import uuid4
 
@@ -22,6 +21,7 @@ from tasks.coding import TableCodec
 from tasks.guard import guarded
 from tasks.prepare import Prepared
 from tasks.sources import DatabasePart, Part, batches, parts
+from tasks.truncation import kept, keys
 from tasks.workspace import Workspace, private_folder, whole
 
 
@@ -47,14 +47,23 @@ def discretize(prepared: Prepared, workspace: Workspace) -> tuple[Path, ...]:
             return files
         truncate = guarded("discretize", workspace.path, _truncate)
         bound = prepared.plan.adjacency.records
-        kept: tuple[Path, ...] = client.submit(truncate, files, bound, pure=False).result()
-        return kept
+        first: tuple[Path, ...] = client.submit(truncate, files, bound, pure=False).result()
+        return first
 
 
 def all_records(files: Sequence[Path]) -> Iterator[Path]:
     """The files with all coded records, of which `files` may hold a person's first ones alone."""
     for file in files:
         yield file.with_name(file.name.replace(_KEPT, ".npy"))
+
+
+def left_out(files: Sequence[Path]) -> int:
+    """How many coded records are in no file of `files`, since their person owns too many."""
+    return sum(map(_rows, all_records(files))) - sum(map(_rows, files))
+
+
+def _rows(file: Path) -> int:
+    return len(np.load(file, mmap_mode="r", allow_pickle=False))
 
 
 def _code_part(
@@ -73,47 +82,29 @@ def _code_part(
         codes = codec.encode(text).astype(np.int16)
         _write(file, codes)
         if person is not None:
-            order = _lots(codes, text[person]) if isinstance(part, DatabasePart) else {}
+            ordered = not isinstance(part, DatabasePart)
             with whole(_persons(file)) as draft:
-                pd.DataFrame({_PERSON: text[person], **order}).to_parquet(draft)
+                keys(codes, text[person], ordered=ordered).to_parquet(draft)
         files.append(file)
     return files
 
 
 _DRAFT, _KEPT = ".draft.npy", ".kept.npy"
-_PERSON, _LOTS = "person", ["lot", "lot of equals"]
-
-
-def _lots(codes: NDArray[np.int16], persons: pd.Series) -> dict[str, NDArray[np.uint64]]:
-    """A number for every record, which depends on that record and its person alone."""
-    rows = zip(np.ascontiguousarray(codes), persons.fillna("").astype(str), strict=True)
-    digests = b"".join(
-        blake2b(row.tobytes() + person.encode(), digest_size=16).digest() for row, person in rows
-    )
-    return dict(zip(_LOTS, np.frombuffer(digests, np.uint64).reshape(-1, 2).T, strict=True))
 
 
 def _truncate(files: Sequence[Path], records: int) -> tuple[Path, ...]:
-    """New files with `records` records of every person: the first ones in the order of the source,
-    or those with the smallest lots where the source has no order of its own.
+    """New files with `records` records of every person (`truncation.kept`).
 
-    Which of a person's records are kept depends on that person's records alone, so that adding or
-    removing one person changes nobody else's. In a database the place of a row, and the order in
-    which a query gives rows, may depend on everybody's; lots do not. The person column must fit in
-    memory.
+    The person column must fit in memory.
     """
     persons = [pd.read_parquet(_persons(file)) for file in files]
-    everyone = pd.concat(persons, ignore_index=True)
-    if _LOTS[0] in everyone:
-        everyone = everyone.sort_values(_LOTS)
-    place = everyone.groupby(_PERSON, sort=False).cumcount().sort_index()
-    keep = place.to_numpy() < records
+    keep = kept(pd.concat(persons, ignore_index=True), records)
     ends = np.cumsum([len(part) for part in persons])
-    kept = []
+    written = []
     for file, mask in zip(files, np.split(keep, ends[:-1]), strict=True):
-        kept.append(file.with_suffix(_KEPT))
-        _write(kept[-1], np.load(file)[mask])
-    return tuple(kept)
+        written.append(file.with_suffix(_KEPT))
+        _write(written[-1], np.load(file)[mask])
+    return tuple(written)
 
 
 def _persons(file: Path) -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ import pandas as pd
 from mechanisms.geometry.domain import Domain
 from mechanisms.metrics import Label, Metrics, coarsen, evaluate, split
 from mechanisms.metrics.coded import MOST_CELLS
-from mechanisms.metrics.downstream import downstream_error
+from mechanisms.metrics.downstream import downstream_error, sampled
 from mechanisms.privacy.cells import Codes
 from schemas.internal_review import Comparison
 from schemas.loading import load_spec
@@ -25,6 +25,7 @@ from tasks.coding import Codec, TableCodec
 from tasks.errors import SafeError
 from tasks.guard import guarded
 from tasks.sources import (
+    DatabasePart,
     SourceError,
     batches,
     consistent,
@@ -34,6 +35,7 @@ from tasks.sources import (
     told_of,
     written_as_released,
 )
+from tasks.truncation import kept, keys
 from tasks.workspace import Workspace
 
 NOTICE = (
@@ -53,6 +55,15 @@ class LabelRefused(SafeError):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sample:
+    """That `used` records out of `of` stand for all in `what`, in words."""
+
+    what: str
+    used: int
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """What a comparison found. Internal.
 
@@ -62,6 +73,9 @@ class Evaluation:
         held_out: which records were predicted, in words; None likewise.
         downstream_unit: of the downstream errors; None likewise.
         merged: columns of which neighbouring cells were merged.
+        left_out: private records beyond those that a release keeps of their person, with which
+            nothing is compared; None where all count.
+        samples: where fewer records were looked at than there are.
     """
 
     metrics: Metrics
@@ -69,6 +83,8 @@ class Evaluation:
     held_out: str | None
     downstream_unit: str | None
     merged: tuple[str, ...]
+    left_out: int | None = None
+    samples: tuple["Sample", ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values, the warning first."""
@@ -78,6 +94,8 @@ class Evaluation:
             "held_out": self.held_out,
             "downstream_unit": self.downstream_unit,
             "merged_columns": list(self.merged),
+            "left_out": self.left_out,
+            "samples": [asdict(sample) for sample in self.samples],
             **asdict(self.metrics),
         }
 
@@ -92,8 +110,9 @@ def evaluate_files(
 ) -> Evaluation:
     """Compare a synthetic file with the private table that `spec` names.
 
-    The columns compared are those that the spec releases. All records count, before any of a
-    person's are left out.
+    The columns compared are those that the spec releases. Where persons are protected, those
+    records of the spec's own table count that a release keeps (`truncation`); a table of `data` is
+    compared whole, since it names nobody.
 
     Args:
         spec: path of the release spec.
@@ -121,15 +140,16 @@ def evaluate_files(
     if predicted is not None and test is not None:
         tables["--test"] = test
 
-    def compute() -> Metrics:
-        codes = [
+    def compute() -> tuple[Metrics, tuple[Sample, ...], int | None]:
+        read = [
             _read(location, origin, codec, loaded, split_too=predicted is not None and test is None)
             for origin, location in tables.items()
         ]
-        held_out = codes[2] if len(codes) > 2 else None
-        return _metrics(codes[0], codes[1], held_out, domain, predicted)
+        held_out = read[2].codes if len(read) > 2 else None
+        metrics, samples = _metrics(read[0].codes, read[1].codes, held_out, domain, predicted)
+        return metrics, samples, read[0].left_out
 
-    metrics = guarded("evaluate", Workspace.of(loaded.release).path, compute)()
+    metrics, samples, left_out = guarded("evaluate", Workspace.of(loaded.release).path, compute)()
     held_out = "a fifth of the private table" if test is None else f"the records of {test}"
     return Evaluation(
         metrics=metrics,
@@ -137,6 +157,8 @@ def evaluate_files(
         held_out=None if predicted is None else held_out,
         downstream_unit=None if predicted is None else _UNITS[predicted.number],
         merged=tuple(a.name for a in domain.attributes if a.cells > MOST_CELLS),
+        left_out=left_out,
+        samples=samples,
     )
 
 
@@ -236,49 +258,81 @@ def _in_words(metrics: Metrics) -> Iterator[Comparison]:
 
 def _metrics(
     real: Codes, synthetic: Codes, test: Codes | None, domain: Domain, label: Label | None
-) -> Metrics:
+) -> tuple[Metrics, tuple[Sample, ...]]:
     if label is not None and test is None:
         real, test = split(real)
     metrics = compare(real, synthetic, domain)
     assert metrics is not None, "the tables were read with enough records"
     if label is None or test is None:
-        return metrics
-    return replace(  # learnt from the cells as they are: trees do not mind how many there are
+        return metrics, ()
+    whole = {
+        "private records to learn the label from": real,
+        "synthetic records to learn the label from": synthetic,
+        "held-out records to predict": test,
+    }
+    some = {what: sampled(codes, label) for what, codes in whole.items()}
+    ours, theirs, asked = some.values()
+    told = replace(  # learnt from the cells as they are: trees do not mind how many there are
         metrics,
-        rows_test=len(test),
-        downstream=downstream_error(synthetic, test, label),
-        downstream_real=downstream_error(real, test, label),
+        rows_test=len(asked),
+        downstream=downstream_error(theirs, asked, label),
+        downstream_real=downstream_error(ours, asked, label),
     )
+    return told, tuple(
+        Sample(what=what, used=len(some[what]), of=len(codes))
+        for what, codes in whole.items()
+        if len(some[what]) < len(codes)
+    )
+
+
+class _Table(NamedTuple):
+    """Coded records, and how many more were left out; None where all count."""
+
+    codes: Codes
+    left_out: int | None
 
 
 def _read(
     location: str, origin: str, codec: TableCodec, spec: ReleaseSpec, *, split_too: bool
-) -> Codes:
+) -> _Table:
     """The coded records of one of the tables; `origin` says in messages which one it is."""
     private = origin in ("data.source", "--data")
-    columns = {c.name: c.column for c in codec.codecs}
+    person = spec.privacy.person if origin == "data.source" else None
+    # Which records of a person are kept may depend on all that a release codes.
+    whole = codec if person is None else TableCodec.of(spec.columns)
+    columns = {c.name: c.column for c in whole.codecs}
     if origin == "data.source":
         source = replace(
-            source_of(spec.data, Path(), columns, others_ignored=True), location=location
+            source_of(spec.data, Path(), columns, person=person, others_ignored=True),
+            location=location,
         )
     else:
         source = written_as_released(spec, tuple(columns), location=location)
-    blocks = []
+    blocks: list[Codes] = []
+    owners: list[pd.DataFrame] = []
     try:
         with consistent(source) as fixed:
-            for text in (text for part in parts(fixed) for text in batches(part)):
-                _check_values(text, origin, codec.codecs)
-                blocks.append(codec.encode(text))
+            every = ((part, text) for part in parts(fixed) for text in batches(part))
+            for part, text in every:
+                _check_values(text, origin, whole.codecs)
+                blocks.append(whole.encode(text))
+                if person is not None:
+                    ordered = not isinstance(part, DatabasePart)
+                    owners.append(keys(blocks[-1], text[person], ordered=ordered))
     except SourceError as error:
         raise EvaluationRefused(_about(str(error), origin)) from error
-    records = sum(map(len, blocks))
+    keep = kept(pd.concat(owners, ignore_index=True), spec.privacy.max_records) if owners else None
+    records = sum(map(len, blocks)) if keep is None else int(keep.sum())
     least = {"--test": 1}.get(origin, LEAST_TO_SPLIT if private and split_too else LEAST_RECORDS)
     if records < least:
         raise EvaluationRefused(
             f"{origin}: too few records; {least} at least are needed"
             + (" to hold some out (or name held-out ones with --test)" if least > 2 else "")
         )
-    return np.concatenate(blocks)
+    codes = np.concatenate(blocks)[:, [whole.names.index(name) for name in codec.names]]
+    if keep is None:
+        return _Table(codes, None)
+    return _Table(codes[keep], int((~keep).sum()))
 
 
 def _check_values(text: pd.DataFrame, origin: str, codecs: Sequence[Codec]) -> None:

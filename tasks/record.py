@@ -31,6 +31,7 @@ from schemas.audit_utility import Check
 from schemas.columns import Column, DateColumn, NumericColumn
 from schemas.decisions import COUNTED
 from schemas.labels import NOT_RECORDED
+from schemas.release_spec import ReleaseSpec
 from tasks.coding import Codec
 from tasks.executed import Executed
 from tasks.generate import MOVED, TOTALLED
@@ -167,15 +168,23 @@ def _protected(run: Executed) -> ProtectedData:
             else "stated: under replace_one all neighbouring tables have as many records"
         ),
         exclusions=f"columns dropped unread: {', '.join(spec.data.ignore) or 'none'}",
-        truncation=(
-            "none: the unit is a record"
-            if spec.privacy.person is None
-            else f"the first {spec.privacy.max_records} records of a person, in the source's order"
-        ),
+        truncation=truncation_in_words(spec),
         asset=spec.about.asset or NOT_RECORDED,
         snapshot=spec.about.snapshot or NOT_RECORDED,
         collection=spec.about.collection or NOT_RECORDED,
         columns=tuple(_protected_column(run, codec) for codec in run.prepared.codec.codecs),
+    )
+
+
+def truncation_in_words(spec: ReleaseSpec) -> str:
+    """Which records of a person are kept, and that nothing speaks of the others."""
+    if spec.privacy.person is None:
+        return "none: the unit is a record"
+    records = spec.privacy.max_records
+    order = "by a digest of each" if spec.data.in_database else "in the source's order"
+    return (
+        f"the first {records} records of a person, {order}; the others are not measured, and no "
+        "certificate or error bound speaks of them"
     )
 
 

@@ -6,6 +6,7 @@ task returns nothing, and its result type cannot be rendered into a public docum
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,12 +37,14 @@ from schemas.internal_review import (
     WorkloadReview,
 )
 from tasks.counting import DaskCounter
+from tasks.discretize import left_out
 from tasks.evaluate import compare, in_words
 from tasks.generate import SyntheticFile
 from tasks.guard import guarded
 from tasks.prepare import Prepared
 from tasks.record_utility import cell_labels
 from tasks.rendering import render_internal_review
+from tasks.validate import rule_of_truncation
 from tasks.workspace import Workspace
 
 _WORST_QUERIES = 30  # shown one by one
@@ -86,12 +89,17 @@ def _write(
             )
         )
     findings = json.loads(workspace.findings.read_text())
+    beyond = left_out(counter.files)
+    if prepared.person is not None:
+        rule = rule_of_truncation(prepared.person, prepared.plan.adjacency.records)
+        findings.append({"rule": asdict(rule), "failing": beyond})
     page = render_internal_review(
         InternalReview(
             release_id=prepared.spec.release,
             title=prepared.spec.title,
             created=datetime.now(UTC),
             private_rows=counter.rows(),
+            left_out=beyond,
             synthetic_rows=len(codes),
             metric="1-Wasserstein distance of the coded columns",
             confidence=certificate.confidence,

@@ -5,7 +5,8 @@ and coding agree. Results are reduced, on the worker, to (rule, column, rows, fa
 value and no row number leaves it. Even those counts are exact statistics of private data, so they
 go to the workspace alone; what is public is which rules would have refused, and that they held.
 Values that count elsewhere, since the spec has them clamped or caught, are counted here too: where
-they are many, a steward has bounds to mend.
+they are many, a steward has bounds to mend. So are the records beyond those that are kept of their
+person, where a whole table is checked at once; in a run they are counted when all are coded.
 """
 
 import json
@@ -27,6 +28,7 @@ from tasks.errors import SafeError
 from tasks.guard import guarded
 from tasks.prepare import Prepared
 from tasks.sources import Part, batches, parts
+from tasks.truncation import LeftOut
 from tasks.workspace import Workspace
 
 
@@ -84,20 +86,49 @@ def check_table(prepared: Prepared) -> list[Finding]:
     """Internal findings of a whole table, in this process; also written as `validate` does."""
     workspace = Workspace.of(prepared.spec.release)
     check = guarded("validate", workspace.path, validate_part)
+    bound = prepared.plan.adjacency.records
+    beyond = LeftOut(bound)
     with prepared.at_one_moment() as fixed:
         pieces = guarded("validate", workspace.path, parts)(fixed.source)
-        findings = merge(check(part, prepared.spec.columns, prepared.person) for part in pieces)
+        findings = merge(
+            check(part, prepared.spec.columns, prepared.person, beyond.see) for part in pieces
+        )
+    if prepared.person is not None:
+        rows = max((finding.rows for finding in findings), default=0)
+        rule = rule_of_truncation(prepared.person, bound)
+        findings.append(Finding(rule=rule, rows=rows, failing=beyond.count))
     write_findings(findings, workspace.findings)
     return findings
 
 
-def validate_part(part: Part, columns: Mapping[str, Column], person: str | None) -> list[Finding]:
-    """Findings for one part of the source, one a rule; reads it batch by batch."""
+def rule_of_truncation(person: str, records: int) -> Rule:
+    """The records that are kept of every person; no release fails for the others."""
+    return Rule(
+        column=person,
+        rule=f"are among the {records} that are kept of their person; else left out",
+        mend="raise privacy.unit.max_records where they are too many; noise grows with it",
+        refuses=False,
+    )
+
+
+def validate_part(
+    part: Part,
+    columns: Mapping[str, Column],
+    person: str | None,
+    see: Callable[[pd.Series], None] = lambda persons: None,
+) -> list[Finding]:
+    """Findings for one part of the source, one a rule; reads it batch by batch.
+
+    Args:
+        see: called with the persons of every batch.
+    """
     codec = TableCodec.of(columns)
     suite = _suite(codec, person)
     count_failing = _validator([expectation for _, expectation in suite])
     tallies = [[0, 0] for _ in suite]
     for text in batches(part):
+        if person is not None:
+            see(text[person])
         frame = _checked_frame(codec.codecs, text, person)
         for tally, failing in zip(tallies, count_failing(frame), strict=True):
             tally[0] += len(frame)

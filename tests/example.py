@@ -86,6 +86,13 @@ def write(folder: Path, rows: int = 3000, **changes: Any) -> Path:
     return path
 
 
+def of_persons(folder: Path, records: int) -> dict[str, Any]:
+    """Sections of `write` that protect persons, of whom so many records are kept."""
+    unit = {"person": "person", "max_records": records}
+    own = spec(folder / "table.csv")
+    return {"data": {**own["data"], "ignore": []}, "privacy": {**own["privacy"], "unit": unit}}
+
+
 def open_account(**changes: Any) -> None:
     """Open the account of the example's people in the default ledger."""
     from fractions import Fraction

@@ -20,6 +20,7 @@ ATTRIBUTES = 3
 ACCEPTED = (0.05, 0.95)  # shares of the real records
 MOST_TRIES = 500_000
 MOST_IN_VAIN = 20_000  # one after the other
+_ROUNDING = 1e-9  # of sums of shares; in doubt, records are counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,11 @@ def draw_boxes(
 
     There may be fewer than `queries`, or none: tables of (nearly) constant columns have no such
     box. The search ends after 20,000 tries in vain, or 500,000 in all.
+
+    Records are looked at only where the shares of single columns leave it open whether a box holds
+    few of them, or almost all: of skewed columns, nearly every box can be told from those.
     """
+    upto = [_cumulated(real[column], size) for column, size in enumerate(sizes)]
     boxes: list[Box] = []
     in_vain = 0
     for _ in range(MOST_TRIES):
@@ -71,7 +76,7 @@ def draw_boxes(
         high = [int(rng.integers(a, sizes[c])) for a, c in zip(low, columns, strict=True)]
         box = Box(columns=tuple(columns), low=tuple(low), high=tuple(high))
         in_vain += 1
-        if ACCEPTED[0] <= _share(real, box) <= ACCEPTED[1]:
+        if _may_be_accepted(upto, box) and ACCEPTED[0] <= _share(real, box) <= ACCEPTED[1]:
             boxes.append(box)
             in_vain = 0
         if len(boxes) == queries or in_vain == MOST_IN_VAIN:
@@ -92,6 +97,23 @@ def query_error(real: Floats, synthetic: Floats) -> QueryError | None:
     return QueryError(
         relative=relative(absolute, float(real.mean())), absolute=absolute, queries=len(real)
     )
+
+
+def _cumulated(column: Columns, size: int) -> Floats:
+    """The share of records with a code below each number from 0 to `size`."""
+    counts = np.bincount(column, minlength=size)
+    return np.concatenate([[0.0], counts.cumsum() / len(column)])
+
+
+def _may_be_accepted(upto: Sequence[Floats], box: Box) -> bool:
+    """False only for boxes that hold too few records or too many, by the columns' own shares p: the
+    box has at most min p and at least 1 - sum (1 - p)."""
+    shares = [
+        float(upto[column][high + 1] - upto[column][low])
+        for column, low, high in zip(box.columns, box.low, box.high, strict=True)
+    ]
+    least, most = 1 - sum(1 - share for share in shares), min(shares)
+    return most >= ACCEPTED[0] - _ROUNDING and least <= ACCEPTED[1] + _ROUNDING
 
 
 def _share(table: Columns, box: Box) -> float:

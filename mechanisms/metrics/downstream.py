@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from mechanisms.metrics.coded import Codes
 
 _SEED = 14  # of the booster's ties, the same for all tables
+_SAMPLE_SEED = 15
+MOST_LEARNT = 20_000  # records: more take minutes, and move an error by less than its own spread
+LEAST_LEARNT = 2_000  # records, where a label of many classes makes each of them slow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +56,20 @@ def downstream_error(train: Codes, test: Codes, label: Label) -> float:
     if label.number:
         return float(np.square(_predicted(train, learn, test, others, label) - ask).mean())
     return float((_predicted(train, learn, test, others, label) != ask).mean())
+
+
+def sampled(codes: Codes, label: Label) -> Codes:
+    """Records enough to learn the label from, or to be asked about: all, or always the same sample.
+
+    A booster grows a tree for every class (one for two of them, and for a number) in each of its
+    rounds, so the more classes there are, the fewer records are taken.
+    """
+    classes = 2 if label.number or label.equals is not None else len(np.unique(label.of(codes)))
+    most = MOST_LEARNT if classes <= 2 else max(LEAST_LEARNT, MOST_LEARNT // classes)
+    if len(codes) <= most:
+        return codes
+    chosen = np.random.default_rng(_SAMPLE_SEED).choice(len(codes), most, replace=False)
+    return codes[np.sort(chosen)]
 
 
 def _predicted(

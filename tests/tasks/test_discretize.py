@@ -114,6 +114,7 @@ def test_truncation_keeps_the_first_records_of_each_person_over_parts_and_batche
     kept = discretize._truncate(coded(location, spec, tmp_path / "codes", person=True), records)
     expected = directly(location, spec)[kept_by_hand(table, records)]
     assert codes_of(kept).tolist() == expected.tolist()
+    assert discretize.left_out(kept) == 60 - len(expected)
     assert (len(expected) < 60) == (records < 100)
 
 

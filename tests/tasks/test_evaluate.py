@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mechanisms.metrics import Label, Metrics, evaluate, split
+from mechanisms.metrics import Label, Metrics, downstream, evaluate, split
 from tasks.coding import TableCodec
 from tasks.errors import SafeError
 from tasks.evaluate import (
@@ -120,6 +120,37 @@ def test_held_out_records_leave_the_private_table_whole(spec: Path) -> None:
     found = evaluate_files(spec, synthetic(spec.parent), test=test, label="employed")
     assert (found.metrics.rows_real, found.metrics.rows_test) == (ROWS, ROWS)
     assert found.held_out == f"the records of {test}"
+
+
+def test_the_records_compared_are_those_that_a_release_keeps_of_a_person(
+    tmp_path: Path, home: Path
+) -> None:
+    output = {"columns": ["age", "region"]}
+    spec = example.write(
+        tmp_path, ROWS, output=output, constraints=[], **example.of_persons(tmp_path, 2)
+    )
+    table = example.table(ROWS)
+    kept = table[table.groupby("person").cumcount() < 2]
+    path = tmp_path / "s.csv"
+    kept[["region", "age"]].to_csv(path, index=False)
+    found = evaluate_files(spec, str(path))
+    assert (found.metrics.rows_real, found.left_out) == (len(kept), ROWS - len(kept))
+    assert (found.metrics.tv, found.metrics.covariance) == (0, 0)
+    assert found.to_json()["left_out"] == ROWS - len(kept) > 20
+    whole = evaluate_files(spec, str(path), data=str(path))
+    assert (whole.metrics.rows_real, whole.left_out) == (len(kept), None)
+
+
+def test_a_model_is_learnt_from_a_sample_of_many_records_and_the_output_says_so(
+    spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downstream, "MOST_LEARNT", 100)
+    found = evaluate_files(spec, synthetic(spec.parent), label="age")
+    assert [(s.used, s.of) for s in found.samples] == [(100, 320), (100, 400)]
+    assert "private records to learn" in found.samples[0].what
+    assert found.to_json()["samples"][1]["used"] == 100
+    assert (found.metrics.rows_real, found.metrics.rows_test) == (320, 80)
+    assert evaluate_files(spec, synthetic(spec.parent), label="age") == found
 
 
 def test_another_private_table_may_be_named(spec: Path) -> None:

@@ -13,10 +13,12 @@ from mechanisms.privacy.events import events_from_json
 from mechanisms.privacy.ledger import Ledger
 from schemas.audit_report import AuditRecord
 from schemas.labels import NOT_RECORDED
+from schemas.loading import load_spec
 from schemas.manifest import RECORD_FILE
 from schemas.promise import promised
-from tasks.record import domain_in_words
+from tasks.record import domain_in_words, truncation_in_words
 from tasks.record_utility import cell_labels
+from tests import example
 from tests.tasks.released import ROWS, Released, released
 from tests.tasks.statements import ABOUT, write_profile
 
@@ -124,6 +126,17 @@ def test_cells_and_domains_are_told_in_words(run: Released) -> None:
     assert domain_in_words(codecs["age"].column) == "0 to 99 years"
     assert domain_in_words(codecs["since"].column) == "2000-01-01 to 2009-12-31"
     assert domain_in_words(codecs["region"].column) == "3 categories"
+
+
+def test_it_says_which_records_of_a_person_all_bounds_speak_of(tmp_path: Path) -> None:
+    spec = load_spec(example.write(tmp_path, 3, **example.of_persons(tmp_path, 4)))
+    assert truncation_in_words(spec) == (
+        "the first 4 records of a person, in the source's order; the others are not measured, and "
+        "no certificate or error bound speaks of them"
+    )
+    data = spec.data.model_copy(update={"source": "postgresql://host/people"})
+    rows = spec.model_copy(update={"data": data})
+    assert "of a person, by a digest of each; the others" in truncation_in_words(rows)
 
 
 def test_the_labels_of_a_column_are_as_many_as_its_cells(run: Released) -> None:

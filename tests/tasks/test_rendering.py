@@ -227,6 +227,14 @@ def test_another_record_gives_another_page(record: AuditRecord, html: str) -> No
     assert render_audit_report(_changed(record, "identity", title="Other")) != html
 
 
+def test_the_review_tells_how_many_records_are_left_out_of_the_comparison(
+    review: InternalReview,
+) -> None:
+    assert "left out" not in Page(render_internal_review(review)).text
+    fewer = review.model_copy(update={"left_out": 7194})
+    assert "7,194 more private rows are left out" in Page(render_internal_review(fewer)).text
+
+
 def test_the_public_page_takes_no_internal_review(review: InternalReview) -> None:
     with pytest.raises(TypeError, match="was given InternalReview"):
         render_audit_report(review)  # type: ignore[arg-type]  # that is what is tested

@@ -139,6 +139,18 @@ def test_a_record_without_a_person_is_found(spec: Any, tmp_path: Path) -> None:
     assert found["person", "name a person"] == (2, 1)
 
 
+def test_records_that_are_left_out_beyond_a_persons_bound_are_counted(
+    tmp_path: Path, home: Path
+) -> None:
+    found = check_table(prepare(example.write(tmp_path, 200, **example.of_persons(tmp_path, 2))))
+    (counted,) = [one for one in found if "kept of their person" in one.rule.rule]
+    owned = example.table(200)["person"].value_counts()
+    assert (counted.rows, counted.failing) == (200, (owned - 2).clip(lower=0).sum())
+    assert counted.failing > 10
+    assert counted.rule.column == "person"
+    refuse_failures(found, tmp_path / "validation.json")  # none of them refuses
+
+
 def test_counts_of_parts_and_batches_add_up(
     spec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

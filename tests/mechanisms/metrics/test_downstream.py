@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from mechanisms.metrics.downstream import Label, downstream_error
+from mechanisms.metrics.downstream import (
+    LEAST_LEARNT,
+    MOST_LEARNT,
+    Label,
+    downstream_error,
+    sampled,
+)
 
 
 def ruled(rows: int, seed: int) -> np.ndarray:
@@ -68,3 +74,24 @@ def test_it_is_the_same_at_each_call() -> None:
 def test_a_label_that_equals_something_is_no_number() -> None:
     with pytest.raises(ValueError, match="a class, not a number"):
         Label(column=0, equals=1, number=True)
+
+
+@pytest.mark.parametrize(
+    ("label", "most"),
+    [
+        (Label(column=0, number=True), MOST_LEARNT),
+        (Label(column=0, equals=3), MOST_LEARNT),
+        (Label(column=2), MOST_LEARNT),  # two classes
+        (Label(column=1), MOST_LEARNT // 4),
+        (Label(column=3), LEAST_LEARNT),  # ten
+    ],
+)
+def test_the_more_trees_a_label_takes_the_fewer_records_are_learnt_from(
+    label: Label, most: int
+) -> None:
+    codes = ruled(50_000, 1)
+    some = sampled(codes, label)
+    assert len(some) == most
+    np.testing.assert_array_equal(some, sampled(codes, label))
+    few = codes[:LEAST_LEARNT]
+    assert sampled(few, label) is few

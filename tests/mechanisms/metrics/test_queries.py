@@ -1,6 +1,7 @@
 """Counting and threshold queries, answered record by record."""
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,6 +62,28 @@ def test_boxes_hold_neither_few_nor_almost_all_real_records(real: Table) -> None
         assert len(set(box.columns)) == 3
         assert all(0 <= low <= high for low, high in zip(box.low, box.high, strict=True))
         assert all(high < SIZES[column] for column, high in zip(box.columns, box.high, strict=True))
+
+
+def test_records_are_looked_at_only_where_single_columns_leave_a_box_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The boxes are those that are found when every one of them is counted."""
+    rng = np.random.default_rng(3)
+    sizes = (30, 20, 30)
+    skewed = np.minimum(rng.zipf(2.5, size=(4000, 3)) - 1, np.array(sizes) - 1)
+    columns, counted = by_column(skewed, sizes), []
+    share = counting_queries._share
+
+    def watching(table: Any, box: Any) -> float:
+        counted.append(box)
+        return share(table, box)
+
+    monkeypatch.setattr(counting_queries, "_share", watching)
+    found = draw_boxes(columns, sizes, rng=np.random.default_rng(5))
+    with_columns, counted[:] = len(counted), []
+    monkeypatch.setattr(counting_queries, "_may_be_accepted", lambda *_: True)
+    assert draw_boxes(columns, sizes, rng=np.random.default_rng(5)) == found
+    assert with_columns < len(counted) / 4
 
 
 def test_half_spaces_are_answered_as_record_by_record(real: Table) -> None:
