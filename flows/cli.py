@@ -2,6 +2,7 @@
 
 import os
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -98,18 +99,34 @@ def validate(
 
 
 @app.command()
-def plan(spec: SpecArgument, as_json: JsonOption = False) -> None:
+def plan(
+    spec: SpecArgument,
+    sweep: Annotated[
+        str | None,
+        typer.Option(help="Epsilons to compare besides, such as 0.1,0.5,1,2.", metavar="EPSILONS"),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
     """Show what a release will cost and how good it will be; reads no private byte."""
     quiet.configure()
-    from flows.terminal_plan import print_plan
+    from flows.terminal_plan import print_plan, print_sweep
+    from tasks.accounts import about_balance, balance
     from tasks.prepare import prepare
     from tasks.summary import plan_summary
+    from tasks.sweep import sweep as compared
 
-    summary = plan_summary(prepare(spec))
+    epsilons = [] if sweep is None else [_epsilon(text) for text in sweep.split(",")]
+    prepared = prepare(spec)
+    summary, found = plan_summary(prepared), balance(prepared.spec)
+    summary["warnings"] += about_balance(prepared.spec, found)
+    summary["left"] = found.words or None
+    others = list(compared(prepared, epsilons))
     if as_json:
-        say_json(summary)
-    else:
-        print_plan(summary)
+        say_json(summary | {"sweep": [one.to_json() for one in others]})
+        return
+    print_plan(summary)
+    if others:
+        print_sweep(others)
 
 
 @app.command()
@@ -126,8 +143,13 @@ def release(
     """Run a release and publish it, or stop where somebody must approve it first."""
     from schemas.loading import load_spec
 
-    load_spec(spec, folder)  # a wrong spec is refused before anything else happens
+    known = load_spec(spec, folder)  # a wrong spec is refused before anything else happens
     quiet.configure(verbose=verbose)
+    from tasks.accounts import refuse_without_account
+    from tasks.anchors import open_ledger
+    from tasks.workspace import ledger_url
+
+    refuse_without_account(known, open_ledger(ledger_url()), out)
     starting = quiet.start_orchestrator()
     from flows.cluster import on_cluster
     from flows.release import release as flow
@@ -265,6 +287,17 @@ def main() -> None:
         sys.exit(code)
 
 
+def _epsilon(text: str) -> Fraction:
+    try:
+        if (epsilon := Fraction(text.strip())) > 0:
+            return epsilon
+    except (ValueError, ZeroDivisionError):
+        pass
+    raise typer.BadParameter(
+        f"{text!r} is no epsilon; write it like 0.5 or 1", param_hint="--sweep"
+    )
+
+
 def _skeleton(source: Path, *, spec_folder: Path) -> str:
     from schemas.skeleton import (
         SkeletonError,
@@ -297,5 +330,4 @@ def _lines(error: Exception) -> list[str]:
         return [f"{error.filename or 'the system'}: {error.strerror}"]
     if (problems := getattr(error, "problems", None)) is not None:  # of a spec, a line each
         return list(problems)
-    first, *more = str(error).split("\n")
-    return [first, *(f"  {line}" for line in more)]
+    return str(error).split("\n")

@@ -47,8 +47,13 @@ def certify(
     """
     from schemas.loading import load_spec
 
-    load_spec(spec, folder)  # a wrong spec is refused before anything else happens
+    known = load_spec(spec, folder)  # a wrong spec is refused before anything else happens
     quiet.configure(verbose=verbose)
+    from tasks.accounts import refuse_without_account
+    from tasks.anchors import open_ledger
+    from tasks.workspace import ledger_url
+
+    refuse_without_account(known, open_ledger(ledger_url()), out)
     starting = quiet.start_orchestrator()
     from flows import (
         cluster,

@@ -1,14 +1,23 @@
 """What the command line shows of a plan."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from flows.screen import line, table
+from schemas.exact import decimal
+from tasks.verdict import WORDS, in_words
+
+if TYPE_CHECKING:
+    from tasks.sweep import Alternative
+    from tasks.verdict import Verdict
+
+_MOST_TOGETHER = 20  # marginals that are shown; all are in --json
+_STYLES = {"rough": "yellow", "useless": "red"}
 
 
 def print_plan(summary: Mapping[str, Any]) -> None:
-    """A plan, as `tasks.summary.plan_summary` makes it."""
+    """A plan, as `tasks.summary.plan_summary` makes it; with what its account has `left`."""
     privacy, forecast = summary["privacy"], summary["forecast"]
     line((summary["title"], "bold"), f" ({summary['release']})")
     line(f"mechanism  {summary['mechanism']}: {summary['source']}")
@@ -22,6 +31,8 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         f"           proven between {low:.6g} and {high:.6g}; second accountant: at most "
         f"{privacy['cross_check_epsilon']:.6g}"
     )
+    if summary.get("left"):
+        line(f"account    has {summary['left']} left")
     line(f"settings   {'; '.join(_settings(summary['parameters']))}")
     table(
         ("measured", "entries", "noise", "std. deviation"),
@@ -36,15 +47,7 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         ),
         title="Noise",
     )
-    if forecast["per_attribute"]:
-        table(
-            ("column", "share of diameter", "in its unit"),
-            (
-                (one["column"], f"{one['bound']:.4f}", f"{one['in_unit']:.4g} {one['unit']}")
-                for one in forecast["per_attribute"]
-            ),
-            title="Forecast certificate, 1-Wasserstein",
-        )
+    _print_verdicts(summary["verdicts"])
     line(
         f"forecast   {forecast['metric']}: {forecast['expected_error']:.4g} "
         f"({forecast['statement']})"
@@ -54,6 +57,70 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         line(f"total      {total['total']}, held exactly; from {total['reference']}")
     for warning in summary["warnings"]:
         line(("warning", "yellow"), f"    {warning}")
+    line(("verdict", "bold"), f"    {summary['verdict']}")
+
+
+def print_sweep(alternatives: "Iterable[Alternative]") -> None:
+    """How good the release would be at other epsilons."""
+    table(
+        ("epsilon", "forecast", "largest certified", "useless", "say nothing", "verdict"),
+        (
+            (
+                decimal(one.epsilon),
+                "" if one.expected_error is None else f"{one.expected_error:.4g}",
+                *(_largest(one.told) if one.told else ("", "", "")),
+                one.refusal or in_words(one.told),
+            )
+            for one in alternatives
+        ),
+        title="At other epsilons",
+    )
+
+
+def _largest(told: "Sequence[Verdict]") -> tuple[str, str, str]:
+    worst = max(told, key=lambda one: one.bound)
+    return (
+        f"{worst.bound:.4f} ({' x '.join(worst.columns) or 'all'})",
+        f"{sum(one.use == 'useless' for one in told)} of {len(told)}",
+        str(sum(one.vacuous for one in told)),
+    )
+
+
+def _print_verdicts(told: Sequence[Mapping[str, Any]]) -> None:
+    """What can be certified of columns, and of those together of which that is worst."""
+    columns = [one for one in told if len(one["columns"]) == 1]
+    if columns:
+        table(
+            ("column", "share of diameter", "in its unit", "its spread", "good for"),
+            (
+                (
+                    one["columns"][0],
+                    f"{one['bound']:.4f}",
+                    f"{one['in_unit']:.4g} {one['unit']}",
+                    f"{one['spread']:.4f}",
+                    _good_for(one),
+                )
+                for one in columns
+            ),
+            title="Forecast certificate, 1-Wasserstein",
+        )
+    together = sorted(
+        (one for one in told if len(one["columns"]) > 1), key=lambda one: -one["bound"]
+    )
+    if together:
+        table(
+            ("columns together", "share of diameter", "good for"),
+            (
+                (" x ".join(one["columns"]), f"{one['bound']:.4f}", _good_for(one))
+                for one in together[:_MOST_TOGETHER]
+            ),
+            title=f"Forecast certificate, the largest of {len(together)} marginals",
+        )
+
+
+def _good_for(one: Mapping[str, Any]) -> tuple[str, str]:
+    words = "says nothing" if one["vacuous"] else WORDS[one["use"]]
+    return words, _STYLES.get(one["use"], "")
 
 
 def _settings(parameters: Mapping[str, Any], within: str = "") -> Iterator[str]:

@@ -105,6 +105,7 @@ class Forecast:
     statement: str  # what the number is: a proven bound on the mean, or an estimate
     memory_bytes: int  # peak of the largest stage
     per_attribute: Mapping[str, float] = field(default_factory=dict)  # forecast certificate
+    jointly: Mapping[tuple[str, ...], float] = field(default_factory=dict)  # by their columns
 
 
 class Plan(Protocol):

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from prefect import task
 
 from schemas.columns import Column, DateColumn, NumericColumn
+from schemas.visible import visible
 from tasks.errors import SafeError
 from tasks.generate import SyntheticFile
 from tasks.prepare import Prepared
@@ -158,7 +159,10 @@ def _check_rules(prepared: Prepared, path: Path, frame: pd.DataFrame) -> tuple[R
     )
     blocking = [result for result in results if result.violations and result.blocks]
     if blocking:
-        lines = [f"  {r.rule}: broken by {r.violations} of {len(table)} records" for r in blocking]
+        lines = [
+            visible(f"  {r.rule}: broken by {r.violations} of {len(table)} records")
+            for r in blocking
+        ]
         raise FinalCheckFailed(
             "the synthetic records break edit rules that block publishing:\n"
             + "\n".join(lines)
@@ -172,6 +176,6 @@ def _check_totals(prepared: Prepared, path: Path) -> None:
     if broken:
         raise FinalCheckFailed(
             f"{path.name} does not have the public totals:\n"
-            + "\n".join(f"  {fault}" for fault in broken)
+            + "\n".join(visible(f"  {fault}") for fault in broken)
             + "\nNo budget is lost, but this should not happen; please report it"
         )

@@ -3,10 +3,12 @@
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+from pydantic import ValidationError
 
 from mechanisms.binning import PrivatelyBinned
 from mechanisms.certificates.given import CertifyGiven
@@ -23,6 +25,7 @@ from mechanisms.totals import PublicTotals, TotalsContradict, TotalsTooWide
 from mechanisms.totals import check as check_totals
 from schemas.loading import load_spec, located
 from schemas.release_spec import ReleaseSpec
+from schemas.spec_sections import Privacy
 from schemas.table_sections import PublicData
 from tasks.coding import TableCodec
 from tasks.errors import SafeError
@@ -112,6 +115,20 @@ def prepare(path: Path, folder: Path | None = None) -> Prepared:
         return _prepared(spec, path, folder or path.parent)
     except PlanRefused as error:
         raise PlanRefused(located(path, str(error))) from error
+
+
+def at_epsilon(prepared: Prepared, epsilon: Fraction) -> Prepared:
+    """The same release with another epsilon.
+
+    Raises:
+        PlanRefused: it cannot be planned with that.
+    """
+    try:
+        privacy = Privacy.model_validate(prepared.spec.privacy.model_dump() | {"epsilon": epsilon})
+    except ValidationError as error:
+        raise PlanRefused(f"privacy.epsilon {error.errors()[0]['ctx']['error']}") from None
+    spec = prepared.spec.model_copy(update={"privacy": privacy})
+    return _prepared(spec, prepared.path, prepared.folder)
 
 
 def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:

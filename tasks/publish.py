@@ -20,7 +20,7 @@ from tasks.charged_twice import charged_twice
 from tasks.errors import SafeError
 from tasks.prepare import Prepared
 from tasks.private_tables import private_at, whose
-from tasks.rendering.wording import percent
+from tasks.rendering.wording import certificate_in_words
 from tasks.signing import key_for, sign_manifest
 from tasks.verification import verify_release
 from tasks.workspace import Workspace, home
@@ -176,7 +176,7 @@ def _published(
     warning: str = "",
     earlier: bool = False,
 ) -> Published:
-    spec, summary = prepared.spec, certificate.summary()
+    spec = prepared.spec
     account = open_ledger(ledger).account(spec.population.account)
     return Published(
         release=spec.release,
@@ -185,11 +185,7 @@ def _published(
         epsilon=decimal(spec.privacy.epsilon),
         delta=decimal(spec.privacy.delta),
         left=(decimal(account.remaining[0]), decimal(account.remaining[1])),
-        certificate=(
-            f"with {percent(summary.confidence, 12)} confidence, each of {summary.bounds} "
-            f"certified losses is at most {percent(summary.largest, up=True)} of the largest "
-            f"possible (that bound: {summary.largest_target})"
-        ),
+        certificate=certificate_in_words(certificate),
         review=str(Workspace.of(spec.release).review),
         warnings=(*((warning,) if warning else ()), *charged_twice(prepared, ledger)),
         earlier=earlier,

@@ -8,10 +8,10 @@ from prefect import task
 
 from mechanisms.privacy.costs import cost
 from mechanisms.privacy.ledger import Allowance, LedgerError
+from tasks.accounts import refuse_without_account
 from tasks.anchors import open_ledger
 from tasks.errors import SafeError
 from tasks.prepare import Prepared
-from tasks.rollback import refuse_rolled_back
 
 
 class AlreadyStarted(SafeError):
@@ -41,14 +41,7 @@ def reserve(
     """
     book, spec = open_ledger(ledger), prepared.spec
     account = spec.population.account
-    refuse_rolled_back(book, account, out)
-    if not book.has_account(account):
-        raise LedgerError(
-            f"population.account: the ledger has no account {account!r}; mend the name, or have "
-            "whoever answers for the budget of these people open it: hallmark ledger open "
-            f"{account} --epsilon CAP --delta CAP --neighbours {spec.privacy.neighbours} "
-            f"--max-records {spec.privacy.max_records} {_person_option(prepared)}--reason WHY"
-        )
+    refuse_without_account(spec, book, out)
     existing = book.reservation(spec.release)
     binding = spec.privacy_digest(
         prepared.public_records,
@@ -117,7 +110,3 @@ def cancel_if_unused(prepared: Prepared, ledger: str, reason: str) -> bool:
     except LedgerError:  # also where another run of the release has drawn in this very moment
         return False
     return True
-
-
-def _person_option(prepared: Prepared) -> str:
-    return "" if prepared.person is None else f"--person {prepared.person} "

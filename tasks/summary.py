@@ -9,16 +9,17 @@ from schemas.promise import promised
 from schemas.rule_syntax import Determines
 from tasks.prepare import Prepared
 from tasks.record_utility import cell_labels
+from tasks.rendering.wording import listed
 from tasks.rule_tables import rule_cells
 from tasks.rule_values import holds_several
-
-MOST_SHOWN = 5  # cells of a column that a warning lists
+from tasks.verdict import about_nothing, in_words, verdicts
 
 
 def plan_summary(prepared: Prepared) -> dict[str, Any]:
     """Cost, noise, forecasts and warnings of a plan. Reads no private byte."""
     plan, spec = prepared.plan, prepared.spec
     forecast = plan.forecast()
+    told = verdicts(prepared, forecast)
     proven = bracket(plan.events, spec.privacy.delta)
     return {
         "release": spec.release,
@@ -57,7 +58,9 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
         "public_totals": [
             {"total": total.title, "reference": total.reference} for total in spec.public_totals
         ],
-        "warnings": [*spec.warnings(), *_about_rules(prepared)],
+        "verdicts": [{**asdict(one), "vacuous": one.vacuous} for one in told],
+        "verdict": in_words(told),
+        "warnings": [*spec.warnings(), *about_nothing(told), *_about_rules(prepared)],
     }
 
 
@@ -77,7 +80,7 @@ def _about_rules(prepared: Prepared) -> Iterator[str]:
         else:
             yield (
                 f"constraints: no record that obeys them has {column.name} "
-                f"{_listed([labels[cell] for cell in dead])}; the release will have none"
+                f"{listed([labels[cell] for cell in dead])}; the release will have none"
             )
     for i, rule in enumerate(spec.rules):
         if rule.text in cells.useless:
@@ -101,8 +104,3 @@ def _about_rules(prepared: Prepared) -> Iterator[str]:
                 f"{rule.body.column}, so all values of a cell go with one {rule.body.other}; cut "
                 f"its cells where {rule.body.other} changes"
             )
-
-
-def _listed(labels: list[str]) -> str:
-    shown = ", ".join(labels[:MOST_SHOWN])
-    return shown if len(labels) <= MOST_SHOWN else f"{shown} and {len(labels) - MOST_SHOWN} more"

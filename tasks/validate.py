@@ -23,6 +23,7 @@ from prefect import task
 
 from schemas.columns import Column, DateColumn, NumericColumn
 from schemas.exact import decimal
+from schemas.visible import visible
 from tasks.coding import Codec, TableCodec, is_multiple
 from tasks.errors import SafeError
 from tasks.guard import guarded
@@ -167,7 +168,8 @@ def refuse_failures(findings: Sequence[Finding], path: Path) -> None:
     broken = [f.rule for f in findings if f.failing and f.rule.refuses]
     if broken:
         lines = [
-            f"  columns.{rule.column}: not all rows {rule.rule}; {rule.mend}" for rule in broken
+            visible(f"  columns.{rule.column}: not all rows {rule.rule}; {rule.mend}")
+            for rule in broken
         ]
         raise ValidationFailed(
             f"the data break {len(broken)} rule(s) of the spec:\n"

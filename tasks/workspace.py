@@ -39,6 +39,13 @@ def ledger_url() -> str:
     return os.environ.get("HALLMARK_LEDGER") or f"sqlite:///{home() / 'ledger.db'}"
 
 
+def no_ledger_yet() -> bool:
+    """Whether the ledger is a file that nobody has made; opening it would."""
+    url = ledger_url()
+    file = Path(url.removeprefix("sqlite:///"))
+    return url.startswith("sqlite:///") and not file.exists() and file.parent.exists()
+
+
 @dataclass(frozen=True)
 class Workspace:
     """The restricted folder of one release."""

@@ -58,14 +58,19 @@ class MeasuredColumns:
         """Columns that are known on the marginals' grid alone, which merges some of their codes."""
         return tuple(column for column in self.one_ways.merged if column not in self.apart)
 
+    @property
+    def coarsening(self) -> tuple[float, ...]:
+        """How far the marginals' grid moves values of each column at most, on average."""
+        pairs = zip(self.columns, self.one_ways.coarsening, strict=True)
+        return tuple(0.0 if column in self.apart else coarse for column, coarse in pairs)
+
     def estimate(self, marginals: FamilyEstimate, own: FamilyEstimate | None) -> OneWayEstimate:
         """Histograms of all `columns`, from the estimates of both estimators."""
         pairs = zip(self.columns, self.one_ways(marginals.tables), strict=True)
-        coarsening = zip(self.columns, self.one_ways.coarsening, strict=True)
         return OneWayEstimate(
             counts=tuple(self._finer(column, counts, own) for column, counts in pairs),
             total=float(marginals.total),
-            coarsening=tuple(0.0 if c in self.apart else coarse for c, coarse in coarsening),
+            coarsening=self.coarsening,
         )
 
     def errors(self, draws: int, rng: np.random.Generator) -> Iterator[OneWayErrors]:

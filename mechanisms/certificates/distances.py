@@ -109,14 +109,16 @@ def least_sums(
     )
 
 
-def expected_distances(columns: MeasuredColumns, scale: float, records: int) -> float:
-    """Forecast of the largest block's mean distances from its points, of both tables together.
+def expected_distances(columns: MeasuredColumns, scale: float, records: int) -> Floats:
+    """Forecast of each block's mean distances from its points, of both tables together.
 
     Codes are taken to be as frequent as `expected_shares` says, and the noise of columns that are
     measured by themselves to hide three standard deviations, simulated with a fixed seed.
 
     Args:
         scale: of that noise, in units of what `columns` have.
+    Returns:
+        Shape (blocks,), as shares of the diameter.
     """
     family = columns.marginals.family
     offsets = column_offsets(family)
@@ -136,7 +138,7 @@ def expected_distances(columns: MeasuredColumns, scale: float, records: int) -> 
             private[column] = private[column] + 3 * scale * noise.std(axis=0) / max(records, 1)
     radii = np.array([block.radius for block in family.blocks])
     of_private = np.minimum(least_sums(family, split, private, 1.0), radii)
-    return float((of_private + least_sums(family, split, released, 1.0)).max())
+    return of_private + least_sums(family, split, released, 1.0)
 
 
 def expected_shares(attribute: Attribute) -> Floats:

@@ -85,7 +85,7 @@ class GivenPlan:
         return self.measured.parameters
 
     def forecast(self) -> Forecast:
-        """The bound to expect of the largest marginal."""
+        """The bounds to expect of the largest marginal, of each, and of single columns."""
         return Forecast(
             metric=f"{METRIC}, largest over {self.measured.family.title}, as a share of the "
             "diameter",
@@ -97,6 +97,8 @@ class GivenPlan:
             ),
             memory_bytes=self.measured.memory_bytes
             + self.expected_records * (4 * len(self.domain) + 24),
+            per_attribute=self.measured.forecast_columns(self.expected_records),
+            jointly=self.measured.forecast_marginals(self.expected_records),
         )
 
 

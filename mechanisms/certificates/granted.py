@@ -93,9 +93,13 @@ class GrantedPlan:
         }
 
     def forecast(self) -> Forecast:
-        """The mechanism's own, with the memory of the marginals."""
+        """The mechanism's own, with what is certified of the marginals, and their memory."""
         inner = self.inner.forecast()
-        return replace(inner, memory_bytes=inner.memory_bytes + self.measured.memory_bytes)
+        return replace(
+            inner,
+            memory_bytes=inner.memory_bytes + self.measured.memory_bytes,
+            jointly=self.measured.forecast_marginals(self.expected_records),
+        )
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ from mechanisms.certificates.family import (
     shared,
     together,
 )
-from mechanisms.certificates.one_way import certify_one_way
-from mechanisms.certificates.simultaneous import draws_needed
+from mechanisms.certificates.one_way import certify_one_way, forecast_one_way
+from mechanisms.certificates.simultaneous import PILOT, draws_needed
 from mechanisms.compute import Compute
 from mechanisms.contract import Certificate, Measurements, NoiseLine
 from mechanisms.families.columns import at_their_cells
@@ -50,10 +50,12 @@ from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.queries import HistogramQuery
+from mechanisms.strategies.choose import expected_noise
 
 FINEST = 32  # cells of a line, where nobody asks for more: flows take time
 SHARES = tuple(Fraction(1, n) for n in (20, 10, 5, 3, 2))
 """Parts of epsilon to choose from, for single columns."""
+_FORECAST_CONFIDENCE = 0.95  # of columns; a certificate at 0.95 has some more for them
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -123,6 +125,44 @@ class MeasuredMarginals:
         edges = sum(len(block.space.tails) for block in self.family.blocks)
         points = sum(block.space.size for block in self.family.blocks)
         return 200 * edges + 400 * points
+
+    def forecast_marginals(self, records: int) -> Mapping[tuple[str, ...], float]:
+        """Forecast of every marginal's bound, by columns, as `forecast` is of the largest's.
+
+        Tables of one size are measured alike, and are taken to cost what the first of them does.
+        """
+        blocks, names = self.family.blocks, self.family.domain.names
+        estimator = self.estimator
+        costs: dict[tuple[int, str], float] = {}
+        for block, strategy in zip(blocks, estimator.strategies, strict=True):
+            kind = block.space.size, strategy.name
+            if kind not in costs:
+                costs[kind] = expected_noise(block.space, strategy, adjacency=estimator.adjacency)
+        return {
+            tuple(names[column] for column in block.columns): min(
+                1.0,
+                float(distance)
+                + (QUANTILE + 1) * costs[block.space.size, strategy.name] / max(records, 1),
+            )
+            for block, strategy, distance in zip(
+                blocks,
+                estimator.strategies,
+                expected_distances(self.columns, 1.0, records),
+                strict=True,
+            )
+        }
+
+    def forecast_columns(self, records: int) -> Mapping[str, float]:
+        """Forecast of every column's own bound, by name; without the projection."""
+        attributes = self.family.domain.attributes
+        return forecast_one_way(
+            Domain(tuple(attributes[column] for column in self.columns.columns)),
+            self.columns.errors(PILOT + 99, np.random.default_rng(0)),  # the same each time
+            expected_records=records,
+            total_is_public=self.estimator.total_is_public,
+            confidence=_FORECAST_CONFIDENCE,
+            coarsening=self.columns.coarsening,
+        )
 
     def certify(
         self,
@@ -293,7 +333,9 @@ def _designs(
             # Of epsilon, the parts add up; of Gaussian noise, about the parts' squares do.
             left = sqrt(1 - part**2) if noise == "gaussian" else 1 - part
             measured = MeasuredColumns(estimator, own if share else None)
-            distances = expected_distances(measured, 1 / part if share else 0.0, records)
+            distances = float(
+                expected_distances(measured, 1 / part if share else 0.0, records).max()
+            )
             aim = distances + (QUANTILE + 1) * cost / left / max(records, 1)
             if columns and share:
                 aim += (QUANTILE + 1) * own_cost / part / max(records, 1)
@@ -317,7 +359,7 @@ def _made(design: _Design, budget: Budget, adjacency: Adjacency, records: int) -
         design.noise, design.family, left, adjacency, beside=beside
     )
     estimator = FamilyEstimator(design.family, strategies, adjacency)
-    distances = expected_distances(MeasuredColumns(estimator, own), 1.0, records)
+    distances = float(expected_distances(MeasuredColumns(estimator, own), 1.0, records).max())
     return MeasuredMarginals(
         estimator=estimator,
         own=own,

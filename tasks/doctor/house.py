@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from mechanisms.privacy.ledger import LedgerError
 from schemas.loading import SpecError
@@ -17,7 +16,7 @@ from tasks.rollback import refuse_rolled_back
 from tasks.runs import is_held, statuses
 from tasks.server_mode import RELEASES
 from tasks.signing import KEY_FILE_VARIABLE, KEY_VARIABLE, SigningError, signing_key
-from tasks.workspace import Workspace, home, ledger_url
+from tasks.workspace import Workspace, home, ledger_url, no_ledger_yet
 
 AHEAD = timedelta(minutes=5)  # a clock may be behind the one that wrote the ledger by this much
 
@@ -70,7 +69,7 @@ def ledger() -> Iterator[Finding]:
     """Whether the ledger answers, the chain of every account is whole, and all that was anchored is
     in it. Opening migrates it."""
     told = {line.anchor.head.account for line in read(anchors_file())}
-    if _none_yet() and not told:
+    if no_ledger_yet() and not told:
         yield ok("ledger", "none yet; the first account makes it: hallmark ledger open --help")
         return
     try:
@@ -101,17 +100,10 @@ def ledger() -> Iterator[Finding]:
         )
 
 
-def _none_yet() -> bool:
-    """Whether the ledger is a file that nobody has made; opening it would."""
-    url = ledger_url()
-    file = Path(url.removeprefix("sqlite:///"))
-    return url.startswith("sqlite:///") and not file.exists() and file.parent.exists()
-
-
 def clock() -> Iterator[Finding]:
     """Whether this machine's clock agrees with the one that wrote the ledger."""
     now = datetime.now(UTC)
-    if _none_yet():
+    if no_ledger_yet():
         yield ok("clock", f"{now:%Y-%m-%d %H:%M} UTC")
         return
     book = open_ledger(ledger_url())

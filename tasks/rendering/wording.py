@@ -5,10 +5,12 @@ it is.
 """
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
+from schemas.certificate import CertificateFile
 from schemas.privacy_claim import Amount, PrivacyClaim
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -51,6 +53,31 @@ def exact(value: Fraction) -> str:
 def amount(value: Amount) -> str:
     """An (epsilon, delta), such as `ε 1, δ 0.00001`."""
     return f"ε {exact(value.epsilon)}, δ {exact(value.delta)}"
+
+
+def certificate_in_words(certificate: CertificateFile) -> str:
+    """What a certificate says, in a sentence: its largest bound that says anything, and how many
+    say nothing."""
+    told = [bound for bound in certificate.bounds if not bound.vacuous]
+    empty = [bound for bound in certificate.bounds if bound.vacuous]
+    # The largest of several marginals is as vacuous as one of them, and counts with it.
+    named = [bound.target for bound in empty if bound.columns] or [one.target for one in empty]
+    nothing = f"nothing is certified of {listed(named)}, where the bound is the largest possible"
+    if not told:
+        return nothing
+    worst = max(told, key=lambda bound: bound.value)
+    said = (
+        f"with {percent(certificate.confidence, 12)} confidence, each of {len(told)} certified "
+        f"losses is at most {percent(worst.value, up=True)} of the largest possible (that bound: "
+        f"{worst.target})"
+    )
+    return f"{said}; {len(named)} more: {nothing}" if named else said
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The names, or the first of them and how many there are besides."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def moment(value: datetime) -> str:

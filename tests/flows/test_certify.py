@@ -315,6 +315,7 @@ def test_the_command_line_plans_certifies_and_verifies(hallmark: Hallmark, tmp_p
 def test_a_certificate_stopped_by_ctrl_c_says_how_to_go_on(
     hallmark: Hallmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    example.open_account()
     monkeypatch.setattr("tasks.prepare.prepare_certificate", press_ctrl_c)
     done = hallmark("certify", write(tmp_path), vendor(tmp_path), "--out", tmp_path / "out")
     assert (done.code, "run it again with --resume to go on" in done.err) == (130, True), done

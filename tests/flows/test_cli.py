@@ -235,6 +235,40 @@ def test_a_plan_shows_cost_noise_and_forecast(hallmark: Hallmark, spec: Path) ->
         assert word in done.out
 
 
+def test_a_plan_ends_with_what_the_release_will_be_good_for(hallmark: Hallmark, spec: Path) -> None:
+    done = hallmark("plan", spec)
+    last = done.out.strip().splitlines()[-1]
+    assert last.startswith("verdict")
+    assert "good for region, employed" in last
+
+
+def test_a_plan_tells_at_once_that_there_is_no_account_or_too_little_left(
+    hallmark: Hallmark, spec: Path, home: Path
+) -> None:
+    assert "hallmark ledger open test-people --epsilon CAP" in "".join(
+        hallmark("plan", spec, "--json").out
+    )
+    assert not (home / "ledger.db").exists()  # looking makes none
+    hallmark(*OPEN)
+    plan = json.loads(hallmark("plan", spec, "--json").out)
+    assert plan["left"].endswith("delta 0.0001")
+    assert not any("population.account" in warning for warning in plan["warnings"])
+    hallmark("ledger", "cap", "test-people", "--epsilon", "0.5", "--reason", "less")
+    done = hallmark("plan", spec)
+    assert done.code == 0
+    said = " ".join(done.out.split())
+    assert "warning population.account: test-people has" in said
+    assert "too little for this release; ask for less" in said
+
+
+def test_a_plan_compares_epsilons(hallmark: Hallmark, spec: Path) -> None:
+    found = json.loads(hallmark("plan", spec, "--sweep", "0.2, 2", "--json").out)["sweep"]
+    assert [one["epsilon"] for one in found] == ["1/5", "2"]
+    assert found[0]["expected_error"] > found[1]["expected_error"]
+    assert "At other epsilons" in hallmark("plan", spec, "--sweep", "2").out
+    assert_said(hallmark("plan", spec, "--sweep", "1,x"), ExitCode.USAGE, "is no epsilon")
+
+
 def test_a_plan_for_programs_is_json(hallmark: Hallmark, spec: Path) -> None:
     plan = json.loads(hallmark("plan", spec, "--json").out)
     assert plan["privacy"]["epsilon"] == "1"
@@ -362,6 +396,7 @@ def test_a_release_prints_where_it_is_what_it_cost_and_how_to_read_on(
 def test_a_release_stopped_by_ctrl_c_says_how_to_go_on(
     hallmark: Hallmark, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    hallmark(*OPEN)
     monkeypatch.setattr("tasks.prepare.refuse_without_records", press_ctrl_c)
     handler = signal.getsignal(signal.SIGINT)
     done = hallmark("release", spec, "--out", spec.parent / "out")
@@ -378,7 +413,10 @@ def test_an_out_that_is_a_file_is_refused_before_anything_is_reserved(
     assert [entry.kind for entry in Ledger(ledger_url()).entries("test-people")] == ["open"]
 
 
-def test_a_release_without_an_account_exits_with_4(hallmark: Hallmark, spec: Path) -> None:
+def test_a_release_without_an_account_exits_with_4(
+    hallmark: Hallmark, spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.quiet.start_orchestrator", press_ctrl_c)  # is not come to
     done = hallmark("release", spec, "--out", spec.parent / "out", "--json")
     assert_said(done, ExitCode.BUDGET, "hallmark ledger open test-people --epsilon CAP")
     assert done.out == ""

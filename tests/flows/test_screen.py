@@ -31,6 +31,8 @@ from mechanisms.metrics.evaluate import Metrics
 from mechanisms.privacy.budget import Budget
 from schemas.visible import visible
 from tasks.evaluate import Evaluation
+from tasks.sweep import Alternative
+from tasks.verdict import Verdict
 
 _FRAGMENTS = (
     "[/bold]", "[x]", "[red]", "[link=file:///etc]", "\\[x]", ":warning:", "\x1b[2J", "\x9b31m",
@@ -133,12 +135,24 @@ def _plan(text: str) -> None:
                 **dict.fromkeys(("metric", "statement"), text),
                 "expected_error": 0.1,
                 "memory_bytes": 1,
-                "per_attribute": [{"column": text, "bound": 0.1, "in_unit": 1.0, "unit": text}],
+                "per_attribute": [],
             },
+            "left": text,
+            "verdict": text,
+            "verdicts": [
+                {"columns": columns, "bound": 0.1, "spread": 0.5, "use": "rough", "vacuous": False}
+                | {"in_unit": 1.0, "unit": text}
+                for columns in ((text,), (text, text))
+            ],
             "public_totals": [{"total": text, "reference": text}],
             "warnings": [text],
         }
     )
+
+
+def _sweep(text: str) -> None:
+    told = (Verdict((text,), 1.0, 0.5, "useless", in_unit=1.0, unit=text),)
+    plans.print_sweep([Alternative(Fraction(1), 0.5, told), Alternative(Fraction(2), refusal=text)])
 
 
 def _doctor(text: str) -> None:
@@ -182,6 +196,7 @@ PRINTED: dict[str, Callable[[str], None]] = {
     "print_accounts": lambda text: terminal_ledger.print_accounts([_account_state(text)]),
     "print_history": _history,
     "print_plan": _plan,
+    "print_sweep": _sweep,
     "doctor": _doctor,
     "evaluate": _evaluation,
     "error": _error,

@@ -19,6 +19,7 @@ import pytest
 from schemas.audit_privacy import Curve
 from schemas.audit_report import FIRST_FORMAT, AuditRecord, Override
 from schemas.audit_utility import Answer, Answers
+from schemas.certificate import CertificateFile
 from schemas.internal_review import InternalReview
 from schemas.privacy_claim import Amount, PrivacyClaim
 from tasks.rendering import (
@@ -666,3 +667,35 @@ def test_answers_are_drawn_with_their_bounds(record: AuditRecord) -> None:
     negative = answers.shown[0].model_copy(update={"answer": -0.5, "records": -0.5})
     one = answers.model_copy(update={"shown": (negative,)})
     assert "-0.5 ± 0.01" in plots.answers_plot(one)
+
+
+def certificate_of(*bounds: tuple[str, float]) -> CertificateFile:
+    """Bounds of marginals, by the names of their columns, and of the largest of them."""
+    told = [
+        {"target": name, "columns": name.split(" x "), "value": value} for name, value in bounds
+    ]
+    largest = {"target": "all marginals", "value": max(value for _, value in bounds)}
+    return CertificateFile.model_validate(
+        {
+            "confidence": 0.95,
+            "method": "none",
+            "bounds": [
+                {**bound, "metric": "W1", "terms": {}, "vacuous": bound["value"] >= 1}
+                for bound in (largest, *told)
+            ],
+        }
+    )
+
+
+def test_one_vacuous_bound_does_not_hide_what_the_others_say() -> None:
+    said = wording.certificate_in_words(certificate_of(("a x b", 1.0), ("a x c", 0.2), ("a", 0.1)))
+    assert said == (
+        "with 95 % confidence, each of 2 certified losses is at most 20 % of the largest possible "
+        "(that bound: a x c); 1 more: nothing is certified of a x b, where the bound is the "
+        "largest possible"
+    )
+
+
+def test_a_certificate_that_says_nothing_is_told_to_say_nothing() -> None:
+    said = wording.certificate_in_words(certificate_of(("a x b", 1.0), ("b", 1.0)))
+    assert said.startswith("nothing is certified of a x b, b, where")

@@ -221,7 +221,7 @@ def test_the_forecast_without_noise_is_twice_the_mean_distance() -> None:
     )
     evenly = np.array([[code, 0] for code in range(40)])
     mean = family.blocks[0].distances_to_points(evenly).mean()
-    assert expected_distances(columns, 0.0, 100) == pytest.approx(2 * mean)
-    assert 2 * mean < expected_distances(columns, 1.0, 100) <= mean + family.radius
+    assert expected_distances(columns, 0.0, 100).max() == pytest.approx(2 * mean)
+    assert 2 * mean < expected_distances(columns, 1.0, 100).max() <= mean + family.radius
     unmeasured = MeasuredColumns(columns.marginals, None)
-    assert expected_distances(unmeasured, 0.0, 100) == pytest.approx(mean + family.radius)
+    assert expected_distances(unmeasured, 0.0, 100).max() == pytest.approx(mean + family.radius)

@@ -153,6 +153,19 @@ def test_pairs_are_measured_unless_there_is_a_single_column() -> None:
     ]
 
 
+@pytest.mark.parametrize("adjacency", RELATIONS[:2], ids=str)
+def test_each_bound_is_about_its_forecast(adjacency) -> None:
+    plan = make(WIDE, adjacency=adjacency, records=2000)
+    rng = np.random.default_rng(80)
+    codes = np.stack([rng.integers(0, cells, 2000) for cells in WIDE.shape], axis=1)
+    found = certificate_of(plan, measured(plan, codes, rng), codes)
+    forecast = plan.forecast()
+    expected = {**forecast.jointly, **{(name,): b for name, b in forecast.per_attribute.items()}}
+    for bound in (bound for bound in found.bounds if bound.columns):
+        assert 0.3 < bound.value / expected[bound.columns] < 3, bound.target
+    assert max(forecast.jointly.values()) == pytest.approx(forecast.expected_error, rel=0.1)
+
+
 def test_the_forecast_is_smaller_for_more_records() -> None:
     errors = [make(records=records).forecast().expected_error for records in (50, 10**3, 10**5)]
     assert errors == sorted(errors, reverse=True)
