@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -33,8 +33,10 @@ from schemas.manifest import (
     FileEntry,
     Manifest,
 )
-from schemas.release_spec import ReleaseSpec
 from tasks.secret_files import kept_secret
+
+if TYPE_CHECKING:  # a spec and its rules import pandas, and whoever has one has done so
+    from schemas.release_spec import ReleaseSpec
 
 KEY_VARIABLE = "HALLMARK_SIGNING_KEY"
 KEY_FILE_VARIABLE = "HALLMARK_SIGNING_KEY_FILE"
@@ -97,7 +99,7 @@ def signing_key(folder: Path, environment: Mapping[str, str] = os.environ) -> Si
     return _demonstration_key(folder)
 
 
-def key_for(spec: ReleaseSpec, folder: Path) -> SigningKey:
+def key_for(spec: "ReleaseSpec", folder: Path) -> SigningKey:
     """The key that signs what is made of `spec`; of a rehearsal never the agency's.
 
     Args:
