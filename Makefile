@@ -4,7 +4,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 export HALLMARK_HOME ?= $(CURDIR)/.hallmark
 
-.PHONY: install release up test test-services test-slow lint clean
+.PHONY: install release up test test-services test-slow test-seeds lint clean
 
 install: .venv/.installed
 
@@ -35,6 +35,10 @@ test-services: install
 
 test-slow: install
 	$(BIN)/pytest -m slow
+
+# Three hundred seeds of every mechanism, for hours: before a release of Hallmark.
+test-seeds: install
+	HALLMARK_SEEDS=300 $(BIN)/pytest -m slow tests/mechanisms/test_many_seeds.py
 
 lint: install
 	$(BIN)/ruff check .
