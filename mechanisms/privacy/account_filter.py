@@ -18,14 +18,15 @@ Oracle.  tests/mechanisms/privacy/test_account_filter.py: the worst adaptive cho
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, exp, floor, log
+from math import ceil, erfc, exp, floor, log, sqrt
 
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.costs import Cost, conversion, zcdp_epsilon
-from mechanisms.privacy.rounding import float_above, float_below
+from mechanisms.privacy.costs import Cost, conversion, lowest_at, zcdp_epsilon
+from mechanisms.privacy.rounding import float_below
 
 _MARGIN = 1e-9  # of what is recorded as the conversion: above all that floats get wrong
 _GRID = Fraction(1, 10**6)  # of orders and of forecasts: entries stay short
+_BISECTIONS = 50
 _GAUSSIAN = Fraction(999, 1000)  # of a forecast that the discrete Gaussian comes close to
 
 
@@ -58,17 +59,14 @@ class Filter:
     @classmethod
     def opened(cls, left: Budget) -> "Filter":
         """The filter that lets the most rho pass within what is left of a cap, with delta > 0."""
-        from scipy.optimize import minimize_scalar  # here, since accounts are shown without it
 
-        def passes(log_above: float) -> float:
+        def passes_not(log_above: float) -> float:
             above = exp(log_above)
-            return (float(left.epsilon) - conversion(above, left.delta)) / (1 + above)
+            return (conversion(above, left.delta) - float(left.epsilon)) / (1 + above)
 
         centre = log(max(-2 * log(float_below(left.delta)), 1e-3) / float(left.epsilon))
-        best = minimize_scalar(
-            lambda x: -passes(x), bounds=(centre - 8, centre + 8), method="bounded"
-        )
-        above = max(_GRID, Fraction(exp(best.x)).limit_denominator(10**6))
+        best = exp(lowest_at(passes_not, centre - 8, centre + 8))
+        above = max(_GRID, Fraction(best).limit_denominator(10**6))
         return cls.at(1 + above, left)
 
     @classmethod
@@ -128,11 +126,20 @@ def implied_budget(rho: Fraction, delta: Fraction) -> Budget:
 
 
 def gaussian_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """About the epsilon, at this delta, of a Gaussian release that costs `rho`; rounded down."""
-    from dp_accounting import gaussian_mechanism  # here, since accounts are shown without it
+    """About the epsilon, at this delta, of a Gaussian release that costs `rho`; rounded down.
 
+    Source: Balle, Wang (2018), arXiv:1805.06530, Theorem 8 (the analytic Gaussian mechanism).
+    """
     if not rho:
         return Fraction(0)
-    sigma = float_above(1 / (2 * rho)) ** 0.5
-    found = Fraction(gaussian_mechanism.get_epsilon_gaussian(sigma, float_below(delta)))
-    return floor(_GAUSSIAN * found / _GRID) * _GRID
+    half, wanted = sqrt(rho / 2), float_below(delta)  # half of the inverse of sigma
+
+    def passes(epsilon: float) -> bool:
+        near, far = (erfc((epsilon / (2 * half) + by * half) / sqrt(2)) / 2 for by in (-1, 1))
+        return near - (exp(epsilon + log(far)) if far else 0.0) > wanted
+
+    low, high = 0.0, zcdp_epsilon(rho, delta)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if passes(middle) else (low, middle)
+    return floor(_GAUSSIAN * Fraction(low) / _GRID) * _GRID

@@ -12,10 +12,10 @@ Source.  Pure: epsilons add up; integer Laplace noise of scale b on a vector of 
 Oracle.  tests/mechanisms/privacy/test_costs.py, test_accountant.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, inf, log, log1p
+from math import exp, inf, log, log1p, sqrt
 
 from mechanisms.privacy.events import (
     DiscreteGaussian,
@@ -26,6 +26,8 @@ from mechanisms.privacy.events import (
 from mechanisms.privacy.rounding import float_above, float_below
 
 SLACK = 1e-12  # relative, and absolute: far above the rounding of the few operations it covers
+_GOLDEN = (sqrt(5) - 1) / 2
+_SECTIONS = 40  # a valley of width 16 becomes one of 1e-7, and its floor is flat
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +95,6 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> float:
         return 0.0
     if delta == 0:
         return inf
-    from scipy.optimize import minimize_scalar  # here, since accounts are shown without it
-
     concentrated = float_above(rho)
 
     def bound(log_above: float) -> float:
@@ -102,8 +102,28 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> float:
         return concentrated * (1 + above) + conversion(above, delta)
 
     centre = log(max(-log(float_below(delta)), 1e-3) / concentrated) / 2
-    best = minimize_scalar(bound, bounds=(centre - 8, centre + 8), method="bounded").fun
-    return max(0.0, float(best)) * (1 + SLACK) + SLACK
+    best = bound(lowest_at(bound, centre - 8, centre + 8))
+    return max(0.0, best) * (1 + SLACK) + SLACK
+
+
+def lowest_at(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function with one valley between `low` and `high` is lowest, by golden sections.
+
+    Used where every place gives a valid bound. (scipy's search takes longer to import than the
+    command line to answer.)
+    """
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = function(left), function(right)
+    for _ in range(_SECTIONS):
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = function(right)
+    return (low + high) / 2
 
 
 def checked(events: Iterable[Event]) -> list[Event]:

@@ -12,6 +12,7 @@ from math import exp
 
 import numpy as np
 import pytest
+from dp_accounting import gaussian_mechanism
 from numpy.typing import NDArray
 
 from mechanisms.privacy.account_filter import Filter, Taken, gaussian_epsilon
@@ -173,9 +174,17 @@ def test_what_is_taken_can_be_taken_back():
     assert more.changed(cost, opened.divergence(cost), by=-1) == Taken()
 
 
-def test_a_gaussian_epsilon_is_that_of_the_analytic_mechanism_rounded_down():
-    rho = Fraction(1, 2) / Fraction(373, 100) ** 2  # noise of about (1, 1e-5)
-    assert Fraction(99, 100) < gaussian_epsilon(rho, Fraction(1, 10**5)) < 1
+@pytest.mark.parametrize("sigma", ["1/10", "1", "373/100", "1000"])
+@pytest.mark.parametrize("delta", [Fraction(1, 100), Fraction(1, 10**5), Fraction(1, 10**30)])
+def test_a_gaussian_epsilon_is_that_of_the_analytic_mechanism_rounded_down(
+    sigma: str, delta: Fraction
+):
+    known = gaussian_mechanism.get_epsilon_gaussian(float(Fraction(sigma)), float(delta))
+    found = float(gaussian_epsilon(1 / (2 * Fraction(sigma) ** 2), delta))
+    assert 0.998 * known - 2e-6 <= found <= known
+
+
+def test_nothing_left_is_an_epsilon_of_nothing():
     assert gaussian_epsilon(Fraction(0), Fraction(1, 10**5)) == 0
 
 
