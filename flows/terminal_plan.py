@@ -48,6 +48,7 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         title="Noise",
     )
     _print_verdicts(summary["verdicts"])
+    line("diameter   the farthest apart that two values of a column can be, such as 99 years")
     line(
         f"forecast   {forecast['metric']}: {forecast['expected_error']:.4g} "
         f"({forecast['statement']})"

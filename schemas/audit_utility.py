@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from schemas.audit_pairs import Pairs
 from schemas.certificate import CertificateFile
 from schemas.labels import NOT_RECORDED, OUR_MISTAKE, PublicSection, Shown, Tag, stated
 
@@ -104,6 +105,7 @@ class Utility(PublicSection):
     )
     band: Annotated[str, Shown("Error bands of the measured shares")] = NOT_RECORDED
     marginals: Annotated[tuple[Marginal, ...], Shown("Distributions", _PAID)] = ()
+    pairs: Annotated[Pairs | None, Shown("Columns together", _PAID)] = None
     answers: Annotated[Answers | None, Shown("Answers of queries", _PAID)] = None
     acceptance: Annotated[tuple[Check, ...], Shown("Acceptance criteria")] = ()
     supported: Annotated[str, stated("Supported uses", "about.supported_uses in the spec")] = (

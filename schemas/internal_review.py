@@ -8,6 +8,7 @@ from typing import Annotated, Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
+from schemas.audit_pairs import Matrix, PairTable, Subgroups
 from schemas.labels import LabelledSection, Shown, Tag
 
 _INTERNAL = Tag.INTERNAL
@@ -25,6 +26,7 @@ class ColumnReview(LabelledSection):
 
     column: Annotated[str, Shown("Column", form="code")]
     cells: Annotated[tuple[str, ...], Field(min_length=1), Shown("Cells")]
+    is_ordered: Annotated[bool, Shown("Cells are in an order")] = True
     private: Annotated[tuple[float, ...], Shown("Private", _INTERNAL, unit="share of rows")]
     synthetic: Annotated[tuple[float, ...], Shown("Synthetic", Tag.PAID, unit="share of rows")]
     actual: Annotated[
@@ -77,6 +79,32 @@ class JointReview(LabelledSection):
         if self.upper <= self.certified:
             return True
         return False if self.lower > self.certified else None
+
+
+class PairReview(LabelledSection):
+    """Two columns together, on merged cells: how far apart the tables are, and both of them."""
+
+    distance: Annotated[
+        float,
+        Field(ge=0, le=1),
+        Shown("Total variation on merged cells", _INTERNAL, unit="share of rows"),
+    ]
+    private: Annotated[PairTable, Shown("Private", _INTERNAL)]
+    synthetic: Annotated[PairTable, Shown("Synthetic", Tag.PAID)]
+
+
+class PairsReview(LabelledSection):
+    """Columns together in the private and in the synthetic table."""
+
+    association: Annotated[Matrix, Shown("Cramér's V, private", _INTERNAL)]
+    association_synthetic: Annotated[Matrix, Shown("Cramér's V, synthetic", Tag.PAID)]
+    correlation: Annotated[Matrix | None, Shown("Correlation, private", _INTERNAL)] = None
+    correlation_synthetic: Annotated[Matrix | None, Shown("Correlation, synthetic", Tag.PAID)] = (
+        None
+    )
+    worst: Annotated[tuple[PairReview, ...], Shown("Worst pairs", _INTERNAL)] = ()
+    subgroups: Annotated[tuple[Subgroups, ...], Shown("Groups, private", _INTERNAL)] = ()
+    subgroups_synthetic: Annotated[tuple[Subgroups, ...], Shown("Groups, synthetic", Tag.PAID)] = ()
 
 
 class QueryReview(LabelledSection):
@@ -158,6 +186,7 @@ class InternalReview(LabelledSection):
     confidence: Annotated[float, Field(gt=0, lt=1), Shown("Joint confidence", form="percent")]
     columns: Annotated[tuple[ColumnReview, ...], Field(min_length=1), Shown("Columns", _INTERNAL)]
     joint: Annotated[tuple[JointReview, ...], Shown("Columns together", _INTERNAL)] = ()
+    pairs: Annotated[PairsReview | None, Shown("Columns together", _INTERNAL)] = None
     workload: Annotated[WorkloadReview | None, Shown("Answers of queries", _INTERNAL)] = None
     metrics: Annotated[tuple[Comparison, ...], Shown("Utility metrics", _INTERNAL)] = ()
     findings: Annotated[tuple[Finding, ...], Shown("Findings of the validation", _INTERNAL)] = ()

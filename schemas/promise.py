@@ -44,8 +44,8 @@ def _rules(spec: ReleaseSpec) -> Iterator[UnprotectedFact]:
     inside = [n for n, c in columns.items() if c.outside == "refuse"]
     full = [n for n, c in columns.items() if not c.nulls]
     if typed:
-        fact = f"the private table holds in {_named(typed, spec)} only what can be read as its type"
-        yield UnprotectedFact(fact=f"{fact} says", why=_BECAUSE)
+        fact = f"every value of {_named(typed, spec)} can be read as its type says"
+        yield UnprotectedFact(fact=f"{fact}, a number or a date", why=_BECAUSE)
     if inside:
         fact = f"no value in {_named(inside, spec)} lies outside its public domain"
         yield UnprotectedFact(fact=f"{fact} (outside: refuse)", why=_BECAUSE)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,9 @@ from schemas.certificate import CertificateFile
 from schemas.columns import DateColumn, NumericColumn
 from schemas.labels import NOT_RECORDED
 from schemas.manifest import ANSWERS_FILE
+from tasks.cell_labels import cell_labels
 from tasks.coding import Codec
+from tasks.pairs import pairs
 from tasks.prepare import Prepared
 
 if TYPE_CHECKING:  # the stages that a run went through import the orchestrator
@@ -39,6 +40,7 @@ def utility(run: "Executed") -> Utility:
             for index, codec in enumerate(run.prepared.codec.codecs)
             if codec.name in released
         ),
+        pairs=pairs(run.synthetic.codes, run.prepared.codec.codecs, released),
         answers=None if answers is None else _answers(answers),
         supported=about.supported_uses or NOT_RECORDED,
         unsupported=about.unsupported_uses or NOT_RECORDED,
@@ -131,23 +133,3 @@ def _marginal(run: "Executed", index: int, codec: Codec) -> Marginal:
         measured=() if measured is None else tuple(measured.shares.tolist()),
         half_width=() if measured is None else tuple(measured.half_width.tolist()),
     )
-
-
-def cell_labels(codec: Codec) -> tuple[str, ...]:
-    """What every cell of a column holds, for people; the null cell comes last."""
-    column = codec.column
-    if isinstance(column, NumericColumn):
-        last = 1 if column.integer else 0
-        # Ten digits: with the six of a plain `g`, cells of large sums would look alike.
-        labels = [
-            f"{low:.10g}"
-            if column.integer and high - low == 1
-            else f"{low:.10g} to {high - last:.10g}"
-            for low, high in pairwise(column.edges)
-        ]
-    elif isinstance(column, DateColumn):
-        days = np.asarray(column.edges).astype("datetime64[D]")
-        labels = [f"{a} to {b - 1}" for a, b in pairwise(days)]
-    else:
-        labels = [label or code for code, label in zip(column.codes, column.labels, strict=True)]
-    return (*labels, "null") if column.nulls else tuple(labels)

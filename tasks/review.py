@@ -36,14 +36,16 @@ from schemas.internal_review import (
     QueryReview,
     WorkloadReview,
 )
+from tasks.cell_labels import cell_labels
 from tasks.counting import DaskCounter
 from tasks.discretize import left_out
 from tasks.evaluate import compare, in_words
 from tasks.generate import SyntheticFile
 from tasks.guard import guarded
+from tasks.pairs import is_ordered
 from tasks.prepare import Prepared
-from tasks.record_utility import cell_labels
 from tasks.rendering import render_internal_review
+from tasks.review_pairs import compared
 from tasks.validate import rule_of_truncation
 from tasks.workspace import Workspace
 
@@ -82,12 +84,15 @@ def _write(
             ColumnReview(
                 column=codec.name,
                 cells=cell_labels(codec),
+                is_ordered=is_ordered(codec),
                 private=tuple(true.tolist()),
                 synthetic=tuple(made.tolist()),
                 actual=float(w1(codec.attribute, true - made)),
                 certified=certified.get(codec.name),
             )
         )
+    # Read into this process: a few bytes an entry, less than the generator took.
+    records = np.concatenate([np.load(file, allow_pickle=False) for file in counter.files])
     findings = json.loads(workspace.findings.read_text())
     beyond = left_out(counter.files)
     if prepared.person is not None:
@@ -105,8 +110,9 @@ def _write(
             confidence=certificate.confidence,
             columns=tuple(columns),
             joint=tuple(_joint(domain, certificate, counter, codes)),
+            pairs=compared(records, codes, prepared.codec.codecs),
             workload=_workload(prepared, certificate, counter),
-            metrics=_metrics(domain, counter, codes),
+            metrics=_metrics(domain, records, codes),
             findings=tuple(
                 Finding(
                     column=finding["rule"]["column"],
@@ -178,12 +184,7 @@ def _workload(
     )
 
 
-def _metrics(domain: Domain, counter: DaskCounter, codes: Codes) -> tuple[Comparison, ...]:
-    """The utility metrics; none where a table has too few records to be compared.
-
-    Their queries are drawn one after the other from the records, so these are read into this
-    process: a few bytes an entry, less than the generator took.
-    """
-    private = np.concatenate([np.load(file, allow_pickle=False) for file in counter.files])
+def _metrics(domain: Domain, private: Codes, codes: Codes) -> tuple[Comparison, ...]:
+    """The utility metrics; none where a table has too few records to be compared."""
     metrics = compare(private, codes, domain)
     return in_words(metrics) if metrics else ()

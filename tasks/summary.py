@@ -7,8 +7,8 @@ from typing import Any
 from mechanisms.privacy.accountant import bracket
 from schemas.promise import promised
 from schemas.rule_syntax import Determines
+from tasks.cell_labels import cell_labels
 from tasks.prepare import Prepared
-from tasks.record_utility import cell_labels
 from tasks.rendering.wording import listed
 from tasks.rule_tables import rule_cells
 from tasks.rule_values import holds_several

@@ -24,7 +24,9 @@ from schemas.internal_review import InternalReview
 from schemas.labels import NOT_RECORDED, LabelledSection, Shown, Tag
 from schemas.manifest import RECORD_FILE, REPORT_FILE
 from schemas.privacy_claim import Amount
-from tasks.rendering import plain, plots, wording
+from tasks.rendering import heat, plain, plots, wording
+
+_WORST_PAIRS = 10  # shown
 
 TAG_MEANINGS = {
     Tag.PUBLIC: "known without looking at the private data",
@@ -73,6 +75,11 @@ def render_audit_report(record: AuditRecord) -> str:
             certificate=certificate,
             worst=max(certificate.bounds, key=lambda bound: bound.value),
             samples=samples(record),
+            worst_pairs=[
+                bound
+                for bound in sorted(certificate.bounds, key=lambda bound: -bound.value)
+                if len(bound.columns) == 2
+            ][:_WORST_PAIRS],
             checks=(
                 *record.post_processing.constraints,
                 *record.post_processing.totals,
@@ -278,7 +285,7 @@ def _environment() -> Environment:
     )
     for function in (facts, table, _pretty):
         environment.globals[function.__name__.lstrip("_")] = function
-    for module in (plain, plots, wording):
+    for module in (heat, plain, plots, wording):
         environment.globals |= {
             name: item
             for name, item in vars(module).items()

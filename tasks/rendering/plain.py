@@ -27,6 +27,22 @@ class Topic:
     named: bool = False  # whether each paragraph starts with what it is about, and a colon
 
 
+_TERMS = {
+    "discretisation": "values are known only up to their cell, so they may lie anywhere in it",
+    "privatisation": "the noise that protects people, at its worst within the confidence",
+    "projection": "how far the records lie from the noisy answers: no table of records has exactly "
+    "those, since noise makes some negative and some contradict each other, so the nearest table "
+    "that a generator found stands in",
+    "rounding to records": "a distribution had to be turned into whole records",
+    "number of records": "the number of private records is itself known only with noise",
+}
+
+
+def terms_in_words(names: Sequence[str]) -> list[tuple[str, str]]:
+    """What the terms of a bound mean, those that are known here; each with its name."""
+    return [(name, _TERMS[name]) for name in names if name in _TERMS]
+
+
 def exceptions_in_words(record: AuditRecord) -> list[str]:
     """What lies outside the guarantee, a sentence each."""
     learnt = [c.name for c in record.protected.columns if c.bound_kind == "private_estimate"]

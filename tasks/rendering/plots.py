@@ -7,7 +7,6 @@ each carries a title and a description for readers who do not see it. Equal inpu
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from markupsafe import Markup
 
@@ -15,13 +14,15 @@ from schemas.audit_privacy import Account, Curve
 from schemas.audit_utility import Answers, Marginal
 from schemas.certificate import CertificateFile, CertifiedBound
 from schemas.internal_review import ColumnReview
+from tasks.rendering.drawing import grid, label, line, nice, rect, short, svg, titled
 from tasks.rendering.wording import exact, number, percent
 
-_MOST_BARS = 9  # categories drawn one by one; the rest is added up
+_MOST_BARS = 24  # categories drawn one by one; the rest is added up
+_MOST_UPRIGHT = 60  # bars of ordered cells; neighbours are added up where there are more
 _BAR_STEP = 16.5  # height of a lying bar with its gap
 _MOST_POINTS = 300  # of a curve
 _LABEL = 15  # characters of a category label
-_MOST_BARS = 24  # of bounds in one plot
+_MOST_BOUNDS = 24  # in one plot
 _SHARE = "share of records"  # the unit of nominal columns' bounds
 _END_TEXTS = 18  # characters of both ends of an axis that leave room for its unit
 
@@ -29,7 +30,12 @@ TERM_CLASSES = ("t0", "t1", "t2", "t3", "t4")
 
 
 def marginal_plot(marginal: Marginal) -> Markup:
-    """The column's synthetic distribution as bars, the measured one as a line in its error band."""
+    """The column's synthetic distribution as bars, the measured one as a line in its error band.
+
+    Many ordered cells are drawn in bars of several; their error bands then add up, which is wide
+    enough whatever the noise of one has to do with that of another.
+    """
+    marginal = _binned(marginal)
     long = len(marginal.cells) > _MOST_BARS and marginal.kind not in ("nominal", "metric")
     upright = long or marginal.kind in ("numeric", "date")
     top = max(range(len(marginal.cells)), key=lambda i: marginal.synthetic[i])
@@ -47,9 +53,48 @@ def marginal_plot(marginal: Marginal) -> Markup:
         description += f" {sum(gaps)} of {len(gaps)} synthetic shares lie within the error band."
     title = f"Distribution of {marginal.column}"
     if upright:
-        return _svg(320, 164, title, description, _columns(marginal))
+        return svg(320, 164, title, description, _columns(marginal))
     bars = _bars(marginal)
-    return _svg(320, 12 + _BAR_STEP * len(bars), title, description, _rows(bars))
+    return svg(320, 12 + _BAR_STEP * len(bars), title, description, _rows(bars))
+
+
+def cells_in_words(cells: int, *, ordered: bool, has_null: bool = False) -> str:
+    """How many cells a column has, and how they are drawn where they are not drawn one by one."""
+    size = _cells_a_bar(cells - has_null) if ordered else 1
+    words = f"{cells:,} cell{'s' if cells != 1 else ''}"
+    return f"{words}, {size} to a bar" if size > 1 else words
+
+
+def _cells_a_bar(cells: int) -> int:
+    return -(-cells // _MOST_UPRIGHT)
+
+
+def _binned(marginal: Marginal) -> Marginal:
+    """The distribution with neighbouring cells added up, where they are ordered and too many."""
+    values = len(marginal.cells) - marginal.has_null
+    size = _cells_a_bar(values)
+    if size == 1 or marginal.kind in ("nominal", "metric"):
+        return marginal
+    groups = [range(start, min(start + size, values)) for start in range(0, values, size)]
+    groups += [range(values, len(marginal.cells))] if marginal.has_null else []
+
+    def summed(shares: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(sum(shares[i] for i in group) for group in groups) if shares else ()
+
+    ends = marginal.ends or (marginal.cells[0], marginal.cells[values - 1])
+    return marginal.model_copy(
+        update={
+            "cells": tuple(_span([marginal.cells[i] for i in group]) for group in groups),
+            "ends": ends,
+            "synthetic": summed(marginal.synthetic),
+            "measured": summed(marginal.measured),
+            "half_width": summed(marginal.half_width),
+        }
+    )
+
+
+def _span(cells: Sequence[str]) -> str:
+    return cells[0] if len(cells) == 1 else f"{cells[0]} … {cells[-1]}"
 
 
 def _columns(marginal: Marginal) -> list[str]:
@@ -58,7 +103,7 @@ def _columns(marginal: Marginal) -> list[str]:
     values = len(marginal.cells) - marginal.has_null
     null_room = 34.0 if marginal.has_null else 0.0
     step = (right - left - null_room) / values
-    peak = _nice(
+    peak = nice(
         max((*marginal.synthetic, *(m + h for m, h in _bands(marginal)))),
     )
 
@@ -71,24 +116,24 @@ def _columns(marginal: Marginal) -> list[str]:
         return left + index * step, left + (index + 1) * step
 
     gap = 1.0 if step > 5 else 0.0
-    parts = [_grid(left, right, y(peak)), _grid(left, right, y(peak / 2)), _grid(left, right, base)]
-    parts += [_text(left - 4, y(s) + 3.5, percent(s, 3), "end") for s in (peak, peak / 2)]
+    parts = [grid(left, right, y(peak)), grid(left, right, y(peak / 2)), grid(left, right, base)]
+    parts += [label(left - 4, y(s) + 3.5, percent(s, 3), "end") for s in (peak, peak / 2)]
     for index, share in enumerate(marginal.synthetic):
         start, stop = span(index)
-        parts.append(_rect(start, y(share), stop - start - gap, base - y(share), "bar"))
+        parts.append(rect(start, y(share), stop - start - gap, base - y(share), "bar"))
     for index, (middle, half) in enumerate(_bands(marginal)):
         start, stop = span(index)
         low, high = y(middle - half), y(middle + half)
-        parts.append(_rect(start, high, stop - start - gap, max(low - high, 0.8), "band"))
-        parts.append(_line(start, y(middle), stop - gap, y(middle), "measured"))
+        parts.append(rect(start, high, stop - start - gap, max(low - high, 0.8), "band"))
+        parts.append(line(start, y(middle), stop - gap, y(middle), "measured"))
     low_end, high_end = marginal.ends or (marginal.cells[0], marginal.cells[values - 1])
     end = left + values * step
-    parts.append(_text(left, base + 14, _short(low_end, 16), "start"))
-    parts.append(_text(end, base + 14, _short(high_end, 16), "end"))
+    parts.append(label(left, base + 14, short(low_end, 16), "start"))
+    parts.append(label(end, base + 14, short(high_end, 16), "end"))
     if marginal.unit and len(low_end) + len(high_end) < _END_TEXTS:
-        parts.append(_text((left + end) / 2, base + 14, _short(marginal.unit, 22), "middle", "dim"))
+        parts.append(label((left + end) / 2, base + 14, short(marginal.unit, 22), "middle", "dim"))
     if marginal.has_null:
-        parts.append(_text(right - 12, base + 14, "null", "middle"))
+        parts.append(label(right - 12, base + 14, "null", "middle"))
     return parts
 
 
@@ -122,30 +167,30 @@ def _rows(bars: Sequence[_Bar]) -> list[str]:
     def x(share: float) -> float:
         return left + (right - left) * min(1.0, max(0.0, share) / peak)
 
-    parts = [_line(left, top, left, top + _BAR_STEP * len(bars), "axis")]
+    parts = [line(left, top, left, top + _BAR_STEP * len(bars), "axis")]
     for index, bar in enumerate(bars):
         upper = top + index * _BAR_STEP + 2
         height = _BAR_STEP - 4
         baseline = upper + height / 2 + 3.5
-        parts.append(_text(left - 6, baseline, _short(bar.label, _LABEL), "end"))
+        parts.append(label(left - 6, baseline, short(bar.label, _LABEL), "end"))
         if bar.drawn:
-            parts.append(_rect(left, upper, max(x(bar.share) - left, 0.5), height, "bar"))
+            parts.append(rect(left, upper, max(x(bar.share) - left, 0.5), height, "bar"))
         if bar.band:
             middle, half = bar.band
             low, high = x(middle - half), x(middle + half)
-            parts.append(_rect(low, upper, max(high - low, 0.8), height, "band"))
-            parts.append(_line(x(middle), upper, x(middle), upper + height, "measured"))
-        parts.append(_text(right + 6, baseline, percent(bar.share), "start", "dim"))
+            parts.append(rect(low, upper, max(high - low, 0.8), height, "band"))
+            parts.append(line(x(middle), upper, x(middle), upper + height, "measured"))
+        parts.append(label(right + 6, baseline, percent(bar.share), "start", "dim"))
     return parts
 
 
 def certificate_plot(certificate: CertificateFile) -> Markup:
     """The terms of the largest bounds, stacked; largest first."""
-    bounds = sorted(certificate.bounds, key=lambda b: -b.value)[:_MOST_BARS]
+    bounds = sorted(certificate.bounds, key=lambda b: -b.value)[:_MOST_BOUNDS]
     terms = term_names(certificate)
     left, right, step = 150.0, 770.0, 20.0
     height = step * len(bounds) + 30
-    peak = _nice(max(bound.value for bound in bounds))
+    peak = nice(max(bound.value for bound in bounds))
 
     def x(value: float) -> float:
         return left + (right - left) * min(1.0, value / peak)
@@ -156,23 +201,23 @@ def certificate_plot(certificate: CertificateFile) -> Markup:
         parts.append(
             f'<line x1="{at:.1f}" y1="4" x2="{at:.1f}" y2="{height - 22:.1f}" class="grid"/>'
         )
-        parts.append(_text(at, height - 8, percent(peak * tick / 4, 3), "middle", "dim"))
+        parts.append(label(at, height - 8, percent(peak * tick / 4, 3), "middle", "dim"))
     for index, bound in enumerate(bounds):
         upper = 6 + index * step
-        parts.append(_text(left - 8, upper + 11, _short(bound.target, 22), "end"))
+        parts.append(label(left - 8, upper + 11, short(bound.target, 22), "end"))
         parts += _stack(bound, terms, x, upper)
-        parts.append(_text(x(bound.value) + 8, upper + 11, bound_in_words(bound), "start", "dim"))
+        parts.append(label(x(bound.value) + 8, upper + 11, bound_in_words(bound), "start", "dim"))
     worst = bounds[0]
     description = (
         f"{len(certificate.bounds)} bounds, each the sum of {', '.join(terms)}. The largest is "
         f"{percent(worst.value, up=True)} of {worst.share_of}, for {worst.target}."
     )
-    return _svg(960, height, "Certified bounds by column and term", description, parts)
+    return svg(960, height, "Certified bounds by column and term", description, parts)
 
 
 def bars_left_out(certificate: CertificateFile) -> str:
     """A sentence on bounds that the plot has no room for; empty where it has all of them."""
-    others = len(certificate.bounds) - _MOST_BARS
+    others = len(certificate.bounds) - _MOST_BOUNDS
     return f"The {others} smallest of the bounds are in the table alone. " if others > 0 else ""
 
 
@@ -220,7 +265,7 @@ def answers_plot(answers: Answers) -> Markup:
     height = step * len(answers.shown) + 30
     lows = [answer.answer - answer.bound for answer in answers.shown]
     highs = [answer.answer + answer.bound for answer in answers.shown]
-    reach = _nice(max(abs(value) for value in (*lows, *highs)))
+    reach = nice(max(abs(value) for value in (*lows, *highs)))
     start = -reach if min(lows) < 0 else 0.0
 
     def x(value: float) -> float:
@@ -229,23 +274,23 @@ def answers_plot(answers: Answers) -> Markup:
     parts = []
     for tick in range(5):
         value = start + (reach - start) * tick / 4
-        parts.append(_line(x(value), 4, x(value), height - 22, "grid"))
-        parts.append(_text(x(value), height - 8, number(value, 3), "middle", "dim"))
+        parts.append(line(x(value), 4, x(value), height - 22, "grid"))
+        parts.append(label(x(value), height - 8, number(value, 3), "middle", "dim"))
     for index, (answer, low, high) in enumerate(zip(answers.shown, lows, highs, strict=True)):
         upper = 6 + index * step
-        parts.append(_text(left - 8, upper + 11, _short(answer.query, 52), "end"))
-        parts.append(_rect(x(low), upper + 3, max(x(high) - x(low), 0.8), 8, "band"))
-        parts.append(_line(x(answer.answer), upper, x(answer.answer), upper + 14, "measured"))
-        parts.append(_rect(x(answer.records) - 2.5, upper + 4.5, 5, 5, "now"))
+        parts.append(label(left - 8, upper + 11, short(answer.query, 52), "end"))
+        parts.append(rect(x(low), upper + 3, max(x(high) - x(low), 0.8), 8, "band"))
+        parts.append(line(x(answer.answer), upper, x(answer.answer), upper + 14, "measured"))
+        parts.append(rect(x(answer.records) - 2.5, upper + 4.5, 5, 5, "now"))
         words = f"{number(answer.answer, 3)} ± {number(answer.bound, 2, up=True)}"
-        parts.append(_text(right + 8, upper + 11, words, "start", "dim"))
+        parts.append(label(right + 8, upper + 11, words, "start", "dim"))
     first = answers.shown[0]
     description = (
         f"The {len(answers.shown)} largest of {answers.queries:,} answers, each with its error "
         f"bound. The largest is {number(first.answer, 3)}, plus or minus "
         f"{number(first.bound, 3, up=True)}, for {first.query}."
     )
-    return _svg(960, height, "Answers of queries", description, parts)
+    return svg(960, height, "Answers of queries", description, parts)
 
 
 def budget_plot(account: Account) -> Markup:
@@ -268,11 +313,11 @@ def budget_plot(account: Account) -> Markup:
     for name, value, style in parts_of:
         width = (right - left) * float(value / whole)
         parts.append(
-            f"<g>{_title(f'{name}: epsilon {exact(value)}')}{_rect(at, 4, width, 28, style)}</g>"
+            f"<g>{titled(f'{name}: epsilon {exact(value)}')}{rect(at, 4, width, 28, style)}</g>"
         )
         at += width
     description = ", ".join(f"{name} {exact(value)}" for name, value, _ in parts_of)
-    return _svg(
+    return svg(
         960,
         36,
         "Privacy budget of the account",
@@ -304,42 +349,69 @@ def curve_plot(curve: Curve) -> Markup:
         for i in shown
     )
     middle = 10 ** ((floor + ceiling) / 2) if logarithmic else (lowest + highest) / 2
-    parts = [_grid(left, right, y(v)) for v in (lowest, middle, highest)]
-    parts += [_text(left - 6, y(v) + 3.5, number(v, 3), "end") for v in (lowest, middle, highest)]
+    parts = [grid(left, right, y(v)) for v in (lowest, middle, highest)]
+    parts += [label(left - 6, y(v) + 3.5, number(v, 3), "end") for v in (lowest, middle, highest)]
     parts.append(f'<polyline points="{points}" class="curve"/>')
-    parts.append(_text(left, base + 16, "step 1", "start"))
-    parts.append(_text(right, base + 16, f"step {len(values):,}", "end"))
+    parts.append(label(left, base + 16, "step 1", "start"))
+    parts.append(label(right, base + 16, f"step {len(values):,}", "end"))
     if logarithmic:
-        parts.append(_text((left + right) / 2, base + 16, "logarithmic scale", "middle", "dim"))
+        parts.append(label((left + right) / 2, base + 16, "logarithmic scale", "middle", "dim"))
     description = (
         f"{len(values):,} steps, from {number(values[0], 3)} at the first to "
         f"{number(values[-1], 3)} at the last."
     )
-    return _svg(960, 192, f"{curve.name} over the generator's steps", description, parts)
+    return svg(960, 192, f"{curve.name} over the generator's steps", description, parts)
 
 
 def review_plot(review: ColumnReview) -> Markup:
     """Private and synthetic shares of a column side by side. Internal."""
     left, right, top, base = 40.0, 312.0, 8.0, 142.0
-    step = (right - left) / len(review.cells)
-    peak = _nice(max(*review.private, *review.synthetic))
+    bars = _review_bars(review)
+    step = (right - left) / len(bars)
+    peak = nice(max(max(private, synthetic) for _, private, synthetic in bars))
 
     def y(share: float) -> float:
         return base - (base - top) * share / peak
 
-    parts = [_grid(left, right, y(peak)), _grid(left, right, y(peak / 2)), _grid(left, right, base)]
-    parts += [_text(left - 4, y(s) + 3.5, percent(s, 3), "end") for s in (peak, peak / 2)]
+    parts = [grid(left, right, y(peak)), grid(left, right, y(peak / 2)), grid(left, right, base)]
+    parts += [label(left - 4, y(s) + 3.5, percent(s, 3), "end") for s in (peak, peak / 2)]
     half = step * 0.42
-    pairs = zip(review.private, review.synthetic, strict=True)
-    for index, (private, synthetic) in enumerate(pairs):
+    for index, (name, private, synthetic) in enumerate(bars):
         start = left + index * step + step * 0.08
-        parts.append(_rect(start, y(private), half, base - y(private), "private"))
-        parts.append(_rect(start + half, y(synthetic), half, base - y(synthetic), "bar"))
-    parts.append(_text(left, base + 14, _short(review.cells[0], 22), "start"))
-    if len(review.cells) > 1:
-        parts.append(_text(right, base + 14, _short(review.cells[-1], 22), "end"))
+        tip = titled(f"{name}: private {percent(private, 3)}, synthetic {percent(synthetic, 3)}")
+        boxes = rect(start, y(private), half, base - y(private), "private")
+        boxes += rect(start + half, y(synthetic), half, base - y(synthetic), "bar")
+        parts.append(f"<g>{tip}{boxes}</g>")
+    first, last = bars[0][0], bars[-1][0]
+    if review.is_ordered:
+        first, last = first.split(" to ")[0], last.split(" to ")[-1]
+    parts.append(label(left, base + 14, short(first, 20), "start"))
+    if len(bars) > 1:
+        parts.append(label(right, base + 14, short(last, 20), "end"))
     description = f"Private against synthetic shares in {len(review.cells)} cells."
-    return _svg(320, 168, f"Internal: {review.column}", description, parts)
+    return svg(320, 168, f"Internal: {review.column}", description, parts)
+
+
+def _review_bars(review: ColumnReview) -> list[tuple[str, float, float]]:
+    """Name, private and synthetic share of every bar; few enough to be seen."""
+    rows = list(zip(review.cells, review.private, review.synthetic, strict=True))
+    if review.is_ordered:
+        values = [row for row in rows if row[0] != "null"]
+        size = _cells_a_bar(len(values))
+        groups = [values[start : start + size] for start in range(0, len(values), size)]
+        groups += [[row] for row in rows[len(values) :]]
+    elif len(rows) > _MOST_BARS:
+        rows.sort(key=lambda row: -row[1])
+        groups = [[row] for row in rows[: _MOST_BARS - 1]]
+        name = f"{len(rows) - len(groups)} further"
+        rest = rows[_MOST_BARS - 1 :]
+        groups.append([(name, sum(r[1] for r in rest), sum(r[2] for r in rest))])
+    else:
+        groups = [[row] for row in rows]
+    return [
+        (_span([r[0] for r in group]), sum(r[1] for r in group), sum(r[2] for r in group))
+        for group in groups
+    ]
 
 
 def _stack(
@@ -351,57 +423,13 @@ def _stack(
     at = 0.0
     for index, name in enumerate(terms):
         width = bound.terms.get(name, 0.0) * shrink
-        box = _rect(x(at), upper, x(at + width) - x(at), 14, term_class(index))
+        box = rect(x(at), upper, x(at + width) - x(at), 14, term_class(index))
         title = f"{bound.target}: {name} {percent(bound.terms.get(name, 0.0), up=True)}"
-        yield f"<g>{_title(title)}{box}</g>"
+        yield f"<g>{titled(title)}{box}</g>"
         at += width
     if at < bound.value:
-        yield _rect(x(at), upper, x(bound.value) - x(at), 14, "spent")
+        yield rect(x(at), upper, x(bound.value) - x(at), 14, "spent")
 
 
 def _bands(marginal: Marginal) -> list[tuple[float, float]]:
     return list(zip(marginal.measured, marginal.half_width, strict=True))
-
-
-def _nice(value: float) -> float:
-    """The least of 1, 2, 2.5, 5 times a power of ten that is at least `value`."""
-    if value <= 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(value))
-    return next((m * power for m in (1, 2, 2.5, 4, 5, 8, 10) if m * power >= value), 10 * power)
-
-
-def _short(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
-
-
-def _svg(width: float, height: float, title: str, text: str, parts: Iterable[str]) -> Markup:
-    return Markup(
-        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(title)}. '
-        f'{escape(text)}"><title>{escape(title)}</title><desc>{escape(text)}</desc>'
-        f"{''.join(parts)}</svg>"
-    )
-
-
-def _title(text: str) -> str:
-    return f"<title>{escape(text)}</title>"
-
-
-def _rect(x: float, y: float, width: float, height: float, style: str) -> str:
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}" '
-        f'class="{style}"/>'
-    )
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{style}"/>'
-
-
-def _grid(left: float, right: float, y: float) -> str:
-    return _line(left, y, right, y, "grid")
-
-
-def _text(x: float, y: float, text: str, anchor: str, style: str = "") -> str:
-    extra = f' class="{style}"' if style else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{extra}>{escape(text)}</text>'

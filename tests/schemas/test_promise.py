@@ -29,7 +29,7 @@ def columns(folder: Path, **changes: Any) -> dict[str, Any]:
 
 def test_rules_that_refuse_are_told(tmp_path: Path) -> None:
     assert claim(tmp_path).unprotected == (
-        "the private table holds in age, income, since only what can be read as its type says",
+        "every value of age, income, since can be read as its type says, a number or a date",
         "no value in age, region, employed, since lies outside its public domain (outside: refuse)",
         "no value is missing in age, region, employed, since (nulls: false)",
         "the number of records in the private table is public",
@@ -51,7 +51,7 @@ def test_a_rule_that_refuses_nothing_tells_nothing(tmp_path: Path) -> None:
         mechanism={"name": "psmm"},
     )
     assert told.unprotected == (
-        "the private table holds in age only what can be read as its type says",
+        "every value of age can be read as its type says, a number or a date",
     )
 
 

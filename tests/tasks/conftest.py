@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from schemas.audit_pairs import Matrix, Pairs, PairTable, Subgroup, Subgroups
 from schemas.audit_privacy import (
     Account,
     BudgetPart,
@@ -48,7 +49,14 @@ from schemas.data_dictionary import (
     DictionaryColumn,
     Interval,
 )
-from schemas.internal_review import ColumnReview, Comparison, Finding, InternalReview
+from schemas.internal_review import (
+    ColumnReview,
+    Comparison,
+    Finding,
+    InternalReview,
+    PairReview,
+    PairsReview,
+)
 from schemas.loading import load_spec
 from schemas.manifest import Claims, Software
 from schemas.privacy_claim import Amount
@@ -265,6 +273,21 @@ def _amount(epsilon: str, delta: str) -> Amount:
     return Amount(epsilon=Fraction(epsilon), delta=Fraction(delta))
 
 
+MATRIX = Matrix(columns=("AGEP", "SEX"), values=((1.0, -0.25), (-0.25, 1.0)))
+TABLE = PairTable(
+    columns=("AGEP", "SEX"), down=("0 to 49", "50 to 99"), across=("Male", "Female"),
+    shares=((0.1, 0.2), (0.3, 0.4)),
+)  # fmt: skip
+GROUPS = Subgroups(
+    by="SEX", columns=("AGEP (years)",),
+    groups=(
+        Subgroup(group="Male", rows=250, means=(41.5,)),
+        Subgroup(group="Female", rows=150, means=(None,)),
+    ),
+)  # fmt: skip
+PAIRS = Pairs(association=MATRIX, correlation=MATRIX, tables=(TABLE,), subgroups=(GROUPS,))
+
+
 def example_record() -> AuditRecord:
     """A complete record with 24 columns, and gaps where an agency has not said everything."""
     return AuditRecord(
@@ -369,6 +392,7 @@ def example_record() -> AuditRecord:
             rows=ROWS,
             band="95 % for each cell by itself, from the known law of the noise",
             marginals=tuple(_marginal(name) for name in COLUMNS),
+            pairs=PAIRS,
             supported="means, shares and two-way tables",
             unsupported="statements about single persons; tables of many columns",
             bias="small cells are pulled upwards, since shares cannot be negative",
@@ -512,6 +536,23 @@ def review() -> InternalReview:
         metric="Wasserstein distance of order 1",
         confidence=CONFIDENCE,
         columns=tuple(columns),
+        pairs=PairsReview(
+            association=MATRIX,
+            association_synthetic=MATRIX.model_copy(
+                update={"values": ((1.0, 0.125), (0.125, 1.0))}
+            ),
+            correlation=MATRIX,
+            correlation_synthetic=MATRIX,
+            worst=(
+                PairReview(
+                    distance=0.123,
+                    private=TABLE,
+                    synthetic=TABLE.model_copy(update={"shares": ((0.2, 0.1), (0.3, 0.4))}),
+                ),
+            ),
+            subgroups=(GROUPS,),
+            subgroups_synthetic=(GROUPS,),
+        ),
         metrics=(
             Comparison(
                 metric="Total variation, pairs",

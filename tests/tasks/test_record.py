@@ -16,8 +16,8 @@ from schemas.labels import NOT_RECORDED
 from schemas.loading import load_spec
 from schemas.manifest import RECORD_FILE
 from schemas.promise import promised
+from tasks.cell_labels import cell_labels
 from tasks.record import domain_in_words, truncation_in_words
-from tasks.record_utility import cell_labels
 from tests import example
 from tests.tasks.released import ROWS, Released, released
 from tests.tasks.statements import ABOUT, write_profile

@@ -18,9 +18,9 @@ import pytest
 
 from schemas.audit_privacy import Curve
 from schemas.audit_report import FIRST_FORMAT, AuditRecord, Override
-from schemas.audit_utility import Answer, Answers
+from schemas.audit_utility import Answer, Answers, Marginal
 from schemas.certificate import CertificateFile
-from schemas.internal_review import InternalReview
+from schemas.internal_review import ColumnReview, InternalReview
 from schemas.privacy_claim import Amount, PrivacyClaim
 from tasks.rendering import (
     plain,
@@ -122,8 +122,9 @@ def test_every_plot_is_described_for_readers_who_do_not_see_it(any_page: Page) -
     assert all(a.get("role") == "img" and len(a["aria-label"] or "") > 30 for a in plots_of)
 
 
-def test_the_report_has_a_plot_for_every_column_and_three_more(page: Page) -> None:
-    assert len([tag for tag, _ in page.tags if tag == "svg"]) == 24 + 3
+def test_the_report_has_a_plot_for_every_column_and_six_more(page: Page) -> None:
+    """Budget, certificate, generator; two matrices and a pair of columns."""
+    assert len([tag for tag, _ in page.tags if tag == "svg"]) == 24 + 6
 
 
 def test_every_table_header_says_what_it_heads(any_page: Page) -> None:
@@ -189,9 +190,21 @@ def test_text_of_the_record_cannot_become_markup(record: AuditRecord) -> None:
         hostile, "mechanism", parameters={attack: [attack]}, events=({"event": attack},)
     )
     hostile = _changed(hostile, "provenance", spec={attack: attack})
+    pairs = record.utility.pairs
+    assert pairs is not None
+    names = {"columns": (attack, attack)}
+    cells = {"down": (attack, attack), "across": (attack, attack)}
+    hostile_pairs = pairs.model_copy(
+        update={
+            "association": pairs.association.model_copy(update=names),
+            "tables": tuple(t.model_copy(update=names | cells) for t in pairs.tables),
+            "subgroups": tuple(g.model_copy(update={"by": attack}) for g in pairs.subgroups),
+        }
+    )
     hostile = _changed(
         hostile,
         "utility",
+        pairs=hostile_pairs,
         marginals=marginals,
         certificate=certificate.model_copy(update={"bounds": bounds}),
     )
@@ -524,6 +537,75 @@ def test_the_plain_page_gives_the_factor_rounded_up() -> None:
     said = _said(_claim("1"))
     assert "at most 2.72 times" in said
     assert "at most 73.2 %" in said
+
+
+def test_columns_together_are_shown_of_the_records_alone(record: AuditRecord, html: str) -> None:
+    text = Page(html).text
+    assert "How the synthetic records have their columns together, n = 400 synthetic rows" in text
+    assert "nothing here compares with it" in text
+    assert "2 columns; farthest from 0 are AGEP and SEX, -0.25." in html
+    assert "AGEP (down) and SEX (across)" in html
+    assert "50 to 99, Female: 40 %" in html
+    section = text[text.index("Groups of SEX") :]
+    assert "Mean of AGEP (years)" in section
+    assert (
+        "Columns together"
+        not in Page(render_audit_report(_changed(record, "utility", pairs=None))).text
+    )
+
+
+def test_the_pairs_with_the_largest_bounds_are_named(record: AuditRecord) -> None:
+    certificate = record.utility.certificate
+    bound = certificate.bounds[0].model_copy(
+        update={"target": "AGEP, SEX", "columns": ("AGEP", "SEX"), "value": 0.5, "unit": ""}
+    )
+    more = certificate.model_copy(update={"bounds": (*certificate.bounds, bound)})
+    text = Page(render_audit_report(_changed(record, "utility", certificate=more))).text
+    assert "Certified least well: pairs of columns by their bound" in text
+    assert "AGEP, SEX 50 % of the diameter" in text
+
+
+def test_the_internal_review_compares_columns_together(review: InternalReview) -> None:
+    html = render_internal_review(review)
+    assert "Internal: how strongly two columns go together" in html
+    assert "AGEP, SEX: 0.12" in html  # above the diagonal, the synthetic table
+    assert "SEX, AGEP: -0.25" in html  # below it, the private one
+    assert "0 to 49, Male: 10 %" in html  # synthetic less private
+    assert "0 to 49, Female: -10 %" in html
+    assert "12.3 %" in Page(html).text
+    assert "250 / 250" in Page(html).text
+
+
+@pytest.mark.parametrize(("cells", "bars"), [(60, 60), (61, 31), (401, 58)])
+def test_many_ordered_cells_are_drawn_in_few_bars(cells: int, bars: int) -> None:
+    shares = tuple(1 / cells for _ in range(cells))
+    marginal = Marginal(
+        column="X", kind="numeric", cells=(*map(str, range(cells)), "null"), has_null=True,
+        ends=("0", "9"), synthetic=(*shares[1:], 0.0, shares[0]), measured=(*shares, 0.0),
+        half_width=(0.0,) * (cells + 1),
+    )  # fmt: skip
+    drawn = plots.marginal_plot(marginal)
+    assert drawn.count('class="bar"') == bars + 1
+    assert drawn.count('class="measured"') == bars + 1
+    words = {60: "61 cells", 61: "62 cells, 2 to a bar", 401: "402 cells, 7 to a bar"}
+    assert plots.cells_in_words(cells + 1, ordered=True, has_null=True) == words[cells]
+
+
+@pytest.mark.parametrize(("ordered", "bars"), [(True, 59), (False, 24)])
+def test_the_internal_review_draws_few_bars_too(ordered: bool, bars: int) -> None:
+    cells = 401 + ordered
+    column = ColumnReview(
+        column="X", cells=(*map(str, range(401)), *["null"] * ordered), is_ordered=ordered,
+        private=(1 / cells,) * cells, synthetic=(1 / cells,) * cells, actual=0.0,
+    )  # fmt: skip
+    assert plots.review_plot(column).count('class="private"') == bars
+
+
+def test_words_of_the_trade_are_explained(html: str) -> None:
+    text = Page(html).text
+    assert "The diameter is the farthest apart that two values of a column can be" in text
+    assert "how far the records lie from the noisy answers" in text
+    assert "Each line of the noise table is a set of questions" in text
 
 
 def test_bounds_come_with_the_unit_that_they_are_in(record: AuditRecord) -> None:

@@ -48,6 +48,16 @@ def test_its_utility_metrics_are_those_of_the_published_file(run: Released) -> N
     assert "Downstream" not in page
 
 
+def test_it_compares_columns_together_and_the_public_report_does_not(run: Released) -> None:
+    page = run.workspace.review.read_text()
+    assert "The worst pairs" in page
+    assert "Below the diagonal the private table, above it the synthetic one" in page
+    public = (run.folder / "audit-report.html").read_text()
+    assert "Columns together" in public
+    assert "The worst pairs" not in public
+    assert '"private"' not in (run.folder / "audit-report.json").read_text()
+
+
 def test_no_file_of_the_release_holds_or_mentions_it(run: Released) -> None:
     names = {path.name for path in run.folder.iterdir()}
     assert run.workspace.review.name not in names
