@@ -47,8 +47,8 @@ def waiting(
     """List the releases that wait for an approval or for the end of an embargo."""
     from flows.terminal_operations import print_waiting
     from tasks.anchors import open_ledger
-    from tasks.gates import standing_of, waiting_releases
     from tasks.profile import profile
+    from tasks.waiting import standing_of, waiting_releases
     from tasks.workspace import ledger_url
 
     found = waiting_releases()
@@ -100,7 +100,7 @@ def reopen(release: ReleaseArgument, reason: ReasonOption) -> None:
     quiet.configure()
     from tasks import approvals
     from tasks.anchors import open_ledger
-    from tasks.gates import waiting_releases
+    from tasks.waiting import waiting_releases
     from tasks.workspace import ledger_url
 
     ended = approvals.reopen(open_ledger(ledger_url()), release, reason=reason)
@@ -152,9 +152,9 @@ def _decide(
     from tasks.anchors import open_ledger
     from tasks.approvals import decide
     from tasks.decision_keys import sign
-    from tasks.gates import asked_now, standing_of, waiting_of
     from tasks.profile import profile
     from tasks.signing import private_key
+    from tasks.waiting import asked_now, standing_of, waiting_of
     from tasks.workspace import ledger_url
 
     waits, book, known = waiting_of(release), open_ledger(ledger_url()), profile()

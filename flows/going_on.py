@@ -14,8 +14,8 @@ from prefect.deployments import run_deployment
 
 from schemas.approvals import Waiting
 from tasks.anchors import open_ledger
-from tasks.gates import may_go_on, waiting_releases
 from tasks.profile import profile
+from tasks.waiting import may_go_on, waiting_releases
 from tasks.workspace import ledger_url
 
 RELEASE, CERTIFY = "release/on-demand", "certify/on-demand"

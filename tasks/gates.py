@@ -14,18 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from prefect.runtime import deployment
-from pydantic import ValidationError
 
-from mechanisms.privacy.ledger import Ledger
 from schemas.approvals import Approvals, GateName, Waiting
 from schemas.audit_report import AuditRecord
 from schemas.decisions import ApprovalsFile, Outcome
 from schemas.manifest import APPROVALS_FILE, RECORD_FILE, SIGNATURE_FILES
-from schemas.profile import Profile
 from tasks.anchors import open_ledger
 from tasks.approvals import (
-    DecisionRefused,
-    Standing,
     open_gate,
     pass_gate,
     refuse_rejected,
@@ -43,6 +38,7 @@ from tasks.signing import digest, key_for
 from tasks.sources import source_digest
 from tasks.summary import plan_summary
 from tasks.table_seal import SEALED, forget_salt, fresh_seal, seal
+from tasks.waiting import NOTE
 from tasks.workspace import Workspace, home, private_folder, whole
 
 
@@ -176,76 +172,7 @@ def is_staged(prepared: Prepared, workspace: Workspace) -> bool:
     return note.is_file() and json.loads(note.read_text()) == _stage(prepared, workspace)
 
 
-def standing_of(waiting: Waiting, ledger: Ledger, known: Profile) -> Standing:
-    """What was decided about a release that waits at a gate."""
-    assert waiting.gate != "embargo", "nobody decides about the end of an embargo"
-    return standing(
-        History.of(waiting.release, ledger.statements(waiting.release)),
-        waiting.gate,
-        required=waiting.required,
-        approvers=known.approvers,
-        blocking=waiting.blocking,
-    )
-
-
-def asked_now(waiting: Waiting, ledger: Ledger) -> dict[str, Any]:
-    """What a decision about a release that waits has to say, beside who decides what and why.
-
-    Raises:
-        DecisionRefused: its gate was opened by an earlier version, in a form that is no longer
-            decided about.
-    """
-    history = History.of(waiting.release, ledger.statements(waiting.release))
-    if history.head is None:
-        raise DecisionRefused(
-            f"release {waiting.release!r} waits since an earlier version of Hallmark; run it again "
-            "with --resume, so that its gate is opened in today's form"
-        )
-    return {
-        "format": "hallmark-decision/2",
-        "release": waiting.release,
-        "gate": waiting.gate,
-        "seen": dict(waiting.seen),
-        "previous": history.head,
-    }
-
-
-def waiting_releases() -> list[Waiting]:
-    """All releases that wait on this installation, the longest wait first."""
-    found = []
-    for path in (home() / "work").glob(f"*/{_WAITING}"):
-        try:
-            found.append(Waiting.model_validate_json(path.read_bytes()))
-        except (OSError, ValidationError):  # it went on at this moment, or is no file of ours
-            continue
-    return sorted(found, key=lambda waiting: waiting.since)
-
-
-def waiting_of(release: str) -> Waiting:
-    """What a release waits for at a gate.
-
-    Raises:
-        DecisionRefused: it waits at none.
-    """
-    found = {waiting.release: waiting for waiting in waiting_releases()}
-    if release not in found or found[release].gate == "embargo":
-        others = sorted(one.release for one in found.values() if one.gate != "embargo")
-        raise DecisionRefused(
-            f"release {release!r} waits at no gate here; "
-            + (f"these do: {', '.join(others)}" if others else "none does")
-        )
-    return found[release]
-
-
-def may_go_on(waiting: Waiting, ledger: Ledger, known: Profile) -> bool:
-    """Whether running the release again would bring it further: through its gate, or to its end."""
-    if waiting.gate == "embargo":
-        assert waiting.until is not None, "an embargo has an end"
-        return datetime.now(UTC) >= waiting.until
-    return standing_of(waiting, ledger, known).passed
-
-
-_STAGED, _WAITING = "staged.json", "waiting.json"
+_STAGED = "staged.json"
 _ASKED = "table-asked.txt"
 
 
@@ -328,7 +255,7 @@ def _waiting(
     gate: Any, prepared: Prepared, workspace: Workspace, out: Path, **more: Any
 ) -> Waiting:
     """Leave word of what the run waits for; the time of an earlier stop at the same place stays."""
-    note = workspace.path / _WAITING
+    note = workspace.path / NOTE
     since = datetime.now(UTC).replace(microsecond=0)
     if note.is_file():
         earlier = Waiting.model_validate_json(note.read_bytes())
@@ -352,7 +279,7 @@ def _waiting(
 
 
 def _forget(workspace: Workspace) -> None:
-    (workspace.path / _WAITING).unlink(missing_ok=True)
+    (workspace.path / NOTE).unlink(missing_ok=True)
 
 
 def _write_approvals(prepared: Prepared, ledger: str, workspace: Workspace) -> None:

@@ -17,8 +17,8 @@ from prometheus_client.registry import Collector
 
 from mechanisms.privacy.ledger import AccountState, LedgerError
 from tasks.anchors import open_ledger
-from tasks.gates import waiting_releases
 from tasks.runs import RunStatus, is_held, statuses
+from tasks.waiting import waiting_releases
 from tasks.workspace import Workspace, ledger_url
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST

@@ -28,10 +28,10 @@ from schemas.manifest import REPORT_FILE
 from tasks.anchors import open_ledger
 from tasks.approvals import DecisionRefused, decide
 from tasks.errors import SafeError
-from tasks.gates import asked_now, standing_of, waiting_of, waiting_releases
 from tasks.metrics import CONTENT_TYPE, Exposition
 from tasks.profile import profile
 from tasks.server_mode import DESK_AUTH
+from tasks.waiting import asked_now, standing_of, waiting_of, waiting_releases
 from tasks.workspace import Workspace, ledger_url
 
 _HERE = Path(__file__).parent

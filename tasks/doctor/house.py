@@ -8,7 +8,6 @@ from mechanisms.privacy.ledger import LedgerError
 from schemas.loading import SpecError
 from tasks.anchors import AnchorsDamaged, anchors_file, open_ledger, read
 from tasks.doctor.finding import Finding, ok, warn, wrong
-from tasks.gates import waiting_releases
 from tasks.places import PathRefused, releases_home
 from tasks.profile import profile
 from tasks.publish import PublishRefused, refuse_unwritable
@@ -16,6 +15,7 @@ from tasks.rollback import refuse_rolled_back
 from tasks.runs import is_held, statuses
 from tasks.server_mode import RELEASES
 from tasks.signing import KEY_FILE_VARIABLE, KEY_VARIABLE, SigningError, signing_key
+from tasks.waiting import waiting_releases
 from tasks.workspace import Workspace, home, ledger_url, no_ledger_yet
 
 AHEAD = timedelta(minutes=5)  # a clock may be behind the one that wrote the ledger by this much

@@ -12,8 +12,8 @@ from mechanisms.privacy.ledger import Ledger
 from schemas.decisions import Decision
 from schemas.visible import visible
 from tasks.decision_keys import sign
-from tasks.gates import asked_now, waiting_of
 from tasks.signing import private_key
+from tasks.waiting import asked_now, waiting_of
 from tasks.workspace import ledger_url
 from tests import example
 from tests.flows.conftest import Hallmark

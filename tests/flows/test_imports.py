@@ -62,6 +62,10 @@ def test_what_touches_no_data_imports_no_library_for_it(command: str, home: Path
     assert imported(*arguments) == set()
 
 
+def test_what_waits_is_told_without_a_stage_or_an_orchestrator(home: Path) -> None:
+    assert imported("waiting") <= {"pandas", "pyarrow"}  # which the profile's schema imports
+
+
 def test_verifying_imports_what_reads_tables_and_no_more(home: Path) -> None:
     assert imported("verify", home) <= {"numba", "pandas", "pyarrow"}
 
