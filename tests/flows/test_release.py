@@ -132,6 +132,11 @@ def test_a_person_is_protected_with_a_bound_on_records(tmp_path: Path) -> None:
     claim = record_of(published)["guarantee"]["claim"]
     assert (claim["unit"], claim["records_per_unit"]) == ("person", 3)
     assert "person" not in pd.read_csv(Path(published.folder) / "data.csv")
+    beyond = (example.table(ROWS)["person"].value_counts() - 3).clip(lower=0).sum()
+    assert beyond > 0
+    page = Workspace.of("test-release").review.read_text()
+    assert f"{beyond:,} more private rows are left out" in page
+    assert "are among the 3 that are kept of their person; else left out" in page
 
 
 def test_a_folder_of_parquet_parts_is_released_like_one_file(tmp_path: Path) -> None:
