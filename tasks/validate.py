@@ -4,6 +4,7 @@ The suite is built from the spec. It runs on the values that the codecs read, so
 and coding agree. Results are reduced, on the worker, to (rule, column, rows, failing rows): no
 value and no row number leaves it. Even those counts are exact statistics of private data, so they
 go to the workspace alone; what is public is which rules would have refused, and that they held.
+Values that break rules are for the steward: a page in the workspace shows them (`tasks.offending`).
 Values that count elsewhere, since the spec has them clamped or caught, are counted here too: where
 they are many, a steward has bounds to mend. So are the records beyond those that are kept of their
 person, where a whole table is checked at once; in a run they are counted when all are coded.
@@ -23,10 +24,12 @@ from prefect import task
 
 from schemas.columns import Column, DateColumn, NumericColumn
 from schemas.exact import decimal
+from schemas.internal_validation import BrokenRule
 from schemas.visible import visible
-from tasks.coding import Codec, TableCodec, is_multiple
+from tasks.coding import Codec, Mask, TableCodec, is_multiple
 from tasks.errors import SafeError
 from tasks.guard import guarded
+from tasks.offending import Frequent, Offending, merged, pieces, write_page, write_piece
 from tasks.prepare import Prepared
 from tasks.sources import Part, batches, parts
 from tasks.truncation import LeftOut
@@ -65,17 +68,26 @@ def validate(prepared: Prepared, workspace: Workspace) -> list[Rule]:
         ValidationFailed: such a rule is broken; counts of failing rows are in the workspace.
     """
     check = guarded("validate", workspace.path, validate_part)
-    with worker_client() as client:
-        futures = client.map(
-            check,
-            guarded("validate", workspace.path, parts)(prepared.source),
-            columns=prepared.spec.columns,
-            person=prepared.person,
-            pure=False,
-        )
+    workspace.offending.unlink(missing_ok=True)
+    with pieces(workspace) as folder, worker_client() as client:
+        futures = [
+            client.submit(
+                check,
+                part,
+                columns=prepared.spec.columns,
+                person=prepared.person,
+                offending=folder / f"{index}.json",
+                pure=False,
+            )
+            for index, part in enumerate(
+                guarded("validate", workspace.path, parts)(prepared.source)
+            )
+        ]
         findings = merge(client.gather(futures))
+        seen = merged(folder)
     write_findings(findings, workspace.findings)
-    refuse_failures(findings, workspace.findings)
+    write_page(broken_rules(findings, seen), prepared.spec, workspace)
+    refuse_failures(findings, workspace.offending)
     return [finding.rule for finding in findings if finding.rule.refuses]
 
 
@@ -89,16 +101,26 @@ def check_table(prepared: Prepared) -> list[Finding]:
     check = guarded("validate", workspace.path, validate_part)
     bound = prepared.plan.adjacency.records
     beyond = LeftOut(bound)
-    with prepared.at_one_moment() as fixed:
-        pieces = guarded("validate", workspace.path, parts)(fixed.source)
+    workspace.offending.unlink(missing_ok=True)
+    with prepared.at_one_moment() as fixed, pieces(workspace) as folder:
+        found = guarded("validate", workspace.path, parts)(fixed.source)
         findings = merge(
-            check(part, prepared.spec.columns, prepared.person, beyond.see) for part in pieces
+            check(
+                part,
+                prepared.spec.columns,
+                prepared.person,
+                beyond.see,
+                offending=folder / f"{index}.json",
+            )
+            for index, part in enumerate(found)
         )
+        seen = merged(folder)
     if prepared.person is not None:
         rows = max((finding.rows for finding in findings), default=0)
         rule = rule_of_truncation(prepared.person, bound)
         findings.append(Finding(rule=rule, rows=rows, failing=beyond.count))
     write_findings(findings, workspace.findings)
+    write_page(broken_rules(findings, seen), prepared.spec, workspace)
     return findings
 
 
@@ -117,27 +139,39 @@ def validate_part(
     columns: Mapping[str, Column],
     person: str | None,
     see: Callable[[pd.Series], None] = lambda persons: None,
+    *,
+    offending: Path | None = None,
 ) -> list[Finding]:
     """Findings for one part of the source, one a rule; reads it batch by batch.
 
     Args:
         see: called with the persons of every batch.
+        offending: the file in the restricted workspace for values that break rules; None for none.
     """
     codec = TableCodec.of(columns)
     suite = _suite(codec, person)
-    count_failing = _validator([expectation for _, expectation in suite])
+    count_failing = _validator([check.expectation for check in suite])
     tallies = [[0, 0] for _ in suite]
+    seen: Offending = defaultdict(Frequent)
     for text in batches(part):
         if person is not None:
             see(text[person])
         frame = _checked_frame(codec.codecs, text, person)
-        for tally, failing in zip(tallies, count_failing(frame), strict=True):
+        for check, tally, failing in zip(suite, tallies, count_failing(frame), strict=True):
             tally[0] += len(frame)
             tally[1] += failing
+            if failing and check.broken is not None and offending is not None:
+                seen[_name(check.rule)].see(text[check.rule.column][check.broken(frame)])
+    if offending is not None:
+        write_piece(seen, offending)
     return [
-        Finding(rule=rule, rows=rows, failing=failing)
-        for (rule, _), (rows, failing) in zip(suite, tallies, strict=True)
+        Finding(rule=check.rule, rows=rows, failing=failing)
+        for check, (rows, failing) in zip(suite, tallies, strict=True)
     ]
+
+
+def _name(rule: Rule) -> str:
+    return f"{rule.column}: {rule.rule}"
 
 
 def merge(findings: Iterable[Sequence[Finding]]) -> list[Finding]:
@@ -157,11 +191,27 @@ def write_findings(findings: Sequence[Finding], path: Path) -> None:
     path.write_text(json.dumps([asdict(finding) for finding in findings], indent=1))
 
 
-def refuse_failures(findings: Sequence[Finding], path: Path) -> None:
+def broken_rules(findings: Sequence[Finding], seen: Offending) -> list[BrokenRule]:
+    """The rules that rows break, with the values that were seen to break them."""
+    return [
+        BrokenRule(
+            **asdict(finding.rule),
+            rows=finding.rows,
+            failing=finding.failing,
+            values=values.top(),
+            exact=values.exact,
+        )
+        for finding in findings
+        if finding.failing
+        for values in [seen.get(_name(finding.rule), Frequent())]
+    ]
+
+
+def refuse_failures(findings: Sequence[Finding], page: Path) -> None:
     """Stop here unless every rule that refuses held for every row.
 
     Raises:
-        ValidationFailed: names each broken one and its mend; counts are only in `path`.
+        ValidationFailed: names each broken one and its mend; counts and values are only in `page`.
     """
     if not any(finding.rows for finding in findings):
         raise ValidationFailed("data.source: the table has no rows; nothing can be released")
@@ -174,67 +224,74 @@ def refuse_failures(findings: Sequence[Finding], path: Path) -> None:
         raise ValidationFailed(
             f"the data break {len(broken)} rule(s) of the spec:\n"
             + "\n".join(lines)
-            + f"\nHow many rows break each (internal, do not publish): {path}"
+            + f"\nWhich values break them, in how many rows (confidential, do not publish): {page}"
         )
 
 
-def _suite(codec: TableCodec, person: str | None) -> list[tuple[Rule, Any]]:
-    """Each rule with the expectation that checks it."""
+@dataclass(frozen=True, kw_only=True)
+class _Check:
+    """A rule, the expectation that checks it, and where a checked frame breaks it.
+
+    Nothing tells where, if what breaks the rule is that there is no value.
+    """
+
+    rule: Rule
+    expectation: Any
+    broken: Callable[[pd.DataFrame], Mask] | None = None
+
+
+def _suite(codec: TableCodec, person: str | None) -> list[_Check]:
     import great_expectations.expectations as gxe  # seconds to import: only where it is needed
 
-    suite: list[tuple[Rule, Any]] = []
+    suite: list[_Check] = []
     for one in codec.codecs:
         name, column = one.name, one.column
         if isinstance(column, NumericColumn | DateColumn):
-            form = _form(column)
-            suite.append(
-                (
-                    Rule(
-                        column=name,
-                        rule=f"{form} or null",
-                        mend="mend the data, or list the text under data.null_markers",
-                    ),
-                    gxe.ExpectColumnValuesToBeInSet(
-                        column=_READABLE.format(name), value_set=[True]
-                    ),
-                )
-            )
+            rule = Rule(column=name, rule=f"{_form(column)} or null", mend=_mend(column))
+            suite.append(_flagged(gxe, rule, _READABLE.format(name)))
         if not column.nulls:
             suite.append(
-                (
-                    Rule(column=name, rule="are given (nulls: false)", mend="or set nulls: true"),
-                    gxe.ExpectColumnValuesToNotBeNull(column=name),
+                _Check(
+                    rule=Rule(
+                        column=name, rule="are given (nulls: false)", mend="or set nulls: true"
+                    ),
+                    expectation=gxe.ExpectColumnValuesToNotBeNull(column=name),
                 )
             )
-        suite.append(_domain_rule(gxe, one))
+        suite.append(_domain_check(gxe, one))
         if isinstance(column, NumericColumn) and column.step is not None:
             step = decimal(column.step)
-            suite.append(
-                (
-                    Rule(
-                        column=name,
-                        rule=f"are multiples of {step}; else count in the cell that they lie in",
-                        mend="give the column a finer step",
-                        refuses=False,
-                    ),
-                    gxe.ExpectColumnValuesToBeInSet(column=_STEPPED.format(name), value_set=[True]),
-                )
+            rule = Rule(
+                column=name,
+                rule=f"are multiples of {step}; else count in the cell that they lie in",
+                mend="give the column a finer step",
+                refuses=False,
             )
+            suite.append(_flagged(gxe, rule, _STEPPED.format(name)))
     if person is not None:
         suite.append(
-            (
-                Rule(
+            _Check(
+                rule=Rule(
                     column=person,
                     rule="name a person",
                     mend="records without one cannot be protected as a person's; drop them first",
                 ),
-                gxe.ExpectColumnValuesToNotBeNull(column=person),
+                expectation=gxe.ExpectColumnValuesToNotBeNull(column=person),
             )
         )
     return suite
 
 
-def _domain_rule(gxe: Any, codec: Codec) -> tuple[Rule, Any]:
+def _flagged(gxe: Any, rule: Rule, flag: str) -> _Check:
+    """A rule of which a column of the checked frame tells where it holds."""
+    return _Check(
+        rule=rule,
+        expectation=gxe.ExpectColumnValuesToBeInSet(column=flag, value_set=[True]),
+        broken=lambda frame: ~frame[flag].to_numpy(dtype=bool),
+    )
+
+
+def _domain_check(gxe: Any, codec: Codec) -> _Check:
     """Values lie in the public domain; the spec says whether others refuse, or count elsewhere."""
     column = codec.column
     if isinstance(column, NumericColumn | DateColumn):
@@ -257,7 +314,21 @@ def _domain_rule(gxe: Any, codec: Codec) -> tuple[Rule, Any]:
     else:
         holds += f"; else count {elsewhere}"
         rule = Rule(column=codec.name, rule=holds, mend=mend, refuses=False)
-    return rule, expectation
+    return _Check(
+        rule=rule,
+        expectation=expectation,
+        broken=lambda frame: codec.outside(frame[codec.name]),
+    )
+
+
+def _mend(column: NumericColumn | DateColumn) -> str:
+    """What to do about texts that cannot be read."""
+    if isinstance(column, DateColumn):
+        return "mend the data, the column's format, or list the text under its null_markers"
+    return (
+        "mend the data, say how they are written by decimal_mark and thousands, or list the text "
+        "under null_markers"
+    )
 
 
 def _form(column: NumericColumn | DateColumn) -> str:

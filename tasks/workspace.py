@@ -110,6 +110,11 @@ class Workspace:
         return self.path / "validation.json"
 
     @property
+    def offending(self) -> Path:
+        """The page with private values that break rules of the spec."""
+        return self.path / "validation.html"
+
+    @property
     def review(self) -> Path:
         """The internal review report, which compares with the private data."""
         return self.path / "internal-review.html"

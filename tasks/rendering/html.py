@@ -21,6 +21,7 @@ from schemas.audit_privacy import GroupFactor
 from schemas.audit_report import AuditRecord
 from schemas.audit_utility import Check
 from schemas.internal_review import InternalReview
+from schemas.internal_validation import InternalValidation
 from schemas.labels import NOT_RECORDED, LabelledSection, Shown, Tag
 from schemas.manifest import RECORD_FILE, REPORT_FILE
 from schemas.privacy_claim import Amount
@@ -137,6 +138,17 @@ def render_internal_review(review: InternalReview) -> str:
             samples={},
         )
     )
+
+
+def render_validation(found: InternalValidation) -> str:
+    """The page with values that break the spec, never to leave the workspace.
+
+    Raises:
+        TypeError: `found` is not an internal validation.
+    """
+    if not isinstance(found, InternalValidation):
+        raise TypeError(f"the page shows an InternalValidation, not {type(found).__name__}")
+    return _environment().get_template("validation.html.j2").render(found=found)
 
 
 def samples(record: AuditRecord) -> dict[str, str]:

@@ -109,16 +109,20 @@ def rule(*broken: str) -> str:
     return (
         f"the data break {len(broken)} rule(s) of the spec:\n"
         + "".join(f"  columns.{one}\n" for one in broken)
-        + "How many rows break each (internal, do not publish): HOME/work/broken/validation.json"
+        + "Which values break them, in how many rows (confidential, do not publish): "
+        "HOME/work/broken/validation.html"
     )
 
 
 WHOLE = (
-    "age: not all rows are whole numbers or null; mend the data, or list the text under "
-    "data.null_markers"
+    "age: not all rows are whole numbers or null; mend the data, say how they are written by "
+    "decimal_mark and thousands, or list the text under null_markers"
 )
 NUMBER = WHOLE.replace("age", "wage").replace("whole numbers", "numbers")
-DATE = WHOLE.replace("age", "born").replace("whole numbers", "dates written as %d/%m/%Y")
+DATE = (
+    "born: not all rows are dates written as %d/%m/%Y or null; mend the data, the column's format, "
+    "or list the text under its null_markers"
+)
 GIVEN = "{}: not all rows are given (nulls: false); or set nulls: true"
 WIDEN = "widen the public interval if a public source allows it, or set outside: clamp"
 PERSON = (
@@ -399,7 +403,7 @@ def test_broken_data_get_exactly_their_message(broken: Broken, home: Path, tmp_p
     spec = written(tmp_path, broken.files, broken.source, broken.data, broken.columns)
     prepared = prepare(spec)
     with pytest.raises(SafeError) as refused:
-        refuse_failures(check_table(prepared), Workspace.of("broken").findings)
+        refuse_failures(check_table(prepared), Workspace.of("broken").offending)
     told = str(refused.value).replace(f"{home}", "HOME").replace(f"{tmp_path}", "HERE")
     assert told == broken.says
     assert exit_code_of(refused.value) == ExitCode.DATA
@@ -414,7 +418,10 @@ def test_a_release_of_broken_data_ends_in_the_same_message_and_publishes_nothing
     open_account(adjacency=Adjacency(neighbours=Neighbours.ADD_REMOVE, records=2, person="person"))
     spec = written(tmp_path, broken.files, broken.source, broken.data, broken.columns)
     done = hallmark("release", spec, "--out", tmp_path / "out")
-    assert done.error.replace(f"{home}", "HOME").replace(f"{tmp_path}", "HERE") == broken.says
+    told = done.error.replace(f"{home}", "HOME").replace(f"{tmp_path}", "HERE")
+    assert [line.strip() for line in told.splitlines()] == [
+        line.strip() for line in broken.says.splitlines()
+    ]
     assert done.code == ExitCode.DATA
     assert CANARY not in done.out + done.err
     assert not (tmp_path / "out").exists()
@@ -518,4 +525,4 @@ SOUND = [
 def test_what_only_looks_broken_is_read(sound: Sound, home: Path, tmp_path: Path) -> None:
     files = {sound.file: sound.content}
     prepared = prepare(written(tmp_path, files, sound.file, sound.data, sound.columns))
-    refuse_failures(check_table(prepared), Workspace.of("broken").findings)
+    refuse_failures(check_table(prepared), Workspace.of("broken").offending)

@@ -2,7 +2,8 @@
 
 The canaries are drawn anew for each session, so that nothing else on the machine can hold them.
 Left out of the search are the private table itself and those files of the restricted workspace
-that are private by design: coded records, findings, the internal review, details of failures.
+that are private by design: coded records, findings and the values that break rules, the internal
+review, details of failures.
 """
 
 import base64
@@ -64,7 +65,8 @@ def planted(folder: Path, rows: int = 3000, **changes: Any) -> House:
 def leaks(house: House, began: float) -> set[str]:
     """Where a canary is that should not be, in the house and in the machine's temporary folder."""
     private = {house.workspace / n for n in ("codes", "validation.json", "internal-review.html")}
-    private |= {house.workspace / "failures.log", house.folder / "table.csv"}
+    private |= {house.workspace / "validation.html", house.workspace / "failures.log"}
+    private |= {house.folder / "table.csv"}
     # Noisy and synthetic numbers may equal a true one by chance; logs have no such excuse.
     released = {house.home / "ledger.db", house.workspace, house.published}
     inside = found(house.folder, ALL, skip=frozenset(private))
@@ -147,6 +149,10 @@ def test_a_table_that_breaks_its_spec_is_refused_without_showing_what_it_holds(
     status, said = house.release("--verbose", **LOUD)
     assert (status, house.state()) == (DATA, "cancelled")
     assert all(f"columns.{name}" in said for name in ("age", "since", "employed"))
+    page = house.workspace / "validation.html"
+    assert f"{page}" in "".join(said.split())  # whose long lines are broken
+    assert UNREADABLE.is_in(page.read_bytes())
+    assert found(house.home, [UNREADABLE], skip=frozenset({page})) == set()
     assert leaks(house, began) == set()
     assert open_to_others(house.home) == []
 

@@ -10,10 +10,12 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from markupsafe import escape
 
 from schemas.loading import load_spec
-from tasks import validate
+from tasks import offending, validate
 from tasks.coding import TableCodec
+from tasks.offending import Frequent, merged
 from tasks.prepare import prepare
 from tasks.sources import Source, parquet_files, parts
 from tasks.validate import (
@@ -26,6 +28,7 @@ from tasks.validate import (
     validate_part,
     write_findings,
 )
+from tasks.workspace import Workspace
 from tests import example
 
 BASE = {"age": "40", "income": "3.5", "region": "02", "employed": "1", "since": "2001-02-03"}
@@ -276,3 +279,81 @@ def test_an_unexpected_failure_says_where_its_details_are_and_quotes_nothing(
     assert "canary" not in f"{told.value!r} {told.value.__context__!r}"
     assert "canary-73193" in log.read_text()
     assert log.stat().st_mode & 0o777 == 0o600
+
+
+def shown(spec: Path, rows: list[dict[str, str]], home: Path) -> tuple[list[Finding], Path]:
+    """The findings of a table beside its spec, and the page of what breaks them."""
+    pd.DataFrame(rows).to_csv(spec.parent / "table.csv", index=False)
+    prepared = prepare(spec)
+    return check_table(prepared), Workspace.of(prepared.spec.release).offending
+
+
+SCRIPT = "<script>alert('73193')</script>"
+
+
+def test_the_values_that_break_rules_are_on_a_page_for_the_steward_alone(
+    home: Path, tmp_path: Path
+) -> None:
+    spec = example.write(tmp_path, 3)
+    rows = [{**BASE, "person": "p1"}] * 3
+    rows += [{**BASE, "person": "p1", "region": SCRIPT}] * 2 + [
+        {**BASE, "person": "p1", "age": "x73193"}
+    ]
+    rows += [{**BASE, "person": "p1", "income": "400.5"}, {**BASE, "person": "p1", "since": "NA"}]
+    findings, page = shown(spec, rows, home)
+    with pytest.raises(ValidationFailed) as refused:
+        refuse_failures(findings, page)
+    assert str(page) in str(refused.value)
+    assert "73193" not in str(refused.value) + repr(findings)
+    text = page.read_text()
+    assert page.stat().st_mode & 0o777 == 0o600
+    assert SCRIPT not in text
+    assert f"<code>{escape(SCRIPT)}</code></th><td>2</td>" in text
+    assert "<code>x73193</code></th><td>1</td>" in text
+    assert "<code>400.5</code></th><td>1</td>" in text
+    assert "<code>since</code>: not all rows are given (nulls: false)" in text
+    assert "INTERNAL - CONFIDENTIAL" in text
+    assert text.index("x73193") < text.index("400.5")  # what refuses comes first
+    assert sorted(path.name for path in page.parent.iterdir()) == [
+        "validation.html", "validation.json",
+    ]  # fmt: skip
+
+
+def test_a_table_without_a_break_leaves_no_page_of_an_earlier_one(
+    home: Path, tmp_path: Path
+) -> None:
+    spec = example.write(tmp_path, 3)
+    _, page = shown(spec, [{**BASE, "person": "p1", "age": "x"}], home)
+    assert page.exists()
+    _, page = shown(spec, [{**BASE, "person": "p1"}], home)
+    assert not page.exists()
+
+
+def test_values_of_all_parts_are_counted_together(spec: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for index, region in enumerate(["x", "y", "x"]):
+        pd.DataFrame([with_(region=region)] * (index + 1)).to_csv(
+            folder / f"{index}.csv", index=False
+        )
+    found = parts(source(folder))
+    for part, name in zip(found, ("0.json", "1.json", "2.json"), strict=True):
+        for _ in range(2):  # as a worker does whose first answer was lost
+            validate_part(part, spec.columns, None, offending=tmp_path / name)
+    (seen,) = merged(tmp_path).values()
+    assert [(one.value, one.rows) for one in seen.top()] == [("x", 4), ("y", 2)]
+    assert {(tmp_path / f"{i}.json").stat().st_mode & 0o777 for i in range(3)} == {0o600}
+
+
+def test_memory_is_bounded_and_the_most_frequent_values_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(offending, "KEPT", 10)
+    seen = Frequent()
+    for batch in range(50):
+        rare = [f"{batch}-{i}" for i in range(15)]
+        seen.see(pd.Series(["often"] * 5 + ["sometimes"] * 3 + rare + [None]))
+        assert len(seen.counts) <= 20
+    assert [(one.value, one.rows) for one in seen.top()[:2]] == [("often", 250), ("sometimes", 150)]
+    assert not seen.exact
+    assert max(len(one.value) for one in seen.top()) <= 200

@@ -1,0 +1,41 @@
+"""Which values break the spec: for the steward, in the restricted workspace only.
+
+As the internal review, it is another type than the public record, which no public renderer takes.
+"""
+
+from typing import Annotated
+
+from pydantic import AwareDatetime, Field
+
+from schemas.labels import LabelledSection, Shown, Tag
+
+_INTERNAL = Tag.INTERNAL
+
+
+class OffendingValue(LabelledSection):
+    """A value as the source writes it, and how many rows have it."""
+
+    value: Annotated[str, Shown("Value", _INTERNAL, form="code")]
+    rows: Annotated[int, Field(ge=1), Shown("Rows", _INTERNAL)]
+
+
+class BrokenRule(LabelledSection):
+    """A rule that not all rows keep."""
+
+    column: Annotated[str, Shown("Column", form="code")]
+    rule: Annotated[str, Shown("Rule")]
+    mend: Annotated[str, Shown("Mend")]
+    refuses: Annotated[bool, Shown("Stops the release")]
+    rows: Annotated[int, Field(ge=0), Shown("Rows", _INTERNAL)]
+    failing: Annotated[int, Field(ge=1), Shown("Failing rows", _INTERNAL)]
+    values: Annotated[tuple[OffendingValue, ...], Shown("Most frequent values", _INTERNAL)]
+    exact: Annotated[bool, Shown("All values were counted", _INTERNAL)]
+
+
+class InternalValidation(LabelledSection):
+    """All broken rules, those first that stop the release."""
+
+    release_id: Annotated[str, Shown("Release", form="code")]
+    title: Annotated[str, Shown("Title")]
+    created: Annotated[AwareDatetime, Shown("Created")]
+    broken: Annotated[tuple[BrokenRule, ...], Shown("Broken rules")]
