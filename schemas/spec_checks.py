@@ -84,6 +84,12 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
                 f"charge, which voids the guarantee for this column; accepted by "
                 f"{source.accepted_by}"
             )
+    typed = [n for n, column in columns.items() if isinstance(column, NumericColumn | DateColumn)]
+    if typed:
+        yield (
+            f"numbers and dates in {', '.join(typed)}: that the run succeeds tells, unprotected, "
+            "that every value could be read as the spec says it is written, whatever outside says"
+        )
     refusing = [name for name, column in columns.items() if column.outside == "refuse"]
     if refusing:
         yield (

@@ -148,12 +148,13 @@ def test_the_order_of_columns_is_part_of_both_digests(edited):
 
 
 def test_refusing_and_forbidding_nulls_is_warned_of(edited):
-    refuse, nulls = edited(RECORDS).warnings()
+    typed, refuse, nulls = edited(RECORDS).warnings()
+    assert typed.startswith("numbers and dates in wage, age, hired: that the run succeeds tells")
     assert refuse.startswith("outside: refuse in grade, part_time: that the run succeeds tells")
     assert nulls.startswith("nulls: false in wage, sex, grade, part_time, hired: that the run")
 
 
-def test_a_spec_that_tells_nothing_has_no_warning(tmp_path):
+def test_a_spec_tells_nothing_but_that_numbers_and_dates_could_be_read(tmp_path):
     file = tmp_path / "spec.yaml"
     text = WAGES.replace(
         "    outside: refuse\n    bound_source",
@@ -164,7 +165,8 @@ def test_a_spec_that_tells_nothing_has_no_warning(tmp_path):
         "    outside:", "    nulls: true\n    outside:"
     )
     file.write_text(text.replace(*RECORDS), encoding="utf-8")
-    assert load_spec(file).warnings() == ()
+    (typed,) = load_spec(file).warnings()
+    assert typed.startswith("numbers and dates in ")
 
 
 def test_a_large_epsilon_is_warned_of(edited):
