@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _PREFECT_FILE = Path(__file__).parents[1] / "prefect.yaml"
+JOB_TEMPLATE = Path(__file__).with_name("work_pool.json")
+"""What a run may vary of the process that runs it: nothing. With the default template, whoever
+starts a run may give it another command, or an environment with a ledger of their own."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -32,8 +35,9 @@ def commands(calendar: str | None, specs: Sequence[str], out: str | None) -> lis
     options = [*(f"--spec={spec}" for spec in specs)]
     options += [f"--calendar={calendar}"] if calendar else []
     options += [f"--out={out}"] if out else []
+    template = ["--overwrite", "--base-job-template", str(JOB_TEMPLATE)]
     return [
-        [*prefect, "work-pool", "create", "hallmark", "--type", "process", "--overwrite"],
+        [*prefect, "work-pool", "create", "hallmark", "--type", "process", *template],
         [*prefect, "deploy", "--all", "--prefect-file", str(_PREFECT_FILE)],
         [sys.executable, "-m", "flows", "deploy", *options],
     ]

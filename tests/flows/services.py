@@ -117,9 +117,9 @@ def free_port() -> int:
         return port
 
 
-def wait_until(happened: Callable[[], object], what: str) -> None:
+def wait_until(happened: Callable[[], object], what: str, seconds: float = SECONDS) -> None:
     """Return as soon as something has happened."""
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < deadline, f"this never happened: {what}"
         time.sleep(0.02)

@@ -152,6 +152,64 @@ def test_a_certificate_is_started_approved_and_audited_on_the_server(
     wait_until(lambda: agency.runs("on-demand")[0]["state_type"] == "FAILED", "the audit fails")
 
 
+def test_an_operator_cannot_rehearse_on_the_private_table(agency: Installation, tmp_path: Path):
+    """Neither by a parameter, nor by a declaration of the table by another name or of a copy."""
+
+    def runs() -> int:
+        return len(agency.runs("on-demand"))
+
+    def ends(state: str, deployment: str, **parameters: object) -> str:
+        """What the run says that is started by this, once it is in that state."""
+        before = runs()
+        agency.start(deployment, **parameters)
+        wait_until(lambda: runs() > before, "the run is there")
+        wait_until(
+            lambda: agency.runs("on-demand")[0]["state_type"] in ("COMPLETED", "FAILED", "CRASHED"),
+            "it ends",
+            seconds=2 * SECONDS,  # a rehearsal starts a program, which starts a server of its own
+        )
+        (newest, *_) = agency.runs("on-demand")
+        assert newest["state_type"] == state, newest["state"]
+        assert runs() == before + 1  # what it runs itself is no run of the server
+        return str(newest["state"]["message"])
+
+    spec = example.write(tmp_path / "plain", release="rehearsed", **SPEC)
+    table, rehearsals = tmp_path / "plain" / "table.csv", agency.home / "rehearsals"
+    before = runs()
+    named = agency.prefect(
+        "deployment", "run", "rehearsal/on-demand", f"--param=spec={spec}", f"--param=data={table}"
+    )
+    assert named.returncode != 0
+    assert runs() == before
+
+    copy = tmp_path / "copy.parquet"
+    example.table().sample(frac=1, random_state=5).drop(columns="person").to_parquet(copy)
+    for number, source in enumerate((table, copy)):
+        declared = {"source": str(source), "kind": "public", "reference": "none"}
+        folder = tmp_path / f"declared-{number}"
+        told = example.write(folder, release=folder.name, rehearsal=declared, **SPEC)
+        (folder / "table.csv").unlink()
+        (folder / "table.csv").hardlink_to(table)
+        said = ends("FAILED", "rehearsal/on-demand", spec=told)
+        assert "the private table of" in said  # of this release, or of the calendar's: it is one
+        assert not (rehearsals / folder.name / "out").exists()
+
+    marker = tmp_path / "by-another-command"
+    agency.prefect(
+        "deployment", "run", "rehearsal/on-demand",
+        f"--param=spec={spec}", f"--job-variable=command=touch {marker}",
+    )  # fmt: skip
+    ends("COMPLETED", "rehearsal/on-demand", spec=spec)
+    assert not marker.exists()
+    folder = rehearsals / "rehearsed" / "out" / "rehearsal-rehearsed"
+    verified = agency.hallmark("verify", folder)
+    assert verified.returncode == 6
+    assert "REHEARSAL" in verified.stdout
+    assert "REHEARSAL" in ends("FAILED", "audit/on-demand", folder=folder)
+    assert "rehears" not in agency.metrics()
+    assert not list((agency.home / "work").glob("rehears*/run.json"))
+
+
 def _answers(agency: Installation) -> bool:
     try:
         return all(
