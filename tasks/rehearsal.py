@@ -8,13 +8,15 @@ bound to. The private table has no part in it; it is read only to see that a tab
 declares for rehearsals is no copy of it.
 """
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,7 +33,7 @@ from tasks.errors import SafeError
 from tasks.prepare import Prepared, adjacency, budget, refuse_without_records
 from tasks.rehearsal_table import RehearsalRefused, rehearsal_table
 from tasks.signing import digest
-from tasks.workspace import home, private_folder, whole
+from tasks.workspace import AlreadyRunning, home, private_folder, whole
 
 ACCOUNT = "rehearsal"
 _RESULT = "rehearsal.json"
@@ -63,8 +65,14 @@ def rehearse(prepared: Prepared) -> Rehearsal:
         PlanRefused: the spec makes no records that could be rehearsed.
         RehearsalRefused: the declared table may not be rehearsed on.
         RehearsalFailed: the run failed; the message says how it ended.
+        AlreadyRunning: another rehearsal of the release is under way.
     """
     refuse_without_records(prepared)
+    with _alone(prepared):
+        return _rehearsed(prepared)
+
+
+def _rehearsed(prepared: Prepared) -> Rehearsal:
     place = private_folder(_place(prepared))
     shutil.rmtree(place)  # an earlier rehearsal's ledger would answer in place of this run
     private_folder(place)
@@ -117,6 +125,20 @@ def rehearsed(prepared: Prepared) -> str | None:
     """SHA-256 of the result of that rehearsal, which an approval names."""
     result = last_rehearsal(prepared)
     return None if result is None else sha256(result.model_dump_json().encode()).hexdigest()
+
+
+@contextmanager
+def _alone(prepared: Prepared) -> Iterator[None]:
+    """Hold the rehearsals of a release for this one, which takes the place of an earlier one."""
+    release = prepared.spec.release
+    with (private_folder(home() / "rehearsals") / f".{release}.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunning(
+                f"another rehearsal of {release!r} is under way; wait until it ends"
+            ) from None
+        yield
 
 
 def _place(prepared: Prepared) -> Path:

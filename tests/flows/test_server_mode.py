@@ -197,7 +197,7 @@ def test_an_operator_cannot_rehearse_on_the_private_table(agency: Installation, 
     marker = tmp_path / "by-another-command"
     agency.prefect(
         "deployment", "run", "rehearsal/on-demand",
-        f"--param=spec={spec}", f"--job-variable=command=touch {marker}",
+        f"--param=spec={told}", f"--job-variable=command=touch {marker}",
     )  # fmt: skip
     ends("COMPLETED", "rehearsal/on-demand", spec=spec)
     assert not marker.exists()

@@ -11,10 +11,10 @@ import pytest
 from schemas.loading import SpecError, load_spec
 from tasks.prepare import prepare
 from tasks.private_tables import note
-from tasks.rehearsal import environment, rehearsal_spec
+from tasks.rehearsal import environment, rehearsal_spec, rehearse
 from tasks.rehearsal_table import RehearsalRefused, RehearsalTable, rehearsal_table
 from tasks.validate import check_table
-from tasks.workspace import Workspace
+from tasks.workspace import AlreadyRunning, Workspace
 from tests import example
 from tests.tasks.test_private_tables import COPIES, SPELLINGS, Way
 
@@ -146,3 +146,19 @@ def test_made_up_records_obey_the_spec(tmp_path: Path, home: Path) -> None:
     found = rehearsal_table(prepared, tmp_path)
     checked = prepare(example.write(tmp_path, 5, data={**data(found.data["source"]), "ignore": []}))
     assert not np.any([f.failing for f in check_table(checked) if f.rule.refuses])
+
+
+def test_a_rehearsal_leaves_one_that_is_under_way_alone(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared = prepare(example.write(tmp_path, 5))
+
+    def again(*_: object) -> None:
+        with pytest.raises(AlreadyRunning, match="another rehearsal of 'test-release' is under"):
+            rehearse(prepared)
+        raise InterruptedError
+
+    monkeypatch.setattr("tasks.rehearsal._run", again)
+    for _ in range(2):  # whatever ends it, the next one may begin
+        with pytest.raises(InterruptedError):
+            rehearse(prepared)
