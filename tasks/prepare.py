@@ -37,6 +37,7 @@ from tasks.query_tables import query_tables
 from tasks.rule_tables import RuleTooWide, rule_cells
 from tasks.sources import Source, consistent, source_of
 from tasks.total_tables import TotalRefused, total_cells
+from tasks.workspace import is_rehearsal_home
 
 GRANTED_MARGINALS = 2  # columns certified jointly with a share, where the spec does not say
 
@@ -132,6 +133,11 @@ def at_epsilon(prepared: Prepared, epsilon: Fraction) -> Prepared:
 
 
 def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
+    if (spec.rehearsal_of is not None) != is_rehearsal_home():
+        raise PlanRefused(
+            "rehearsal_of: is written by hallmark rehearse, into a spec that runs in a home of its "
+            "own, where nothing is private; run hallmark rehearse on the release's spec"
+        )
     mechanism = mechanism_of(spec)
     public, public_tables = None, list[PublicTable]()
     if spec.public_data is not None:

@@ -2,7 +2,8 @@
 
 Every run of a release notes where its private table lies and by what a copy is known, keyed by the
 installation's secret, in its workspace. Whatever a spec or a person calls public is held against
-the spec's own private table and against all that were noted, by place and by content.
+the spec's own private table and against all that were noted, by place and by content. In the home
+of a rehearsal nothing is private: its table may well be the public one of the spec.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from schemas.section import Section
 from tasks.likeness import Likeness
 from tasks.sources import overlap
 from tasks.sources.secret import keyed_digest
-from tasks.workspace import Workspace, home_place, whole
+from tasks.workspace import Workspace, home_place, is_rehearsal_home, whole
 
 _FILE = "private-tables.json"
 
@@ -45,6 +46,8 @@ def note(workspace: Workspace, spec: ReleaseSpec, folder: Path, like: Likeness |
 
     What was noted stays noted, also where the release was given another table since.
     """
+    if is_rehearsal_home():
+        return
     table = Noted(release=spec.release, location=spec.data.located(folder))
     if like is not None:
         table = table.model_copy(update=_keyed(like))
@@ -59,6 +62,8 @@ def private_at(location: str, spec: ReleaseSpec, folder: Path) -> str | None:
 
     None where no private table is known to be there.
     """
+    if is_rehearsal_home():
+        return None
     own = spec.data.located(folder)
     if not spec.data.in_database and overlap(location, own):
         return spec.release

@@ -33,7 +33,7 @@ from tasks.errors import SafeError
 from tasks.prepare import Prepared, adjacency, budget, refuse_without_records
 from tasks.rehearsal_table import RehearsalRefused, rehearsal_table
 from tasks.signing import digest
-from tasks.workspace import AlreadyRunning, home, private_folder, whole
+from tasks.workspace import AlreadyRunning, home, private_folder, rehearsal_home, whole
 
 ACCOUNT = "rehearsal"
 _RESULT = "rehearsal.json"
@@ -80,7 +80,7 @@ def _rehearsed(prepared: Prepared) -> Rehearsal:
     spec = place / "rehearsal.yaml"
     content = rehearsal_spec(prepared.spec, table.data)
     spec.write_text(json.dumps(content, indent=1))
-    ledger = Ledger(f"sqlite:///{private_folder(place / 'home') / 'ledger.db'}")
+    ledger = Ledger(f"sqlite:///{rehearsal_home(place / 'home') / 'ledger.db'}")
     ledger.open_account(
         ACCOUNT,
         cap=budget(prepared.spec),

@@ -34,6 +34,21 @@ def home_place() -> Path:
     return folder.resolve()
 
 
+def rehearsal_home(folder: Path) -> Path:
+    """A home in which nothing is private, made in `folder`."""
+    made = private_folder(folder)
+    (made / _REHEARSALS).touch()
+    return made
+
+
+def is_rehearsal_home() -> bool:
+    """Whether this program runs in such a home."""
+    return (home_place() / _REHEARSALS).exists()
+
+
+_REHEARSALS = "nothing-here-is-private"
+
+
 def ledger_url() -> str:
     """SQLAlchemy URL of the ledger: `HALLMARK_LEDGER`, else an SQLite file in the home folder."""
     return os.environ.get("HALLMARK_LEDGER") or f"sqlite:///{home() / 'ledger.db'}"

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from schemas.loading import SpecError, load_spec
-from tasks.prepare import prepare
+from tasks.prepare import PlanRefused, prepare
 from tasks.private_tables import note
 from tasks.rehearsal import environment, rehearsal_spec, rehearse
 from tasks.rehearsal_table import RehearsalRefused, RehearsalTable, rehearsal_table
 from tasks.validate import check_table
-from tasks.workspace import AlreadyRunning, Workspace
+from tasks.workspace import AlreadyRunning, Workspace, rehearsal_home
 from tests import example
 from tests.tasks.test_private_tables import COPIES, SPELLINGS, Way
 
@@ -162,3 +162,28 @@ def test_a_rehearsal_leaves_one_that_is_under_way_alone(
     for _ in range(2):  # whatever ends it, the next one may begin
         with pytest.raises(InterruptedError):
             rehearse(prepared)
+
+
+def test_a_table_may_be_the_public_one_and_the_one_that_is_rehearsed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    """In the home of a rehearsal nothing is private; no other spec runs there."""
+    example.table(ROWS, seed=8).to_csv(tmp_path / "old.csv", index=False, na_rep="NA")
+    public = {"source": "old.csv", "null_markers": ["NA"], "reference": "the census of 2001"}
+    pure = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
+    spec = write(
+        tmp_path,
+        "old.csv",
+        public_data=public,
+        mechanism={"name": "sparse-lipschitz"},
+        privacy=pure,
+    )
+    prepared = prepare(spec)
+    found = rehearsal_table(prepared, tmp_path)
+    copy = example.write(tmp_path, ROWS, **rehearsal_spec(prepared.spec, found.data))
+    with pytest.raises(PlanRefused, match="rehearsal_of: is written by hallmark rehearse"):
+        prepare(copy)
+    monkeypatch.setenv("HALLMARK_HOME", str(rehearsal_home(tmp_path / "house")))
+    assert prepare(copy).public_tables
+    with pytest.raises(PlanRefused, match="rehearsal_of: is written by hallmark rehearse"):
+        prepare(write(tmp_path, "old.csv"))
