@@ -52,12 +52,12 @@ TEXTS = {
     "MarginalQueries": "columns",
     "MatrixQueries": "columns",
     "MeanQueries": "columns",
-    "NominalColumn": "description null_markers",
+    "NominalColumn": "description null_markers other",
     "NumericColumn": "decimal description null_markers thousands unit",
-    "OrdinalColumn": "description null_markers",
+    "OrdinalColumn": "description null_markers other",
     "Output": "columns",
     "PersonUnit": "person",
-    "PlacesColumn": "description null_markers unit",
+    "PlacesColumn": "description null_markers other unit",
     "Population": "description",
     "PrefixQueries": "columns",
     "PublicData": "delimiter encoding null_markers reference",
@@ -130,7 +130,7 @@ def _is_free(schema: dict[str, Any]) -> bool:
     ]
     inside += [schema[key] for key in ("items",) if key in schema]
     says_nothing = not set(schema) - {"title", "description", "default"}
-    return schema.get("type") == "string" or says_nothing or any(map(_is_free, inside))
+    return "string" in schema.get("type", "") or says_nothing or any(map(_is_free, inside))
 
 
 def test_every_parameter_that_can_hold_a_path_is_listed_and_no_other() -> None:
