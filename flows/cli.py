@@ -98,7 +98,7 @@ def validate(
         page = Workspace.of(prepared.spec.release).offending
         refuse_failures(findings, page)
         if any(finding.failing for finding in findings):
-            typer.echo(f"Values that count elsewhere (confidential, do not publish): {page}")
+            say(f"Values that count elsewhere (confidential, do not publish): {page}")
 
 
 @app.command()
