@@ -87,7 +87,12 @@ def test_no_neighbours_of_tiny_tables_lose_more_than_the_budget(adjacency) -> No
     plan = make(FLAGS, adjacency=adjacency, marginals=1, cells=2)
     queries = plan.measured.queries
     pairs = neighbours(FLAGS.shape, adjacency)
-    assert max(loss(queries, one, other) for one, other in pairs) == 1  # attained
+    worst = max(loss(queries, one, other) for one, other in pairs)
+    if adjacency.neighbours is Neighbours.REPLACE_ONE and adjacency.records > 1:
+        # Whoever changes the number of records by all of theirs changes a table by half as much.
+        assert Fraction(1, 2) < worst < 1
+    else:
+        assert worst == 1  # attained
 
 
 def test_delta_buys_gaussian_noise_where_that_is_smaller() -> None:
