@@ -24,6 +24,7 @@ from flows.going_on import go_on
 from mechanisms.privacy.ledger import LedgerError
 from schemas.approvals import Waiting
 from schemas.decisions import SignedDecision
+from schemas.loading import SpecError
 from schemas.manifest import REPORT_FILE
 from tasks.anchors import open_ledger
 from tasks.approvals import DecisionRefused, decide
@@ -163,7 +164,8 @@ def take_decision(signed: SignedDecision) -> dict[str, Any]:
 
 
 @desk.exception_handler(LedgerError)
-def _ledger_down(_request: Request, error: LedgerError) -> JSONResponse:
+@desk.exception_handler(SpecError)  # of the profile
+def _out_of_order(_request: Request, error: LedgerError | SpecError) -> JSONResponse:
     return JSONResponse({"detail": str(error)}, status_code=503)
 
 

@@ -3,15 +3,25 @@
 One installation serves all of these tests, which take minutes: run them with `make test-services`.
 """
 
+import json
+import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from html import unescape
 from ipaddress import ip_address
 from pathlib import Path
 from socket import SOCK_DGRAM
+from typing import Any
 
+import httpx
 import psutil
 import pytest
 
+from schemas.decisions import Decision
+from tasks.decision_keys import sign
+from tasks.signing import private_key
 from tests import example
+from tests.flows.people import PASSPHRASE
 from tests.flows.server import Installation, agency, need_postgres
 from tests.flows.services import wait_until
 from tests.tasks.statements import ABOUT
@@ -19,6 +29,7 @@ from tests.tasks.statements import ABOUT
 pytestmark = pytest.mark.service
 
 PRIVACY = {"neighbours": "replace_one", "unit": "record", "epsilon": "1/8", "delta": "1e-7"}
+FOUR_EYES = {"disclosure": ["reviewer", "reviewer"]}
 SPEC = {"mechanism": {"name": "mst"}, "about": ABOUT, "privacy": PRIVACY}
 
 
@@ -49,6 +60,67 @@ def test_a_release_started_without_a_folder_is_published_where_it_lasts(
 
     attacked.start("release/on-demand", spec=Path("spec.yaml"))
     wait_until(lambda: attacked.runs("on-demand")[0]["state_type"] == "FAILED", "it is refused")
+
+
+def test_an_old_approval_posted_again_does_not_undo_a_rejection(
+    attacked: Installation, tmp_path: Path
+):
+    spec = example.write(tmp_path, release="replayed", approvals=FOUR_EYES, **SPEC)
+    attacked.start("release/on-demand", spec=spec)
+    waiting = attacked.home / "work" / "replayed" / "waiting.json"
+    wait_until(waiting.exists, "the release waits")
+    approval = signed(attacked, "replayed", "Bo", "approve")
+    assert posted(attacked, approval) == (200, "")
+    assert posted(attacked, signed(attacked, "replayed", "Bo", "reject")) == (200, "")
+    assert "it was made before" in posted(attacked, approval)[1]
+    late = signed(attacked, "replayed", "Cy", "approve")
+    assert "until it is opened anew" in posted(attacked, late)[1]
+
+    reopened = attacked.hallmark("reopen", "replayed", "--reason", "it was explained to Bo")
+    assert reopened.returncode == 0, reopened.stderr
+    for old in (approval, late):
+        assert posted(attacked, old)[0] == 409
+    for name in ("Bo", "Cy"):
+        assert posted(attacked, signed(attacked, "replayed", name, "approve")) == (200, "")
+    folder = attacked.out / "replayed"
+    wait_until(folder.exists, "the release is published")
+    assert attacked.hallmark("verify", folder).returncode == 0
+    told = json.loads((folder / "approvals.json").read_text())["decisions"]
+    assert [(one["person"], one["decision"], one["outcome"]) for one in told] == [
+        ("Bo", "approve", "superseded: the gate was opened anew"),
+        ("Bo", "reject", "superseded: the gate was opened anew"),
+        ("Bo", "approve", "counted"),
+        ("Cy", "approve", "counted"),
+    ]
+
+
+def signed(attacked: Installation, release: str, name: str, decision: str) -> dict[str, Any]:
+    """What a browser sends once somebody has decided on the desk's page."""
+    shown = desk(attacked, "GET", f"/releases/{release}").text
+    found = re.search(r'data-content="([^"]*)"', shown)
+    assert found is not None
+    asked = json.loads(unescape(found[1]))
+    said = {
+        **asked,
+        "role": "reviewer",
+        "person": name,
+        "decision": decision,
+        "reason": "for the test",
+        "decided": datetime.now(UTC).replace(microsecond=0),
+    }
+    own = private_key(attacked.folder / "keys" / f"{name}.pem", lambda: PASSPHRASE)
+    return sign(Decision.model_validate(said), own).model_dump(mode="json")
+
+
+def posted(attacked: Installation, decision: dict[str, Any]) -> tuple[int, str]:
+    """Status, and why it was refused."""
+    answer = desk(attacked, "POST", "/decisions", json=decision)
+    return answer.status_code, answer.json().get("detail", "")
+
+
+def desk(attacked: Installation, method: str, path: str, **more: Any) -> httpx.Response:
+    user, _, secret = attacked.password("desk").partition(":")
+    return httpx.request(method, f"{attacked.desk}{path}", auth=(user, secret), timeout=60, **more)
 
 
 def test_no_process_listens_to_more_than_this_machine(attacked: Installation, tmp_path: Path):

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 from starlette.testclient import TestClient
 
 from flows.desk import desk
@@ -123,6 +124,18 @@ def test_a_decision_that_is_posted_again_is_refused(client: TestClient, keys: di
 def test_the_page_holds_what_a_decision_must_name(client: TestClient, keys: dict[str, Path]):
     asked = asked_now(waiting_of("test-release"), Ledger(ledger_url()))
     assert str(asked["previous"]) in client.get("/releases/test-release").text
+
+
+def test_a_profile_that_is_refused_lets_nobody_decide(
+    client: TestClient, keys: dict[str, Path], home: Path
+):
+    signed = decision(keys)
+    profile = YAML().load(home / "profile.yaml")
+    profile["approvers"][1]["key"] = profile["approvers"][0]["key"]
+    YAML().dump(profile, home / "profile.yaml")
+    answer = client.post("/decisions", json=signed)
+    assert answer.status_code == 503
+    assert "is the key of Ada as well" in answer.json()["detail"]
 
 
 def test_a_password_keeps_strangers_out(
