@@ -2,6 +2,8 @@
 
 import base64
 import getpass
+import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -168,9 +170,7 @@ def _decide(
             "decided": datetime.now(UTC).replace(microsecond=0),
         }
     )
-    signed = sign(
-        said, private_key(key, lambda: getpass.getpass(f"Passphrase of {visible(str(key))}: "))
-    )
+    signed = sign(said, private_key(key, lambda: _passphrase(key)))
     decide(book, signed, waits, known.approvers)
     there = standing_of(waits, book, known)
     say(f"Recorded: {name} ({role}) decided to {decision} {release} at the gate {waits.gate}.")
@@ -191,4 +191,28 @@ def _decide(
 
 
 def _new_passphrase() -> str:
+    if not _has_terminal():
+        raise typer.BadParameter(
+            "there is no terminal to ask for a passphrase; run this in one, or make a key without "
+            "a passphrase, for a hardware-protected place: --plain. Nothing was written"
+        )
     return str(typer.prompt("A passphrase for it", hide_input=True, confirmation_prompt=True))
+
+
+def _passphrase(key: Path) -> str:
+    try:
+        return getpass.getpass(f"Passphrase of {visible(str(key))}: ")
+    except EOFError:
+        raise typer.BadParameter(
+            f"there is no terminal to ask for the passphrase of {key}; decide in one, or at the "
+            "review desk. Nothing was decided"
+        ) from None
+
+
+def _has_terminal() -> bool:
+    """Whether somebody can be asked: at the terminal of this session, wherever input comes from."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return sys.stdin.isatty()
+    return True

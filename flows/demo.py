@@ -1,11 +1,15 @@
 """Write the demonstration table to a file, and open an account of budget for the people in it.
 
+Where `HALLMARK_LEDGER` names a ledger, as on a server, accounts are opened by those who answer for
+them, so none is opened here.
+
 The RAND Health Insurance Experiment, 20,190 person-years by 10 columns, is in the public domain
 and comes with statsmodels. From here on it is treated as any user's private file would be.
 
     python -m flows.demo build/rand-hie.csv
 """
 
+import os
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -14,18 +18,22 @@ from flows.screen import say
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from tasks.anchors import open_ledger
-from tasks.workspace import ledger_url
+from tasks.workspace import LEDGER_VARIABLE, ledger_url
 
 ACCOUNT = "rand-hie-participants"
 
 
 def main(path: Path) -> None:
-    """Write the table to `path`, and open the account unless it is open."""
+    """Write the table to `path`, and open the account in a ledger of the demonstration's own."""
     from statsmodels.datasets import randhie
 
     path.parent.mkdir(parents=True, exist_ok=True)
     randhie.load_pandas().data.to_csv(path, index=False)
     say(f"Wrote the RAND Health Insurance Experiment to {path}")
+    if os.environ.get(LEDGER_VARIABLE):
+        say(f"Opened no account: {LEDGER_VARIABLE} names a ledger that others answer for. Where it")
+        say("is meant to have one for this table: hallmark ledger open --help")
+        return
     ledger = open_ledger(ledger_url())
     if all(state.name != ACCOUNT for state in ledger.accounts()):
         ledger.open_account(
@@ -36,6 +44,7 @@ def main(path: Path) -> None:
             reason="a public data set: the cap only shows how accounts work",
             composition="zcdp",
         )
+        say(f"Opened the account {ACCOUNT}, of epsilon 4 and delta 1/10000, in {ledger_url()}")
 
 
 if __name__ == "__main__":

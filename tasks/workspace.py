@@ -17,6 +17,7 @@ from uuid import uuid4
 from tasks.errors import SafeError
 
 PRIVATE_MODE = 0o700
+LEDGER_VARIABLE = "HALLMARK_LEDGER"
 
 
 class AlreadyRunning(SafeError):
@@ -51,7 +52,7 @@ _REHEARSALS = "nothing-here-is-private"
 
 def ledger_url() -> str:
     """SQLAlchemy URL of the ledger: `HALLMARK_LEDGER`, else an SQLite file in the home folder."""
-    return os.environ.get("HALLMARK_LEDGER") or f"sqlite:///{home() / 'ledger.db'}"
+    return os.environ.get(LEDGER_VARIABLE) or f"sqlite:///{home() / 'ledger.db'}"
 
 
 def no_ledger_yet() -> bool:
