@@ -11,3 +11,6 @@ DESK_AUTH = "HALLMARK_DESK_AUTH"
 
 RELEASES = "HALLMARK_RELEASES"
 """Variable: the absolute folder that runs of the server publish in."""
+
+DEVICE = "HALLMARK_DEVICE"
+"""Variable: a token by which the installation's own processes are told from strangers."""

@@ -14,6 +14,11 @@ def password(folder: Path, name: str) -> str:
     return kept_secret(folder / name, made.encode).decode()
 
 
+def token(folder: Path, name: str) -> str:
+    """A secret that only programs say, read back or made."""
+    return kept_secret(folder / name, lambda: secrets.token_urlsafe(24).encode()).decode()
+
+
 def certificates(folder: Path) -> dict[str, Path]:
     """Paths of `ca`, `cert` and `key` in PEM, by which Dask's processes know each other."""
     return tls.certificates(folder, (socket.gethostname(), "localhost", "127.0.0.1"))

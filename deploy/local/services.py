@@ -1,14 +1,16 @@
 """The processes of server mode, with the settings of each."""
 
+import json
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.local import database
-from deploy.local.secrets_kept import certificates, password
+from deploy.local.secrets_kept import certificates, password, token
+from flows.door import DEVICE_HEADER
 from flows.quiet import OFFLINE
-from tasks.server_mode import DESK_AUTH, DESK_URL, POOL, RELEASES
+from tasks.server_mode import DESK_AUTH, DESK_URL, DEVICE, POOL, RELEASES
 from tasks.signing import KEY_FILE_VARIABLE
 
 LOOPBACK = "127.0.0.1"
@@ -50,7 +52,7 @@ def settings(home: Path, ports: Ports, server: str, releases: Path) -> dict[str,
         releases: absolute path of the folder that is published in.
     """
     orchestrator = database.of(server, "prefect")
-    auth = password(home, "dashboard-password")
+    auth, device = password(home, "dashboard-password"), token(home, "device")
     kept = {name: os.environ[name] for name in (KEY_FILE_VARIABLE,) if name in os.environ}
     return {
         **OFFLINE,
@@ -60,6 +62,8 @@ def settings(home: Path, ports: Ports, server: str, releases: Path) -> dict[str,
         RELEASES: str(releases),
         DESK_URL: f"http://{LOOPBACK}:{ports.desk}",
         DESK_AUTH: password(home, "desk-password"),
+        DEVICE: device,
+        "PREFECT_CLIENT_CUSTOM_HEADERS": json.dumps({DEVICE_HEADER: device}),
         "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": _HEALTH_ALONE,
         "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": _HEALTH_ALONE,
         "PREFECT_HOME": str(home / "prefect"),
@@ -102,7 +106,7 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
     return (
         Service(
             "dashboard",
-            (*python, "prefect", "server", "start", *_at(ports.dashboard)),
+            (*python, "deploy.dashboard", *_at(ports.dashboard)),
         ),
         Service(
             "dask-scheduler",
@@ -126,6 +130,7 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
                 *python,
                 "uvicorn",
                 "flows.desk:desk",
+                "--no-proxy-headers",  # whoever may say where a request comes from may guess on
                 *_at(ports.desk),
                 "--log-level",
                 "warning",

@@ -8,18 +8,17 @@ why it asks for a password where one is set, and listens on this machine alone b
 
 import json
 import os
-import secrets
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
-from fastapi.security import HTTPBasic, HTTPBasicCredentials
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from starlette.middleware.base import RequestResponseEndpoint
 
+from flows.door import Door
 from flows.going_on import go_on
 from mechanisms.privacy.ledger import LedgerError
 from schemas.approvals import Waiting
@@ -31,7 +30,7 @@ from tasks.approvals import DecisionRefused, decide
 from tasks.errors import SafeError
 from tasks.metrics import CONTENT_TYPE, Exposition
 from tasks.profile import profile
-from tasks.server_mode import DESK_AUTH
+from tasks.server_mode import DESK_AUTH, DEVICE
 from tasks.waiting import asked_now, standing_of, waiting_of, waiting_releases
 from tasks.workspace import Workspace, ledger_url
 
@@ -47,20 +46,7 @@ _pages = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_basic = HTTPBasic(auto_error=False)
 _metrics = Exposition()
-
-
-def _admitted(
-    request: Request, given: Annotated[HTTPBasicCredentials | None, Depends(_basic)]
-) -> None:
-    """Let in whoever knows the password, where one is set; anybody may ask for its health."""
-    expected = os.environ.get(DESK_AUTH)
-    if not expected or request.url.path == "/health":
-        return
-    said = f"{given.username}:{given.password}" if given else ""
-    if not secrets.compare_digest(said.encode(), expected.encode()):
-        raise HTTPException(401, "a password is needed", {"WWW-Authenticate": "Basic"})
 
 
 desk = FastAPI(
@@ -68,7 +54,6 @@ desk = FastAPI(
     docs_url=None,
     redoc_url=None,
     openapi_url=None,
-    dependencies=[Depends(_admitted)],
 )
 desk.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
 
@@ -82,6 +67,16 @@ async def _guarded(request: Request, call_next: RequestResponseEndpoint) -> Resp
     answer.headers["Referrer-Policy"] = "no-referrer"
     answer.headers["Cache-Control"] = "no-store"
     return answer
+
+
+# Added last, it is met first.
+desk.add_middleware(
+    Door,
+    name="desk",
+    password=lambda: os.environ.get(DESK_AUTH),
+    is_open=lambda _method, path: path == "/health",
+    devices=[device] if (device := os.environ.get(DEVICE)) else [],
+)
 
 
 @desk.get("/health")

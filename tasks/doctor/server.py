@@ -37,7 +37,7 @@ def prefect_server(environment: Mapping[str, str] = os.environ) -> Iterator[Find
             yield wrong(
                 "server",
                 f"{url} does not answer ({type(error).__name__})",
-                "start it (make up, or: prefect server start), or mend PREFECT_API_URL",
+                "start it (make up, or: python -m deploy.dashboard), or mend PREFECT_API_URL",
             )
             return
     user, _, secret = (password or "").partition(":")

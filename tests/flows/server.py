@@ -93,7 +93,7 @@ class Installation:
 
     def kill(self, service: str) -> None:
         """Kill one of its processes as kill -9 does."""
-        said = "prefect server" if service == "dashboard" else service
+        said = "deploy.dashboard" if service == "dashboard" else service
         for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.ZombieProcess):  # killed just now, and not yet missed
                 if said.replace(" ", "") in "".join(child.cmdline()).replace(" ", ""):

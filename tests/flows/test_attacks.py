@@ -135,9 +135,7 @@ def test_no_process_listens_to_more_than_this_machine(attacked: Installation, tm
     wait_until(done, "the release is published, by processes that are all looked at")
     assert [one for one in heard if not ip_address(one[1]).is_loopback] == []
     ports = {who: {port for name, _, port in heard if name == who} for who in _SERVICES.values()}
-    assert (
-        len(ports.pop("worker")) <= 2
-    )  # where its runs learn, with a secret, that they are to end
+    ports.pop("worker")  # where it and its runs are told, with a secret, that they are to end
     assert {who: len(found) for who, found in ports.items()} == {
         "dashboard": 1,
         "desk": 1,
@@ -146,6 +144,44 @@ def test_no_process_listens_to_more_than_this_machine(attacked: Installation, tm
     }
     for number, who in enumerate(("dashboard", "desk", "dask-scheduler")):
         assert attacked.port + number in ports[who]
+
+
+@pytest.mark.parametrize("service", ["dashboard", "desk"])
+def test_whoever_guesses_a_password_is_slowed_down_and_the_installation_works_on(
+    service: str, attacked: Installation, tmp_path: Path
+):
+    url = {"dashboard": f"{attacked.dashboard}/api/version", "desk": attacked.desk}[service]
+    user, _, secret = attacked.password(service).partition(":")
+    answers = [httpx.get(url, auth=(user, f"guess-{i}"), timeout=60) for i in range(10)]
+    assert [answer.status_code for answer in answers[:5]] == [401] * 5
+    slowed = [answer for answer in answers if answer.status_code == 429]
+    assert len(slowed) >= 3
+    assert all(int(answer.headers["Retry-After"]) >= 1 for answer in slowed)
+
+    spec = example.write(tmp_path, release=f"beside-guesses-at-{service}", **SPEC)
+    attacked.start("release/on-demand", spec=spec)  # by the token of the installation
+    guessed = 0
+    while not (attacked.out / f"beside-guesses-at-{service}").exists():
+        httpx.get(url, auth=(user, "guess"), timeout=60)
+        guessed += 1
+        assert guessed < 50_000, "the release is not published"
+    wait_until(
+        lambda: httpx.get(url, auth=(user, secret), timeout=60).status_code == 200,
+        "whoever knows the password is heard",
+    )
+
+
+def test_without_the_password_the_server_says_how_to_log_in_and_no_more(attacked: Installation):
+    for path in ("/docs", "/redoc", "/openapi.json", "/api/docs", "/api/openapi.json"):
+        answer = httpx.get(f"{attacked.dashboard}{path}", timeout=60)
+        assert answer.status_code == 401, path
+        assert "paths" not in answer.text, path
+    said = httpx.get(f"{attacked.dashboard}/ui-settings", timeout=60).json()
+    assert (said["api_url"], said["auth"]) == (f"{attacked.dashboard}/api", "BASIC")
+    assert set(said) <= {
+        "api_url", "auth", "csrf_enabled", "flags", "default_ui", "available_uis",
+        "v1_base_url", "v2_base_url",
+    }  # fmt: skip
 
 
 def _listening(attacked: Installation) -> Iterator[tuple[str, str, int]]:
@@ -165,7 +201,7 @@ def _listening(attacked: Installation) -> Iterator[tuple[str, str, int]]:
 
 
 _SERVICES = {
-    "prefect server": "dashboard",
+    "deploy.dashboard": "dashboard",
     "flows.desk": "desk",
     "dask_scheduler": "dask-scheduler",
     "dask_worker": "dask-worker",

@@ -149,6 +149,18 @@ def test_a_password_keeps_strangers_out(
     assert client.get("/health").json() == {"status": "ok"}
 
 
+def test_whoever_guesses_the_password_is_slowed_down_and_nobody_else(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HALLMARK_DESK_AUTH", "reviewer:secret")
+    guesser = TestClient(desk, client=("192.0.2.29", 1))
+    answers = [guesser.get("/", auth=("reviewer", f"guess-{i}")).status_code for i in range(10)]
+    assert answers == [401] * 5 + [429] * 5
+    assert guesser.post("/decisions", json={}, auth=("reviewer", "secret")).status_code == 429
+    reviewer = TestClient(desk, client=("192.0.2.30", 1))
+    assert reviewer.get("/", auth=("reviewer", "secret")).status_code == 200
+
+
 def test_pages_run_no_foreign_script_and_are_not_cached(client: TestClient, home: Path):
     headers = client.get("/").headers
     assert "script-src 'self'" in headers["Content-Security-Policy"]

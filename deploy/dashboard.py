@@ -1,0 +1,68 @@
+"""Start Prefect's server with its dashboard, behind our door.
+
+    python -m deploy.dashboard [--host HOST] [--port PORT]
+
+As `prefect server start`, but wrong passwords are slowed down, and what describes the API asks for
+the password too. Open are the files of the dashboard, which are the same everywhere, the address of
+the API, which its login form needs before there is a password, and the health.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+import uvicorn
+
+from flows.door import Door
+from tasks.server_mode import DEVICE
+
+_OPEN = {"/api/health", "/api/ready"}
+_ABOUT_THE_API = ("/docs", "/redoc", "/openapi.json")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until told to stop."""
+    parser = argparse.ArgumentParser(prog="python -m deploy.dashboard", description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=4200)
+    asked = parser.parse_args(arguments)
+    from prefect.server.api.server import create_app
+    from prefect.settings import get_current_settings
+
+    api = get_current_settings().server.api
+    password = api.auth_string
+    door = Door(
+        create_app(final=True),
+        name="dashboard",
+        password=lambda: password.get_secret_value() if password else None,
+        is_open=is_open,
+        asks=lambda path: not path.startswith("/api"),  # the dashboard has a form of its own
+        devices=[device] if (device := os.environ.get(DEVICE)) else [],
+    )
+    uvicorn.run(
+        door,
+        host=asked.host,
+        port=asked.port,
+        timeout_keep_alive=api.keepalive_timeout,
+        ws_ping_interval=api.websocket_ping_interval,
+        ws_ping_timeout=api.websocket_ping_timeout,
+        log_level="warning",
+        # Whoever may say where a request comes from is not slowed down; a proxy is to be named.
+        proxy_headers="FORWARDED_ALLOW_IPS" in os.environ,
+    )
+    return 0
+
+
+def is_open(method: str, path: str) -> bool:
+    """Whether Prefect's server answers this without a password."""
+    if path in _OPEN:
+        return method == "GET"
+    if method == "OPTIONS":  # a browser asks whether it may ask, and says no password then
+        return True
+    first = "/" + path.lstrip("/").partition("/")[0]
+    return first not in ("/api", *_ABOUT_THE_API)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
