@@ -2,6 +2,10 @@
 
 The server watches and tells, so alerts come also where the process that failed is gone. A message
 names flows, runs, releases and accounts; what an error said stays in the server and in the log.
+
+Events arrive out of order: a run's last sign of life may come after its end, and then silence
+follows for good. So silence itself is not told. It has the server put the run into a state that a
+run which has ended cannot take, whatever events said of it; and that change is told.
 """
 
 import os
@@ -14,7 +18,13 @@ from typing import Any, cast
 
 from prefect.blocks.webhook import Webhook
 from prefect.client.orchestration import get_client
-from prefect.events.actions import ActionTypes, CallWebhook, SendNotification
+from prefect.client.schemas.objects import StateType
+from prefect.events.actions import (
+    ActionTypes,
+    CallWebhook,
+    ChangeFlowRunState,
+    SendNotification,
+)
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.exceptions import ObjectNotFound
 
@@ -27,6 +37,10 @@ WEBHOOK = "hallmark-alerts"
 """The block that holds the address of the webhook."""
 SILENCE = timedelta(minutes=10)
 """After which a run that began is missed: processes that live are heard every three minutes."""
+SILENT = "NoSignOfLife"
+"""The state, a kind of Crashed, of a run whose process has not been heard of."""
+_BEGUN = ("Pending", "Running", "heartbeat")
+"""Events of a run that has a process, of which more must be heard."""
 
 
 class AlertsRefused(SafeError):
@@ -74,15 +88,11 @@ def set_up(*, webhook: str | None, block: str | None, budget_below: Fraction) ->
     assert block is not None, "one of the two was given"
     target, calls = _block(block), block.startswith("webhook/")
     alerts = list(_alerts(int(percent)))
+    told = [(one, _call(one, target) if calls else _notify(one, target)) for one in alerts]
+    automations = [_automation(one.name, one.trigger, action) for one, action in told]
     with get_client(sync_client=True) as client:
-        for alert in alerts:
-            wanted = AutomationCore(
-                name=alert.name,
-                description="Made by `hallmark alerts`; run that again to change it.",
-                trigger=alert.trigger,
-                actions=[_call(alert, target) if calls else _notify(alert, target)],
-            )
-            standing = client.read_automations_by_name(alert.name)
+        for wanted in (_silence_noted(), *automations):
+            standing = client.read_automations_by_name(wanted.name)
             if standing:
                 client.update_automation(standing[0].id, wanted)
             else:
@@ -91,13 +101,13 @@ def set_up(*, webhook: str | None, block: str | None, budget_below: Fraction) ->
 
 
 def remove() -> list[str]:
-    """Take the alerts and their webhook off the server; returns the names of those that were on."""
+    """Take the alerts and their webhook off the server; returns the names of what was on."""
     removed = []
     with get_client(sync_client=True) as client:
-        for alert in _alerts(1):
-            for standing in client.read_automations_by_name(alert.name):
+        for name in (_silence_noted().name, *(alert.name for alert in _alerts(1))):
+            for standing in client.read_automations_by_name(name):
                 client.delete_automation(standing.id)
-                removed.append(alert.name)
+                removed.append(name)
     with suppress(ValueError):  # there is none where a block of the agency's own was named
         cast(Any, Webhook).delete(WEBHOOK)
     return removed
@@ -119,23 +129,14 @@ def _alerts(percent: int) -> Iterator[Alert]:
     )
     yield Alert(
         "hallmark: a run gives no sign of life",
-        EventTrigger(
-            after={f"prefect.flow-run.{sign}" for sign in ("Pending", "Running", "heartbeat")},
-            expect={"prefect.flow-run.*"},
-            match={"prefect.resource.id": "prefect.flow-run.*"},
-            match_related=_OF_OURS,
-            for_each={"prefect.resource.id"},
-            posture=Posture.Proactive,
-            threshold=1,
-            within=SILENCE,
-        ),
-        "Run {{ flow_run.name }} of {{ flow.name }} has not been heard of for some minutes, and is "
-        "{{ flow_run.state.name }}: its process may be gone. "
+        _of_runs(SILENT),
+        "Run {{ flow_run.name }} of {{ flow.name }} has not been heard of for some minutes: its "
+        "process is gone, or cannot reach the server. "
         "Look at it: {{ flow_run | ui_url or flow_run.id }}",
         {
             "run": run,
             "flow": "{{ flow.name | tojson }}",
-            "state": "{{ flow_run.state.name | tojson }}",
+            "state": '{{ event.resource["prefect.state-name"] | tojson }}',
             "url": "{{ flow_run | ui_url | tojson }}",
         },
     )
@@ -165,6 +166,32 @@ def _alerts(percent: int) -> Iterator[Alert]:
             "left_percent": f'{{{{ event.resource["{LEFT}"] | int | tojson }}}}',
             "release": "{{ event.payload.release | tojson }}",
         },
+    )
+
+
+def _silence_noted() -> AutomationCore:
+    """Ends runs that have a process and are not heard of; the server refuses it for others."""
+    trigger = EventTrigger(
+        after={f"prefect.flow-run.{sign}" for sign in _BEGUN},
+        expect={"prefect.flow-run.*"},
+        match={"prefect.resource.id": "prefect.flow-run.*"},
+        match_related=_OF_OURS,
+        for_each={"prefect.resource.id"},
+        posture=Posture.Proactive,
+        threshold=1,
+        within=SILENCE,
+    )
+    message = "The run was not heard of: its process is gone, or cannot reach the server."
+    ended = ChangeFlowRunState(state=StateType.CRASHED, name=SILENT, message=message)
+    return _automation("hallmark: note runs that fell silent", trigger, ended)
+
+
+def _automation(name: str, trigger: EventTrigger, action: ActionTypes) -> AutomationCore:
+    return AutomationCore(
+        name=name,
+        description="Made by `hallmark alerts`; run that again to change it.",
+        trigger=trigger,
+        actions=[action],
     )
 
 
