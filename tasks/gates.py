@@ -28,7 +28,7 @@ from tasks.approvals import (
 )
 from tasks.code import code_digest
 from tasks.errors import SafeError
-from tasks.gate_history import History, changed
+from tasks.gate_history import History, Round, changed
 from tasks.guard import guarded
 from tasks.log import tell
 from tasks.prepare import Prepared
@@ -92,7 +92,7 @@ def refuse_changes(prepared: Prepared, ledger: str, workspace: Workspace) -> Non
     now = guarded("plan", workspace.path, source_digest)(prepared.source)
     if approvals_of(prepared.spec).plan:
         approved = _history(prepared, ledger).at("plan")
-        if approved is None or approved.opening.seen[SEALED] != seal(workspace, now):
+        if approved is None or approved.opening.seen[SEALED] != _sealed(workspace, now, approved):
             raise PlanChanged(
                 "data.source: the private table changed after its plan was approved; nothing was "
                 "asked of it. Run again with --resume: the plan waits for a new approval"
@@ -100,7 +100,7 @@ def refuse_changes(prepared: Prepared, ledger: str, workspace: Workspace) -> Non
     noted = workspace.path / _ASKED
     if (
         noted.exists()
-        and noted.read_text() != now
+        and not _is_asked(workspace, now)
         and open_ledger(ledger).calls(prepared.spec.release)
     ):
         raise TableChanged(
@@ -204,9 +204,9 @@ def _stopped(
     """
     book, release = open_ledger(ledger), prepared.spec.release
     required = approvals_of(prepared.spec).required(gate)
-    if table is not None:
-        seen = {**seen, SEALED: seal(workspace, table)}
     history = _history(prepared, ledger)
+    if table is not None:
+        seen = {**seen, SEALED: _sealed(workspace, table, history.at(gate))}
     _stop_if_rejected(history, workspace)
     if not _is_open(history, gate, required=required, seen=seen):
         if table is not None:
@@ -226,6 +226,24 @@ def _stopped(
         tell("gate-passed", gate=gate)
     _forget(workspace)
     return None
+
+
+def _sealed(workspace: Workspace, table: str, opened: Round | None) -> str:
+    """The seal of the table, under the salt of the gate's opening.
+
+    Publishing erased that salt. Where the release must be made once more, as its folder was lost,
+    the note of the table that was asked tells whether it is the same.
+    """
+    kept = seal(workspace, table)
+    if not kept and opened is not None and _is_asked(workspace, table):
+        return opened.opening.seen[SEALED]
+    return kept
+
+
+def _is_asked(workspace: Workspace, table: str) -> bool:
+    """Whether the table is the one that the release has asked before."""
+    noted = workspace.path / _ASKED
+    return noted.exists() and noted.read_text() == table
 
 
 def _is_open(
