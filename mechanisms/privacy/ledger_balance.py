@@ -23,6 +23,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
+from math import floor
 from typing import final
 
 from mechanisms.privacy.account_filter import Filter, Taken, gaussian_epsilon
@@ -39,6 +40,7 @@ from mechanisms.privacy.ledger_terms import (
 from mechanisms.privacy.rounding import float_above
 
 _NOTHING = Fraction(0), Fraction(0)
+_SHARE = Fraction(1, 10**6)  # grid of shares
 _ROUNDING = 1e-9  # relative, of the epsilon that a cap in rho states
 
 
@@ -89,7 +91,14 @@ class Balance:
 
     @property
     def share_left(self) -> Fraction:
-        """Share of the cap that remains, in the currency that it is taken in, in [0, 1]."""
+        """Share of the cap that remains, in the currency that it is taken in, in [0, 1].
+
+        Rounded down: exact sums of many noises have thousands of digits.
+        """
+        return floor(self._share_left / _SHARE) * _SHARE
+
+    @property
+    def _share_left(self) -> Fraction:
         cap = self.terms.cap
         if self.terms.rho_cap is not None:
             return 1 - self._taken.rho / self.terms.rho_cap
