@@ -16,9 +16,13 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from ruamel.yaml import YAML
 
+from mechanisms.privacy.ledger import Ledger
+from schemas.approvals import Waiting
 from schemas.decisions import Decision
 from tasks.decision_keys import sign
+from tasks.gates import asked_now
 from tasks.signing import private_key
 from tests import example
 from tests.flows.people import PASSPHRASE
@@ -94,12 +98,59 @@ def test_an_old_approval_posted_again_does_not_undo_a_rejection(
     ]
 
 
-def signed(attacked: Installation, release: str, name: str, decision: str) -> dict[str, Any]:
-    """What a browser sends once somebody has decided on the desk's page."""
-    shown = desk(attacked, "GET", f"/releases/{release}").text
-    found = re.search(r'data-content="([^"]*)"', shown)
-    assert found is not None
-    asked = json.loads(unescape(found[1]))
+def test_one_key_under_two_names_does_not_pass_four_eyes(attacked: Installation, tmp_path: Path):
+    spec = example.write(tmp_path, release="doubled", approvals=FOUR_EYES, **SPEC)
+    attacked.start("release/on-demand", spec=spec)
+    waiting = attacked.home / "work" / "doubled" / "waiting.json"
+    wait_until(waiting.exists, "the release waits")
+    assert posted(attacked, signed(attacked, "doubled", "Bo", "approve")) == (200, "")
+    profile = attacked.home / "profile.yaml"
+    honest = profile.read_text()
+    people = YAML().load(honest)
+    bo, cy = (
+        next(one for one in people["approvers"] if one["name"] == who) for who in ("Bo", "Cy")
+    )
+    try:
+        cy["key"] = bo["key"]
+        YAML().dump(people, profile)
+        both = signed(attacked, "doubled", "Cy", "approve", key="Bo", page=False)
+        status, said = posted(attacked, both)
+        assert (status, "is the key of Bo as well" in said) == (503, True)
+        doctor = attacked.hallmark("doctor", "--json")
+        assert doctor.returncode == 1
+        assert "is the key of Bo as well" in doctor.stdout
+
+        people["approvers"].remove(bo)  # the profile is sound again, and Bo goes by another name
+        YAML().dump(people, profile)
+        both = signed(attacked, "doubled", "Cy", "approve", key="Bo")
+        assert "their key has decided under another name" in posted(attacked, both)[1]
+    finally:
+        profile.write_text(honest)
+    assert posted(attacked, signed(attacked, "doubled", "Cy", "approve")) == (200, "")
+    wait_until((attacked.out / "doubled").exists, "the release is published")
+
+
+def signed(
+    attacked: Installation,
+    release: str,
+    name: str,
+    decision: str,
+    *,
+    key: str | None = None,
+    page: bool = True,
+) -> dict[str, Any]:
+    """What a browser sends once somebody has decided on the desk's page; without a page, what a
+    script makes of the ledger."""
+    if page:
+        shown = desk(attacked, "GET", f"/releases/{release}").text
+        found = re.search(r'data-content="([^"]*)"', shown)
+        assert found is not None
+        asked = json.loads(unescape(found[1]))
+    else:
+        waits = Waiting.model_validate_json(
+            (attacked.home / "work" / release / "waiting.json").read_bytes()
+        )
+        asked = asked_now(waits, Ledger(attacked.environment["HALLMARK_LEDGER"]))
     said = {
         **asked,
         "role": "reviewer",
@@ -108,7 +159,8 @@ def signed(attacked: Installation, release: str, name: str, decision: str) -> di
         "reason": "for the test",
         "decided": datetime.now(UTC).replace(microsecond=0),
     }
-    own = private_key(attacked.folder / "keys" / f"{name}.pem", lambda: PASSPHRASE)
+    file = attacked.folder / "keys" / f"{key or name}.pem"
+    own = private_key(file, lambda: PASSPHRASE)
     return sign(Decision.model_validate(said), own).model_dump(mode="json")
 
 
