@@ -22,8 +22,8 @@ from mechanisms.privacy.ledger import Ledger
 from schemas.approvals import Waiting
 from schemas.decisions import Decision
 from tasks.decision_keys import sign
-from tasks.gates import asked_now
 from tasks.signing import private_key
+from tasks.waiting import asked_now
 from tests import example
 from tests.flows.people import PASSPHRASE
 from tests.flows.server import Installation, agency, need_postgres

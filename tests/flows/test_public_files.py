@@ -31,12 +31,12 @@ from schemas.manifest import RECORD_FILE, SIGNATURE_FILE
 from tasks.anchors import open_ledger
 from tasks.approvals import decide
 from tasks.decision_keys import sign
-from tasks.gates import asked_now, waiting_of
 from tasks.prepare import prepare
 from tasks.profile import profile
 from tasks.rendering import rendered_files
 from tasks.sources import source_digest
 from tasks.verification import verify_release
+from tasks.waiting import asked_now, waiting_of
 from tasks.workspace import ledger_url
 from tests import example
 
