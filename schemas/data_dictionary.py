@@ -32,10 +32,14 @@ class Interval(Section):
 
 
 class Category(Section):
-    """One category: the value in the data file, and its label for people."""
+    """One category: the value in the data file, and its label for people.
+
+    Files for Stata and SPSS hold `number` instead of `value`.
+    """
 
     value: str
     label: str = ""
+    number: int | None = None
 
 
 class CellGrid(Section):

@@ -34,8 +34,8 @@ README_FILE = "README.md"  # for data users
 DICTIONARY_FILE = "data-dictionary.json"
 ANSWERS_FILE = "answers.csv"  # of releases that answer a workload of queries
 APPROVALS_FILE = "approvals.json"  # of releases that somebody had to approve
-DATA_FILES = ("data.csv", "data.parquet")
-REHEARSED_DATA_FILES = ("REHEARSAL-data.csv", "REHEARSAL-data.parquet")
+DATA_FILES = ("data.csv", "data.parquet", "data.dta", "data.sav")
+REHEARSED_DATA_FILES = tuple(f"REHEARSAL-{name}" for name in DATA_FILES)
 
 SIGNATURE_FILES = (MANIFEST_FILE, SIGNATURE_FILE, PUBLIC_KEY_FILE)
 """The files that the manifest cannot list, since they come to be with it or after it."""

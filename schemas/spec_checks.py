@@ -15,6 +15,7 @@ from schemas.columns import BooleanColumn, Column, DateColumn, NumericColumn, Pl
 from schemas.database import check_name, is_database
 from schemas.encoding import unwritable
 from schemas.exact import decimal, read_exact
+from schemas.labelled import LABELLED_FORMATS, domain_problems, name_problems
 from schemas.nearest import no_such_column
 from schemas.public_totals import PublicTotal
 from schemas.section import Path, Problem
@@ -433,6 +434,27 @@ def _output_columns_are_known(sections: SoundSections) -> Iterator[Problem]:
     yield from _repetitions(("output", "formats"), sections.output.formats)
 
 
+def _labelled_files_can_be_written(sections: SoundSections) -> Iterator[Problem]:
+    """Both formats refuse names and values that a CSV file takes."""
+    formats = sections.output.formats if sections.output else ()
+    labelled = [form for form in formats if form in LABELLED_FORMATS]
+    if sections.output is None or not labelled:
+        return
+    if len(labelled) == len(formats):
+        yield Problem(
+            ("output", "formats"),
+            "has neither csv nor parquet, which the scripts that load the release read; add csv",
+        )
+    chosen = sections.output.columns or tuple(sections.columns)
+    sound = {name: sections.columns[name] for name in chosen if name in sections.columns}
+    for name, why in (*name_problems(tuple(sound)), *domain_problems(sound)):
+        yield Problem(
+            ("columns", name),
+            f"cannot be written as {' or '.join(labelled)}: {why}; leave {' and '.join(labelled)} "
+            "out of output.formats, or the column out of output.columns",
+        )
+
+
 def _rules_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
     output = sections.output
     for i, constraint in sections.constraints.items():
@@ -525,6 +547,7 @@ _CHECKS: tuple[Callable[[SoundSections], Iterator[Problem]], ...] = (
     _names_fit_the_database,
     _null_markers_are_no_values,
     _output_columns_are_known,
+    _labelled_files_can_be_written,
     _rules_suit_the_columns,
     _queries_suit_the_columns,
     _totals_suit_the_columns,

@@ -242,8 +242,11 @@ class Output(Section):
 
     rows: Rows = "same"
     """number of synthetic records, or same for as many as were measured"""
-    formats: tuple[Literal["csv", "parquet"], ...] = Field(default=("csv", "parquet"), min_length=1)
-    """file formats, of csv and parquet"""
+    formats: tuple[Literal["csv", "parquet", "dta", "sav"], ...] = Field(
+        default=("csv", "parquet"), min_length=1
+    )
+    """file formats, of csv and parquet; beside one of them also dta and sav, which Stata and SPSS
+    read, with labels"""
     columns: tuple[str, ...] | None = Field(default=None, min_length=1)
     """the columns to publish, in this order; all where it is not given"""
     table: OutputTable | None = None

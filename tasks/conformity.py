@@ -6,17 +6,19 @@ read in batches, whatever their size; what is checked is synthetic and public.
 
 import codecs
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from schemas.data_dictionary import DataDictionary, DictionaryColumn
+from schemas.data_dictionary import Category, DataDictionary, DictionaryColumn
 
+_LABELLED_ROWS = 250_000  # of one batch
 _NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$"
 
 
@@ -42,6 +44,9 @@ def nonconformities(path: Path, dictionary: DataDictionary) -> list[str]:
 
 
 def _batches(path: Path, dictionary: DataDictionary) -> Iterator[pa.RecordBatch]:
+    if path.suffix in (".dta", ".sav"):
+        yield from _labelled(path, dictionary)
+        return
     with path.open("rb") as handle:
         if path.suffix == ".parquet":
             file = pq.ParquetFile(handle)
@@ -59,6 +64,51 @@ def _batches(path: Path, dictionary: DataDictionary) -> Iterator[pa.RecordBatch]
                     column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
                 ),
             )
+
+
+def _labelled(path: Path, dictionary: DataDictionary) -> Iterator[pa.RecordBatch]:
+    """The records of a file for Stata or SPSS, its numbers of categories as their codes."""
+    import pyreadstat  # slow to import, and few releases hold such files
+
+    read = pyreadstat.read_dta if path.suffix == ".dta" else pyreadstat.read_sav
+    columns = {column.name: column for column in dictionary.columns}
+    start, whole = 0, False
+    while not whole:
+        try:
+            frame, header = read(path, row_offset=start, row_limit=_LABELLED_ROWS)
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
+            raise pa.ArrowInvalid("no sound file of its format") from None
+        start, whole = start + len(frame), len(frame) < _LABELLED_ROWS
+        yield pa.record_batch(
+            {
+                name: _by_number(columns[name], frame[name], header.variable_value_labels)
+                if name in columns and columns[name].categories
+                else pa.array(frame[name], from_pandas=True)
+                for name in frame.columns
+            }
+        )
+
+
+def _by_number(
+    column: DictionaryColumn, values: pd.Series, labels: Mapping[str, Mapping[float, str]]
+) -> pa.Array:
+    """The categories' codes; a number that the dictionary or the labels do not give is no code."""
+    labelled = labels.get(column.name, {})
+    known = {
+        one.number: one.value
+        for one in column.categories
+        if one.number is not None and _tells(labelled.get(one.number, ""), one)
+    }
+    other = values.notna() & ~values.isin(known)
+    texts = values.map(known).astype("object").mask(other, "not a number of a category")
+    return pa.array(texts, pa.string(), from_pandas=True)
+
+
+def _tells(label: str, category: Category) -> bool:
+    """Whether a label of the file is the category's own, which may be shortened or numbered."""
+    full = " ".join((category.label or category.value).split())
+    plain = label if label == full else label.removesuffix(f" ({category.number})")
+    return plain == full or (plain.endswith("…") and full.startswith(plain[:-1]))
 
 
 def _arrow_name(dictionary: DataDictionary) -> str:

@@ -1,5 +1,7 @@
 """The data dictionary of a release: what a data user must know, from the spec and certificate."""
 
+from itertools import repeat
+
 from schemas.certificate import CertificateFile
 from schemas.columns import DateColumn, NumericColumn
 from schemas.data_dictionary import (
@@ -11,6 +13,7 @@ from schemas.data_dictionary import (
     DictionaryColumn,
     Interval,
 )
+from schemas.labelled import LABELLED_FORMATS, category_numbers
 from tasks.coding import Codec
 from tasks.prepare import Prepared
 
@@ -35,13 +38,20 @@ def data_dictionary(
         csv_delimiter=prepared.spec.data.delimiter,
         csv_encoding=prepared.spec.data.characters,
         columns=tuple(
-            _column(codecs[name], certificate, prepared.spec.null_marker(name))
+            _column(
+                codecs[name],
+                certificate,
+                prepared.spec.null_marker(name),
+                numbered=not set(LABELLED_FORMATS).isdisjoint(prepared.spec.output.formats),
+            )
             for name in prepared.spec.released_columns
         ),
     )
 
 
-def _column(codec: Codec, certificate: CertificateFile, marker: str) -> DictionaryColumn:
+def _column(
+    codec: Codec, certificate: CertificateFile, marker: str, *, numbered: bool
+) -> DictionaryColumn:
     column, attribute = codec.column, codec.attribute
     source = column.bound_source
     interval, width = None, None
@@ -55,9 +65,10 @@ def _column(codec: Codec, certificate: CertificateFile, marker: str) -> Dictiona
     elif isinstance(column, DateColumn):
         interval = Interval(low=column.minimum, high=column.maximum)
     else:
+        numbers = category_numbers(column.codes) if numbered else repeat(None, len(column.codes))
         categories = tuple(
-            Category(value=code, label=label)
-            for code, label in zip(column.codes, column.labels, strict=True)
+            Category(value=code, label=label, number=number)
+            for code, label, number in zip(column.codes, column.labels, numbers, strict=True)
         )
     if isinstance(column, NumericColumn | DateColumn):
         width = float((column.edges[1:] - column.edges[:-1]).max())

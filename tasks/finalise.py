@@ -19,6 +19,7 @@ from schemas.columns import Column, DateColumn, NumericColumn
 from schemas.visible import visible
 from tasks.errors import SafeError
 from tasks.generate import SyntheticFile
+from tasks.labelled_files import write_labelled
 from tasks.prepare import Prepared
 from tasks.released import broken_totals, released_source, released_values
 from tasks.rule_tables import rule_cells
@@ -71,8 +72,10 @@ def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace)
         path = folder / prepared.spec.data_files[form]
         if form == "csv":
             write_csv(released, prepared.spec, path)
-        else:
+        elif form == "parquet":
             _write_parquet(released, prepared, path)
+        else:
+            write_labelled(released, prepared.spec, path)
         files.append(path)
     for path in files:
         _check_schema(prepared, path)

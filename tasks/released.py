@@ -3,11 +3,14 @@
 It needs the spec alone, so that anybody can check a release folder with it.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
+from schemas.category_columns import BooleanColumn, CategoryColumn
+from schemas.labelled import category_numbers
 from schemas.release_spec import ReleaseSpec
 from tasks.coding import codec_of
 from tasks.sources import Source, batches, parts, written_as_released
@@ -19,7 +22,22 @@ def released_source(spec: ReleaseSpec, path: Path) -> Source:
     source = written_as_released(spec, names, location=str(path))
     # Of several markers a release writes the first.
     markers = tuple((name, (spec.null_marker(name),)) for name in names)
-    return replace(source, format=path.suffix[1:], own_markers=markers, others_ignored=False)
+    return replace(
+        source,
+        format=path.suffix[1:],
+        own_markers=markers,
+        numbers=tuple(_numbers(spec)),
+        others_ignored=False,
+    )
+
+
+def _numbers(spec: ReleaseSpec) -> Iterator[tuple[str, tuple[tuple[int, str], ...]]]:
+    """The categories by their number in a labelled file."""
+    for name in spec.released_columns:
+        column = spec.columns[name]
+        if isinstance(column, CategoryColumn | BooleanColumn):
+            numbers = category_numbers(column.codes)
+            yield name, tuple(zip(numbers, column.codes, strict=True))
 
 
 def released_values(spec: ReleaseSpec, path: Path) -> pd.DataFrame:

@@ -86,7 +86,8 @@ def _r(dictionary: DataDictionary) -> Iterator[str]:
         yield 'if (!requireNamespace("arrow", quietly = TRUE)) {'
         yield '  stop("Parquet is read with the package arrow: install.packages(\\"arrow\\")")'
         yield "}"
-        yield f"texts <- as.data.frame(arrow::read_parquet({_r_text(dictionary.files[0])}))"
+        parquet = next(name for name in dictionary.files if name.endswith(".parquet"))
+        yield f"texts <- as.data.frame(arrow::read_parquet({_r_text(parquet)}))"
     yield "release <- texts"
     yield f"names(release) <- {_r_vector([column.name for column in dictionary.columns])}"
     for number, column in enumerate(dictionary.columns, start=1):

@@ -39,6 +39,7 @@ def render_readme(record: AuditRecord, dictionary: DataDictionary) -> str:
         certificate=certificate,
         certified=certificate.file,
         dictionary=dictionary,
+        labelled=[name for name in dictionary.files if name.endswith((".dta", ".sav"))],
         scripts=loading_scripts(dictionary),
         bounds=bounds[:_MOST_BOUNDS],
         left_out=max(0, len(bounds) - _MOST_BOUNDS),

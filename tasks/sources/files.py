@@ -3,7 +3,7 @@
 import csv
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from hashlib import file_digest, sha256
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ import fsspec
 import pandas as pd
 import pyarrow as pa
 
-from tasks.sources import csv_files, parquet_files
+from tasks.sources import csv_files, labelled_files, parquet_files
 from tasks.sources.cells import framed
 from tasks.sources.parts import FilePart, Source, SourceError
 from tasks.sources.secret import keyed_digest
@@ -20,9 +20,17 @@ from tasks.sources.secret import keyed_digest
 R = TypeVar("R")
 
 _FORMATS = {"csv": "csv", "parquet": "parquet", "pq": "parquet"}  # by suffix
+_READERS: Mapping[str, Any] = {
+    "csv": csv_files,
+    "parquet": parquet_files,
+    "dta": labelled_files,
+    "sav": labelled_files,
+}
 _MEND = {
     "csv": "check the delimiter and quotes, and that lines have as many fields as the header",
     "parquet": "it may be truncated or damaged; copy or write it again",
+    "dta": "write it again",
+    "sav": "write it again",
     "bytes": "check that it can be copied",
 }
 _BROKEN = (pa.ArrowException, csv.Error, UnicodeDecodeError, OSError, EOFError, zlib.error)
@@ -38,7 +46,7 @@ def parts(source: Source) -> list[FilePart]:
                 f"data.source: cannot tell the format of {source.location}; "
                 "set data.format to csv or parquet"
             )
-        split = parquet_files.parts if form == "parquet" else csv_files.parts
+        split = _READERS[form].parts
         found += _attempt(partial(split, source, path), source, path, form)
     if len({part.format for part in found}) > 1:
         raise SourceError(
@@ -51,8 +59,7 @@ def batches(part: FilePart) -> Iterator[pd.DataFrame]:
     """The part's rows as frames of text."""
     try:
         with _opened(part.source, part.path) as handle:
-            read = parquet_files.batches if part.format == "parquet" else csv_files.batches
-            for batch in read(part, handle):
+            for batch in _READERS[part.format].batches(part, handle):
                 yield framed(batch, part.source, written=part.format == "csv")
             return
     except _BROKEN as error:

@@ -35,13 +35,14 @@ class Source:
     """How to read a table."""
 
     location: str  # local path or fsspec URL of a file or a folder, or URL of a database
-    format: str | None = None  # "csv" or "parquet"; None: by the suffix
+    format: str | None = None  # None: csv or parquet, by the suffix
     delimiter: str = ","
     encoding: str = UTF_8  # of CSV
     null_markers: tuple[str, ...]
     columns: tuple[str, ...]  # read, in this order
     own_markers: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of columns, in place of the others
     marks: tuple[tuple[str, NumberMarks], ...] = ()  # of columns whose numbers CSV writes otherwise
+    numbers: tuple[tuple[str, tuple[tuple[int, str], ...]], ...] = ()  # of categories, by column
     ignored: tuple[str, ...] = ()  # known to be there, never read
     others_ignored: bool = False  # whether columns beyond these may be there, never read
     options: tuple[tuple[str, str | bool], ...] = ()  # of the file system, none of them secret
@@ -50,11 +51,11 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePart:
-    """A CSV file, or row groups of a Parquet file."""
+    """A CSV file, row groups of a Parquet file, or a labelled file."""
 
     source: Source
     path: str
-    format: Literal["csv", "parquet"]
+    format: Literal["csv", "parquet", "dta", "sav"]
     row_groups: tuple[int, ...] = ()
 
 

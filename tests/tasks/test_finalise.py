@@ -13,11 +13,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyreadstat
 import pytest
 
 from mechanisms.contract import SyntheticMeasure
 from mechanisms.privacy.cells import Codes
 from schemas.release_spec import ReleaseSpec
+from tasks import conformity
 from tasks import finalise as stage
 from tasks.conformity import nonconformities
 from tasks.dictionary import data_dictionary
@@ -25,7 +27,14 @@ from tasks.finalise import FinalCheckFailed, FinalFile
 from tasks.generate import SyntheticFile
 from tasks.prepare import Prepared, prepare
 from tasks.released import released_source
-from tasks.sources import batches, parts, source_of, written_as_released
+from tasks.sources import (
+    SourceError,
+    batches,
+    labelled_files,
+    parts,
+    source_of,
+    written_as_released,
+)
 from tasks.workspace import Workspace
 from tasks.writing import write_csv
 from tests import example
@@ -194,6 +203,81 @@ def test_released_numbers_are_multiples_of_the_step_without_further_digits(
     assert drawn == 400
 
 
+@pytest.mark.parametrize("form", ["dta", "sav"])
+def test_a_labelled_file_holds_the_records_with_their_labels(
+    form: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(labelled_files, "BATCH_ROWS", 100)  # the last batch is empty
+    of = labelled(tmp_path, form)
+    codes = random_codes(of)
+    codes[:2] = [[10, 8, 3, 1, 6], [0, 0, 2, 0, 0]]  # a row of nulls
+    csv, path = finished(of, codes).files
+    assert path.name == f"data.{form}"
+    assert of.codec.encode(read_back(of, path)).tolist() == codes.tolist()
+    frame, header = (pyreadstat.read_dta if form == "dta" else pyreadstat.read_sav)(path)
+    assert frame.iloc[0].isna().tolist() == [True, True, True, False, True]
+    assert frame["since"].dropna().map(lambda day: f"{day:%d.%m.%Y}").tolist() == (
+        pd.read_csv(csv, sep=";", encoding="latin-1")["since"].dropna().tolist()
+    )
+    assert header.column_names_to_labels["income"] == "Pay of the year (kEUR)"
+    assert header.column_names_to_labels["age"].endswith("…")
+    assert header.column_names_to_labels["since"] == "since"
+    assert header.variable_value_labels == {
+        "region": {1: "same (1)", 2: "same (2)", 3: "x" * 105 + "…"},  # Köln, Aß, 07: no numbers
+        "employed": {0: "false", 1: "true"},  # their own codes
+    }
+    formats = [header.original_variable_types[name] for name in ("age", "income", "since")]
+    as_said = {"dta": ["%3.0f", "%7.2f", "%td"], "sav": ["F3.0", "F7.2", "DATE11"]}
+    assert formats == as_said[form]
+    assert header.file_label.startswith(of.spec.title[:10])
+
+
+@pytest.mark.parametrize("form", ["dta", "sav"])
+def test_a_labelled_file_is_checked_against_the_dictionary(
+    form: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conformity, "_LABELLED_ROWS", 100)
+    of = labelled(tmp_path, form)
+    codes = random_codes(of)
+    path = finished(of, codes).files[1]
+    dictionary = data_dictionary(of, NO_BOUNDS, rows=400)
+    assert dictionary.files == ("data.csv", f"data.{form}")
+    assert [one.number for one in dictionary.columns[2].categories] == [1, 2, 3]
+    assert nonconformities(path, dictionary) == []
+    content = path.read_bytes()
+    assert b"1970" in content if form == "dta" else b"01 Jan 7000:00:00" in content
+    assert str(date.today().year).encode() not in content[:256]  # when it was written
+    region = dictionary.columns[2]
+    first, *others = region.categories
+    for change in ({"label": "another"}, {"number": 4}):
+        told = region.model_copy(update={"categories": (first.model_copy(update=change), *others)})
+        columns = (*dictionary.columns[:2], told, *dictionary.columns[3:])
+        other = dictionary.model_copy(update={"columns": columns})
+        assert nonconformities(path, other) == [
+            f"region: not a listed category: {(codes[:, 2] == 0).sum()} values"
+        ]
+    path.write_bytes(b"<stata_dta>")
+    with pytest.raises(pa.ArrowInvalid):
+        nonconformities(path, dictionary)
+    with pytest.raises(SourceError, match=rf"data\.{form} cannot be read as {form}"):
+        read_back(of, path)
+
+
+def labelled(folder: Path, form: str) -> Prepared:
+    """A spec whose labels are as hard as Stata and SPSS allow, and harder."""
+    data = {**example.spec(Path("table.csv"))["data"], **CONTINENTAL}
+    output = {"formats": ["csv", form]}
+    changes = with_dates(data=data, constraints=[], output=output)
+    changes["columns"]["age"] |= {"nulls": True, "description": "Age, " + "ä" * 80}
+    changes["columns"]["income"] |= {
+        "decimal_mark": ",", "null_markers": ["k. A."], "step": "0.01",
+        "unit": "kEUR", "description": "Pay of\n the year",
+    }  # fmt: skip
+    labels = {"Köln": "same", "Aß": "same", "07": "x" * 200}
+    changes["columns"]["region"] |= {"categories": labels, "nulls": True}
+    return prepared(folder, **changes)
+
+
 def test_parquet_has_the_types_of_the_columns_and_real_nulls(home: Path, tmp_path: Path) -> None:
     of = prepared(tmp_path, **with_dates(constraints=[]))
     path = finished(of, np.array([[3, 8, 1, 1, 6], [0, 0, 0, 0, 0]])).files[1]
@@ -259,7 +343,13 @@ def test_values_obey_rules_that_cut_their_cells(home: Path, tmp_path: Path) -> N
         assert of.codec.encode(read_back(of, path)).tolist() == codes.tolist()
 
 
+def _with_another_number(path: Path) -> None:
+    frame, _ = pyreadstat.read_dta(path)
+    pyreadstat.write_dta(frame.assign(region=9), path)
+
+
 BREAKS = {
+    "dta": _with_another_number,
     "csv": lambda path: path.write_text(path.read_text() + "100,1,01,1,2000-01-01\n"),
     "parquet": lambda path: pq.write_table(
         pq.read_table(path).set_column(2, "region", pa.array(["9"] * 400)), path
@@ -272,13 +362,14 @@ BREAKS = {
     [
         ("csv", "data.csv breaks its own schema: age: not all lie between 0 and 99"),
         ("parquet", "data.parquet breaks its own schema: region: not all are one of the 3"),
+        ("dta", "data.dta breaks its own schema: region: not all are one of the 3"),
     ],
 )
 def test_a_file_that_is_not_what_was_meant_is_refused(
     form: str, says: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of = prepared(tmp_path, output={"formats": [form]})
-    writer = {"csv": "write_csv", "parquet": "_write_parquet"}[form]
+    of = prepared(tmp_path, output={"formats": list(dict.fromkeys(["csv", form]))})
+    writer = {"csv": "write_csv", "parquet": "_write_parquet", "dta": "write_labelled"}[form]
     write = getattr(stage, writer)
 
     def broken(frame: pd.DataFrame, of: Any, path: Path) -> None:

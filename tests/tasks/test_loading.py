@@ -175,6 +175,19 @@ def test_without_a_csv_file_stata_has_no_script() -> None:
     assert "arrow::read_parquet" in scripts["load.R"]
 
 
+def test_scripts_read_none_but_csv_and_parquet_and_the_readme_tells_of_the_labelled_files(
+    record: AuditRecord,
+) -> None:
+    files = ("data.dta", "data.sav", "data.parquet")
+    more = HARD_DICTIONARY.model_copy(update={"files": files})
+    assert 'arrow::read_parquet("data.parquet")' in loading_scripts(more)["load.R"]
+    text = readme(record, more)
+    assert '| Stata (14 or later), with labels | `use "data.dta"` |' in text
+    assert '| SPSS, with labels | `GET FILE="data.sav".` |' in text
+    assert "In `data.dta` and `data.sav` every category is a number with its label" in text
+    assert "with its label" not in readme(record, HARD_DICTIONARY)
+
+
 def readme(record: AuditRecord, dictionary: DataDictionary) -> str:
     return files_for_users(record, dictionary)["README.md"].decode()
 
