@@ -9,7 +9,7 @@ Source.  Pure: epsilons add up; integer Laplace noise of scale b on a vector of 
          Gaussian is L2^2 / (2 sigma2), like the continuous one) and Proposition 12 (the
          conversion at one order); Cesar, Rogers (2021), arXiv:2004.07223 (the exponential
          mechanism is epsilon^2/8).
-Oracle.  tests/mechanisms/privacy/test_costs.py, test_accountant.py.
+Oracle.  tests/mechanisms/privacy/test_accountant.py.
 """
 
 from collections.abc import Callable, Iterable

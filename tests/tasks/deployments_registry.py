@@ -1,7 +1,7 @@
 """What the public registry of deployments asks of an entry, as a JSON Schema of our own.
 
 The facts (keys, their order, choices, what must be there) are those of
-`schemas/deployments-schema.yaml` in opendp/deployments-registry-data, in its newest form known
+`deployments-schema.yaml` of opendp/deployments-registry-data, in its newest form known
 here: commit 057e5d81 of 2026, in which status and tier stand under `administrative`, curators are
 mappings with a type, and composition belongs to `implementation`. Entries handed in earlier (with
 status and tier at the top level, curators as texts, a section `accounting`) were rewritten to that

@@ -1,0 +1,85 @@
+"""Every file that a docstring, a comment or a page names is there: proofs, oracles, documents."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from os.path import normpath
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).parents[1]
+LISTED = ("git", "ls-files", "--cached", "--others", "--exclude-standard")
+FILES = {
+    file
+    for file in subprocess.check_output(LISTED, cwd=ROOT, text=True).splitlines()
+    if (ROOT / file).exists()
+}
+FOLDERS = {str(folder) for file in FILES for folder in PurePosixPath(file).parents}
+ENDINGS = {
+    "/".join(parts[start:])
+    for parts in (PurePosixPath(file).parts for file in FILES)
+    for start in range(len(parts))
+}
+"""Last parts of paths: `pmm/tree.py` says enough to find the file."""
+OF_A_RELEASE = {"load.py"}  # written into a release folder
+ROOTS = "|".join(sorted(folder for folder in FOLDERS if re.fullmatch(r"\w+", folder)))
+
+FROM_THE_ROOT = re.compile(rf"(?<![\w/.*{{}}<$:\"-])(?:{ROOTS})/[\w./-]*\w(?![\w/{{<*-])")
+MODULE_OR_PAGE = re.compile(r"(?<![\w/.*{}<$-])(?:[\w.-]+/)*[\w-]+\.(?:py|md)(?!\w)")
+PROOF_BESIDE = re.compile(r"([\w-]+\.md), beside\s+this\s+file")
+
+
+def astray(text: str, file: str) -> Iterator[str]:
+    """Paths that a text in `file` names and that lead nowhere, from the root or from the file."""
+    for path in (*FROM_THE_ROOT.findall(text), *MODULE_OR_PAGE.findall(text)):
+        near = normpath(PurePosixPath(file).parent / path)
+        if not {path, near} & (FILES | FOLDERS) and path not in ENDINGS | OF_A_RELEASE:
+            yield path
+    for page in PROOF_BESIDE.findall(text):
+        if str(PurePosixPath(file).with_name(page)) not in FILES:
+            yield page
+
+
+def docstrings(source: str) -> str:
+    """The docstrings of a module's source, of whatever they describe."""
+    nodes = ast.walk(ast.parse(source))
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return "\n".join(ast.get_docstring(node) or "" for node in nodes if isinstance(node, kinds))
+
+
+def contents(*suffixes: str) -> Iterator[tuple[str, str]]:
+    """Every file with one of these suffixes, and its text."""
+    for file in sorted(FILES):
+        if file.endswith(suffixes):
+            yield file, (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_pages_name_files_that_exist() -> None:
+    assert [(file, path) for file, text in contents(".md") for path in astray(text, file)] == []
+
+
+def test_docstrings_name_files_that_exist() -> None:
+    assert [
+        (file, path) for file, text in contents(".py") for path in astray(docstrings(text), file)
+    ] == []
+
+
+def test_comments_and_messages_name_files_that_exist() -> None:
+    assert [
+        (file, path)
+        for file, text in contents(".py", ".yaml", ".toml", ".j2", "Makefile")
+        for path in FROM_THE_ROOT.findall(text)
+        if path not in FILES | FOLDERS
+    ] == []
+
+
+def test_a_proof_or_an_oracle_that_is_missing_is_found() -> None:
+    text = f"""Claim.
+    Proof.   no_such_proof.md, beside this file.
+    Oracle.  {"tests/mechanisms"}/test_no_such_oracle.py, test_nor_this.py.
+    """
+    assert set(astray(text, "tests/test_paths.py")) == {
+        "no_such_proof.md",
+        "tests/mechanisms/test_no_such_oracle.py",
+        "test_nor_this.py",
+    }
