@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from benchmarks.simulated import SimulatedCurator
+from mechanisms.arrays import Codes64
 from mechanisms.binning import PrivatelyBinned
 from mechanisms.binning.bins import Bins, coarse_domain, equal_runs
 from mechanisms.binning.refine import refined
@@ -35,10 +35,9 @@ DATA = Path(__file__).parents[1] / "../shared/data/nist-acs/national2019.csv"
 LINES = {"PINCP": (-10_000, 630_000), "DENSITY": (0, 16_000), "PWGTP": (0, 640), "POVPIP": (0, 512)}
 CATEGORIES = ("SEX", "MSP", "EDU", "OWN_RENT")
 CELLS = 128
-Codes = NDArray[np.int64]
 
 
-def table() -> tuple[Domain, Codes]:
+def table() -> tuple[Domain, Codes64]:
     """The columns on their grids, with null cells where the file has nulls."""
     read = pd.read_csv(DATA, dtype=str)
     attributes, codes = [], []
@@ -70,8 +69,8 @@ def table() -> tuple[Domain, Codes]:
 
 
 def released(
-    mechanism: Mechanism, domain: Domain, codes: Codes, budget: Budget, seed: int
-) -> tuple[Codes, float]:
+    mechanism: Mechanism, domain: Domain, codes: Codes64, budget: Budget, seed: int
+) -> tuple[Codes64, float]:
     """Synthetic codes, and the mean bound of the heavy-tailed columns."""
     adjacency = Adjacency(neighbours=Neighbours.REPLACE_ONE)
     plan = mechanism.plan(
@@ -89,8 +88,8 @@ def released(
 
 
 def on_runs(
-    mechanism: Mechanism, domain: Domain, codes: Codes, budget: Budget, seed: int, bins: int
-) -> tuple[Codes, float]:
+    mechanism: Mechanism, domain: Domain, codes: Codes64, budget: Budget, seed: int, bins: int
+) -> tuple[Codes64, float]:
     """As `released`, on equal cells that are spread evenly over the grid."""
     runs: list[Bins] = [equal_runs(domain, column, bins) for column in range(len(LINES))]
     coarse = codes.copy()

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.simulated import SimulatedCurator
+from mechanisms.arrays import AnyCodes
 from mechanisms.certificates.family import certify_family
 from mechanisms.certificates.quantiles import conditional_rank
 from mechanisms.compute import Serial
@@ -34,7 +35,6 @@ from mechanisms.geometry.line import path_loss
 from mechanisms.geometry.transport import transport
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Codes
 from mechanisms.sparse_lipschitz import SparseLipschitz
 from schemas.loading import load_spec
 from schemas.spec_sections import PublicData
@@ -59,10 +59,10 @@ class Tables:
     """Private and public records in codes of one domain."""
 
     domain: Domain
-    private: Codes
-    public: Codes
+    private: AnyCodes
+    public: AnyCodes
 
-    def truth(self, synthetic: Codes) -> tuple[float, float]:
+    def truth(self, synthetic: AnyCodes) -> tuple[float, float]:
         """Lower and upper bound of the largest two-way loss between private and `synthetic`."""
         bounds = []
         for block in marginals(self.domain, 2, FINE).blocks:
@@ -134,7 +134,7 @@ def release(
 
 
 def path_certificate(
-    plan: Any, estimates: tuple[NDArray[np.float64], ...], synthetic: Codes, rng: Any
+    plan: Any, estimates: tuple[NDArray[np.float64], ...], synthetic: AnyCodes, rng: Any
 ) -> dict[str, Any]:
     """The paper's certificate in path losses, with a valid rank instead of its quantile."""
     blocks, n = plan.family.blocks, plan.expected_records

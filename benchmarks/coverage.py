@@ -23,6 +23,7 @@ import numpy as np
 
 from benchmarks.certified import ADJACENCY, CONFIDENCE, Tables, read
 from benchmarks.simulated import SimulatedCurator
+from mechanisms.arrays import AnyCodes
 from mechanisms.certificates.bracket import Bracket, enclose, maps_to_count
 from mechanisms.certificates.granted import CertifiedWithShare
 from mechanisms.compute import SERIAL, Serial
@@ -30,7 +31,7 @@ from mechanisms.contract import Certificate, Mechanism
 from mechanisms.families.family import Family
 from mechanisms.families.marginals import over
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter, Codes
+from mechanisms.privacy.cells import ArrayCounter
 from mechanisms.registry import MECHANISMS
 
 
@@ -68,7 +69,7 @@ def tables(columns: int) -> Tables:
     return read("national2018", columns)
 
 
-def release(case: Case, plan: Any, seed: int, kept: Path) -> tuple[Certificate, Codes]:
+def release(case: Case, plan: Any, seed: int, kept: Path) -> tuple[Certificate, AnyCodes]:
     """One release's certificate and records."""
     rng = np.random.default_rng(seed)
     curator: Any = SimulatedCurator(

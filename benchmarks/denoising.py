@@ -18,9 +18,10 @@ from itertools import product
 import numpy as np
 
 from benchmarks.simulated import SimulatedCurator
+from mechanisms.arrays import Table
 from mechanisms.marginals import Marginals
 from mechanisms.marginals.cliques import Clique, all_ways
-from mechanisms.marginals.evidence import Evidence, Table
+from mechanisms.marginals.evidence import Evidence
 from mechanisms.marginals.generators.noise_aware.latent_classes import LatentClassFit
 from mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware
 from mechanisms.marginals.mechanism import MarginalMeasurements, evidence_of

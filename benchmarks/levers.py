@@ -24,6 +24,7 @@ from fractions import Fraction
 import numpy as np
 
 from benchmarks.simulated import SimulatedCurator
+from mechanisms.arrays import Codes64
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, all_ways, cells
 from mechanisms.marginals.generators.noise_aware.latent_classes import LatentClasses
@@ -36,19 +37,19 @@ from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.registry import MECHANISMS
 from tests.benchmarks import ours
-from tests.benchmarks.data import LABELS, Codes, Table, coded_domain, load
+from tests.benchmarks.data import LABELS, Table, coded_domain, load
 from tests.benchmarks.scores import METRICS, score
 
 ADJACENCY = Adjacency(neighbours=Neighbours.ADD_REMOVE)
 FIRST_LOOK = 0.5  # of the precision
 
 
-def all_pairs(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> Codes:
+def all_pairs(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> Codes64:
     answers = _answers(table.train, plan.domain.shape, plan.design.first, rng)
     return _records(_model(plan.domain, answers), rng)
 
 
-def second_look(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> Codes:
+def second_look(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> Codes64:
     """What is left goes where it brings precision closest to the disagreement of the fits."""
     once = [Asked(asked.clique, asked.sigma2 / Fraction(FIRST_LOOK)) for asked in plan.design.first]
     answers = _answers(table.train, plan.domain.shape, once, rng)
@@ -65,7 +66,7 @@ def second_look(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> C
     return _records(_model(plan.domain, answers), rng)
 
 
-def within_label(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> Codes:
+def within_label(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> Codes64:
     """A release for every value of the label; each record is in one of them."""
     others = [a for a in range(len(plan.domain)) if a != table.label]
     names = list(table.cells)
@@ -87,7 +88,7 @@ def within_label(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> 
     return np.concatenate(parts)
 
 
-def rounds(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> Codes:
+def rounds(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> Codes64:
     synthetic, _ = ours.release(
         "privpgd",
         table.train,
@@ -100,7 +101,7 @@ def rounds(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> Codes:
     return np.asarray(synthetic.codes)
 
 
-Lever = Callable[[Table, MarginalPlan, np.random.Generator], Codes]
+Lever = Callable[[Table, MarginalPlan, np.random.Generator], Codes64]
 CELLS_ALONE = {"coarse": 0}
 # With what each changes in privpgd's selection.
 LEVERS: dict[str, tuple[Lever, dict[str, int]]] = {
@@ -113,7 +114,7 @@ LEVERS: dict[str, tuple[Lever, dict[str, int]]] = {
 
 
 def _answers(
-    codes: Codes, shape: Sequence[int], asked: Sequence[Asked], rng: np.random.Generator
+    codes: Codes64, shape: Sequence[int], asked: Sequence[Asked], rng: np.random.Generator
 ) -> list[Answer]:
     curator = SimulatedCurator(codes=codes, adjacency=ADJACENCY, rng=rng)
     tables = curator.histograms("", [one.query(shape) for one in asked])
@@ -128,7 +129,7 @@ def _model(domain: Domain, answers: Sequence[Answer]) -> NoiseAwareModel:
     )
 
 
-def _records(model: NoiseAwareModel, rng: np.random.Generator) -> Codes:
+def _records(model: NoiseAwareModel, rng: np.random.Generator) -> Codes64:
     rows = max(1, round(model.evidence.total))
     codes, _ = model.records(rows, rng, lambda share, doing: None)
     return np.asarray(codes)

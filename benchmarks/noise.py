@@ -14,7 +14,7 @@ from time import perf_counter
 
 import numpy as np
 
-from mechanisms.privacy.cells import Counts
+from mechanisms.arrays import Counts
 from mechanisms.privacy.noise import (
     add_discrete_gaussian,
     add_discrete_laplace,

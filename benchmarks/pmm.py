@@ -19,12 +19,13 @@ from time import perf_counter, process_time
 
 import numpy as np
 
+from mechanisms.arrays import AnyCodes, Counts
 from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.pmm import PMM, PMMH
 from mechanisms.pmm.tree import transport_cost
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter, CellMap, Codes, Counts, count_codes
+from mechanisms.privacy.cells import ArrayCounter, CellMap, count_codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.ledger import Ledger
 
@@ -64,7 +65,7 @@ class Stages:
 class TimedCounter(ArrayCounter):
     """Counts within a stage of its own."""
 
-    def __init__(self, codes: Codes, stages: Stages) -> None:
+    def __init__(self, codes: AnyCodes, stages: Stages) -> None:
         super().__init__(codes)
         self._stages = stages
 
@@ -98,7 +99,7 @@ def curator(counter: TimedCounter, folder: str) -> Curator:
     )
 
 
-def drawn(cells: int, records: int, rng: np.random.Generator) -> Codes:
+def drawn(cells: int, records: int, rng: np.random.Generator) -> AnyCodes:
     """Records of two columns, each contiguous, as `tasks.discretize` leaves them."""
     codes = np.empty((records, 2), dtype=np.int16, order="F")
     for column in codes.T:

@@ -31,8 +31,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Codes64
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import cells
 from mechanisms.marginals.evidence import Evidence, NoisyMarginal
@@ -76,15 +76,13 @@ LINES = {
     "threshold": "threshold queries",
 }
 
-Codes = NDArray[np.int64]
 
-
-def table(part: str, domain: dict[str, int]) -> Codes:
+def table(part: str, domain: dict[str, int]) -> Codes64:
     """Codes of the training or test records."""
     return pd.read_csv(DATA / f"adult-{part}.csv")[list(domain)].to_numpy(dtype=np.int64)
 
 
-def measured(codes: Codes, shape: dict[str, int], rng: np.random.Generator) -> Evidence:
+def measured(codes: Codes64, shape: dict[str, int], rng: np.random.Generator) -> Evidence:
     """All pairs with simulated Gaussian noise."""
     sizes = list(shape.values())
     pairs = list(combinations(range(len(sizes)), 2))
@@ -98,7 +96,7 @@ def measured(codes: Codes, shape: dict[str, int], rng: np.random.Generator) -> E
     return Evidence(Domain.coded(shape), tuple(marginals), float(len(codes)), True)
 
 
-def statistic(codes: Codes, shape: tuple[int, ...]) -> Penalty:
+def statistic(codes: Codes64, shape: tuple[int, ...]) -> Penalty:
     """Half of the records lie beyond its hyperplane; the label plays no part in it."""
     weights = np.random.default_rng(12).standard_normal(len(shape))
     weights[-1] = 0

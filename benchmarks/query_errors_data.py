@@ -15,8 +15,8 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Codes64
 from mechanisms.geometry.domain import Domain
 from mechanisms.linear_queries.kinds import conjunction, marginal_cells
 from mechanisms.linear_queries.workload import Workload
@@ -78,19 +78,17 @@ CATEGORICAL = {
 }
 RANDOM_WAYS = (2, 3, 4)  # columns of a random conjunction
 
-Codes = NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """Coded records with their public domain."""
 
     domain: Domain
-    codes: Codes
+    codes: Codes64
 
 
 @cache
-def answered(data: str) -> Codes:
+def answered(data: str) -> Codes64:
     """Answers of all records of a table of `BINARY` to all its questions, shape (n, questions).
 
     Raises:

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.query_errors_data import table, workload
 from benchmarks.simulated import SimulatedCurator
+from mechanisms.arrays import Floats
 from mechanisms.linear_queries.frank_wolfe.dpfw import FrankWolfe
 from mechanisms.linear_queries.frank_wolfe.path import CellPath
 from mechanisms.linear_queries.mechanism import answers_of
@@ -39,7 +39,6 @@ CONFIDENCE = 0.95
 _INTERVAL = 1.0  # seconds between looks at the processor time
 DONE, LATE, FAILED = "done", "did not finish", "failed"
 
-Floats = NDArray[np.float64]
 Line = dict[str, Any]
 Key = tuple[str, ...]
 

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.simulated import SimulatedCurator
+from mechanisms.arrays import Codes
 from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.geometry.grids import Axis, axis, product_space
 from mechanisms.geometry.spaces import FiniteSpace
@@ -49,8 +50,6 @@ CELLS = {1: 8192, 2: 1024, 3: 256, 4: 1024}  # of every column of a table with s
 EVALUATION = {2: 128, 3: 24}  # cells of the grid that errors of so many columns are measured on
 PUBLIC_RECORDS = 4000
 COLOURS = ("#1f5a99", "#3aa0c9", "#2a7f4f", "#c2571a")
-
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mechanisms.arrays import AnyCodes, Counts
 from mechanisms.privacy.accountant import BudgetExceeded, fits
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter, Codes, Counts
+from mechanisms.privacy.cells import ArrayCounter
 from mechanisms.privacy.events import Event, ExponentialMechanism, merged
 from mechanisms.privacy.linear_queries import LinearQueries
 from mechanisms.privacy.queries import (
@@ -34,7 +35,7 @@ class SimulatedCurator:
     `events` collects what a ledger would have been charged.
     """
 
-    codes: Codes
+    codes: AnyCodes
     adjacency: Adjacency
     rng: np.random.Generator
     events: list[Event] = field(default_factory=list)

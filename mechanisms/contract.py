@@ -18,12 +18,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import AnyCodes, Counts
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Codes, Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise
@@ -280,7 +280,7 @@ class Mechanism(Protocol):
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
-        public: Codes | None = None,
+        public: AnyCodes | None = None,
     ) -> Plan:
         """Choose queries and noise within `budget`. No private byte is read.
 
@@ -325,7 +325,7 @@ class Mechanism(Protocol):
     ) -> Certificate: ...
 
 
-def refuse_public(mechanism: str, public: Codes | None) -> None:
+def refuse_public(mechanism: str, public: AnyCodes | None) -> None:
     """For mechanisms that make no use of public records.
 
     Raises:

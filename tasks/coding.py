@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Mask
 from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.geometry.metrics import check_metric, pairwise
 from schemas.columns import (
@@ -28,7 +29,6 @@ from schemas.columns import (
 )
 from schemas.interval_columns import EPOCH
 
-Mask = NDArray[np.bool_]
 Text: TypeAlias = pd.Series
 Values: TypeAlias = pd.Series
 

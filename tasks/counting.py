@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from distributed import Client, as_completed
 
-from mechanisms.privacy.cells import CellMap, Codes, Counts, count_codes
+from mechanisms.arrays import AnyCodes, Counts
+from mechanisms.privacy.cells import CellMap, count_codes
 from tasks.losses import losses_told
 
 
@@ -59,6 +60,6 @@ def _occupied(table: Counts) -> _Occupied:
     return (cells, table[cells]) if 2 * len(cells) < len(table) else (slice(None), table)
 
 
-def _load(file: Path) -> Codes:
-    codes: Codes = np.load(file, mmap_mode="r", allow_pickle=False)
+def _load(file: Path) -> AnyCodes:
+    codes: AnyCodes = np.load(file, mmap_mode="r", allow_pickle=False)
     return codes

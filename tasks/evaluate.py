@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.geometry.domain import Domain
 from mechanisms.metrics import Label, Metrics, coarsen, evaluate, split
 from mechanisms.metrics.coded import MOST_CELLS
 from mechanisms.metrics.downstream import downstream_error, sampled
-from mechanisms.privacy.cells import Codes
 from schemas.internal_review import Comparison
 from schemas.loading import load_spec
 from schemas.release_spec import ReleaseSpec
@@ -165,7 +165,7 @@ def evaluate_files(
 _UNITS = {True: "squared cells", False: "share of records"}  # of an error in numbers, in classes
 
 
-def compare(private: Codes, synthetic: Codes, domain: Domain) -> Metrics | None:
+def compare(private: AnyCodes, synthetic: AnyCodes, domain: Domain) -> Metrics | None:
     """The metrics of two coded tables, columns of many cells merged to 32 as the paper has them.
 
     None where one of the tables has too few records to compare anything.
@@ -257,7 +257,7 @@ def _in_words(metrics: Metrics) -> Iterator[Comparison]:
 
 
 def _metrics(
-    real: Codes, synthetic: Codes, test: Codes | None, domain: Domain, label: Label | None
+    real: AnyCodes, synthetic: AnyCodes, test: AnyCodes | None, domain: Domain, label: Label | None
 ) -> tuple[Metrics, tuple[Sample, ...]]:
     if label is not None and test is None:
         real, test = split(real)
@@ -288,7 +288,7 @@ def _metrics(
 class _Table(NamedTuple):
     """Coded records, and how many more were left out; None where all count."""
 
-    codes: Codes
+    codes: AnyCodes
     left_out: int | None
 
 
@@ -308,7 +308,7 @@ def _read(
         )
     else:
         source = written_as_released(spec, tuple(columns), location=location)
-    blocks: list[Codes] = []
+    blocks: list[AnyCodes] = []
     owners: list[pd.DataFrame] = []
     try:
         with consistent(source) as fixed:

@@ -11,8 +11,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import AnyCodes, Floats
 from mechanisms.geometry.domain import Kind
-from mechanisms.privacy.cells import Codes
 from schemas.audit_pairs import Matrix, Pairs, PairTable, Subgroup, Subgroups
 from schemas.columns import NumericColumn
 from tasks.cell_labels import cell_labels
@@ -23,8 +23,6 @@ _TABLES = 6  # of pairs that go together most
 _GROUPINGS = 3  # columns whose groups are shown
 _MEANS = 6  # columns whose means are shown
 _ORDERED = (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +76,7 @@ def _span(labels: Sequence[str]) -> str:
     return f"{labels[0].split(' to ')[0]} to {labels[-1].split(' to ')[-1]}"
 
 
-def joint_shares(codes: Codes, a: int, b: int, one: Merged, two: Merged) -> Floats:
+def joint_shares(codes: AnyCodes, a: int, b: int, one: Merged, two: Merged) -> Floats:
     """Share of the rows in every two groups, shape (groups of one, groups of two)."""
     shape = len(one.labels), len(two.labels)
     flat = one.of[codes[:, a]] * shape[1] + two.of[codes[:, b]]
@@ -102,7 +100,7 @@ def cramers_v(shares: Floats) -> float | None:
     return min(1.0, float(np.sqrt(squares.sum() / (sides - 1))))
 
 
-def association(codes: Codes, columns: Sequence[int], groups: Sequence[Merged]) -> Matrix:
+def association(codes: AnyCodes, columns: Sequence[int], groups: Sequence[Merged]) -> Matrix:
     """Cramér's V of every two columns, on their groups."""
     values = np.full((len(columns), len(columns)), np.nan)
     for i, j in combinations(range(len(columns)), 2):
@@ -113,7 +111,7 @@ def association(codes: Codes, columns: Sequence[int], groups: Sequence[Merged]) 
     return _matrix([group.name for group in groups], values)
 
 
-def correlation(codes: Codes, columns: Sequence[int], codecs: Sequence[Codec]) -> Matrix | None:
+def correlation(codes: AnyCodes, columns: Sequence[int], codecs: Sequence[Codec]) -> Matrix | None:
     """Pearson's correlation of the ordered columns' places, over the rows that have both values.
 
     None where fewer than two columns are ordered.
@@ -133,7 +131,7 @@ def correlation(codes: Codes, columns: Sequence[int], codecs: Sequence[Codec]) -
 
 
 def subgroups(
-    codes: Codes, columns: Sequence[int], codecs: Sequence[Codec]
+    codes: AnyCodes, columns: Sequence[int], codecs: Sequence[Codec]
 ) -> tuple[Subgroups, ...]:
     """The groups of the first few columns of few categories, with means of numeric columns.
 
@@ -162,7 +160,7 @@ def subgroups(
     )
 
 
-def pairs(codes: Codes, codecs: Sequence[Codec], released: Sequence[str]) -> Pairs | None:
+def pairs(codes: AnyCodes, codecs: Sequence[Codec], released: Sequence[str]) -> Pairs | None:
     """What the records say of the released columns together; None where there is one column."""
     columns = [i for i, codec in enumerate(codecs) if codec.name in released]
     if len(columns) < 2 or not len(codes):
@@ -189,7 +187,7 @@ def pairs(codes: Codes, codecs: Sequence[Codec], released: Sequence[str]) -> Pai
 
 
 def merged_columns(
-    codes: Codes, columns: Sequence[int], codecs: Sequence[Codec]
+    codes: AnyCodes, columns: Sequence[int], codecs: Sequence[Codec]
 ) -> tuple[Merged, ...]:
     """The columns with their cells merged, by counts of these records, which must be public."""
     return tuple(

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import ValidationError
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.binning import PrivatelyBinned
 from mechanisms.certificates.given import CertifyGiven
 from mechanisms.certificates.granted import CertifiedWithShare
@@ -18,7 +19,6 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.marginals import Marginals
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Codes
 from mechanisms.registry import MECHANISMS
 from mechanisms.rules import Contradiction, Rules, check
 from mechanisms.totals import PublicTotals, TotalsContradict, TotalsTooWide
@@ -254,7 +254,7 @@ def _places(spec: ReleaseSpec, rules: Collection[str]) -> str:
     return ", ".join(f"constraints[{i}]" for i in numbers)
 
 
-def _public(spec: ReleaseSpec, table: PublicData, folder: Path) -> tuple[Codes, PublicTable]:
+def _public(spec: ReleaseSpec, table: PublicData, folder: Path) -> tuple[AnyCodes, PublicTable]:
     """The public table, whose records may be released as they are."""
     where = f"public_data.source: {table.source}"
     mend = "name a table that is published"
@@ -284,7 +284,7 @@ def _category_files(spec: ReleaseSpec, folder: Path) -> Iterator[PublicTable]:
         yield PublicTable(where, like)
 
 
-def _digest(records: Codes) -> str:
+def _digest(records: AnyCodes) -> str:
     return sha256(np.ascontiguousarray(records, dtype="<i4").tobytes()).hexdigest()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mechanisms.privacy.cells import Codes
+from mechanisms.arrays import AnyCodes
 from schemas.columns import Column
 from schemas.table_sections import PublicData, TableFile
 from tasks.coding import Codec, TableCodec
@@ -20,7 +20,7 @@ class PublicDataError(SafeError):
     """The public table cannot be used as the spec says."""
 
 
-def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path) -> Codes:
+def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path) -> AnyCodes:
     """The table's records in cell codes, shape (rows, columns).
 
     Values outside go where the columns' rules send them; where these refuse, so does this.

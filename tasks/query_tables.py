@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Mask
 from mechanisms.geometry.domain import Domain
 from mechanisms.linear_queries import kinds
 from mechanisms.linear_queries.cell_names import CellNames
@@ -46,8 +47,6 @@ from schemas.rules import Rule
 from tasks.coding import Values
 from tasks.likeness import Likeness
 from tasks.private_tables import PublicTable, private_at, private_like, whose
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ import numpy as np
 from distributed import Client
 from prefect import task
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.certificates.bracket import (
     can_be_enclosed,
     enclose,
@@ -26,7 +27,7 @@ from mechanisms.contract import Certificate
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.wasserstein import w1
 from mechanisms.linear_queries.plan import LinearQueryPlan
-from mechanisms.privacy.cells import Codes, marginal
+from mechanisms.privacy.cells import marginal
 from schemas.internal_review import (
     ColumnReview,
     Comparison,
@@ -128,7 +129,7 @@ def _write(
 
 
 def _joint(
-    domain: Domain, certificate: Certificate, counter: DaskCounter, codes: Codes
+    domain: Domain, certificate: Certificate, counter: DaskCounter, codes: AnyCodes
 ) -> Iterator[JointReview]:
     """One line for every bound that compares several columns together, and not too many."""
     named = [
@@ -184,7 +185,7 @@ def _workload(
     )
 
 
-def _metrics(domain: Domain, private: Codes, codes: Codes) -> tuple[Comparison, ...]:
+def _metrics(domain: Domain, private: AnyCodes, codes: AnyCodes) -> tuple[Comparison, ...]:
     """The utility metrics; none where a table has too few records to be compared."""
     metrics = compare(private, codes, domain)
     return in_words(metrics) if metrics else ()

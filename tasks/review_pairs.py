@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from mechanisms.privacy.cells import Codes
+from mechanisms.arrays import AnyCodes
 from schemas.internal_review import PairReview, PairsReview
 from tasks.coding import Codec
 from tasks.pairs import (
@@ -20,7 +20,7 @@ from tasks.pairs import (
 _WORST = 9  # pairs shown
 
 
-def compared(private: Codes, synthetic: Codes, codecs: Sequence[Codec]) -> PairsReview | None:
+def compared(private: AnyCodes, synthetic: AnyCodes, codecs: Sequence[Codec]) -> PairsReview | None:
     """Both tables' matrices, worst pairs and groups; None for one column, or without records.
 
     Cells are merged by the synthetic records, alike in both.

@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats, Mask
 from mechanisms.rules import Determination, Parts, Rules, RuleTable
 from mechanisms.rules.tables import connected
 from schemas.columns import Column, DateColumn, NumericColumn
@@ -38,8 +39,6 @@ from schemas.rules import Rule
 from tasks.coding import Codec, TableCodec, Values, multiples
 
 MOST_CELLS = 2**24  # of one table
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 class RuleTooWide(ValueError):

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Mask
 from schemas.columns import DateColumn, NumericColumn
 from schemas.rule_syntax import Determines
 from schemas.rules import Rule
@@ -21,8 +22,6 @@ from tasks.rule_tables import RuleCells
 
 REDRAWS = 30  # how often a record draws again; after so many, parts of cells are chosen
 CANDIDATES = 8  # values that are tried for all records that must agree
-
-Mask = NDArray[np.bool_]
 
 
 def decode(

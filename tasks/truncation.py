@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mechanisms.privacy.cells import Codes
+from mechanisms.arrays import AnyCodes
 
 PERSON = "person"
 LOTS = ("lot", "lot of equals")
 
 
-def keys(codes: Codes, persons: pd.Series, *, ordered: bool) -> pd.DataFrame:
+def keys(codes: AnyCodes, persons: pd.Series, *, ordered: bool) -> pd.DataFrame:
     """What decides on every record of a batch.
 
     Args:

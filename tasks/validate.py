@@ -22,11 +22,12 @@ import pandas as pd
 from distributed import worker_client
 from prefect import task
 
+from mechanisms.arrays import Mask
 from schemas.columns import Column, DateColumn, NumericColumn
 from schemas.exact import decimal
 from schemas.internal_validation import BrokenRule
 from schemas.visible import visible
-from tasks.coding import Codec, Mask, TableCodec, is_multiple
+from tasks.coding import Codec, TableCodec, is_multiple
 from tasks.errors import SafeError
 from tasks.guard import guarded
 from tasks.offending import Frequent, Offending, merged, pieces, write_page, write_piece

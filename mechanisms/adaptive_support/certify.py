@@ -14,6 +14,7 @@ import numpy as np
 from mechanisms.adaptive_support.columns import certify_columns
 from mechanisms.adaptive_support.plan import AdaptiveSupportPlan, Answers
 from mechanisms.adaptive_support.support import NoisyCount, sparse_bound
+from mechanisms.arrays import AnyCodes
 from mechanisms.certificates.family import FamilyCertificate, certify_family
 from mechanisms.certificates.joint import joint_bound, jointly, no_wider
 from mechanisms.certificates.one_way import ASSUMPTIONS
@@ -21,7 +22,6 @@ from mechanisms.compute import Compute
 from mechanisms.contract import Bound, Certificate, Measurements, SyntheticMeasure
 from mechanisms.families.estimate import FamilyEstimator
 from mechanisms.families.marginals import whole
-from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.queries import LaplaceNoise
 from mechanisms.single_histogram.settled import Settled
 from mechanisms.strategies.identity import Identity
@@ -76,7 +76,7 @@ def certify(
 def _by_transport(
     plan: AdaptiveSupportPlan,
     answers: Answers,
-    codes: Codes,
+    codes: AnyCodes,
     *,
     confidence: float,
     compute: Compute,
@@ -98,7 +98,7 @@ def _by_transport(
 def _by_support(
     plan: AdaptiveSupportPlan,
     answers: Answers,
-    codes: Codes,
+    codes: AnyCodes,
     *,
     confidence: float,
     rng: np.random.Generator,

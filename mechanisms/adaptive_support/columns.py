@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.adaptive_support.plan import AdaptiveSupportPlan, Answers
+from mechanisms.arrays import AnyCodes, Counts
 from mechanisms.certificates.one_way import (
     OneWayCertificate,
     OneWayErrors,
@@ -23,14 +24,13 @@ from mechanisms.certificates.one_way import (
 )
 from mechanisms.certificates.simultaneous import draws_needed
 from mechanisms.geometry.domain import Domain
-from mechanisms.privacy.cells import Codes, Counts
 from mechanisms.privacy.simulation import simulate_discrete_laplace
 
 
 def certify_columns(
     plan: AdaptiveSupportPlan,
     answers: Answers,
-    codes: Codes,
+    codes: AnyCodes,
     *,
     confidence: float,
     rng: np.random.Generator,

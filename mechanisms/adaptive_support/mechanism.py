@@ -16,6 +16,7 @@ import numpy as np
 
 from mechanisms.adaptive_support.certify import certify
 from mechanisms.adaptive_support.plan import AdaptiveSupportPlan, make_plan
+from mechanisms.arrays import AnyCodes, Counts
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
@@ -30,7 +31,6 @@ from mechanisms.geometry.paths import snake
 from mechanisms.geometry.simplex import project_on_simplex
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Codes, Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.single_histogram.records import public_records, records_along, refuse_no_rows
 
@@ -59,7 +59,7 @@ class AdaptiveSupport:
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
-        public: Codes | None = None,
+        public: AnyCodes | None = None,
     ) -> AdaptiveSupportPlan:
         """See `make_plan`."""
         refuse_public(self.name, public)

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from mechanisms.adaptive_support.support import expected_misfit
+from mechanisms.arrays import Counts
 from mechanisms.certificates.joint import JOINT
 from mechanisms.contract import Forecast, Measurements, NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
 from mechanisms.privacy.transforms import Occupied, Total

@@ -18,8 +18,8 @@ from math import ceil, exp, expm1, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts
 from mechanisms.certificates.simultaneous import draws_needed
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.simulation import conformal_rank
 
 

@@ -9,8 +9,9 @@ Proof.   A map from bins joined to the map from cells to bins is a map from reco
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from mechanisms.arrays import Counts
 from mechanisms.binning.bins import Bins
-from mechanisms.privacy.cells import CellMap, Counts
+from mechanisms.privacy.cells import CellMap
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import HistogramQuery, L1Score, Score

@@ -15,8 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
+from mechanisms.arrays import Counts
 from mechanisms.geometry.domain import Attribute, Domain
-from mechanisms.privacy.cells import Counts
 from mechanisms.rules import Rules, RuleTable
 
 

@@ -17,8 +17,8 @@ Oracle.  tests/mechanisms/binning/test_mechanism.py counts misses against the tr
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import AnyCodes, Counts, Floats
 from mechanisms.binning.plan import BinnedPlan
 from mechanisms.certificates.one_way import (
     ASSUMPTIONS,
@@ -31,10 +31,7 @@ from mechanisms.contract import Certificate
 from mechanisms.marginals.mechanism import one_ways
 from mechanisms.marginals.one_ways import simulate_errors
 from mechanisms.marginals.selection.design import Answer
-from mechanisms.privacy.cells import Codes, Counts
 from mechanisms.privacy.simulation import simulate_discrete_gaussian
-
-Floats = NDArray[np.float64]
 
 
 def certify_cells(
@@ -42,7 +39,7 @@ def certify_cells(
     answers: Sequence[Answer],
     total: int | None,
     histograms: Sequence[Counts],
-    codes: Codes,
+    codes: AnyCodes,
     *,
     confidence: float,
     rng: np.random.Generator,

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from mechanisms.arrays import AnyCodes, Counts
 from mechanisms.binning.asking import BinnedCurator
 from mechanisms.binning.bins import Bins, coarse_domain, equal_runs
 from mechanisms.binning.certify import certify_cells
@@ -32,7 +33,6 @@ from mechanisms.marginals.selection.design import Answer
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import gaussian_sigma2
-from mechanisms.privacy.cells import Codes, Counts
 from mechanisms.privacy.curator import Curator
 
 CALL = "binning"
@@ -73,7 +73,7 @@ class PrivatelyBinned:
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
-        public: Codes | None = None,
+        public: AnyCodes | None = None,
     ) -> BinnedPlan:
         """The mechanism's plan with less epsilon, and histograms with what that leaves.
 

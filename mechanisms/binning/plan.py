@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import Counts
 from mechanisms.binning.bins import Bins, coarse_domain, equal_runs
 from mechanisms.binning.quantiles import nearest_shares, quantile_starts
 from mechanisms.certificates.one_way import OneWayErrors, forecast_one_way
@@ -28,7 +29,6 @@ from mechanisms.marginals.plan import FORECAST_CONFIDENCE, MarginalPlan
 from mechanisms.marginals.selection.design import Asked
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.queries import HistogramQuery
 

@@ -14,12 +14,9 @@ Oracle.  tests/mechanisms/binning/test_quantiles.py tries all cuts of small hist
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.geometry.projection import project_on_path
-from mechanisms.privacy.cells import Counts
-
-Floats = NDArray[np.float64]
 
 MOST_CELLS = 2**12  # of a column: squares of more would not fit beside those of the masses
 _UNIT = 2**19  # of a share

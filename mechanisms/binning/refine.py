@@ -6,13 +6,12 @@ is not kept.
 
 import numpy as np
 
+from mechanisms.arrays import AnyCodes, Counts, Floats
 from mechanisms.binning.bins import Bins
-from mechanisms.binning.quantiles import Floats
 from mechanisms.marginals.generators.rounding import rounded_sample
-from mechanisms.privacy.cells import Codes, Counts
 
 
-def refined(codes: Codes, bins: Bins, shares: Floats, rng: np.random.Generator) -> Counts:
+def refined(codes: AnyCodes, bins: Bins, shares: Floats, rng: np.random.Generator) -> Counts:
     """Cells for the bins of one column, shape (records,).
 
     In every bin, cells occur in proportion to their shares, each count rounded up or down; evenly

@@ -22,17 +22,15 @@ from functools import partial, reduce
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import AnyCodes, Counts, Floats
 from mechanisms.certificates.family import MOST_FLOW_POINTS, transport_cost
 from mechanisms.compute import Compute
 from mechanisms.families.family import Block, Family
 from mechanisms.families.marginals import LINE_CANDIDATES, candidates, noisy_counts, over
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.grids import axis
-from mechanisms.privacy.cells import CellMap, Codes, Counts, count_codes, marginal
-
-Floats = NDArray[np.float64]
+from mechanisms.privacy.cells import CellMap, count_codes, marginal
 
 MOST_COMBINATIONS = 2**17  # of a block's codes, for which mean distances are counted exactly
 MOST_POINTS = 2**18  # of all blocks together: some minutes of flows on one core
@@ -86,7 +84,7 @@ def maps_to_count(family: Family) -> tuple[CellMap, ...]:
 
 
 def enclose(
-    family: Family, private: Sequence[Counts], synthetic_codes: Codes, *, compute: Compute
+    family: Family, private: Sequence[Counts], synthetic_codes: AnyCodes, *, compute: Compute
 ) -> tuple[Bracket, ...]:
     """Enclosures for the largest block, where there are several, and for block after block.
 
@@ -124,7 +122,9 @@ def _map_to_count(block: Block, shape: Sequence[int]) -> CellMap:
     return marginal(block.columns, shape) if combinations <= MOST_COMBINATIONS else block.cells
 
 
-def _enclose(shape: Sequence[int], synthetic_codes: Codes, pair: tuple[Block, Counts]) -> Bracket:
+def _enclose(
+    shape: Sequence[int], synthetic_codes: AnyCodes, pair: tuple[Block, Counts]
+) -> Bracket:
     block, private = pair
     (released,) = count_codes(synthetic_codes, [_map_to_count(block, shape)])
     if not private.any():

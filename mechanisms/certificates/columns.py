@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.certificates.family import BATCH, column_errors
 from mechanisms.certificates.one_way import OneWayErrors, OneWayEstimate
 from mechanisms.families.estimate import FamilyEstimate, FamilyEstimator
 from mechanisms.families.one_ways import OneWays
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

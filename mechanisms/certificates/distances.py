@@ -12,15 +12,13 @@ Oracle.  tests/mechanisms/certificates/test_distances.py.
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.certificates.columns import MeasuredColumns
 from mechanisms.certificates.one_way import OneWayErrors, OneWayEstimate
 from mechanisms.certificates.simultaneous import PILOT, simultaneous_quantiles
 from mechanisms.families.family import Family
 from mechanisms.geometry.domain import Attribute
-
-Floats = NDArray[np.float64]
 
 DOUBT = 0.05  # part of the failure probability that these bounds have
 DRAWS = 2000  # of the noise, at most: beyond, bounds hardly get tighter

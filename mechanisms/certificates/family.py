@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import AnyCodes, Floats
 from mechanisms.certificates.one_way import (
     ASSUMPTIONS,
     OneWayCertificate,
@@ -35,9 +35,6 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.line import tree_loss
 from mechanisms.geometry.spaces import FiniteSpace
 from mechanisms.geometry.transport import hub_transport_many, transport_many
-from mechanisms.privacy.cells import Codes
-
-Floats = NDArray[np.float64]
 
 METRIC = (
     "1-Wasserstein distance of the joint distribution of the columns named, records compared by "
@@ -65,7 +62,7 @@ class FamilyCertificate:
 def certify_family(
     estimator: FamilyEstimator,
     estimate: FamilyEstimate,
-    synthetic_codes: Codes,
+    synthetic_codes: AnyCodes,
     *,
     confidence: float,
     compute: Compute,
@@ -90,7 +87,7 @@ def certify_family(
 def best_of(
     estimator: FamilyEstimator,
     estimate: FamilyEstimate,
-    candidates: Sequence[Codes],
+    candidates: Sequence[AnyCodes],
     *,
     confidence: float,
     compute: Compute,
@@ -177,7 +174,7 @@ def affordable_draws(family: Family, confidence: float) -> int:
 
 
 def misfit_costs(
-    family: Family, estimate: FamilyEstimate, synthetic_codes: Codes, *, compute: Compute
+    family: Family, estimate: FamilyEstimate, synthetic_codes: AnyCodes, *, compute: Compute
 ) -> list[float]:
     """Transport from estimate to released records, for every block, records times distance."""
     pairs = list(zip(family.blocks, estimate.tables, strict=True))
@@ -203,7 +200,7 @@ def certify_family_and_columns(
     domain: Domain,
     estimator: FamilyEstimator,
     estimate: FamilyEstimate,
-    synthetic_codes: Codes,
+    synthetic_codes: AnyCodes,
     *,
     confidence: float,
     compute: Compute,
@@ -301,7 +298,7 @@ def column_errors(
 def _certificate(
     family: Family,
     estimate: FamilyEstimate,
-    synthetic_codes: Codes,
+    synthetic_codes: AnyCodes,
     noise: NoiseQuantiles,
     *,
     compute: Compute,
@@ -364,7 +361,7 @@ def _simulated(
         yield estimator.simulate(min(batch, draws - start), rng)
 
 
-def _misfit_cost(synthetic_codes: Codes, total: float, pair: tuple[Block, Floats]) -> float:
+def _misfit_cost(synthetic_codes: AnyCodes, total: float, pair: tuple[Block, Floats]) -> float:
     block, table = pair
     rows = np.bincount(block.cells(synthetic_codes), minlength=block.space.size)
     misfit = table - total * (rows / len(synthetic_codes))

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.certificates.family import METRIC
 from mechanisms.certificates.measured_marginals import MeasuredMarginals, marginals_within
 from mechanisms.checkpoint import Checkpoint
@@ -35,7 +36,6 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
 
@@ -126,7 +126,7 @@ class CertifyGiven:
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
-        public: Codes | None = None,
+        public: AnyCodes | None = None,
     ) -> GivenPlan:
         """The grid, noise and share of single columns with the least forecast.
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.certificates.measured_marginals import MeasuredMarginals, marginals_within
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
@@ -36,7 +37,6 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, merged
 
@@ -130,7 +130,7 @@ class CertifiedWithShare:
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
-        public: Codes | None = None,
+        public: AnyCodes | None = None,
     ) -> GrantedPlan:
         """The mechanism's plan with less epsilon, and the marginals' with the rest.
 

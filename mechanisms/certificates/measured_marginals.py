@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.certificates.columns import MeasuredColumns
 from mechanisms.certificates.distances import (
     DOUBT,
@@ -47,7 +48,6 @@ from mechanisms.families.one_ways import OneWays
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.queries import HistogramQuery
 from mechanisms.strategies.choose import expected_noise
@@ -167,7 +167,7 @@ class MeasuredMarginals:
     def certify(
         self,
         measurements: Measurements,
-        synthetic_codes: Codes,
+        synthetic_codes: AnyCodes,
         *,
         confidence: float,
         compute: Compute,
@@ -211,7 +211,7 @@ class MeasuredMarginals:
     def certify_marginals(
         self,
         measurements: Measurements,
-        synthetic_codes: Codes,
+        synthetic_codes: AnyCodes,
         *,
         confidence: float,
         compute: Compute,

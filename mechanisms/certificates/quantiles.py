@@ -25,12 +25,11 @@ from math import ceil
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom
 
+from mechanisms.arrays import Floats
 from mechanisms.compute import Compute
 
-Floats = NDArray[np.float64]
 Statistics = Callable[[int, np.random.Generator], Floats]
 """From a number of draws and a generator to statistics of shape (draws, statistics)."""
 

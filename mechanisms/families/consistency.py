@@ -17,11 +17,10 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.families.family import Family
 
-Floats = NDArray[np.float64]
 Columns = tuple[int, ...]
 
 

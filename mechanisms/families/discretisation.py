@@ -21,16 +21,14 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.families.family import Block, Family
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.cells import Counts, marginal
+from mechanisms.privacy.cells import marginal
 from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
 from mechanisms.privacy.tails import reach
 from mechanisms.privacy.transforms import WeightedSum
-
-Floats = NDArray[np.float64]
 
 STEPS = 2**20  # the radius is this many units of distance
 MOST_CELLS = 2**22  # combinations of codes of one block

@@ -15,14 +15,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.contract import NoiseLine
 from mechanisms.families.consistency import Consistency
 from mechanisms.families.family import Family
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.queries import HistogramQuery, Noise
 from mechanisms.strategies.strategy import Strategy
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,9 +11,10 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.spaces import FiniteSpace
-from mechanisms.privacy.cells import CellMap, Codes
+from mechanisms.privacy.cells import CellMap
 
 _WAYS = {1: "one-way", 2: "two-way", 3: "three-way"}
 
@@ -47,7 +48,7 @@ class Block:
         """How far any record may lie from its point."""
         return max(float(offset.max(initial=0.0)) for offset in self.offsets)
 
-    def distances_to_points(self, codes: Codes) -> NDArray[np.float64]:
+    def distances_to_points(self, codes: AnyCodes) -> NDArray[np.float64]:
         """How far each of the records may lie from its point, shape (rows,)."""
         columns = zip(self.columns, self.offsets, strict=True)
         return np.max([offset[codes[:, column]] for column, offset in columns], axis=0)

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.families.family import Block, Family
-
-Floats = NDArray[np.float64]
 
 
 class OneWays:

@@ -21,18 +21,15 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
+from mechanisms.arrays import AnyCodes, Floats, Integers
 from mechanisms.families.family import Family
 from mechanisms.geometry.line import path_loss, tree_loss
 from mechanisms.geometry.spaces import FiniteSpace
 from mechanisms.geometry.transport import transport
-from mechanisms.privacy.cells import Codes
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Loss = Literal["U_T", "L_tree", "L_T"]
 
 
@@ -46,7 +43,7 @@ class Support:
         start: shares of the records that it was made of, shape (size,), summing to 1.
     """
 
-    codes: Codes
+    codes: AnyCodes
     points: tuple[Integers, ...]
     start: Floats
 
@@ -55,7 +52,7 @@ class Support:
         return len(self.codes)
 
     @classmethod
-    def of(cls, family: Family, codes: Codes) -> "Support":
+    def of(cls, family: Family, codes: AnyCodes) -> "Support":
         """The distinct points that some records fall on, with how often they do."""
         points = np.stack([block.cells(codes) for block in family.blocks], axis=1)
         _, first, count = np.unique(points, axis=0, return_index=True, return_counts=True)

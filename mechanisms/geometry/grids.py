@@ -27,6 +27,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats, Integers
 from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.geometry.metrics import MAX_POINTS as MAX_METRIC_POINTS
 from mechanisms.geometry.metrics import cell_distances, check_metric, finite_space
@@ -35,8 +36,6 @@ from mechanisms.geometry.spaces import FiniteSpace
 from mechanisms.geometry.trees import kd_tree
 from mechanisms.privacy.cells import CellMap
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Path = Literal["snake", "hilbert", "short"]
 
 MAX_POINTS = 2**24

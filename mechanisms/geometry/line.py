@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
+from mechanisms.arrays import Floats
 from mechanisms.geometry.spaces import FiniteSpace
-
-Floats = NDArray[np.float64]
 
 MASS_TOLERANCE = 1e-9  # a mass this small is rounding, absolutely or as a share of all |w|
 LINE_TOLERANCE = 1e-12  # by which a path may exceed the distance of its ends, as a share of it

@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
+from mechanisms.arrays import Floats
 from mechanisms.geometry.domain import Attribute
 from mechanisms.geometry.paths import short_path
 from mechanisms.geometry.spaces import FiniteSpace
 from mechanisms.geometry.trees import pole_tree
-
-Floats = NDArray[np.float64]
 
 UNIT = 2.0**-20  # distances are rounded up to its multiples, an excess of less than 1e-6
 MAX_POINTS = 1500  # checks take size^3 steps, transport takes size^2 edges

@@ -19,8 +19,9 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import depth_first_order, minimum_spanning_tree
 
+from mechanisms.arrays import Floats
+
 Order = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def short_path(distances: Floats) -> Order:

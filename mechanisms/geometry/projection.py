@@ -26,12 +26,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.geometry.bounded_lipschitz import CREATION_COST
 from mechanisms.geometry.line import is_line, path_loss, signed_masses, surplus
 from mechanisms.geometry.spaces import FiniteSpace
 from mechanisms.geometry.transport import FlowSolver, network_with_hub, whole_masses
-
-Floats = NDArray[np.float64]
 
 COARSEST = 2.0**-20  # unit in which shares may still be rounded
 

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.geometry.line import w1_on_line
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

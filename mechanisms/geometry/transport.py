@@ -26,11 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
+from mechanisms.arrays import Floats, Integers
 from mechanisms.geometry.line import is_line, path_loss, refuse_surplus, signed_masses
 from mechanisms.geometry.spaces import FiniteSpace
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 
 HUB_RADIUS = 0.5  # the least for which a hub shortens no distance

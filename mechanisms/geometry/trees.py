@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from mechanisms.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from mechanisms.arrays import Counts
 from mechanisms.linear_queries.universe import Universe
-from mechanisms.privacy.cells import CellMap, Counts
+from mechanisms.privacy.cells import CellMap
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import ExponentialMechanism
 from mechanisms.privacy.linear_queries import Block, LinearQueries

@@ -31,8 +31,8 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries import settings
 from mechanisms.linear_queries.direct import field
@@ -58,12 +58,10 @@ from mechanisms.marginals.selection.spending import rho_of
 from mechanisms.privacy.accountant import zcdp_epsilon
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, merged
 
 CLIQUEWISE = "cliquewise"
-Floats = NDArray[np.float64]
 M = TypeVar("M", bound=Method)
 
 _DEVIATION = 1e-3  # of every cell of every mu_A, as the model takes them: a guess, alike for all
@@ -92,10 +90,6 @@ class Cliquewise(CountsRecords, Generic[M]):
     methods: tuple[M, ...]
     count: Records
     alone: Budget
-
-    @property
-    def name(self) -> str:
-        return self.methods[0].name
 
     @property
     def source(self) -> str:

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
-from mechanisms.privacy.cells import CellMap, Counts, marginal
+from mechanisms.privacy.cells import CellMap, marginal
 from mechanisms.privacy.linear_queries import Boxes, EachCell, Matrix, Rows
 
 ROUNDED = 2**16
@@ -30,8 +31,6 @@ MOST_VALUES = 2**26  # that a matrix stores
 
 _POSITIONS = 2**8  # steps along a column that halfspaces tell apart
 _WEIGHTS = 2**3  # largest weight of a column in a random halfspace
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,19 +15,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Codes, Integers
 from mechanisms.geometry.domain import Domain
 from mechanisms.rules import Rules
 from mechanisms.rules.rules import joint_of
 
-Codes = NDArray[np.int32]
-Ints = NDArray[np.int64]
-
 REDRAWS = 30  # how often a record draws again; after so many, a search finds its levels
 
 
-def on_cells(rules: Rules, columns: Sequence[int], levels: Sequence[Ints]) -> Rules:
+def on_cells(rules: Rules, columns: Sequence[int], levels: Sequence[Integers]) -> Rules:
     """Rules of a domain on the cells of a universe: of `columns`, then of the unseen that count.
 
     Args:
@@ -42,8 +39,8 @@ def on_cells(rules: Rules, columns: Sequence[int], levels: Sequence[Ints]) -> Ru
 def records_of(
     domain: Domain,
     columns: Sequence[int],
-    levels: Sequence[Ints],
-    cells: Ints,
+    levels: Sequence[Integers],
+    cells: Integers,
     rng: np.random.Generator,
 ) -> Codes:
     """Codes of the domain, shape (rows, attributes), for cells by column of the universe.
@@ -67,11 +64,11 @@ class _Deal:
 
     shape: tuple[int, ...]
     columns: tuple[int, ...]
-    levels: Sequence[Ints]
-    cells: Ints
+    levels: Sequence[Integers]
+    cells: Integers
     rng: np.random.Generator
 
-    def levels_of(self, column: int, rows: Ints) -> Codes:
+    def levels_of(self, column: int, rows: Integers) -> Codes:
         """Levels of a column of the domain, for some of the records."""
         found = np.empty(len(rows), dtype=np.int32)
         if column not in self.columns:
@@ -109,7 +106,7 @@ class _Deal:
                 codes[left[found], column] = rules.part_cells[column][parts[found, position]]
         return codes
 
-    def _evenly(self, values: Ints, rows: int) -> Ints:
+    def _evenly(self, values: Integers, rows: int) -> Integers:
         """So many of the values in random order, all equally often but for one."""
         return self.rng.permutation(np.resize(self.rng.permutation(values), rows))
 

@@ -11,11 +11,9 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.marginals.cliques import Clique
-
-Floats = NDArray[np.float64]
 
 
 def marginals(

@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import AnyCodes, Counts
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
@@ -42,7 +43,6 @@ from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import largest_rho
-from mechanisms.privacy.cells import Codes, Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.linear_queries import LinearQueries
@@ -76,7 +76,7 @@ class LinearQueryMechanism:
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
-        public: Codes | None = None,
+        public: AnyCodes | None = None,
     ) -> LinearQueryPlan:
         """Merge what no query tells apart, plan the method, and leave the certificate its share.
 

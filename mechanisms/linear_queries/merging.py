@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from mechanisms.arrays import Counts
 from mechanisms.linear_queries.levels import on_cells
 from mechanisms.linear_queries.universe import Universe
-from mechanisms.privacy.cells import CellMap, Counts, marginal
+from mechanisms.privacy.cells import CellMap, marginal
 from mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries, Matrix, Rows
 from mechanisms.rules import Rules
 

@@ -13,15 +13,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import Noise
-
-Floats = NDArray[np.float64]
 
 
 class Distribution(Protocol):
@@ -44,8 +42,6 @@ class Distribution(Protocol):
 class Method(Protocol):
     """A plan of how a universe's queries are asked and answered. Every field is public."""
 
-    @property
-    def name(self) -> str: ...
     @property
     def source(self) -> str:
         """Paper and statement, and what differs from it."""

@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.linear_queries.universe import Universe
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.queries import SCORE_STEPS
-
-Floats = NDArray[np.float64]
 
 
 class Path(Protocol):

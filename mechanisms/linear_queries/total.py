@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from mechanisms.arrays import Counts
 from mechanisms.contract import NoiseLine
 from mechanisms.linear_queries.spending import Amount
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.cells import CellMap, Counts
+from mechanisms.privacy.cells import CellMap
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import HistogramQuery, Noise

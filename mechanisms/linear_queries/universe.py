@@ -14,14 +14,13 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.linear_queries.marginals import marginals, spread
 from mechanisms.marginals.cliques import Clique
 from mechanisms.privacy.cells import CellMap, marginal
 from mechanisms.privacy.linear_queries import LinearQueries
 from mechanisms.rules import Rules
-
-Floats = NDArray[np.float64]
 
 _NO_RULES = Rules(())
 

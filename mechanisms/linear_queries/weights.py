@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.marginals.generators.rounding import rounded_sample
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

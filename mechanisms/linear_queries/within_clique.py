@@ -17,19 +17,17 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.linear_queries.asking import UniverseCurator
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.marginals.cliques import Clique, cells, title
-from mechanisms.privacy.cells import Counts, marginal
+from mechanisms.privacy.cells import marginal
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import ExponentialMechanism
 from mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
 from mechanisms.privacy.queries import Admissible, HistogramQuery, Question
 from mechanisms.rules import Rules, RuleTable
-
-Floats = NDArray[np.float64]
 
 
 def cliques_of(universe: Universe) -> tuple[Clique, ...]:

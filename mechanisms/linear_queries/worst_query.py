@@ -19,21 +19,19 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.contract import NoiseLine
 from mechanisms.linear_queries.questions import FixedQuestion, reference, signed
 from mechanisms.linear_queries.spending import Amount, choice_line
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import SCORE_STEPS, HistogramQuery, Noise
 from mechanisms.privacy.tails import reach
 from mechanisms.privacy.transforms import WeightedSum
 
-Floats = NDArray[np.float64]
 ANSWERS = 2  # tables that are asked: the choice, and the chosen query's answer
 CHOICE_SHARE = Fraction(3, 4)  # of the amount: a choice among many errs by more than a number
 

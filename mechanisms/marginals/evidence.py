@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Table
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.groups import Sizes, cells_of, joined, merge, moved_to
-
-Table = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.certificates.one_way import (
     ASSUMPTIONS,
     OneWayErrors,
@@ -49,7 +50,6 @@ from mechanisms.marginals.plan import MarginalPlan
 from mechanisms.marginals.selection.design import Answer, Asked
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.simulation import simulate_discrete_gaussian
 
@@ -89,7 +89,7 @@ class Marginals:
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
-        public: Codes | None = None,
+        public: AnyCodes | None = None,
     ) -> MarginalPlan:
         """The least noise within `budget`, and a generator that can serve it. Public.
 

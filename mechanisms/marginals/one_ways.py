@@ -19,11 +19,11 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.marginals.cliques import Clique
 from mechanisms.marginals.groups import joined
 from mechanisms.marginals.selection.design import Asked
 
-Floats = NDArray[np.float64]
 Sampler = Callable[[np.random.Generator, Fraction, tuple[int, ...]], NDArray[np.int64]]
 
 _BATCH = 1 << 21  # noisy entries held at once by one thread

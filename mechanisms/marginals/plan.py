@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import Table
 from mechanisms.certificates.one_way import OneWayErrors, forecast_one_way
 from mechanisms.certificates.simultaneous import PILOT
 from mechanisms.contract import Forecast, NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.wasserstein import w1
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table, pooled
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal, pooled
 from mechanisms.marginals.generators.generator import Generator
 from mechanisms.marginals.one_ways import SIMULATION_BYTES, combine, gaussian_margins
 from mechanisms.marginals.selection.design import Design

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.integer]
+from mechanisms.arrays import AnyCodes, Floats
+
 Columns = NDArray[np.unsignedinteger]
-Floats = NDArray[np.float64]
 
 MOST_CELLS = 32  # of a column, in the tables that the paper compares
 
 
-def check(codes: Codes, sizes: Sequence[int], *, what: str, least: int = 1) -> None:
+def check(codes: AnyCodes, sizes: Sequence[int], *, what: str, least: int = 1) -> None:
     """Do nothing if `codes` is a table of at least `least` records with `sizes[i]` cells a column.
 
     Raises:
@@ -36,7 +36,7 @@ def check(codes: Codes, sizes: Sequence[int], *, what: str, least: int = 1) -> N
         )
 
 
-def by_column(codes: Codes, sizes: Sequence[int]) -> Columns:
+def by_column(codes: AnyCodes, sizes: Sequence[int]) -> Columns:
     """The columns one after the other, shape (columns, records), in the narrowest unsigned type.
 
     A query reads three columns of all records, so it is as fast as their bytes are few.
@@ -52,8 +52,8 @@ def centres(size: int) -> Floats:
 
 
 def coarsen(
-    codes: Codes, sizes: Sequence[int], *, nulls: Sequence[bool], most: int = MOST_CELLS
-) -> tuple[Codes, tuple[int, ...]]:
+    codes: AnyCodes, sizes: Sequence[int], *, nulls: Sequence[bool], most: int = MOST_CELLS
+) -> tuple[AnyCodes, tuple[int, ...]]:
     """The table with at most `most` cells a column, and its sizes; neighbouring cells are merged.
 
     Of k cells, cell i goes to i * most // k, so that merged cells hold as many as can be. A null

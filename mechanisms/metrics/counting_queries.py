@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechanisms.metrics.coded import Columns, Floats
+from mechanisms.arrays import Floats
+from mechanisms.metrics.coded import Columns
 from mechanisms.metrics.ratio import relative
 
 QUERIES = 200

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechanisms.metrics.coded import Codes, Floats
+from mechanisms.arrays import AnyCodes, Floats
 from mechanisms.metrics.ratio import relative
 
 _BLOCK = 1 << 16  # records embedded at a time
@@ -25,7 +25,7 @@ class CovarianceError:
     by_real: float | None
 
 
-def covariance_error(real: Codes, synthetic: Codes, sizes: Sequence[int]) -> CovarianceError:
+def covariance_error(real: AnyCodes, synthetic: AnyCodes, sizes: Sequence[int]) -> CovarianceError:
     """The error of two tables of at least two records each; 0 where neither varies."""
     of_real, of_synthetic = covariance(real, sizes), covariance(synthetic, sizes)
     distance = float(np.linalg.norm(of_real - of_synthetic))
@@ -35,7 +35,7 @@ def covariance_error(real: Codes, synthetic: Codes, sizes: Sequence[int]) -> Cov
     )
 
 
-def covariance(codes: Codes, sizes: Sequence[int]) -> Floats:
+def covariance(codes: AnyCodes, sizes: Sequence[int]) -> Floats:
     """Sample covariance of the embedded codes, shape (columns, columns).
 
     Constant columns have covariance 0 exactly: codes are taken relative to the first record's,

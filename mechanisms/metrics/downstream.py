@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.metrics.coded import Codes
+from mechanisms.arrays import AnyCodes
 
 _SEED = 14  # of the booster's ties, the same for all tables
 _SAMPLE_SEED = 15
@@ -39,13 +39,13 @@ class Label:
         if self.number and self.equals is not None:
             raise ValueError("label: whether a column equals a code is a class, not a number")
 
-    def of(self, codes: Codes) -> NDArray[np.int64]:
+    def of(self, codes: AnyCodes) -> NDArray[np.int64]:
         """The label of every record."""
         column = codes[:, self.column]
         return np.asarray(column if self.equals is None else column == self.equals, dtype=np.int64)
 
 
-def downstream_error(train: Codes, test: Codes, label: Label) -> float:
+def downstream_error(train: AnyCodes, test: AnyCodes, label: Label) -> float:
     """The error on `test` of a model learnt on `train`.
 
     Where all records of `train` have one class, so has the prediction. Where there is no other
@@ -58,7 +58,7 @@ def downstream_error(train: Codes, test: Codes, label: Label) -> float:
     return float((_predicted(train, learn, test, others, label) != ask).mean())
 
 
-def sampled(codes: Codes, label: Label) -> Codes:
+def sampled(codes: AnyCodes, label: Label) -> AnyCodes:
     """Records enough to learn the label from, or to be asked about: all, or always the same sample.
 
     A booster grows a tree for every class (one for two of them, and for a number) in each of its
@@ -73,7 +73,7 @@ def sampled(codes: Codes, label: Label) -> Codes:
 
 
 def _predicted(
-    train: Codes, learn: NDArray[np.int64], test: Codes, others: list[int], label: Label
+    train: AnyCodes, learn: NDArray[np.int64], test: AnyCodes, others: list[int], label: Label
 ) -> NDArray[np.float64] | NDArray[np.int64]:
     if not others or (not label.number and len(np.unique(learn)) == 1):
         best = learn.mean() if label.number else np.bincount(learn).argmax()

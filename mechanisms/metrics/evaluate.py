@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechanisms.metrics.coded import Codes, by_column, check
+from mechanisms.arrays import AnyCodes
+from mechanisms.metrics.coded import by_column, check
 from mechanisms.metrics.counting_queries import counting_error
 from mechanisms.metrics.covariance import covariance_error
 from mechanisms.metrics.downstream import Label, downstream_error
@@ -65,11 +66,11 @@ class Metrics:
 
 
 def evaluate(
-    real: Codes,
-    synthetic: Codes,
+    real: AnyCodes,
+    synthetic: AnyCodes,
     sizes: Sequence[int],
     *,
-    test: Codes | None = None,
+    test: AnyCodes | None = None,
     label: Label | None = None,
     baseline: bool = False,
 ) -> Metrics:
@@ -124,7 +125,7 @@ def evaluate(
     )
 
 
-def split(real: Codes) -> tuple[Codes, Codes]:
+def split(real: AnyCodes) -> tuple[AnyCodes, AnyCodes]:
     """Four fifths of the records and the rest, always the same ones of a table."""
     order = np.random.default_rng(_SPLIT_SEED).permutation(len(real))
     kept = int(0.8 * len(real))

@@ -5,7 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from mechanisms.metrics.coded import Columns, Floats
+from mechanisms.arrays import Floats
+from mechanisms.metrics.coded import Columns
 
 MOST_CELLS_OF_A_PAIR = 1 << 22
 

@@ -16,7 +16,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.metrics.coded import Columns, Floats, centres
+from mechanisms.arrays import Floats
+from mechanisms.metrics.coded import Columns, centres
 from mechanisms.metrics.pairs import pair_differences
 
 DIRECTIONS = 100

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechanisms.metrics.coded import Columns, Floats, centres
+from mechanisms.arrays import Floats
+from mechanisms.metrics.coded import Columns, centres
 from mechanisms.metrics.counting_queries import ATTRIBUTES, QUERIES, QueryError, query_error
 
 

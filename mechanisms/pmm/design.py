@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.pmm.tree import (
     Consistency,
     LeastSquares,
@@ -23,10 +24,8 @@ from mechanisms.pmm.tree import (
     consistent_leaves,
     leaves_from_differences,
 )
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.transforms import LevelDifferences, LevelSums, Transform
 
-Floats = NDArray[np.float64]
 Estimator = Callable[[Sequence[NDArray[np.number]]], Floats]
 """From answers of levels 0, ..., depth, level 0 being the number of records, to leaf counts of
 shape (..., leaves). Leading axes are a batch."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import AnyCodes, Floats
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
@@ -24,11 +25,10 @@ from mechanisms.contract import (
 )
 from mechanisms.geometry.domain import Domain
 from mechanisms.pmm.certify import certify
-from mechanisms.pmm.design import Floats, NodeCounts, SiblingDifferences
+from mechanisms.pmm.design import NodeCounts, SiblingDifferences
 from mechanisms.pmm.plan import PMMPlan, make_plan
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.single_histogram.parameters import refuse_unknown
 from mechanisms.single_histogram.records import public_records, records_along, refuse_no_rows
@@ -59,7 +59,7 @@ class TreeMechanism:
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
-        public: Codes | None = None,
+        public: AnyCodes | None = None,
     ) -> PMMPlan:
         """See `make_plan`.
 

@@ -11,17 +11,14 @@ from functools import cached_property
 from math import expm1
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.certificates.one_way import OneWayErrors
 from mechanisms.geometry.partition import Partition
 from mechanisms.pmm.design import Design, Estimator
 from mechanisms.pmm.tree import transport_cost
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.queries import LaplaceNoise
 from mechanisms.privacy.simulation import simulate_discrete_laplace
-
-Floats = NDArray[np.float64]
 
 BATCH = 1 << 21  # noisy entries simulated at a time
 SIMULATION_BYTES = BATCH * 8 * 6  # entries, estimates up and down the tree, and their temporaries

@@ -25,12 +25,13 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import Floats
 from mechanisms.certificates.one_way import forecast_one_way
 from mechanisms.certificates.simultaneous import PILOT
 from mechanisms.contract import Forecast, NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.partition import Partition, split_order
-from mechanisms.pmm.design import Design, Floats
+from mechanisms.pmm.design import Design
 from mechanisms.pmm.noise import SIMULATION_BYTES, NoiseModel
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget

@@ -11,9 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.privacy.cells import Counts
+from mechanisms.arrays import Counts, Floats
 
-Floats = NDArray[np.float64]
 Masks = Sequence[NDArray[np.bool_]]
 Consistency = Literal["uniform", "proportional"]
 

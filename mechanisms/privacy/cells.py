@@ -13,10 +13,8 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Counts = NDArray[np.int64]
-Codes = NDArray[np.integer]
+from mechanisms.arrays import AnyCodes, Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +43,7 @@ class CellMap:
         if sum(int(table.max()) for table in self.tables) >= self.size:
             raise ValueError(f"the tables reach beyond the {self.size} cells")
 
-    def __call__(self, codes: Codes) -> Counts:
+    def __call__(self, codes: AnyCodes) -> Counts:
         """Cell of every record; codes of shape (n, d), result of shape (n,)."""
         cells = np.zeros(len(codes), dtype=np.int64)
         for column, table in zip(self.columns, self.tables, strict=True):
@@ -103,7 +101,7 @@ class Counter(Protocol):
         ...
 
 
-def count_codes(codes: Codes, maps: Sequence[CellMap]) -> list[Counts]:
+def count_codes(codes: AnyCodes, maps: Sequence[CellMap]) -> list[Counts]:
     """Histograms of one block of records; they add up over blocks, in any order."""
     return [np.bincount(cells(codes), minlength=cells.size).astype(np.int64) for cells in maps]
 
@@ -111,7 +109,7 @@ def count_codes(codes: Codes, maps: Sequence[CellMap]) -> list[Counts]:
 class ArrayCounter:
     """Counts records held in memory as an integer array of shape (n, d)."""
 
-    def __init__(self, codes: Codes) -> None:
+    def __init__(self, codes: AnyCodes) -> None:
         self._codes = codes
 
     def rows(self) -> int:

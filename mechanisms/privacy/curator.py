@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import Counts
 from mechanisms.privacy.accountant import BudgetExceeded, fits
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counter, Counts
+from mechanisms.privacy.cells import Counter
 from mechanisms.privacy.events import Event, ExponentialMechanism, merged
 from mechanisms.privacy.ledger import Ledger, LedgerError, Standing
 from mechanisms.privacy.linear_queries import LinearQueries

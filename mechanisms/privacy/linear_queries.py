@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from mechanisms.arrays import Counts
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.cells import CellMap, Counts
+from mechanisms.privacy.cells import CellMap
 
 Table = TypeVar("Table", NDArray[np.int64], NDArray[np.float64])
 

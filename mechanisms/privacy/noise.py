@@ -32,7 +32,7 @@ from opendp.measures import zero_concentrated_divergence
 from opendp.metrics import l1_distance, l2_distance, linf_distance
 from opendp.mod import Measurement, enable_features
 
-from mechanisms.privacy.cells import Counts
+from mechanisms.arrays import Counts
 from mechanisms.privacy.rounding import float_above, sqrt_above
 
 enable_features("contrib")

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.cells import CellMap, Counts
+from mechanisms.privacy.cells import CellMap
 from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace, Event
 from mechanisms.privacy.transforms import HISTOGRAM, Transform
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from mechanisms.privacy.cells import Counts
+from mechanisms.arrays import Counts
 from mechanisms.privacy.events import ExponentialMechanism
 from mechanisms.privacy.queries import Question
 

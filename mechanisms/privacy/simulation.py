@@ -14,9 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mechanisms.privacy.cells import Counts
+from mechanisms.arrays import Counts, Floats
 
-Floats = NDArray[np.float64]
 Shape = int | Sequence[int]
 
 _TAIL = 9.5  # standard deviations; beyond lies less than 1e-20

@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.cells import Counts
 
 
 class Transform(Protocol):

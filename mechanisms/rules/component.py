@@ -16,11 +16,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Integers, Mask
 from mechanisms.rules.flat import FlatTables, flatten, merge
 from mechanisms.rules.search import FOUND, NONE, Forest, any_choice, forest_of
-from mechanisms.rules.tables import Mask, RuleTable
-
-Ints = NDArray[np.int64]
+from mechanisms.rules.tables import RuleTable
 
 _AT_ONCE = 4096  # searches prepared at a time, to bound the memory of their costs
 
@@ -40,13 +39,13 @@ class Component:
 
     columns: tuple[int, ...]
     tables: tuple[RuleTable, ...]
-    part_cells: tuple[Ints, ...]
+    part_cells: tuple[Integers, ...]
     shape: tuple[int, ...]
     ordered: tuple[bool, ...]
     nullable: tuple[bool, ...]
 
     @cached_property
-    def labels(self) -> tuple[Ints, ...]:
+    def labels(self) -> tuple[Integers, ...]:
         """The class of every part, by column."""
         labels = [np.zeros(len(cells), dtype=np.int64) for cells in self.part_cells]
         for columns, allowed in self._merged.items():
@@ -91,7 +90,7 @@ class Component:
         return tuple(members)
 
     @cached_property
-    def kinds(self) -> tuple[Ints, ...]:
+    def kinds(self) -> tuple[Integers, ...]:
         """Numbers of the cells such that cells with the same classes have the same, by column."""
         return tuple(_numbered(np.packbits(has, axis=1)) for has in self.members)
 
@@ -120,7 +119,7 @@ class Component:
         possible = possible.reshape(shape)
         return possible[np.ix_(*(self.kinds[j] for j in axes))] if axes else possible
 
-    def parts_within(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Ints:
+    def parts_within(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Integers:
         """Parts of the records' cells that obey together, at random; -1 where there are none."""
         parts = np.full(codes.shape, -1, dtype=np.int64)
         for start in range(0, len(codes), _AT_ONCE):
@@ -166,7 +165,7 @@ class Component:
         }
 
 
-def distinct(rows: NDArray[np.integer]) -> tuple[Ints, Ints, Ints]:
+def distinct(rows: NDArray[np.integer]) -> tuple[Integers, Integers, Integers]:
     """Different rows of small numbers: their count each, where each is first, which each row is."""
     sizes = rows.max(axis=0, initial=0).astype(np.int64) + 1
     if float(np.prod(sizes, dtype=np.float64)) < 2**62:  # a number for each row sorts much faster
@@ -181,7 +180,7 @@ def distinct(rows: NDArray[np.integer]) -> tuple[Ints, Ints, Ints]:
     return counts, first, inverse.reshape(-1)
 
 
-def _numbered(rows: NDArray[np.integer]) -> Ints:
+def _numbered(rows: NDArray[np.integer]) -> Integers:
     """Numbers of the rows from 0, the same for equal rows."""
     whole = np.ascontiguousarray(rows)
     if whole.shape[1] == 0:

@@ -10,11 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from mechanisms.rules.tables import Mask, RuleTable
-
-Ints = NDArray[np.int64]
+from mechanisms.arrays import Integers, Mask
+from mechanisms.rules.tables import RuleTable
 
 
 class FlatTables(NamedTuple):
@@ -30,12 +28,12 @@ class FlatTables(NamedTuple):
         allowed: the entries of all tables, row by row.
     """
 
-    touching: Ints
-    starts: Ints
-    columns: Ints
-    strides: Ints
-    spans: Ints
-    offsets: Ints
+    touching: Integers
+    starts: Integers
+    columns: Integers
+    strides: Integers
+    spans: Integers
+    offsets: Integers
     allowed: Mask
 
 
@@ -88,9 +86,9 @@ def _strides(shape: Sequence[int]) -> list[int]:
     return [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
 
 
-def _ends(lengths: Sequence[int]) -> Ints:
+def _ends(lengths: Sequence[int]) -> Integers:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
-def _ints(values: Sequence[int]) -> Ints:
+def _ints(values: Sequence[int]) -> Integers:
     return np.array(values, dtype=np.int64)

@@ -13,11 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats, Integers
 from mechanisms.rules.component import Component, distinct
 from mechanisms.rules.search import FOUND, cheapest
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Distances are told apart down to _CHANGE; below that decides how many attributes change, and below
 # that chance. The weights of chance are cut off so that a dozen columns stay below one change.
@@ -35,7 +33,7 @@ def nearest_valid(
     common: Sequence[NDArray[np.integer]],
     rng: np.random.Generator,
     fixed: Sequence[bool] | None = None,
-) -> Ints:
+) -> Integers:
     """Valid records near `codes`, both of shape (n, columns of the component).
 
     Args:
@@ -56,7 +54,7 @@ def nearest_valid(
     return moved
 
 
-def _drawn_per_tuple(codes: NDArray[np.integer], rng: np.random.Generator) -> Ints:
+def _drawn_per_tuple(codes: NDArray[np.integer], rng: np.random.Generator) -> Integers:
     """The codes with the number of one of `_WAYS` draws beside them."""
     draws = rng.integers(_WAYS, size=len(codes))
     return np.column_stack([codes, draws]).astype(np.int64)
@@ -68,7 +66,7 @@ def _classes(
     weights: Sequence[Floats],
     rng: np.random.Generator,
     fixed: Sequence[bool],
-) -> Ints:
+) -> Integers:
     """Class of every column in the nearest valid record, shape (n, columns)."""
     distances = [_distances(component, j, codes[:, j]) for j in range(len(component.columns))]
     distances = [
@@ -115,10 +113,10 @@ def _cells(
     component: Component,
     j: int,
     codes: NDArray[np.integer],
-    classes: Ints,
+    classes: Integers,
     weight: Floats,
     rng: np.random.Generator,
-) -> Ints:
+) -> Integers:
     """For each code a cell of its class, of those that are nearest to it."""
     has = component.members[j]
     levels = component.shape[j] - component.nullable[j]
@@ -135,15 +133,15 @@ def _cells(
 
 
 def _near(
-    cells: Ints, codes: NDArray[np.integer], weight: Floats, rng: np.random.Generator
-) -> Ints:
+    cells: Integers, codes: NDArray[np.integer], weight: Floats, rng: np.random.Generator
+) -> Integers:
     near, mirrored = _nearest_two(cells, codes)
     both = weight[near] + weight[mirrored]
     share = np.divide(weight[mirrored], both, out=np.full(len(codes), 0.5), where=both > 0)
     return np.where(rng.random(len(codes)) < share, mirrored, near)
 
 
-def _nearest_two(cells: Ints, codes: NDArray[np.integer]) -> tuple[Ints, Ints]:
+def _nearest_two(cells: Integers, codes: NDArray[np.integer]) -> tuple[Integers, Integers]:
     """For each code the nearest of the ascending `cells`, and one as near (mostly the same)."""
     after = np.searchsorted(cells, codes)
     right = cells[np.minimum(after, len(cells) - 1)]
@@ -153,7 +151,7 @@ def _nearest_two(cells: Ints, codes: NDArray[np.integer]) -> tuple[Ints, Ints]:
     return near, np.where(to_right == to_left, left, near)
 
 
-def _by_weight(cells: Ints, weight: Floats, count: int, rng: np.random.Generator) -> Ints:
+def _by_weight(cells: Integers, weight: Floats, count: int, rng: np.random.Generator) -> Integers:
     share = weight[cells]
     total = share.sum()
     return rng.choice(cells, size=count, p=share / total if total > 0 else None)

@@ -9,20 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Codes, Mask
 from mechanisms.rules.component import Component
 from mechanisms.rules.flat import FlatTables, flatten
 from mechanisms.rules.nearest import nearest_valid
 from mechanisms.rules.settle import settle
-from mechanisms.rules.tables import (
-    Determination,
-    Mask,
-    Parts,
-    RuleTable,
-    check_tables,
-    connected,
-)
+from mechanisms.rules.tables import Determination, Parts, RuleTable, check_tables, connected
 
-Codes = NDArray[np.int32]
 Joint = Callable[[tuple[int, int]], NDArray[np.float64]]
 """Takes (column, other) to their joint masses, shape (cells of column, cells of other)."""
 

@@ -15,12 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats, Integers
 from mechanisms.rules.flat import FlatTables
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST_STEPS = 100_000  # choices that one search may try; less than a second for a dozen columns
 FOUND, NONE, UNDECIDED = 1, 0, 2
@@ -36,17 +33,17 @@ class Forest(NamedTuple):
         sizes: classes of each column.
     """
 
-    order: Ints
-    parents: Ints
-    offsets: Ints
-    steps_parent: Ints
-    steps_own: Ints
-    sizes: Ints
+    order: Integers
+    parents: Integers
+    offsets: Integers
+    steps_parent: Integers
+    steps_own: Integers
+    sizes: Integers
 
 
 def cheapest(
     costs: Floats, flat: FlatTables, forest: Forest, most: int = MOST_STEPS
-) -> tuple[Ints, Ints]:
+) -> tuple[Integers, Integers]:
     """The cheapest allowed choices, shape (n, columns), and what became of each search, (n,).
 
     A search of more than `most` steps ends with the best choice that it has, but never without one.
@@ -60,7 +57,7 @@ def cheapest(
 
 def any_choice(
     costs: Floats, flat: FlatTables, forest: Forest, most: int = MOST_STEPS
-) -> tuple[Ints, Ints]:
+) -> tuple[Integers, Integers]:
     """Some allowed choices, promising ones tried first; else as `cheapest`.
 
     A search of more than `most` steps ends UNDECIDED.

@@ -1,11 +1,9 @@
 """Which value goes with which, where a rule says only that one determines the other."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mechanisms.rules.tables import Determination, Mask, RuleTable
-
-Floats = NDArray[np.float64]
+from mechanisms.arrays import Floats, Mask
+from mechanisms.rules.tables import Determination, RuleTable
 
 
 def settle(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Mask = NDArray[np.bool_]
+from mechanisms.arrays import Mask
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,11 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.families.one_ways import coarsening
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.grids import Axis, axis, cell_map, exact_steps
-from mechanisms.privacy.cells import CellMap, Codes
+from mechanisms.privacy.cells import CellMap
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +53,7 @@ class Grid:
         """How far a record may lie from its point."""
         return max(float(axis.offsets.max()) for axis in self.axes)
 
-    def distances_to_points(self, codes: Codes) -> NDArray[np.float64]:
+    def distances_to_points(self, codes: AnyCodes) -> NDArray[np.float64]:
         """How far each of the records may lie from its point, shape (rows,)."""
         columns = enumerate(self.axes)
         return np.max([axis.offsets[codes[:, column]] for column, axis in columns], axis=0)

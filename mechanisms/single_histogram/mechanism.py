@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.certificates.family import certify_family_and_columns
 from mechanisms.certificates.joint import jointly, no_wider
 from mechanisms.checkpoint import Checkpoint
@@ -20,7 +21,6 @@ from mechanisms.contract import (
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.single_histogram.plan import HistogramPlan
 from mechanisms.single_histogram.release import generate, measure
@@ -46,7 +46,7 @@ class HistogramMechanism:
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
-        public: Codes | None = None,
+        public: AnyCodes | None = None,
     ) -> HistogramPlan:
         """See `make_plan` of the mechanism."""
         refuse_public(self.name, public)

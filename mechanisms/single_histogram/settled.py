@@ -15,10 +15,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.privacy.cells import CellMap
 from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise, Noise
 from mechanisms.privacy.transforms import Total
-from mechanisms.strategies.strategy import Floats, Strategy, simulate_errors
+from mechanisms.strategies.strategy import Strategy, simulate_errors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.certificates.family import certify_family_and_columns
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
@@ -24,7 +25,6 @@ from mechanisms.families.programs import Program, Support, solve
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.single_histogram.records import public_records, records_along, refuse_no_rows
 from mechanisms.sparse_lipschitz.plan import DISCRETISATION_DOUBT, SparseLipschitzPlan, make_plan
@@ -52,7 +52,7 @@ class SparseLipschitz:
         adjacency: Adjacency,
         expected_records: int,
         parameters: Mapping[str, Any],
-        public: Codes | None = None,
+        public: AnyCodes | None = None,
     ) -> SparseLipschitzPlan:
         """See `make_plan`."""
         return make_plan(
@@ -156,7 +156,7 @@ def _estimate(plan: SparseLipschitzPlan, measurements: Measurements) -> FamilyEs
     return plan.estimator.estimate(answers, measurements.total)
 
 
-def _tour(codes: Codes, domain: Domain) -> NDArray[np.int64]:
+def _tour(codes: AnyCodes, domain: Domain) -> NDArray[np.int64]:
     """An order in which near records come near each other, shape (rows,): interleaved bits."""
     bits = max(1, min(10, 62 // len(domain)))
     keys = np.zeros(len(codes), dtype=np.int64)

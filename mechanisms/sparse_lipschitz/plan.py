@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.contract import Forecast, NoiseLine
 from mechanisms.families.discretisation import (
     STEPS,
@@ -37,7 +38,6 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.grids import axis
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Codes
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.queries import HistogramQuery
 from mechanisms.sparse_lipschitz.parameters import Settings, parse
@@ -77,7 +77,7 @@ class SparseLipschitzPlan:
     family: Family
     strategies: tuple[Strategy, ...]
     discretisation: MeasuredDiscretisation | None
-    support: Codes
+    support: AnyCodes
     support_kind: str
     loss: Loss
     expected_noise: float
@@ -170,7 +170,7 @@ class _Design:
 
     k: int
     family: Family
-    support: Codes
+    support: AnyCodes
     discretisation: MeasuredDiscretisation | None
     error: float
 
@@ -182,7 +182,7 @@ def make_plan(
     adjacency: Adjacency,
     expected_records: int,
     parameters: Mapping[str, Any],
-    public: Codes | None,
+    public: AnyCodes | None,
 ) -> SparseLipschitzPlan:
     """Spend the budget on the design with the least forecast certificate. Public.
 
@@ -233,7 +233,7 @@ def make_plan(
 
 def forecast_certificate(
     family: Family,
-    support: Codes,
+    support: AnyCodes,
     noise_cost: float,
     records: int,
     discretisation: MeasuredDiscretisation | None,
@@ -262,7 +262,7 @@ def _all_marginals(domain: Domain, order: int) -> tuple[tuple[int, ...], ...]:
     return tuple(combinations(range(len(domain)), order))
 
 
-def _support_kind(settings: Settings, public: Codes | None) -> str:
+def _support_kind(settings: Settings, public: AnyCodes | None) -> str:
     if settings.support == "public" and public is None:
         raise ValueError(
             "mechanism.support: public, but the spec has no public_data section; add one, or use "
@@ -273,7 +273,9 @@ def _support_kind(settings: Settings, public: Codes | None) -> str:
     return settings.support
 
 
-def _support(domain: Domain, settings: Settings, kind: str, public: Codes | None, k: int) -> Codes:
+def _support(
+    domain: Domain, settings: Settings, kind: str, public: AnyCodes | None, k: int
+) -> AnyCodes:
     if kind == "public":
         assert public is not None
         if len(public) <= settings.support_points:

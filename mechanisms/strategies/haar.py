@@ -29,13 +29,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.geometry.spaces import FiniteSpace
 from mechanisms.geometry.trees import BinaryTree, midpoint_tree, padded_tree
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.cells import CellMap
 from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise, Noise
 from mechanisms.privacy.transforms import Total, TreeDifferences
-from mechanisms.strategies.strategy import Floats, shares, simulate_errors
+from mechanisms.strategies.strategy import shares, simulate_errors
 
 Weighting = Literal["uniform", "diameter"]
 Mode = Literal["tight", "paper"]

@@ -14,10 +14,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.cells import CellMap
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise, Noise
-from mechanisms.strategies.strategy import Floats, simulate_errors
+from mechanisms.strategies.strategy import simulate_errors
 
 
 @dataclass(frozen=True, kw_only=True)

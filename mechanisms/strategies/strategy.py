@@ -7,11 +7,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.privacy.cells import CellMap
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise, Noise
 from mechanisms.privacy.simulation import simulate_discrete_gaussian, simulate_discrete_laplace
-
-Floats = NDArray[np.float64]
 
 PARTS = 10_000  # a budget is shared in about this many equal parts
 

@@ -28,12 +28,13 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.geometry.spaces import FiniteSpace
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.cells import CellMap
 from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise, Noise
 from mechanisms.privacy.transforms import BlockSums
-from mechanisms.strategies.strategy import Floats, simulate_errors
+from mechanisms.strategies.strategy import simulate_errors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from mechanisms.arrays import Codes, Integers
 from mechanisms.rules import Rules
 from mechanisms.rules.tables import connected
-from mechanisms.totals.totals import Codes, Ints, PublicTotal, PublicTotals
+from mechanisms.totals.totals import PublicTotal, PublicTotals
 
 MOST_CELLS = 2**18  # joint cells of a block
 
@@ -58,7 +59,7 @@ class Block:
     allowed: NDArray[np.bool_]
 
     @cached_property
-    def _groups(self) -> Ints:
+    def _groups(self) -> Integers:
         """The group of every joint cell in every total, shape (totals, cells)."""
         groups = []
         for total in self.totals:
@@ -68,7 +69,7 @@ class Block:
         return np.array(groups)
 
     @cached_property
-    def kinds(self) -> Ints:
+    def kinds(self) -> Integers:
         """The kind of every joint cell in C order, -1 where no valid record has it."""
         kinds = np.full(prod(self.shape), -1, dtype=np.int64)
         possible = np.flatnonzero(self.allowed.ravel())
@@ -92,15 +93,15 @@ class Block:
         )
 
     @cached_property
-    def counts(self) -> Ints:
+    def counts(self) -> Integers:
         """What `matrix` must make of the counts of kinds."""
         return np.concatenate([*(total.counts for total in self.totals), [self.records]])
 
-    def joint(self, codes: Codes) -> Ints:
+    def joint(self, codes: Codes) -> Integers:
         """Joint cells of records, as positions in C order, shape (n,)."""
         return np.ravel_multi_index(tuple(codes[:, list(self.columns)].T), self.shape)
 
-    def codes(self, joint: Ints) -> Ints:
+    def codes(self, joint: Integers) -> Integers:
         """Codes of these columns in joint cells, shape (n, columns)."""
         return np.column_stack(np.unravel_index(joint, self.shape))
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
+from mechanisms.arrays import Integers
 from mechanisms.totals.blocks import Block
-from mechanisms.totals.totals import Ints
 
 MOST_NODES = 10_000  # a count, not a time, so that a run that resumes ends with the same records
 _OPTIMAL, _LIMIT, _INFEASIBLE = 0, 1, 2
@@ -26,7 +26,7 @@ class Undecided(ValueError):
     """Branch and bound ended without an answer."""
 
 
-def feasible(block: Block) -> Ints | None:
+def feasible(block: Block) -> Integers | None:
     """Counts of kinds that have all totals of the block, shape (kinds,); None if there are none.
 
     Raises:
@@ -39,7 +39,7 @@ def feasible(block: Block) -> Ints | None:
     return _solved(np.zeros(kinds), block.matrix, block.counts, upper)
 
 
-def least_change(block: Block, counts: Ints) -> Ints:
+def least_change(block: Block, counts: Integers) -> Integers:
     """Counts of kinds that have all totals, nearest to `counts` in the L1 norm, shape (kinds,).
 
     Args:
@@ -68,8 +68,8 @@ def least_change(block: Block, counts: Ints) -> Ints:
 
 
 def _solved(
-    costs: NDArray[np.float64], matrix: csr_array, wanted: Ints, upper: NDArray[np.float64]
-) -> Ints | None:
+    costs: NDArray[np.float64], matrix: csr_array, wanted: Integers, upper: NDArray[np.float64]
+) -> Integers | None:
     """Cheapest whole numbers from 0 to `upper` that `matrix` takes to `wanted`, if there are any.
 
     Raises:

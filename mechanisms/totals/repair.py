@@ -14,15 +14,13 @@ Oracle.  tests/mechanisms/totals/test_repair.py: all tables of small domains.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from mechanisms.arrays import Codes, Floats, Integers
 from mechanisms.rules import Rules
 from mechanisms.totals.blocks import Block, blocks
 from mechanisms.totals.program import least_change
-from mechanisms.totals.totals import Codes, Ints, PublicTotals
-
-Floats = NDArray[np.float64]
+from mechanisms.totals.totals import PublicTotals
 
 MOST_PAIRS = 2**17  # of cells that records may leave and cells that they may enter
 _CANDIDATES = 4  # records tried per way, of which one that stays valid takes it
@@ -53,8 +51,8 @@ def hold(totals: PublicTotals, rules: Rules, codes: Codes, rng: np.random.Genera
 class _Ways:
     """From which joint cell to which records shall move, one way a record."""
 
-    sources: Ints
-    targets: Ints
+    sources: Integers
+    targets: Integers
 
 
 def _move(block: Block, rules: Rules, codes: Codes, rng: np.random.Generator) -> None:
@@ -75,7 +73,9 @@ def _move(block: Block, rules: Rules, codes: Codes, rng: np.random.Generator) ->
     codes[rows[first]] = tried[first]
 
 
-def _ways(block: Block, rules: Rules, joint: Ints, change: Ints, rng: np.random.Generator) -> _Ways:
+def _ways(
+    block: Block, rules: Rules, joint: Integers, change: Integers, rng: np.random.Generator
+) -> _Ways:
     """Ways that change the counts of kinds by `change`."""
     common = np.bincount(joint, minlength=len(block.kinds))
     possible = block.kinds >= 0
@@ -99,7 +99,12 @@ def _ways(block: Block, rules: Rules, joint: Ints, change: Ints, rng: np.random.
 
 
 def _in_order(
-    kinds: Ints, left: Ints, entered: Ints, common: Ints, change: Ints, rng: np.random.Generator
+    kinds: Integers,
+    left: Integers,
+    entered: Integers,
+    common: Integers,
+    change: Integers,
+    rng: np.random.Generator,
 ) -> _Ways:
     """Ways between cells in their order, from and to cells of a kind in proportion."""
     sources, targets = [], []
@@ -113,7 +118,9 @@ def _in_order(
     return _Ways(np.sort(np.concatenate(sources)), np.sort(np.concatenate(targets)))
 
 
-def _matched(costs: Floats, held: Ints, kinds: Ints, entering: Ints, change: Ints) -> Ints:
+def _matched(
+    costs: Floats, held: Integers, kinds: Integers, entering: Integers, change: Integers
+) -> Integers:
     """How many records go from each cell to each kind, at least total cost; shape as `costs`.
 
     The constraints on cells and on kinds are nested on either side, so that the vertices of the
@@ -147,7 +154,7 @@ def _matched(costs: Floats, held: Ints, kinds: Ints, entering: Ints, change: Int
     return np.rint(result.x).astype(np.int64).reshape(n, m)
 
 
-def _distances(block: Block, rules: Rules, ones: Ints, others: Ints) -> Floats:
+def _distances(block: Block, rules: Rules, ones: Integers, others: Integers) -> Floats:
     """From each of some joint cells to each of others, as the repair of rules measures them.
 
     |a - b| / k between two of k ordered values, 1 for any other change of a column.
@@ -165,13 +172,15 @@ def _distances(block: Block, rules: Rules, ones: Ints, others: Ints) -> Floats:
     return distances
 
 
-def _shared(records: int, cells: Ints, common: Ints, rng: np.random.Generator) -> Ints:
+def _shared(records: int, cells: Integers, common: Integers, rng: np.random.Generator) -> Integers:
     """Cells for so many records, at random in proportion to how common they are."""
     share = common[cells] / common[cells].sum() if common[cells].any() else None
     return rng.choice(cells, size=records, p=share)
 
 
-def _candidates(joint: Ints, ways: _Ways, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def _candidates(
+    joint: Integers, ways: _Ways, rng: np.random.Generator
+) -> tuple[Integers, Integers]:
     """Records that may take each way, and which way; some for every way, each for one way only."""
     shuffled = rng.permutation(len(joint))
     by_cell = shuffled[np.argsort(joint[shuffled], kind="stable")]

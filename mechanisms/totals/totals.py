@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int32]
-Ints = NDArray[np.int64]
+from mechanisms.arrays import Codes, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +27,8 @@ class PublicTotal:
 
     name: str
     columns: tuple[int, ...]
-    groups: Ints
-    counts: Ints
+    groups: Integers
+    counts: Integers
     titles: tuple[str, ...]
 
     @property
@@ -37,7 +36,7 @@ class PublicTotal:
         """Whether every cell is a group of its own, so that the total is a marginal."""
         return len(self.counts) == self.groups.size
 
-    def found(self, codes: Codes) -> Ints:
+    def found(self, codes: Codes) -> Integers:
         """How many of the records lie in every group, shape (groups,)."""
         groups = self.groups[tuple(codes[:, column] for column in self.columns)]
         return np.bincount(groups, minlength=len(self.counts))

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Codes64
 from mechanisms.geometry.domain import Domain
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "../shared/data/benchmark"
 LABELS = {"adult": "income>50K", "acs_nat": "OWN_RENT"}
 """The column that users predict (whether its code is 1), by table."""
-
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +29,8 @@ class Table:
 
     name: str
     cells: dict[str, int]
-    train: Codes
-    test: Codes
+    train: Codes64
+    test: Codes64
     label: int
 
 

@@ -19,17 +19,18 @@ from typing import Any
 import numpy as np
 
 from benchmarks.simulated import SimulatedCurator
+from mechanisms.arrays import Codes64
 from mechanisms.contract import SyntheticMeasure
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.registry import MECHANISMS
-from tests.benchmarks.data import Codes, coded_domain
+from tests.benchmarks.data import coded_domain
 from tests.benchmarks.peers.driver import write
 
 
 def release(
     name: str,
-    train: Codes,
+    train: Codes64,
     cells: dict[str, int],
     *,
     budget: Budget,

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.data import ROOT, Codes, Table
+from mechanisms.arrays import Codes64
+from tests.benchmarks.data import ROOT, Table
 from tests.benchmarks.environments import HOME, REQUIREMENTS, interpreter
 from tests.benchmarks.execution import DONE, FAILED, execute
 from tests.benchmarks.journal import Key, Result, run_key
@@ -153,8 +154,8 @@ def _command(run: Run, folder: Path) -> list[str | Path]:
     return [interpreter(environment), driver, run.method.driver, *task]
 
 
-def _codes(path: Path, table: Table) -> Codes:
-    codes: Codes = np.load(path)
+def _codes(path: Path, table: Table) -> Codes64:
+    codes: Codes64 = np.load(path)
     if codes.ndim != 2 or codes.shape[1] != len(table.cells):
         raise ValueError(f"{codes.shape} is no table of {len(table.cells)} columns")
     return codes

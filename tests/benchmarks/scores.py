@@ -1,7 +1,8 @@
 """The metrics of one synthetic table; whichever implementation is imported here scores all runs."""
 
+from mechanisms.arrays import Codes64
 from mechanisms.metrics import Label, evaluate
-from tests.benchmarks.data import Codes, Table
+from tests.benchmarks.data import Table
 
 METRICS = {
     "downstream": "downstream error",
@@ -14,7 +15,7 @@ METRICS = {
 """Title by name; lower is better for all."""
 
 
-def score(table: Table, synthetic: Codes) -> dict[str, float]:
+def score(table: Table, synthetic: Codes64) -> dict[str, float]:
     """All metrics of `synthetic` against the table, those left out that it leaves undefined.
 
     Raises:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mechanisms.arrays import Counts
 from mechanisms.contract import Measurements
-from mechanisms.privacy.cells import CellMap, Counts
+from mechanisms.privacy.cells import CellMap
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.ledger import LedgerError
 from schemas.certificate import CertificateFile

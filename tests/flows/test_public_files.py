@@ -23,8 +23,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from ruamel.yaml import YAML
 
+from mechanisms.arrays import Counts
 from mechanisms.privacy import curator, noise
-from mechanisms.privacy.cells import Counts
 from schemas.audit_report import AuditRecord
 from schemas.decisions import Decision
 from schemas.manifest import RECORD_FILE, SIGNATURE_FILE

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mechanisms.privacy.cells import Codes
+from mechanisms.arrays import AnyCodes
 from schemas.loading import load_spec
 from schemas.release_spec import ReleaseSpec
 from tasks import discretize
@@ -61,11 +61,11 @@ def coded(location: Path, spec: ReleaseSpec, folder: Path, person: bool) -> list
     ]
 
 
-def codes_of(files: list[Path] | tuple[Path, ...]) -> Codes:
+def codes_of(files: list[Path] | tuple[Path, ...]) -> AnyCodes:
     return np.concatenate([np.load(file) for file in files])
 
 
-def directly(location: Path, spec: ReleaseSpec) -> Codes:
+def directly(location: Path, spec: ReleaseSpec) -> AnyCodes:
     frames = [batch for part in parts(source(location)) for batch in batches(part)]
     return TableCodec.of(spec.columns).encode(pd.concat(frames, ignore_index=True))
 

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
+from mechanisms.arrays import AnyCodes
 from mechanisms.contract import SyntheticMeasure
-from mechanisms.privacy.cells import Codes
 from schemas.release_spec import ReleaseSpec
 from tasks import conformity
 from tasks import finalise as stage
@@ -54,12 +54,12 @@ def with_dates(**changes: Any) -> dict[str, Any]:
     return {"columns": {**example.spec(Path("t.csv"))["columns"], "since": SINCE}, **changes}
 
 
-def random_codes(of: Prepared, rows: int = 400) -> Codes:
+def random_codes(of: Prepared, rows: int = 400) -> AnyCodes:
     rng = np.random.default_rng(3)
     return np.column_stack([rng.integers(0, size, rows) for size in of.codec.domain.shape])
 
 
-def finished(of: Prepared, codes: Codes) -> FinalFile:
+def finished(of: Prepared, codes: AnyCodes) -> FinalFile:
     workspace = Workspace.of("test-release")
     file = SyntheticFile(workspace.path / "synthetic.npy")
     file.save(SyntheticMeasure(codes=codes.astype(np.int32)))

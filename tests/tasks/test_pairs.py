@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms.privacy.cells import Codes
+from mechanisms.arrays import AnyCodes
 from tasks.coding import TableCodec
 from tasks.pairs import (
     MOST_GROUPS,
@@ -33,7 +33,7 @@ def codec(tmp_path_factory: pytest.TempPathFactory) -> TableCodec:
 
 
 @pytest.fixture(scope="module")
-def codes(codec: TableCodec) -> Codes:
+def codes(codec: TableCodec) -> AnyCodes:
     rng = np.random.default_rng(5)
     drawn = [rng.integers(0, size, 500) for size in codec.domain.shape]
     drawn[4] = drawn[0] * 6 // 100  # dates follow ages
@@ -48,7 +48,7 @@ def test_association_is_0_for_independent_columns_and_1_for_the_same() -> None:
     assert cramers_v(np.array([[0.4, 0.1], [0.2, 0.3]])) == pytest.approx(0.40825, abs=1e-5)
 
 
-def test_cells_are_merged_evenly_or_to_the_largest(codec: TableCodec, codes: Codes) -> None:
+def test_cells_are_merged_evenly_or_to_the_largest(codec: TableCodec, codes: AnyCodes) -> None:
     age, income, region, *_ = merged_columns(codes, range(5), codec.codecs)
     assert (age.labels[0], age.labels[-1]) == ("0 to 8", "99")
     assert len(age.labels) == MOST_GROUPS
@@ -61,7 +61,7 @@ def test_cells_are_merged_evenly_or_to_the_largest(codec: TableCodec, codes: Cod
     assert smallest_kept >= max(others)
 
 
-def test_merged_shares_add_up_to_those_of_the_records(codec: TableCodec, codes: Codes) -> None:
+def test_merged_shares_add_up_to_those_of_the_records(codec: TableCodec, codes: AnyCodes) -> None:
     groups = merged_columns(codes, range(5), codec.codecs)
     for i, j in combinations(range(5), 2):
         shares = joint_shares(codes, i, j, groups[i], groups[j])
@@ -72,7 +72,9 @@ def test_merged_shares_add_up_to_those_of_the_records(codec: TableCodec, codes: 
         np.testing.assert_allclose(shares, slow)
 
 
-def test_correlation_is_that_of_the_rows_with_both_values(codec: TableCodec, codes: Codes) -> None:
+def test_correlation_is_that_of_the_rows_with_both_values(
+    codec: TableCodec, codes: AnyCodes
+) -> None:
     found = correlation(codes, range(5), codec.codecs)
     assert found is not None
     assert found.columns == ("age", "income", "since")  # a nominal column has none
@@ -83,7 +85,7 @@ def test_correlation_is_that_of_the_rows_with_both_values(codec: TableCodec, cod
     assert found.values[0][2] > 0.95
 
 
-def test_a_column_that_does_not_vary_goes_with_none(codec: TableCodec, codes: Codes) -> None:
+def test_a_column_that_does_not_vary_goes_with_none(codec: TableCodec, codes: AnyCodes) -> None:
     still = codes.copy()
     still[:, 0] = 3
     told = correlation(still, range(5), codec.codecs)
@@ -93,7 +95,7 @@ def test_a_column_that_does_not_vary_goes_with_none(codec: TableCodec, codes: Co
     assert association(still, range(5), groups).values[0][1:] == (None,) * 4
 
 
-def test_only_released_columns_are_shown(codec: TableCodec, codes: Codes) -> None:
+def test_only_released_columns_are_shown(codec: TableCodec, codes: AnyCodes) -> None:
     told = pairs(codes, codec.codecs, ("age", "employed"))
     assert told is not None
     assert told.association.columns == ("age", "employed")
@@ -103,7 +105,7 @@ def test_only_released_columns_are_shown(codec: TableCodec, codes: Codes) -> Non
     assert pairs(codes, codec.codecs, ("age",)) is None
 
 
-def test_groups_have_their_rows_and_means(codec: TableCodec, codes: Codes) -> None:
+def test_groups_have_their_rows_and_means(codec: TableCodec, codes: AnyCodes) -> None:
     told = pairs(codes, codec.codecs, codec.names)
     assert told is not None
     (employed,) = told.subgroups  # 30 regions are too many
@@ -116,7 +118,7 @@ def test_groups_have_their_rows_and_means(codec: TableCodec, codes: Codes) -> No
         assert group.means[1] == pytest.approx(25 + 50 * known.mean())
 
 
-def test_the_review_starts_with_the_worst_pair(codec: TableCodec, codes: Codes) -> None:
+def test_the_review_starts_with_the_worst_pair(codec: TableCodec, codes: AnyCodes) -> None:
     made = codes.copy()
     made[:, 4] = np.random.default_rng(1).permutation(made[:, 4])  # dates no longer follow ages
     told = compared(codes, made, codec.codecs)

@@ -17,16 +17,13 @@ Oracle.   tests/mechanisms/linear_queries/direct/test_certify.py counts misses.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.certificates.simultaneous import draws_needed, simultaneous_quantiles
 from mechanisms.linear_queries.direct.linear_estimate import LinearEstimate
 from mechanisms.linear_queries.method import ErrorBounds
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.queries import GaussianNoise, Noise
 from mechanisms.privacy.simulation import simulate_discrete_gaussian, simulate_discrete_laplace
-
-Floats = NDArray[np.float64]
 
 _AT_ONCE = 2**22  # numbers of a batch of simulations
 _AFFORDABLE = 2**30  # numbers to simulate, beyond which fewer draws are ranked

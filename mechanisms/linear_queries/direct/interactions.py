@@ -19,14 +19,12 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import helmert
 
+from mechanisms.arrays import Floats
 from mechanisms.linear_queries.direct.mirror_descent import LeastSquares
 from mechanisms.linear_queries.marginals import marginals, spread
 from mechanisms.marginals.cliques import Clique
-
-Floats = NDArray[np.float64]
 
 _TOGETHER = 64  # cells of neighbouring columns whose matrices are multiplied out
 _ROUNDING = 1e-10  # of the largest p: an interaction that no marginal sees

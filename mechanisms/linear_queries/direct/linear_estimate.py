@@ -24,13 +24,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.linear_queries.marginals import marginals
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.marginals.cliques import Clique
 from mechanisms.privacy.cells import CellMap, marginal
 from mechanisms.privacy.linear_queries import EachCell, Matrix, Rows
-
-Floats = NDArray[np.float64]
 
 Asked = Clique | int
 """A table that is measured: the marginal over some columns, or the own cells of block b."""

@@ -19,8 +19,8 @@ from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.geometry.simplex import project_on_simplex
 from mechanisms.linear_queries.direct import field
@@ -41,13 +41,10 @@ from mechanisms.linear_queries.weights import Weights
 from mechanisms.marginals.cliques import Clique
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
 from mechanisms.privacy.queries import GaussianNoise, Noise
-
-Floats = NDArray[np.float64]
 
 ESTIMATORS = ("auto", "likelihood", "workload", "projection", "graphical")
 
@@ -91,7 +88,6 @@ class Direct:
     strategy: Strategy
     estimator: str
 
-    name = "direct"
     source = (
         "least squares over distributions on one release of noisy tables, which the matrix "
         "mechanism chooses: Li et al. (2015), The matrix mechanism, VLDB Journal 24; Xiao, He, "

@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
+from mechanisms.arrays import Floats
 from mechanisms.linear_queries.weights import tilted
 
-Floats = NDArray[np.float64]
 Map = Callable[[Floats], Floats]
 
 _LOWER = 0.9  # factor of L after a success

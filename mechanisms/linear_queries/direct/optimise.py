@@ -26,15 +26,13 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from mechanisms.arrays import Floats
 from mechanisms.linear_queries.direct.linear_estimate import Asked, Part, needed, subsets
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.marginals.cliques import Clique
 from mechanisms.privacy.linear_queries import EachCell
-
-Floats = NDArray[np.float64]
 
 _STEPS = 400
 _ENOUGH = 0.01  # of excess

@@ -20,8 +20,8 @@ from itertools import combinations
 from math import comb, log2, prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.linear_queries.direct.linear_estimate import (
     Asked,
     LinearEstimate,
@@ -39,8 +39,6 @@ from mechanisms.privacy.calibration import gaussian_sigma2, largest_rho
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise, Noise
 from mechanisms.privacy.rounding import decimal_above
-
-Floats = NDArray[np.float64]
 
 STRATEGIES = ("auto", "histogram", "marginals")
 NOISES = ("auto", "gaussian", "laplace")

@@ -20,12 +20,10 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import tilted
-
-Floats = NDArray[np.float64]
 
 _KEY = 20250  # of the smoothing, which is public: the same histogram gives the same result
 

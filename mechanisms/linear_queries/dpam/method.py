@@ -26,8 +26,8 @@ from math import log, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries.bounds import mirror_descent_rate
 from mechanisms.linear_queries.direct.certify import query_bounds
@@ -49,13 +49,11 @@ from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import gaussian_sigma2
-from mechanisms.privacy.cells import Counts, marginal
+from mechanisms.privacy.cells import marginal
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, Noise
 from mechanisms.privacy.rounding import decimal_above
-
-Floats = NDArray[np.float64]
 
 VARIANTS = ("corrected", "printed")
 CONSTANTS = ("calibrated", "paper")
@@ -90,8 +88,6 @@ class Dpam:
     alpha: float
     printed: bool
     constant: str
-
-    name = "dpam"
 
     @property
     def source(self) -> str:

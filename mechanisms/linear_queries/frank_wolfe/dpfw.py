@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries import bounds, settings
 from mechanisms.linear_queries.frank_wolfe import constants
@@ -46,7 +47,6 @@ from mechanisms.linear_queries.weights import Weights, tilted
 from mechanisms.marginals.cliques import cells
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, ExponentialMechanism
 
@@ -85,10 +85,6 @@ class FrankWolfe(CountsRecords):
     most_cells: int
     rule: float | None
     said: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        return "dpfw"
 
     @property
     def source(self) -> str:

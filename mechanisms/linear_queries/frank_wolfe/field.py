@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.marginals.cliques import Clique, cells
 from mechanisms.marginals.generators.graphical.propagation import Calibrated, Propagation
@@ -26,8 +27,6 @@ from mechanisms.marginals.generators.graphical.query import Query
 from mechanisms.marginals.generators.graphical.sampling import sample
 from mechanisms.marginals.generators.graphical.structure import structure
 from mechanisms.marginals.generators.graphical.tree import junction_tree
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

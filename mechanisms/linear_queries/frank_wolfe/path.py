@@ -12,13 +12,11 @@ Oracle.  tests/mechanisms/linear_queries/frank_wolfe/test_path.py follows the re
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.linear_queries.questions import signed
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import tilted
-
-Floats = NDArray[np.float64]
 
 
 class CellPath:

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import Counts
 from mechanisms.contract import NoiseLine
 from mechanisms.linear_queries import settings
 from mechanisms.linear_queries.peers.dual_query import (
@@ -39,7 +40,6 @@ from mechanisms.linear_queries.total import records, shared
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import SCORE_STEPS
@@ -69,10 +69,6 @@ class Dqrs(DualQuery):
     """
 
     draws: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        return "dqrs"
 
     @property
     def source(self) -> str:

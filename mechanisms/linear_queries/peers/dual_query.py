@@ -21,8 +21,8 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries import bounds, settings
 from mechanisms.linear_queries.questions import PathQuestion, signed
@@ -32,11 +32,8 @@ from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import Weights
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, ExponentialMechanism
-
-Floats = NDArray[np.float64]
 
 _SEED = 1402_1526  # of the public draws of round 1
 _BYTES = 8
@@ -104,10 +101,6 @@ class DualQuery(CountsRecords):
     samples: int
     epsilon: Fraction
     count: Records
-
-    @property
-    def name(self) -> str:
-        return "dual-query"
 
     @property
     def source(self) -> str:

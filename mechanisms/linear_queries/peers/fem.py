@@ -19,8 +19,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries import bounds, settings
 from mechanisms.linear_queries.peers.perturbation import (
@@ -36,11 +36,8 @@ from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import Weights
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, ExponentialMechanism
-
-Floats = NDArray[np.float64]
 
 _SEED = 2007_05453  # of all public draws
 _SCALES = {"fem": 2.0, "sep-fem": 0.5}  # of perturbations, as good as any on invented tables

@@ -19,8 +19,8 @@ from math import log, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Counts, Floats
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries import bounds, settings
 from mechanisms.linear_queries.marginals import marginals
@@ -36,13 +36,10 @@ from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import Weights
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import HistogramQuery
 from mechanisms.privacy.transforms import WeightedSum
-
-Floats = NDArray[np.float64]
 
 CHOICE_SHARE = Fraction(1, 2)  # of a round; the answer has the rest
 REPLAYS = 20  # of all measurements, after every round
@@ -65,10 +62,6 @@ class Mwem(CountsRecords):
     rounds: int
     amount: Amount
     count: Records
-
-    @property
-    def name(self) -> str:
-        return "mwem"
 
     @property
     def source(self) -> str:

@@ -13,11 +13,9 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.linear_queries.universe import Universe
-
-Floats = NDArray[np.float64]
 
 MOST_VALUES = 2**26  # of a separator's queries on all cells: 512 MiB
 

@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import Table
 from mechanisms.contract import NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells, downward_closure
-from mechanisms.marginals.evidence import Table
 from mechanisms.marginals.selection.design import (
     Answer,
     Asked,

@@ -12,14 +12,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mechanisms.arrays import Counts, Table
 from mechanisms.contract import NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, Table
+from mechanisms.marginals.evidence import Evidence
 from mechanisms.marginals.generators.generator import Model
 from mechanisms.marginals.groups import Sizes, group_of, sizes_of
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.cells import Counts, marginal
+from mechanisms.privacy.cells import marginal
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery

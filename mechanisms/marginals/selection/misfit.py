@@ -11,8 +11,8 @@ from math import gcd, lcm, pi, sqrt
 
 import numpy as np
 
+from mechanisms.arrays import Table
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Table
 from mechanisms.privacy.cells import marginal
 from mechanisms.privacy.queries import L1Score
 

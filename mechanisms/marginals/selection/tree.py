@@ -23,11 +23,12 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import Table
 from mechanisms.contract import NoiseLine
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.simplex import project_on_simplex
 from mechanisms.marginals.cliques import Clique, cells
-from mechanisms.marginals.evidence import Evidence, Table
+from mechanisms.marginals.evidence import Evidence
 from mechanisms.marginals.selection.design import (
     Answer,
     Asked,

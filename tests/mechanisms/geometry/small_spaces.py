@@ -1,16 +1,14 @@
 """Small spaces of every make, and the linear programs that the distances on them are held to."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from mechanisms.arrays import Floats
 from mechanisms.geometry.domain import Attribute, Kind
 from mechanisms.geometry.grids import axis, product_space
 from mechanisms.geometry.metrics import finite_space, pairwise
 from mechanisms.geometry.spaces import FiniteSpace
 from mechanisms.geometry.trees import midpoint_tree
-
-Floats = NDArray[np.float64]
 
 
 def column(kind: Kind, positions: Floats, has_null: bool = False) -> Attribute:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import Counts
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import CellMap, Counts, marginal
+from mechanisms.privacy.cells import CellMap, marginal
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries, Rows
 from tests.mechanisms.marginals.selection.runs import ADD, PERSONS, REPLACE, curator_of

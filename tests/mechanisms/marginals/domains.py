@@ -6,9 +6,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Table
 from mechanisms.geometry.domain import Domain, Kind
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Table
 from mechanisms.rules import Rules
 
 

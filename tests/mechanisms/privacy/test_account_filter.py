@@ -15,6 +15,7 @@ import pytest
 from dp_accounting import gaussian_mechanism
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.privacy.account_filter import Filter, Taken, gaussian_epsilon
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import gaussian_sigma2
@@ -26,7 +27,6 @@ REACH = 2 * MESH  # of one release's loss, in meshes; beyond it lies less than 1
 WIDEST = 5 * MESH
 CAP = Budget(epsilon=Fraction(1, 2), delta=Fraction(1, 100))
 
-Floats = NDArray[np.float64]
 Law = Callable[[Taken], bool]
 
 

@@ -10,10 +10,11 @@ import pytest
 from scipy import sparse
 from scipy.stats import beta, chisquare
 
+from mechanisms.arrays import Counts
 from mechanisms.privacy.accountant import BudgetExceeded
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter, CellMap, Counts, marginal
+from mechanisms.privacy.cells import ArrayCounter, CellMap, marginal
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import ExponentialMechanism
 from mechanisms.privacy.ledger import Ledger, LedgerError

@@ -13,11 +13,12 @@ import pytest
 from scipy.stats import binom
 from sqlalchemy import NullPool, create_engine, text
 
+from mechanisms.arrays import Counts
 from mechanisms.privacy.accountant import BudgetExceeded, fits
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import gaussian_sigma2
-from mechanisms.privacy.cells import ArrayCounter, CellMap, Counts, marginal
+from mechanisms.privacy.cells import ArrayCounter, CellMap, marginal
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import ExponentialMechanism
 from mechanisms.privacy.ledger import Ledger, LedgerError

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.privacy.costs import zcdp_epsilon
 from mechanisms.privacy.events import ExponentialMechanism
 from mechanisms.privacy.privacy_loss import (
@@ -18,8 +18,6 @@ from mechanisms.privacy.privacy_loss import (
     epsilon_at_least,
     epsilon_at_most,
 )
-
-Floats = NDArray[np.float64]
 
 
 def divergence(p: Floats, q: Floats, loss: float) -> float:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from mechanisms.arrays import Counts
 from mechanisms.privacy.accountant import BudgetExceeded, rho
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
 from mechanisms.privacy.events import merged
 from mechanisms.privacy.ledger import LedgerError
 from mechanisms.privacy.queries import SCORE_STEPS

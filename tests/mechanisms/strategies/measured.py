@@ -4,8 +4,8 @@ from fractions import Fraction
 from math import exp
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats
 from mechanisms.geometry.trees import kd_tree
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.cells import CellMap, marginal
@@ -16,8 +16,6 @@ from mechanisms.strategies.strategy import Strategy
 from mechanisms.strategies.two_level import two_level
 from tests.mechanisms.geometry.small_spaces import grid
 from tests.mechanisms.single_histogram.neighbours import loss, neighbours
-
-Floats = NDArray[np.float64]
 
 EPSILON = Fraction(7, 5)
 REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)

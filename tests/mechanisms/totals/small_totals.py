@@ -5,13 +5,12 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Integers
 from mechanisms.rules import Rules, RuleTable
 from mechanisms.totals import PublicTotal, PublicTotals
 
-Ints = NDArray[np.int64]
 
-
-def total(name: str, columns: tuple[int, ...], groups: Ints, counts: list[int]) -> PublicTotal:
+def total(name: str, columns: tuple[int, ...], groups: Integers, counts: list[int]) -> PublicTotal:
     titles = tuple(f"{name} group {i}" for i in range(len(counts)))
     return PublicTotal(
         name, columns, np.asarray(groups, dtype=np.int64), np.array(counts, dtype=np.int64), titles
@@ -60,7 +59,7 @@ def valid_cells(rules: Rules) -> NDArray[np.int32]:
     return every[np.array(obeyed)]
 
 
-def compositions(records: int, cells: int) -> list[Ints]:
+def compositions(records: int, cells: int) -> list[Integers]:
     """All ways to put so many records into so many cells."""
     if cells == 1:
         return [np.array([records])]
@@ -71,7 +70,7 @@ def compositions(records: int, cells: int) -> list[Ints]:
     ]
 
 
-def holding_tables(totals: PublicTotals, rules: Rules) -> list[Ints]:
+def holding_tables(totals: PublicTotals, rules: Rules) -> list[Integers]:
     """All tables of valid records that have the totals, as counts of `valid_cells`."""
     cells = valid_cells(rules)
     if len(cells) == 0:
@@ -83,7 +82,7 @@ def holding_tables(totals: PublicTotals, rules: Rules) -> list[Ints]:
     ]
 
 
-def on_columns(cells: NDArray[np.int32], counts: Ints, totals: PublicTotals) -> Ints:
+def on_columns(cells: NDArray[np.int32], counts: Integers, totals: PublicTotals) -> Integers:
     """Counts over the joint cells of all columns of totals."""
     columns = list(totals.columns)
     shape = [totals.shape[c] for c in columns]

@@ -31,13 +31,13 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Codes, Table
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.marginals.generators.generator import Model
 from mechanisms.marginals.generators.genetic.search import (
     draw,
@@ -53,7 +53,6 @@ from mechanisms.marginals.generators.rounding import repeated
 _AT_ONCE = 256  # generations whose random numbers are drawn together
 _POINTS = 200  # of the fitness curve in the history
 
-Codes = NDArray[np.int32]
 Weighting = Literal["equal", "inverse-variance"]
 
 

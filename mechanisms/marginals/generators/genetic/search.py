@@ -21,8 +21,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Codes, Table
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Table
 from mechanisms.marginals.generators.moves.excess import (
     Layout,
     error,
@@ -37,8 +37,6 @@ from mechanisms.marginals.generators.moves.valid_moves import ValidMoves
 from mechanisms.rules import obeys
 
 _LOG = 1024  # changes of the best table that are remembered; older elites are copied whole
-
-Codes = NDArray[np.int32]
 
 
 class Herd(NamedTuple):

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechanisms.marginals.evidence import Table
+from mechanisms.arrays import Table
 from mechanisms.marginals.generators.graphical.propagation import Calibrated, Propagation
 
 _GROWTH = 3.0  # of the step after a success

@@ -24,18 +24,15 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import Codes, Mask, Table
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, all_ways, cells, title
-from mechanisms.marginals.evidence import Evidence, Table
-from mechanisms.marginals.generators.generator import Codes, Model
+from mechanisms.marginals.evidence import Evidence
+from mechanisms.marginals.generators.generator import Model
 from mechanisms.marginals.generators.graphical.descent import Fit, descend
-from mechanisms.marginals.generators.graphical.propagation import (
-    Allowed,
-    Calibrated,
-    Propagation,
-)
+from mechanisms.marginals.generators.graphical.propagation import Calibrated, Propagation
 from mechanisms.marginals.generators.graphical.query import Query
 from mechanisms.marginals.generators.graphical.sampling import sample
 from mechanisms.marginals.generators.graphical.structure import (
@@ -314,7 +311,7 @@ def _not_fitted(found: Fit) -> str:
     )
 
 
-def _possible(target: Table, clique: Clique, zeros: Mapping[Clique, Allowed]) -> Table:
+def _possible(target: Table, clique: Clique, zeros: Mapping[Clique, Mask]) -> Table:
     """The target with 0 where no record may be: what was measured there is noise alone."""
     for part, allowed in zeros.items():
         if set(part) <= set(clique):

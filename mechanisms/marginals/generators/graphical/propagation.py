@@ -23,13 +23,11 @@ from math import prod
 from string import ascii_letters
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Mask, Table
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Table
 from mechanisms.marginals.generators.graphical.tree import JunctionTree
 
-Allowed = NDArray[np.bool_]
 Scope = tuple[Clique, Table]
 """The attributes of a table's axes, and the table."""
 
@@ -69,7 +67,7 @@ class Propagation:
         shape: Sequence[int],
         tree: JunctionTree,
         cliques: Sequence[Clique],
-        zeros: Mapping[Clique, Allowed],
+        zeros: Mapping[Clique, Mask],
     ) -> None:
         """
         Args:
@@ -88,7 +86,7 @@ class Propagation:
         for child, parent in enumerate(tree.parents):
             if parent is not None:
                 self._children[parent].append(child)
-        self._zeros: dict[Clique, Allowed] = {}
+        self._zeros: dict[Clique, Mask] = {}
         for clique, allowed in zeros.items():
             arranged = self._arranged(clique)
             mask = np.transpose(allowed, [clique.index(a) for a in arranged])

@@ -14,8 +14,8 @@ from math import prod
 
 import numpy as np
 
+from mechanisms.arrays import Table
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Table
 from mechanisms.marginals.generators.graphical.propagation import Calibrated, Scope, summed
 
 

@@ -20,10 +20,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.marginals.evidence import Table
+from mechanisms.arrays import Codes, Table
 from mechanisms.marginals.generators.graphical.propagation import Calibrated
-
-Codes = NDArray[np.int32]
 
 
 def sample(

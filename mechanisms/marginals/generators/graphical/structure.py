@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from mechanisms.arrays import Mask
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells
-from mechanisms.marginals.generators.graphical.propagation import Allowed
 from mechanisms.marginals.generators.graphical.tree import JunctionTree, junction_tree
 from mechanisms.rules import Rules
 
@@ -31,7 +31,7 @@ class Structure:
     tree: JunctionTree
     left_out: tuple[Clique, ...]
 
-    def zeros(self, rules: Rules) -> dict[Clique, Allowed]:
+    def zeros(self, rules: Rules) -> dict[Clique, Mask]:
         """Allowed cells of parts of the tree's cliques, where any is forbidden."""
         parts = {
             tuple(a for a in columns if a in clique)
@@ -68,6 +68,6 @@ def structure(domain: Domain, cliques: Sequence[Clique], largest: int) -> Struct
 
 
 @lru_cache(maxsize=256)
-def _allowed(rules: Rules, part: Clique) -> Allowed:
+def _allowed(rules: Rules, part: Clique) -> Mask:
     """Kept, since an adaptive selection fits many models under the same rules."""
     return rules.allowed(part)

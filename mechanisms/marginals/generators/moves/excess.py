@@ -19,10 +19,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Table, Unsigned
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Table
-
-Integers = NDArray[np.uint64]  # unsigned, for compiled code need not look for negative indices
 
 
 class Layout(NamedTuple):
@@ -46,17 +44,17 @@ class Layout(NamedTuple):
         member, member_first: likewise the attributes of block b.
     """
 
-    links: Integers
-    first: Integers
-    wide: Integers
+    links: Unsigned
+    first: Unsigned
+    wide: Unsigned
     weight: Table
     load: Table
-    cliques: Integers
+    cliques: Unsigned
     clique_weight: Table
-    seen: Integers
-    seen_first: Integers
-    member: Integers
-    member_first: Integers
+    seen: Unsigned
+    seen_first: Unsigned
+    member: Unsigned
+    member_first: Unsigned
 
 
 def layout(
@@ -206,9 +204,9 @@ def _cells(place, record, donor, b, i):  # type: ignore[no-untyped-def]
     return here, there
 
 
-def _starts(groups: Sequence[Sequence[int]]) -> Integers:
+def _starts(groups: Sequence[Sequence[int]]) -> Unsigned:
     return np.cumsum([0, *(len(group) for group in groups)], dtype=np.uint64)
 
 
-def _joined(groups: Sequence[Sequence[int]]) -> Integers:
+def _joined(groups: Sequence[Sequence[int]]) -> Unsigned:
     return np.array([item for group in groups for item in group], dtype=np.uint64)

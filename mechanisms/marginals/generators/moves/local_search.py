@@ -17,8 +17,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Codes, Table
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Table
 from mechanisms.marginals.generators.moves.excess import (
     error,
     excess,
@@ -34,8 +34,6 @@ from mechanisms.rules.rules import joint_of
 
 _BLOCK = 1 << 18  # proposals between two reports of progress
 _ANY_CODE = 0.2  # share of proposals of a code drawn uniformly
-
-Codes = NDArray[np.int32]
 
 
 def polish(

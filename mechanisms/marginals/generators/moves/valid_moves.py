@@ -18,7 +18,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.marginals.evidence import NoisyMarginal, Table
+from mechanisms.arrays import Table
+from mechanisms.marginals.evidence import NoisyMarginal
 from mechanisms.rules import FlatTables, Rules, RuleTable
 
 _MOST_CELLS = 1 << 16  # of the table that stands in for the parts of a component

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 from scipy.special import xlogy
 
+from mechanisms.arrays import Table
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, Table
+from mechanisms.marginals.evidence import Evidence
 from mechanisms.marginals.generators.noise_aware.shrinkage import Targets, denoise
 from mechanisms.marginals.generators.rounding import rounded_sample
 

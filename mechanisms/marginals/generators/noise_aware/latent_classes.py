@@ -33,15 +33,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from mechanisms.arrays import Floats32, Table
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, Table
-from mechanisms.marginals.generators.noise_aware.mixture_loss import (
-    Floats,
-    Target,
-    slices,
-    target_of,
-)
+from mechanisms.marginals.evidence import Evidence
+from mechanisms.marginals.generators.noise_aware.mixture_loss import Target, slices, target_of
 
 _MOMENTS = (0.9, 0.999)
 _ADAM_EPSILON = 1e-10
@@ -100,8 +96,8 @@ class LatentClasses:
     """
 
     shape: tuple[int, ...]
-    weights: Floats
-    profiles: Floats
+    weights: Floats32
+    profiles: Floats32
     steps: tuple[int, ...]
     unstopped: int = 0
 
@@ -214,7 +210,7 @@ class _Adam:
         self.second = np.zeros(shape, dtype=np.float32)
         self.steps = 0
 
-    def move(self, slopes: Floats, rate: float) -> Floats:
+    def move(self, slopes: Floats32, rate: float) -> Floats32:
         """How far to go against these slopes."""
         self.steps += 1
         beta1, beta2 = _MOMENTS
@@ -243,8 +239,8 @@ class _State:
         shape: Sequence[int],
         linked: NDArray[np.bool_],
         order: float,
-        logits: Floats,
-        weights: Floats,
+        logits: Floats32,
+        weights: Floats32,
     ) -> None:
         self.starts = np.array([s.start for s in slices(shape)])
         self.cells = np.array(shape)
@@ -263,7 +259,7 @@ class _State:
         """Steps taken."""
         return self.of_cells.steps
 
-    def distribution(self) -> tuple[Floats, Floats]:
+    def distribution(self) -> tuple[Floats32, Floats32]:
         """Weights (classes,) and profiles (classes, cells) that the logits stand for."""
         logits, weights = self.parameters
         highest = np.maximum.reduceat(logits, self.starts, axis=1)
@@ -273,7 +269,9 @@ class _State:
         shares = np.exp(weights - weights.max())
         return shares / shares.sum(), profiles
 
-    def slopes(self, target: Target, weights: Floats, profiles: Floats) -> tuple[Floats, Floats]:
+    def slopes(
+        self, target: Target, weights: Floats32, profiles: Floats32
+    ) -> tuple[Floats32, Floats32]:
         """Gradients of the target's error in the logits of profiles and of weights, where they
         stand for this distribution."""
         by_profile, by_weight = target.gradients(weights, profiles)
@@ -281,7 +279,7 @@ class _State:
         by_cell = profiles * (by_profile - np.repeat(inner, self.cells, axis=1))
         return by_cell, weights * (by_weight - float(weights @ by_weight))
 
-    def descend(self, slopes: tuple[Floats, Floats], rate: float) -> None:
+    def descend(self, slopes: tuple[Floats32, Floats32], rate: float) -> None:
         """One step of Adam against the slopes of logits and of weights."""
         by_cell, by_weight = slopes
         logits, weights = self.parameters
@@ -292,7 +290,7 @@ class _State:
         logits -= move
         weights -= self.of_weights.move(by_weight, rate)
 
-    def _by_step(self, by_cell: Floats) -> Floats:
+    def _by_step(self, by_cell: Floats32) -> Floats32:
         """Slopes of the steps: a step to a cell moves it and all after it in its run."""
         sums = np.cumsum(by_cell, axis=1)
         return np.asarray((sums[:, self.run_last] - sums + by_cell) * (self.rates > 0))
@@ -301,8 +299,8 @@ class _State:
 class _Member(NamedTuple):
     """One fit: its distribution, where that was, and whether the held-out error ended it."""
 
-    weights: Floats
-    profiles: Floats
+    weights: Floats32
+    profiles: Floats32
     steps: int
     stopped: bool
 
@@ -324,7 +322,9 @@ def _stopped(state: _State, seen: Target, held: Target, settings: LatentClassFit
     return best
 
 
-def _path(state: _State, seen: Target, settings: LatentClassFit) -> Iterator[tuple[Floats, Floats]]:
+def _path(
+    state: _State, seen: Target, settings: LatentClassFit
+) -> Iterator[tuple[Floats32, Floats32]]:
     """Distributions after every few steps."""
     for _ in range(0, settings.most_steps, settings.check):
         for _ in range(settings.check):

@@ -13,13 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechanisms.arrays import Floats32, Table
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, Table
+from mechanisms.marginals.evidence import Evidence
 from mechanisms.marginals.groups import Sizes, group_of, merge, spread
-
-Floats = NDArray[np.float32]
 
 _EXACT = 10.0  # weight of an exact marginal, beside 1 of the best measured: it leads, but not alone
 
@@ -39,21 +37,21 @@ class Pairs:
         precision: weights of the entries, likewise.
     """
 
-    tables: Floats
-    precision: Floats
+    tables: Floats32
+    precision: Floats32
 
-    def misfits(self, weights: Floats, profiles: Floats) -> Floats:
+    def misfits(self, weights: Floats32, profiles: Floats32) -> Floats32:
         """What a mixture has more than the tables."""
         excess = profiles.T @ (weights[:, None] * profiles)
         excess -= self.tables  # in place: of many cells, passes over memory cost most
         return excess
 
-    def squared_error(self, weights: Floats, profiles: Floats) -> float:
+    def squared_error(self, weights: Floats32, profiles: Floats32) -> float:
         """Half the weighted squares of the misfits of all pairs."""
         misfits = self.misfits(weights, profiles)
         return 0.25 * float(np.vdot(misfits * self.precision, misfits))  # each pair is there twice
 
-    def gradient(self, weights: Floats, profiles: Floats) -> Floats:
+    def gradient(self, weights: Floats32, profiles: Floats32) -> Floats32:
         """Of `squared_error` in the profiles, for each unit of a class's weight."""
         slopes = self.misfits(weights, profiles)
         slopes *= self.precision
@@ -64,11 +62,11 @@ class Pairs:
 class Other:
     """One marginal, as `Target` has it; `table` has the shape of its clique."""
 
-    table: Floats
+    table: Floats32
     precision: float
     coarse: tuple[Sizes, float] | None
 
-    def weighted(self, misfits: Floats) -> Floats:
+    def weighted(self, misfits: Floats32) -> Floats32:
         """Gradient of half the weighted squares of misfits of cells and of groups; both flat."""
         slopes = np.float32(self.precision) * misfits
         if self.coarse is not None:
@@ -93,11 +91,11 @@ class Target:
 
     where: tuple[slice, ...]
     pairs: Pairs
-    groups: Floats
+    groups: Floats32
     coarse: Pairs | None
     others: Mapping[Clique, Other]
 
-    def squared_error(self, weights: Floats, profiles: Floats) -> float:
+    def squared_error(self, weights: Floats32, profiles: Floats32) -> float:
         """Half the weighted squared error of all marginals.
 
         Args:
@@ -113,7 +111,7 @@ class Target:
             error += 0.5 * float(other.weighted(misfit) @ misfit)
         return error
 
-    def gradients(self, weights: Floats, profiles: Floats) -> tuple[Floats, Floats]:
+    def gradients(self, weights: Floats32, profiles: Floats32) -> tuple[Floats32, Floats32]:
         """Of `squared_error` in the profiles, shape (classes, cells), and the weights."""
         pulled = self.pairs.gradient(weights, profiles)  # (classes, cells)
         if self.coarse is not None:  # a mixture's groups are those of its profiles
@@ -163,7 +161,7 @@ def target_of(evidence: Evidence, tables: Mapping[Clique, Table]) -> Target:
     )
 
 
-def _groups(evidence: Evidence) -> tuple[Floats, tuple[slice, ...]]:
+def _groups(evidence: Evidence) -> tuple[Floats32, tuple[slice, ...]]:
     """Which cells every group of pairs holds, and where the groups of each attribute lie; an
     attribute has as many as the pairs' coarse tables give it, or none."""
     shape = evidence.domain.shape
@@ -180,7 +178,7 @@ def _groups(evidence: Evidence) -> tuple[Floats, tuple[slice, ...]]:
     return matrix, runs
 
 
-def _product(factors: Sequence[Floats]) -> Floats:
+def _product(factors: Sequence[Floats32]) -> Floats32:
     """Row-wise tensor products, shape (classes, product of cells)."""
     table = factors[0]
     for factor in factors[1:]:
@@ -188,7 +186,7 @@ def _product(factors: Sequence[Floats]) -> Floats:
     return table
 
 
-def _contracted(table: Floats, factors: Sequence[Floats], kept: int) -> Floats:
+def _contracted(table: Floats32, factors: Sequence[Floats32], kept: int) -> Floats32:
     """`table` against the factors of all attributes but one, shape (classes, its cells)."""
     cells = [factor.shape[1] for factor in factors]
     moved = np.moveaxis(table.reshape(cells), kept, 0).reshape(cells[kept], -1)

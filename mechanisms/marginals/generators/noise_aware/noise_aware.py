@@ -25,12 +25,13 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from mechanisms.arrays import Codes, Table
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, all_ways, cells
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table
-from mechanisms.marginals.generators.generator import Codes, Model
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from mechanisms.marginals.generators.generator import Model
 from mechanisms.marginals.generators.moves.local_search import polish
 from mechanisms.marginals.generators.moves.valid_moves import settled_by
 from mechanisms.marginals.generators.noise_aware.chow_liu import sample_tree, shrunk_pairs

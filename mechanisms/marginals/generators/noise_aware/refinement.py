@@ -30,8 +30,9 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Table
 from mechanisms.geometry.simplex import onto_simplex
-from mechanisms.marginals.evidence import NoisyMarginal, Table
+from mechanisms.marginals.evidence import NoisyMarginal
 from mechanisms.marginals.generators.noise_aware.shrinkage import (
     Estimate,
     centred,

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechanisms.arrays import Table
 from mechanisms.geometry.simplex import onto_simplex
-from mechanisms.marginals.evidence import Table
 
 Pair = tuple[int, int]
 

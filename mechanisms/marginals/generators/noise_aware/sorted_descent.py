@@ -20,11 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.marginals.evidence import Table
+from mechanisms.arrays import Codes, Table
 from mechanisms.marginals.generators.embedding import Positions, embedded, nearest_codes
 from mechanisms.marginals.generators.rounding import quantised
 
-Codes = NDArray[np.int32]
 Pair = tuple[int, ...]
 
 BANK = 32

@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Table
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.contract import Progress
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, cells, title
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.marginals.generators.embedding import Positions, nearest_codes
 from mechanisms.marginals.generators.generator import Model
 from mechanisms.marginals.generators.history import short

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from mechanisms.privacy.cells import Codes
+from mechanisms.arrays import AnyCodes
 
 if TYPE_CHECKING:  # costs a second and 200 MB: only a fit loads it
     import torch
@@ -77,7 +77,7 @@ class Penalty:
         square = (self.statistic(positions) - self.reference) ** 2
         return NUMERATOR / (FLOOR + square) if self.goal == "protect" else square
 
-    def of_records(self, codes: Codes, shape: tuple[int, ...]) -> float:
+    def of_records(self, codes: AnyCodes, shape: tuple[int, ...]) -> float:
         """g of records at the centres of their cells."""
         places = (np.asarray(codes) + 0.5) / np.array(shape)
         beyond = self.steepness * (places @ np.array(self.weights) - self.threshold)

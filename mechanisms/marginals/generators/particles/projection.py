@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mechanisms.marginals.evidence import Table
+from mechanisms.arrays import Table
 from mechanisms.marginals.generators.embedding import centres
 from mechanisms.marginals.generators.particles.adam import Moments
 from mechanisms.marginals.generators.particles.directions import on_sphere

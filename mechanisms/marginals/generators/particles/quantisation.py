@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from mechanisms.arrays import Table
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Table
 from mechanisms.marginals.generators.embedding import centres
 from mechanisms.marginals.generators.rounding import quantised
 

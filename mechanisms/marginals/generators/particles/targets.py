@@ -12,17 +12,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from mechanisms.arrays import Mask, Table
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, title
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.marginals.generators.particles.projection import project
 from mechanisms.marginals.generators.particles.settings import Projection
 
 _TABLES_AT_ONCE = 16
 _CELLS_AT_ONCE = 1 << 14  # of all tables that are projected together on a CPU
 _CELLS_AT_ONCE_GPU = 1 << 20
-
-Mask = NDArray[np.bool_]
 
 
 def allowed_cells(domain: Domain, clique: Clique) -> Mask | None:

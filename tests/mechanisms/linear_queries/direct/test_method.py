@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mechanisms.arrays import Counts
 from mechanisms.linear_queries.direct.method import Direct, FittedWeights, plan_direct
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.accountant import epsilon, fits
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts
 from tests.mechanisms.linear_queries.direct.cases import (
     ADD,
     BUDGET,

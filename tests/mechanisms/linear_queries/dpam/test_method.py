@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mechanisms.arrays import Counts
 from mechanisms.linear_queries.direct.method import plan_direct
 from mechanisms.linear_queries.dpam.method import Dpam, gaussian_width, plan_dpam
 from mechanisms.privacy.accountant import epsilon, fits, rho
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import Counts, count_codes, marginal
+from mechanisms.privacy.cells import count_codes, marginal
 from mechanisms.privacy.linear_queries import Block, EachCell
 from tests.mechanisms.linear_queries.direct.cases import (
     ADD,

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.arrays import Table
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, Table
+from mechanisms.marginals.evidence import Evidence
 from mechanisms.marginals.mechanism import marginals_of
 from mechanisms.marginals.selection.design import Answer, Design
 from mechanisms.privacy.adjacency import Adjacency, Neighbours

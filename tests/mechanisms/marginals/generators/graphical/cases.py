@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from mechanisms.arrays import Table
 from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal, Table
+from mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from mechanisms.rules import Rules
 from tests.mechanisms.marginals.domains import domain_of
 
