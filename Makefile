@@ -4,7 +4,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 export HALLMARK_HOME ?= $(CURDIR)/.hallmark
 
-.PHONY: install release up test test-services test-slow test-seeds lint clean
+.PHONY: install release up test test-services test-slow test-seeds lint docs clean
 
 install: .venv/.installed
 
@@ -45,6 +45,10 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The documentation as a site that opens without a server; fails where a link leads nowhere.
+docs: install
+	$(BIN)/python -m docs.site.build
 
 clean:
 	rm -rf .venv build releases
