@@ -36,7 +36,7 @@ def lay_out_pages() -> None:
             file = page.parent / link
             if file.is_file() and file.suffix != ".md":
                 _copy(file)
-        text = text.replace(f"]({EXAMPLES})", f"]({EXAMPLES}/README.md)")
+        text = text.replace(f"{EXAMPLES})", f"{EXAMPLES}/README.md)")
         _write(page.relative_to(ROOT), text)
     _write(EXAMPLES / "README.md", _examples())
 
