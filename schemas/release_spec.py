@@ -22,7 +22,7 @@ from schemas.manifest import DATA_FILES, REHEARSED_DATA_FILES
 from schemas.public_totals import PublicTotal
 from schemas.rules import Rule
 from schemas.section import Problem, Section, refuse
-from schemas.spec_checks import CERTIFY, SoundSections, problems_between, warnings_about
+from schemas.spec_checks import SoundSections, problems_between, warnings_about
 from schemas.spec_sections import (
     CertificateRequest,
     Constraint,
@@ -240,7 +240,7 @@ class ReleaseSpec(Section):
     def _granted(self) -> dict[str, Any]:
         """What is measured for the certificate alone, where something is."""
         certificate = self.certificate
-        if not certificate.share and self.mechanism.name != CERTIFY:
+        if not certificate.share and self.mechanism.entry.makes_records:
             return {}
         return {"granted": [certificate.marginals, certificate.cells]}
 

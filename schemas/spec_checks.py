@@ -161,66 +161,26 @@ def _warnings_about_size(data: DataSource, privacy: Privacy) -> Iterator[str]:
         )
 
 
-def _delta_suits_mechanism(sections: SoundSections) -> Iterator[Problem]:
-    if sections.privacy is None or sections.mechanism is None:
+def _mechanism_serves_the_spec(sections: SoundSections) -> Iterator[Problem]:
+    if sections.mechanism is None:
         return
-    name, delta = sections.mechanism.name, sections.privacy.delta
-    if name in _NEED_DELTA and delta == 0:
-        yield Problem(
-            ("privacy", "delta"),
-            f"is 0, but {name} adds Gaussian noise, which needs delta above 0; give a delta well "
-            "below 1 / data.expected_rows, or choose mechanism pmm",
-        )
-    if name in _PURE and delta != 0:
-        yield Problem(
-            ("privacy", "delta"),
-            f"is {decimal(delta)}, but {name} gives pure differential privacy and spends no "
-            "delta; remove delta, or choose mechanism privpgd",
-        )
-
-
-_NEED_DELTA = ("privpgd", "aim", "mst", "mwem", "private-gsd", "privpgd-paper")
-_PURE = ("pmm", "pmm-h", "psmm", "superregular", "adaptive-support")
-
-
-def _places_suit_mechanism(sections: SoundSections) -> Iterator[Problem]:
-    if sections.mechanism is None or sections.mechanism.name not in _NEED_DELTA:
-        return
-    for name, column in sections.columns.items():
-        if isinstance(column, PlacesColumn):
-            yield Problem(
-                ("columns", name, "type"),
-                f"is places, which {sections.mechanism.name} cannot embed; choose mechanism "
-                "superregular, psmm or sparse-lipschitz, or say type: nominal and give up the "
-                "distances",
-            )
-
-
-def _public_data_is_used(sections: SoundSections) -> Iterator[Problem]:
-    mechanism = sections.mechanism
-    if sections.public_data is None or mechanism is None or mechanism.name in _USE_PUBLIC_DATA:
-        return
-    yield Problem(
-        ("public_data",),
-        f"is of no use to {mechanism.name}; remove the section, or choose mechanism "
-        f"{' or '.join(_USE_PUBLIC_DATA)}",
+    privacy, certificate = sections.privacy, sections.certificate
+    refusals = sections.mechanism.entry.refusals(
+        delta=None if privacy is None else privacy.delta,
+        public_data=sections.public_data is not None,
+        places=[n for n, column in sections.columns.items() if isinstance(column, PlacesColumn)],
+        share=certificate is not None and certificate.share > 0,
+        binning=sections.binning is not None,
     )
-
-
-_USE_PUBLIC_DATA = ("sparse-lipschitz",)
+    for path, what in refusals:
+        yield Problem(path, what)
 
 
 def _certificate_keys_belong_to_a_share(sections: SoundSections) -> Iterator[Problem]:
     certificate, mechanism = sections.certificate, sections.mechanism
-    if certificate is None or (mechanism is not None and mechanism.name == CERTIFY):
+    if certificate is None or certificate.share > 0:
         return
-    if certificate.share > 0:
-        if mechanism is not None and mechanism.name == "sparse-lipschitz":
-            yield Problem(
-                ("certificate", "share"),
-                "is not for sparse-lipschitz, which certifies its marginals from its own "
-                "measurements; remove it, and say mechanism.marginals for other marginals",
-            )
+    if mechanism is not None and not mechanism.entry.makes_records:
         return
     for key, value in (("marginals", certificate.marginals), ("cells", certificate.cells)):
         if value is not None:
@@ -231,19 +191,9 @@ def _certificate_keys_belong_to_a_share(sections: SoundSections) -> Iterator[Pro
             )
 
 
-CERTIFY = "certify"
-"""The mechanism that makes no records: those that it certifies are given."""
-
-
-def _certify_makes_no_records(sections: SoundSections) -> Iterator[Problem]:
-    if sections.mechanism is None or sections.mechanism.name != CERTIFY:
+def _certificate_alone_publishes_no_records(sections: SoundSections) -> Iterator[Problem]:
+    if sections.mechanism is None or sections.mechanism.entry.makes_records:
         return
-    if sections.certificate is not None and sections.certificate.share > 0:
-        yield Problem(
-            ("certificate", "share"),
-            "is for mechanisms that make records too; certify spends the whole budget on the "
-            "certificate, so remove it",
-        )
     useless = {
         "constraints": sections.constraints,
         "public_totals": sections.public_totals,
@@ -259,15 +209,9 @@ def _certify_makes_no_records(sections: SoundSections) -> Iterator[Problem]:
 
 
 def _bins_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
-    binning, mechanism = sections.binning, sections.mechanism
+    binning = sections.binning
     if binning is None:
         return
-    if mechanism is not None and mechanism.name not in _NEED_DELTA:
-        yield Problem(
-            ("binning",),
-            f"is for mechanisms that measure marginals, which {mechanism.name} does not; remove "
-            f"the section, or choose one of {', '.join(_NEED_DELTA)}",
-        )
     for path, what in binning.problems(sections.columns, sections.unsound_columns):
         yield Problem(("binning", *path), what)
 
@@ -533,11 +477,9 @@ def _totals_agree_on_the_number_of_records(sections: SoundSections) -> Iterator[
 
 
 _CHECKS: tuple[Callable[[SoundSections], Iterator[Problem]], ...] = (
-    _delta_suits_mechanism,
-    _places_suit_mechanism,
-    _public_data_is_used,
+    _mechanism_serves_the_spec,
     _certificate_keys_belong_to_a_share,
-    _certify_makes_no_records,
+    _certificate_alone_publishes_no_records,
     _bins_suit_the_columns,
     _person_is_never_released,
     _ignored_columns_are_not_listed,

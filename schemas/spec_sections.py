@@ -9,6 +9,7 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
+    GetPydanticSchema,
     JsonValue,
     PlainValidator,
     Tag,
@@ -16,7 +17,9 @@ from pydantic import (
     field_validator,
 )
 from pydantic.config import ConfigDict
+from pydantic_core.core_schema import literal_schema
 
+from mechanisms.catalogue import CATALOGUE, Entry
 from schemas.database import BlockName, DatabaseUrl, TableName
 from schemas.exact import Exact, shown
 from schemas.query_workload import QueryEntry
@@ -110,47 +113,29 @@ class Privacy(Section):
         return epsilon
 
 
+MechanismName = Annotated[str, GetPydanticSchema(lambda *_: literal_schema(list(CATALOGUE)))]
+"""The name of a mechanism that there is."""
+
+
 class MechanismChoice(Section):
     """The algorithm, with its own parameters beside its name."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, JsonValue]
 
-    name: Literal[
-        "privpgd",
-        "aim",
-        "mst",
-        "mwem",
-        "private-gsd",
-        "privpgd-paper",
-        "pmm",
-        "pmm-h",
-        "psmm",
-        "superregular",
-        "sparse-lipschitz",
-        "adaptive-support",
-        "linear-queries",
-        "dpfw",
-        "dpam",
-        "mwem-queries",
-        "dual-query",
-        "dqrs",
-        "fem",
-        "sep-fem",
-        "certify",
-    ]
-    """privpgd for tables of many columns (aim, mst, mwem, private-gsd and privpgd-paper are other
-    selections of marginals and generators of records, for comparison); sparse-lipschitz for
-    marginals of several columns, best with a public table like the private one; for few columns
-    under pure differential privacy pmm-h (or pmm), psmm where a grid of them is small, superregular
-    for places or a line, and adaptive-support where records lie on a thin set; linear-queries to
-    answer a list of queries (dpfw where they are many and no marginals; dpam, mwem-queries,
-    dual-query, dqrs, fem and sep-fem are other published methods, for comparison); certify to
-    certify records that were made elsewhere, by `hallmark certify`"""
+    name: MechanismName = Field(
+        description="the algorithm:\n"
+        + "\n".join(f"- {entry.name}: {entry.sentence}" for entry in CATALOGUE.values())
+    )
 
     queries: tuple[QueryEntry, ...] = ()
     """the linear queries that are to be answered, for mechanisms that answer such (see
     schemas/query_workload.py)"""
+
+    @property
+    def entry(self) -> Entry:
+        """What the mechanism guarantees, takes and makes."""
+        return CATALOGUE[self.name]
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from schemas.data_dictionary import ColumnError, DictionaryColumn
 from schemas.privacy_claim import PrivacyClaim
 from schemas.promise import promised
 from schemas.release_spec import ReleaseSpec
-from schemas.spec_checks import CERTIFY
 from tasks.verification.documents import Documents
 
 
@@ -39,7 +38,7 @@ def claim_faults(told: Documents) -> Iterator[str]:
         "the certificate": (told.certificate, record.utility.certificate),
         "whether records were given": (
             given is not None,
-            spec.mechanism.name == CERTIFY,
+            not spec.mechanism.entry.makes_records,
         ),
         "the certificate's summary": (manifest.certificate, told.certificate.summary()),
         "the digest of the spec": (

@@ -1,0 +1,214 @@
+"""What each mechanism guarantees, takes and makes: one table, and what follows from it.
+
+Release specs, plans and the documentation read these facts here, and
+tests/mechanisms/test_contract.py holds the mechanisms to them. Plain data: nothing is imported but
+the standard library, so that a spec can be checked without loading a single algorithm.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+
+class Guarantee(Enum):
+    """Which budgets a mechanism spends."""
+
+    PURE = "pure ε"  # epsilon alone
+    NEEDS_DELTA = "(ε, δ)"  # always Gaussian noise, which no epsilon covers by itself
+    EITHER = "pure ε, or (ε, δ)"  # whichever the budget is
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """The facts about one mechanism.
+
+    Attributes:
+        name: as a release spec gives it.
+        guarantee: which budgets it spends.
+        sentence: what it is for and what it measures, for people.
+        takes_places: whether columns may be places, whose distances are their own.
+        takes_bins: whether columns may have private quantile bins.
+        takes_public_data: whether it makes use of the records of a public table.
+        takes_share: whether its certificate may have a share of the budget for marginals.
+        answers_queries: whether it answers a list of linear queries, and needs one.
+        makes_records: whether it makes records; if not, it certifies those that are given.
+    """
+
+    name: str
+    guarantee: Guarantee
+    sentence: str
+    takes_places: bool = True
+    takes_bins: bool = False
+    takes_public_data: bool = False
+    takes_share: bool = True
+    answers_queries: bool = False
+    makes_records: bool = True
+
+    def refusals(
+        self,
+        *,
+        delta: Fraction | None = None,
+        public_data: bool = False,
+        places: Sequence[str] = (),
+        share: bool = False,
+        binning: bool = False,
+    ) -> Iterator[tuple[tuple[str, ...], str]]:
+        """What the mechanism cannot serve: where a spec asks for it, and what to do.
+
+        Args:
+            delta: of the budget; None where it is not known.
+            public_data: whether there are public records.
+            places: names of the columns that are places.
+            share: whether the certificate is to have a share of the budget.
+            binning: whether columns are to have private bins.
+        """
+        if delta == 0 and self.guarantee is Guarantee.NEEDS_DELTA:
+            other = "linear-queries" if self.answers_queries else "pmm"
+            yield (
+                ("privacy", "delta"),
+                f"is 0, but {self.name} adds Gaussian noise, which needs delta above 0; give a "
+                f"delta well below 1 / data.expected_rows, or choose mechanism {other}",
+            )
+        if delta and self.guarantee is Guarantee.PURE:
+            yield (
+                ("privacy", "delta"),
+                f"is {float(delta):g}, but {self.name} gives pure differential privacy and spends "
+                "no delta; remove delta, or choose mechanism privpgd",
+            )
+        if not self.takes_places:
+            for column in places:
+                yield (
+                    ("columns", column, "type"),
+                    f"is places, which {self.name} cannot embed; choose mechanism superregular, "
+                    "psmm or sparse-lipschitz, or say type: nominal and give up the distances",
+                )
+        if public_data and not self.takes_public_data:
+            using = [entry.name for entry in CATALOGUE.values() if entry.takes_public_data]
+            yield (
+                ("public_data",),
+                f"is of no use to {self.name}; remove the section, or choose mechanism "
+                f"{' or '.join(using)}",
+            )
+        if share and not self.takes_share:
+            yield (
+                ("certificate", "share"),
+                f"is not for {self.name}, which certifies its marginals from its own "
+                "measurements; remove it, and say mechanism.marginals for other marginals"
+                if self.makes_records
+                else "is for mechanisms that make records too; certify spends the whole budget on "
+                "the certificate, so remove it",
+            )
+        if binning and not self.takes_bins:
+            having = [entry.name for entry in CATALOGUE.values() if entry.takes_bins]
+            yield (
+                ("binning",),
+                f"is for mechanisms that measure marginals, which {self.name} does not; remove "
+                f"the section, or choose one of {', '.join(having)}",
+            )
+
+
+def _of_marginals(name: str, sentence: str) -> Entry:
+    return Entry(
+        name=name,
+        guarantee=Guarantee.NEEDS_DELTA,
+        sentence=sentence,
+        takes_places=False,
+        takes_bins=True,
+    )
+
+
+def _pure(name: str, sentence: str) -> Entry:
+    return Entry(name=name, guarantee=Guarantee.PURE, sentence=sentence)
+
+
+def _of_queries(name: str, sentence: str, guarantee: Guarantee = Guarantee.EITHER) -> Entry:
+    return Entry(name=name, guarantee=guarantee, sentence=sentence, answers_queries=True)
+
+
+_ENTRIES = (
+    _of_marginals(
+        "privpgd",
+        "tables of many columns: all two-way marginals, denoised together; or any selection of "
+        "marginals with any generator of records",
+    ),
+    _of_marginals(
+        "aim", "for comparison: marginals chosen in private rounds, and a graphical model"
+    ),
+    _of_marginals("mst", "for comparison: a privately chosen tree of pairs, and a graphical model"),
+    _of_marginals(
+        "mwem", "for comparison: marginals chosen in private rounds of equal noise, and particles"
+    ),
+    _of_marginals(
+        "private-gsd", "for comparison: all two-way marginals, and a genetic search for records"
+    ),
+    _of_marginals(
+        "privpgd-paper", "PrivPGD as published: all two-way marginals, and particles that descend"
+    ),
+    _pure("pmm", "one to three columns, many cells: counts of a hierarchical partition"),
+    _pure(
+        "pmm-h",
+        "as `pmm`, by differences of siblings: the least error from some thousand records on",
+    ),
+    _pure("psmm", "one to three columns: a grid with equal noise, and the nearest distribution"),
+    _pure(
+        "superregular",
+        "a list of places, or any metric of your own: a walk along a short path through the points",
+    ),
+    Entry(
+        name="sparse-lipschitz",
+        guarantee=Guarantee.EITHER,
+        sentence="several columns, best with a public table like the private one: all s-way "
+        "marginals on a grid, and weights on the public records that fit them",
+        takes_public_data=True,
+        takes_share=False,
+    ),
+    _pure(
+        "adaptive-support",
+        "several columns, records on a thin set: how many cells are occupied, then a sparse "
+        "histogram",
+    ),
+    _of_queries(
+        "linear-queries",
+        "a list of queries (tables, ranges, conditions, means): tables of counts, with the noise "
+        "that answers the list best",
+    ),
+    _of_queries(
+        "dpfw",
+        "many queries that are no tables: the one that fits worst is chosen, again and again, and "
+        "a distribution moves towards it",
+    ),
+    _of_queries(
+        "dpam",
+        "for comparison: accelerated mirror descent on one noisy histogram",
+        Guarantee.NEEDS_DELTA,
+    ),
+    _of_queries(
+        "mwem-queries", "a few dozen queries: the one that fits worst is measured, in rounds"
+    ),
+    _of_queries(
+        "dual-query", "for comparison: records that answer queries drawn from what fits badly"
+    ),
+    _of_queries(
+        "dqrs",
+        "for comparison: as `dual-query`, but most queries are kept from one round to the next",
+    ),
+    _of_queries(
+        "fem", "for comparison: records that fit best after random payoffs are added to queries"
+    ),
+    _of_queries(
+        "sep-fem",
+        "for comparison: as `fem`, with payoffs of few queries that tell all records apart",
+    ),
+    Entry(
+        name="certify",
+        guarantee=Guarantee.EITHER,
+        sentence="records that were made elsewhere: marginals and columns are measured, and "
+        "nothing but a certificate is published, by `hallmark certify`",
+        takes_share=False,
+        makes_records=False,
+    ),
+)
+
+CATALOGUE: Mapping[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+"""The mechanisms by name, in the order in which they are told of."""

@@ -1,0 +1,16 @@
+"""The catalogue names the mechanisms that there are, and the page that shows it is up to date."""
+
+from mechanisms.catalogue import CATALOGUE
+from mechanisms.catalogue_table import PAGE, with_table
+from mechanisms.registry import MECHANISMS
+
+
+def test_every_mechanism_has_its_entry() -> None:
+    assert set(CATALOGUE) == set(MECHANISMS)
+    assert all(name == MECHANISMS[name].name for name in CATALOGUE)
+
+
+def test_the_readme_shows_the_catalogue_as_it_is() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == with_table(page), "refresh it with: python -m mechanisms.catalogue_table"
+    assert with_table(page.replace("`dpam` | (ε, δ)", "`dpam` | pure ε")) == page
