@@ -56,9 +56,7 @@ class Reference:
             depth = title.replace(".NAME", "").count(".")
             parts.append(f"##{'#' * depth} {title}\n")
             if section:
-                parts.append(
-                    definition["description"].replace("\n\n", " ").replace("\n", " ") + "\n"
-                )
+                parts.append(_plain(definition["description"]) + "\n")
             parts.append("| key | value | default | what |\n|---|---|---|---|")
             parts.extend(self._rows(section, definition))
             parts.append("")
