@@ -24,12 +24,12 @@ from math import prod
 import numpy as np
 
 from mechanisms.arrays import AnyCodes, Counts, Floats
-from mechanisms.certificates.family import MOST_FLOW_POINTS, transport_cost
 from mechanisms.compute import Compute
 from mechanisms.families.family import Block, Family
 from mechanisms.families.marginals import LINE_CANDIDATES, candidates, noisy_counts, over
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.grids import axis
+from mechanisms.geometry.transport import MOST_FLOW_POINTS, transport_cost
 from mechanisms.privacy.cells import CellMap, count_codes, marginal
 
 MOST_COMBINATIONS = 2**17  # of a block's codes, for which mean distances are counted exactly

@@ -32,18 +32,19 @@ from mechanisms.families.estimate import FamilyEstimate, FamilyEstimator
 from mechanisms.families.family import Block, Family
 from mechanisms.families.one_ways import OneWays
 from mechanisms.geometry.domain import Domain
-from mechanisms.geometry.line import tree_loss
-from mechanisms.geometry.spaces import FiniteSpace
-from mechanisms.geometry.transport import hub_transport_many, transport_many
+from mechanisms.geometry.transport import (
+    HUB_RADIUS,
+    MOST_FLOW_POINTS,
+    is_small,
+    transport_cost,
+)
 
 METRIC = (
     "1-Wasserstein distance of the joint distribution of the columns named, records compared by "
     "their largest difference over these columns"
 )
-RADIUS = 0.5  # distance of the hub: no probability vector costs more
 JOINT_SHARE = 0.8  # of the failure probability for the blocks, the rest for single columns
 PILOT = 20  # draws that only set the blocks' scales
-MOST_FLOW_POINTS = 6000  # beyond, a block's noise is bounded along its tree
 SECONDS = 120.0  # that the flows of a simulation may take on one core, roughly
 GOOD_DRAWS = 500
 BATCH = 1 << 21  # noisy counts that are simulated at a time
@@ -145,7 +146,7 @@ def noise_quantiles(
         [statistics], confidence=confidence, pilot=PILOT, reused=True
     )
     total = 0.0 if estimator.total_is_public else float(quantiles.values[-1])
-    exact = all(_has_flow(block.space) for block in estimator.family.blocks)
+    exact = all(is_small(block.space) for block in estimator.family.blocks)
     private = (
         ""
         if estimator.total_is_public
@@ -168,7 +169,7 @@ def affordable_draws(family: Family, confidence: float) -> int:
     seconds = family.cells * _COUNT_SECONDS + sum(
         _FLOW_SECONDS * block.space.size**_FLOW_GROWTH
         for block in family.blocks
-        if _has_flow(block.space)
+        if is_small(block.space)
     )
     return max(least_draws(confidence), min(GOOD_DRAWS, int(SECONDS / seconds)))
 
@@ -181,19 +182,6 @@ def misfit_costs(
     total = float(estimate.total)
     function = partial(_misfit_cost, synthetic_codes, total)
     return list(compute.map(function, pairs, doing="comparing the records with the measurements"))
-
-
-def transport_cost(space: FiniteSpace, differences: Floats) -> Floats:
-    """W1 with any surplus settled at a hub at distance 1/2, or a bound on it; (n, size) to (n,).
-
-    Exact up to `MOST_FLOW_POINTS` points, along the space's tree beyond. A seminorm either way.
-    """
-    if not _has_flow(space):
-        return tree_loss(space, differences, surplus_cost=RADIUS)
-    scale = np.abs(differences).sum(axis=-1)
-    if (np.abs(differences.sum(axis=-1)) <= 1e-9 * np.maximum(scale, 1.0)).all():
-        return transport_many(space, differences)  # the hub is no shortcut, and slows the solver
-    return hub_transport_many(space, differences)
 
 
 def certify_family_and_columns(
@@ -346,7 +334,7 @@ def noise_costs(estimator: FamilyEstimator, draws: int, rng: np.random.Generator
         blocks = zip(estimator.family.blocks, noise.tables, strict=True)
         moved = [transport_cost(block.space, table) for block, table in blocks]
         if not estimator.total_is_public:
-            moved = [cost + RADIUS * np.abs(noise.total) for cost in moved]
+            moved = [cost + HUB_RADIUS * np.abs(noise.total) for cost in moved]
             moved.append(noise.total)
         costs.append(np.stack(moved, axis=1))
     return np.concatenate(costs)
@@ -366,7 +354,3 @@ def _misfit_cost(synthetic_codes: AnyCodes, total: float, pair: tuple[Block, Flo
     rows = np.bincount(block.cells(synthetic_codes), minlength=block.space.size)
     misfit = table - total * (rows / len(synthetic_codes))
     return float(transport_cost(block.space, misfit[None])[0])
-
-
-def _has_flow(space: FiniteSpace) -> bool:
-    return space.size <= MOST_FLOW_POINTS

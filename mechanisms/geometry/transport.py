@@ -27,12 +27,13 @@ from numpy.typing import NDArray
 from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
 from mechanisms.arrays import Floats, Integers
-from mechanisms.geometry.line import is_line, path_loss, refuse_surplus, signed_masses
+from mechanisms.geometry.line import is_line, path_loss, refuse_surplus, signed_masses, tree_loss
 from mechanisms.geometry.spaces import FiniteSpace
 
 Nodes = NDArray[np.int32]
 
-HUB_RADIUS = 0.5  # the least for which a hub shortens no distance
+HUB_RADIUS = 0.5  # the least for which a hub shortens no distance; probabilities never cost more
+MOST_FLOW_POINTS = 6000  # beyond, `transport_cost` is bounded along the tree
 MOST_BITS = 50  # of all masses together; a float has 53
 SOLVER_BITS = 62  # what costs times masses, and masses through one node, must fit into
 
@@ -95,6 +96,24 @@ def hub_transport_many(
     masses = signed_masses(space, differences)
     with_hub = network_with_hub(space, radius)
     return _costs(with_hub, space.places, masses, settled_at=space.nodes)
+
+
+def transport_cost(space: FiniteSpace, differences: Floats) -> Floats:
+    """W1 with any surplus settled at a hub at distance 1/2, or a bound on it; (n, size) to (n,).
+
+    Exact up to `MOST_FLOW_POINTS` points, along the space's tree beyond. A seminorm either way.
+    """
+    if not is_small(space):
+        return tree_loss(space, differences, surplus_cost=HUB_RADIUS)
+    scale = np.abs(differences).sum(axis=-1)
+    if (np.abs(differences.sum(axis=-1)) <= 1e-9 * np.maximum(scale, 1.0)).all():
+        return transport_many(space, differences)  # the hub is no shortcut, and slows the solver
+    return hub_transport_many(space, differences)
+
+
+def is_small(space: FiniteSpace) -> bool:
+    """Whether flows on a space are affordable, so that `transport_cost` is exact."""
+    return space.size <= MOST_FLOW_POINTS
 
 
 def anchored(space: FiniteSpace, differences: NDArray[np.number], anchor: int) -> Floats:

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from mechanisms.certificates.family import transport_cost
 from mechanisms.geometry.line import is_line
 from mechanisms.geometry.spaces import FiniteSpace
+from mechanisms.geometry.transport import transport_cost
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.strategies.haar import haar
 from mechanisms.strategies.identity import identity
@@ -45,7 +45,7 @@ def expected_noise(
     """Mean W1 between an estimate and the truth, simulated; records times distance.
 
     A wrong number of records settles at distance 1/2. On spaces too large for exact transport the
-    mean of a bound: `certificates.family.transport_cost`.
+    mean of a bound: `transport_cost`.
     """
     if draws is None:
         draws = LINE_DRAWS if adjacency.total_is_public and is_line(space) else DRAWS

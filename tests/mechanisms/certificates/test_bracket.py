@@ -120,7 +120,7 @@ def test_along_trees_nothing_is_said_from_below(monkeypatch) -> None:
     family = marginals(LINES, 2, 4)
     private, synthetic = random_codes(LINES, 40, 71), np.zeros((5, 3), dtype=int)
     close = enclosed(family, private, synthetic)
-    monkeypatch.setattr("mechanisms.certificates.family.MOST_FLOW_POINTS", 1)
+    monkeypatch.setattr("mechanisms.geometry.transport.MOST_FLOW_POINTS", 1)
     monkeypatch.setattr(module, "MOST_FLOW_POINTS", 1)
     wide = enclosed(family, private, synthetic)
     assert min(bracket.lower for bracket in close) > 0

@@ -18,16 +18,16 @@ from mechanisms.certificates.family import (
     certify_family,
     certify_family_and_columns,
     noise_quantiles,
-    transport_cost,
 )
 from mechanisms.certificates.quantiles import least_draws
 from mechanisms.compute import SERIAL, Compute, Serial
 from mechanisms.families.estimate import FamilyEstimate, FamilyEstimator
 from mechanisms.families.family import Family
 from mechanisms.families.marginals import marginals, over
+from mechanisms.geometry import transport
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.line import tree_loss
-from mechanisms.geometry.transport import hub_transport_many, transport_many
+from mechanisms.geometry.transport import hub_transport_many, transport_cost, transport_many
 from mechanisms.geometry.wasserstein import w1
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.cells import count_codes
@@ -173,7 +173,7 @@ def test_bounds_hold_for_records_of_a_mixed_table(order, k, adjacency, tmp_path)
 
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_bounds_along_trees_hold_as_well(adjacency, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(certificates, "MOST_FLOW_POINTS", 0)
+    monkeypatch.setattr(transport, "MOST_FLOW_POINTS", 0)
     missed = mixed_misses(marginals(MIXED, 2, 4), adjacency, 60, tmp_path)
     assert binom.sf(missed - 1, 60, 1 - CONFIDENCE) > FALSE_POSITIVE_RATE
 
@@ -368,7 +368,7 @@ def test_along_trees_the_cost_is_a_bound_on_transport(monkeypatch) -> None:
     space = marginals(MIXED, 2, 3).blocks[0].space
     masses = np.random.default_rng(53).normal(size=(20, space.size))
     flows = transport_cost(space, masses)
-    monkeypatch.setattr(certificates, "MOST_FLOW_POINTS", space.size - 1)
+    monkeypatch.setattr(transport, "MOST_FLOW_POINTS", space.size - 1)
     trees = transport_cost(space, masses)
     assert trees == pytest.approx(tree_loss(space, masses, surplus_cost=0.5))
     assert (trees >= flows - 1e-9).all()
@@ -417,7 +417,8 @@ def test_another_design_is_another_simulation(tmp_path, changed) -> None:
 def test_bounding_along_trees_is_another_simulation(tmp_path, monkeypatch) -> None:
     compute = Counting(tmp_path)
     quantiles(compute)
-    monkeypatch.setattr(certificates, "MOST_FLOW_POINTS", 2)
+    monkeypatch.setattr(certificates, "MOST_FLOW_POINTS", 2)  # of the digest
+    monkeypatch.setattr(transport, "MOST_FLOW_POINTS", 2)
     quantiles(compute)
     assert len(compute.done) == 2
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from mechanisms.certificates import family
+from mechanisms.geometry import transport
 from mechanisms.strategies.choose import best_strategy, expected_noise
 from mechanisms.strategies.haar import haar
 from mechanisms.strategies.identity import identity
@@ -71,6 +71,6 @@ def test_large_spaces_are_bounded_along_their_tree(monkeypatch) -> None:
     space = grid(8, 2)
     strategy = identity(space.size, epsilon=ONE, adjacency=REPLACE)
     exact = expected_noise(space, strategy, adjacency=REPLACE)
-    monkeypatch.setattr(family, "MOST_FLOW_POINTS", 63)
+    monkeypatch.setattr(transport, "MOST_FLOW_POINTS", 63)
     bound = expected_noise(space, strategy, adjacency=REPLACE)
     assert exact < bound < 3 * exact
