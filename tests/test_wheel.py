@@ -1,5 +1,6 @@
-"""What `pip install` brings: a wheel with every file of the packages, which says it is typed."""
+"""What `pip install` brings: a typed wheel with every file of the packages, of one version."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -48,3 +49,17 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel: set[str]) -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_each_package_says_that_it_is_typed(wheel: set[str], package: str) -> None:
     assert f"{package}/py.typed" in wheel
+
+
+def test_changelog_images_and_package_are_of_one_version() -> None:
+    version = PROJECT["project"]["version"]
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", changelog, re.MULTILINE)
+    assert newest is not None
+    tags = {
+        tag
+        for file in (ROOT / "deploy").rglob("*")
+        if file.suffix in (".md", ".yaml") or file.name == "Dockerfile"
+        for tag in re.findall(r"(?:hallmark:|VERSION=)(\d[\w.]*\d)", file.read_text("utf-8"))
+    }
+    assert {newest[1], *tags} == {version}
