@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.site.build import not_in_the_menu, problems
+from docs.site.build import deeper_in_lists, not_in_the_menu, problems
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,15 @@ def test_a_page_that_nobody_finds_is_found(tmp_path: Path) -> None:
     menu = [{"Developers": [{"Read": "read.md"}]}]
     (found,) = not_in_the_menu(tmp_path, menu)
     assert found.startswith("unread.md: ")
+
+
+def test_what_belongs_to_an_item_is_indented_by_four() -> None:
+    page = "1. One\n   more\n\n   ```\n   code\n   ```\n\n- Two\n  more\n\nNo item\n  more\n"
+    assert deeper_in_lists(page) == (
+        "1. One\n    more\n\n    ```\n    code\n    ```\n\n- Two\n    more\n\nNo item\n  more\n"
+    )
+
+
+def test_code_is_no_list() -> None:
+    page = "```yaml\n- name: Ada\n  key: u7C\n```\n"
+    assert deeper_in_lists(page) == page

@@ -37,8 +37,27 @@ def lay_out_pages() -> None:
             if file.is_file() and file.suffix != ".md":
                 _copy(file)
         text = text.replace(f"{EXAMPLES})", f"{EXAMPLES}/README.md)")
-        _write(page.relative_to(ROOT), text)
+        _write(page.relative_to(ROOT), deeper_in_lists(text))
     _write(EXAMPLES / "README.md", _examples())
+
+
+def deeper_in_lists(text: str) -> str:
+    """The same page with what belongs to an item of a list indented by four spaces.
+
+    Markdown as repositories show it wants as many as the item's mark has; the site's wants four.
+    """
+    lines, mark, fenced = [], 0, False
+    for line in text.splitlines(keepends=True):
+        fenced ^= line.startswith("```")
+        item = re.match(r"(?:\d+\.|[-*]) +", line)
+        if item and not fenced:
+            mark = item.end()
+        elif mark and line.startswith(" " * mark):
+            line = " " * (4 - mark) + line
+        elif line.strip():
+            mark = 0
+        lines.append(line)
+    return "".join(lines)
 
 
 def _copy(file: Path) -> None:
