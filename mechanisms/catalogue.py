@@ -1,8 +1,8 @@
-"""What each mechanism guarantees, takes and makes: one table, and what follows from it.
+"""The facts about each mechanism: its guarantee, its inputs and its outputs, in one table.
 
 Release specs, plans and the documentation read these facts here, and
-tests/mechanisms/test_contract.py holds the mechanisms to them. Plain data: nothing is imported but
-the standard library, so that a spec can be checked without loading a single algorithm.
+tests/mechanisms/test_contract.py holds the mechanisms to them. Plain data: only the standard
+library is imported, so that a spec can be checked without loading a single algorithm.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +12,11 @@ from fractions import Fraction
 
 
 class Guarantee(Enum):
-    """Which budgets a mechanism spends."""
+    """The budgets that a mechanism can spend."""
 
     PURE = "pure ε"  # epsilon alone
-    NEEDS_DELTA = "(ε, δ)"  # always Gaussian noise, which no epsilon covers by itself
-    EITHER = "pure ε, or (ε, δ)"  # whichever the budget is
+    NEEDS_DELTA = "(ε, δ)"  # always Gaussian noise, which epsilon alone never covers
+    EITHER = "pure ε, or (ε, δ)"  # as the budget says
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,15 +24,15 @@ class Entry:
     """The facts about one mechanism.
 
     Attributes:
-        name: as a release spec gives it.
-        guarantee: which budgets it spends.
+        name: its name in a release spec.
+        guarantee: which budgets it can spend.
         sentence: what it is for and what it measures, for people.
-        takes_places: whether columns may be places, whose distances are their own.
+        takes_places: whether columns may be places, which have distances of their own.
         takes_bins: whether columns may have private quantile bins.
-        takes_public_data: whether it makes use of the records of a public table.
+        takes_public_data: whether it uses the records of a public table.
         takes_share: whether its certificate may have a share of the budget for marginals.
-        answers_queries: whether it answers a list of linear queries, and needs one.
-        makes_records: whether it makes records; if not, it certifies those that are given.
+        answers_queries: whether it answers, and needs, a list of linear queries.
+        makes_records: whether it makes records; if not, it certifies given records.
     """
 
     name: str
@@ -54,14 +54,14 @@ class Entry:
         share: bool = False,
         binning: bool = False,
     ) -> Iterator[tuple[tuple[str, ...], str]]:
-        """What the mechanism cannot serve: where a spec asks for it, and what to do.
+        """Requests that the mechanism cannot serve: the place in the spec, and what to do.
 
         Args:
-            delta: of the budget; None where it is not known.
+            delta: of the budget; None if unknown.
             public_data: whether there are public records.
             places: names of the columns that are places.
-            share: whether the certificate is to have a share of the budget.
-            binning: whether columns are to have private bins.
+            share: whether the certificate has a share of the budget.
+            binning: whether columns have private bins.
         """
         if delta == 0 and self.guarantee is Guarantee.NEEDS_DELTA:
             other = "linear-queries" if self.answers_queries else "pmm"
@@ -73,37 +73,37 @@ class Entry:
         if delta and self.guarantee is Guarantee.PURE:
             yield (
                 ("privacy", "delta"),
-                f"is {float(delta):g}, but {self.name} gives pure differential privacy and spends "
-                "no delta; remove delta, or choose mechanism privpgd",
+                f"is {float(delta):g}, but {self.name} satisfies pure differential privacy and "
+                "spends no delta; remove delta, or choose mechanism privpgd",
             )
         if not self.takes_places:
             for column in places:
                 yield (
                     ("columns", column, "type"),
                     f"is places, which {self.name} cannot embed; choose mechanism superregular, "
-                    "psmm or sparse-lipschitz, or say type: nominal and give up the distances",
+                    "psmm or sparse-lipschitz, or write type: nominal and give up the distances",
                 )
         if public_data and not self.takes_public_data:
             using = [entry.name for entry in CATALOGUE.values() if entry.takes_public_data]
             yield (
                 ("public_data",),
-                f"is of no use to {self.name}; remove the section, or choose mechanism "
+                f"is not used by {self.name}; remove the section, or choose mechanism "
                 f"{' or '.join(using)}",
             )
         if share and not self.takes_share:
             yield (
                 ("certificate", "share"),
                 f"is not for {self.name}, which certifies its marginals from its own "
-                "measurements; remove it, and say mechanism.marginals for other marginals"
+                "measurements; remove it, and choose other marginals by mechanism.marginals"
                 if self.makes_records
-                else "is for mechanisms that make records too; certify spends the whole budget on "
+                else "is for mechanisms that also make records; certify spends the whole budget on "
                 "the certificate, so remove it",
             )
         if binning and not self.takes_bins:
             having = [entry.name for entry in CATALOGUE.values() if entry.takes_bins]
             yield (
                 ("binning",),
-                f"is for mechanisms that measure marginals, which {self.name} does not; remove "
+                f"is for mechanisms that measure marginals, but {self.name} does not; remove "
                 f"the section, or choose one of {', '.join(having)}",
             )
 
@@ -148,7 +148,7 @@ _ENTRIES = (
     _pure("pmm", "one to three columns, many cells: counts of a hierarchical partition"),
     _pure(
         "pmm-h",
-        "as `pmm`, by differences of siblings: the least error from some thousand records on",
+        "like `pmm`, by differences of siblings: the least error from a few thousand records on",
     ),
     _pure("psmm", "one to three columns: a grid with equal noise, and the nearest distribution"),
     _pure(
@@ -175,7 +175,7 @@ _ENTRIES = (
     ),
     _of_queries(
         "dpfw",
-        "many queries that are no tables: the one that fits worst is chosen, again and again, and "
+        "many queries that are not tables: the worst-fitting query is chosen again and again, and "
         "a distribution moves towards it",
     ),
     _of_queries(
@@ -184,31 +184,31 @@ _ENTRIES = (
         Guarantee.NEEDS_DELTA,
     ),
     _of_queries(
-        "mwem-queries", "a few dozen queries: the one that fits worst is measured, in rounds"
+        "mwem-queries", "a few dozen queries: the worst-fitting query is measured, in rounds"
     ),
     _of_queries(
-        "dual-query", "for comparison: records that answer queries drawn from what fits badly"
+        "dual-query", "for comparison: records that answer queries drawn from those that fit badly"
     ),
     _of_queries(
         "dqrs",
-        "for comparison: as `dual-query`, but most queries are kept from one round to the next",
+        "for comparison: like `dual-query`, but most queries are kept from one round to the next",
     ),
     _of_queries(
         "fem", "for comparison: records that fit best after random payoffs are added to queries"
     ),
     _of_queries(
         "sep-fem",
-        "for comparison: as `fem`, with payoffs of few queries that tell all records apart",
+        "for comparison: like `fem`, with payoffs of a few queries that distinguish all records",
     ),
     Entry(
         name="certify",
         guarantee=Guarantee.EITHER,
-        sentence="records that were made elsewhere: marginals and columns are measured, and "
-        "nothing but a certificate is published, by `hallmark certify`",
+        sentence="records made elsewhere: marginals and columns are measured, and only a "
+        "certificate is published, by `hallmark certify`",
         takes_share=False,
         makes_records=False,
     ),
 )
 
 CATALOGUE: Mapping[str, Entry] = {entry.name: entry for entry in _ENTRIES}
-"""The mechanisms by name, in the order in which they are told of."""
+"""The mechanisms by name, in the order of the documentation."""

@@ -1,6 +1,6 @@
-"""Who publishes, and what a reviewer is to know of the place where releases run.
+"""Who publishes, and what a reviewer should know about the place where releases run.
 
-All of it is stated by people: reports say so, and print "not recorded" for what nobody stated.
+People state all of it: reports say so, and print "not recorded" for anything nobody stated.
 """
 
 from typing import Annotated, Literal
@@ -14,12 +14,12 @@ Statement = Annotated[str, Field(min_length=1, max_length=5000)]
 
 
 class Actor(Section):
-    """Somebody who meets the data or the release, and what they see of it."""
+    """Somebody who handles the data or the release, and what they see."""
 
     actor: Statement
-    """who, such as the operator"""
+    """the person or role, such as the operator"""
     sees: Statement
-    """what they see, and why they may"""
+    """what they see, and why they are allowed to"""
 
 
 class Environment(Section):
@@ -28,37 +28,37 @@ class Environment(Section):
     host: Statement | None = None
     """what kind of machine, such as one server in the agency's own computing centre"""
     network: Statement | None = None
-    """how it is cut off from other networks"""
+    """how the machine is separated from other networks"""
     access: Statement | None = None
-    """who may log in or read its disks, by role"""
+    """which roles may log in or read the disks"""
 
 
 class Agency(Section):
-    """The publisher, as audit reports name it, and its place of work."""
+    """The publisher, as audit reports name it, and where it runs releases."""
 
     name: Statement | None = None
-    """the agency, as it signs its publications"""
+    """the name of the agency, as on its publications"""
     kind: Literal["Government", "Industry", "Nonprofit"] | None = None
-    """what it is, in the words of the public registry of deployments"""
+    """the kind of organisation, as the public registry of deployments classifies it"""
     region: Statement | None = None
-    """the region that its data describe, or whose law applies"""
+    """the region that the data describe, or whose law applies"""
     sector: Statement | None = None
-    """the sector that its data describe, such as Government or Healthcare"""
+    """the sector that the data describe, such as Government or Healthcare"""
     contact: Statement | None = None
-    """whom people and reviewers can ask, with an address"""
+    """whom the public and reviewers can ask, with an address"""
     corrections: Statement | None = None
-    """how somebody in the data, or a user, has a mistake corrected"""
+    """how a user, or a person in the data, can have a mistake corrected"""
     registry: Statement | None = None
-    """where the agency registers its releases, as an address"""
+    """the address at which the agency registers its releases"""
     environment: Environment = Environment()
     """where releases run, and who can reach it"""
     key_custody: Statement | None = None
     """who keeps the signing key, where, and who may use it"""
     actors: tuple[Actor, ...] = ()
-    """who meets the data or the release, and what each of them sees"""
+    """who handles the data or the release, and what each of them sees"""
     vulnerabilities: Statement | None = None
-    """known weaknesses of the place, and whether they touch releases"""
+    """known weaknesses of the environment, and whether they affect releases"""
     empirical_audit: Statement | None = None
-    """attacks tried on the mechanism, on which data, with what result; or that none was tried"""
+    """attacks tried on the mechanism, with the data used and the results; or that none was tried"""
     retention: Statement | None = None
-    """how long the ledger, the evidence and the private intermediates are kept"""
+    """how long the ledger, the evidence and the private intermediate files are kept"""

@@ -1,8 +1,8 @@
-"""Approvals: who may decide at the gates of a release, and what waits there.
+"""Approvals: who may decide at the gates of a release, and what is waiting there.
 
 A release may have two gates: before privatization (`plan`) and before publication (`disclosure`).
-What is said at them is in `schemas.decisions`. An override lets a gate pass without the approvals
-that are missing; it needs the role of that name.
+`schemas.decisions` records what is said at them. An override passes a gate without the missing
+approvals; it requires the role of that name.
 """
 
 import base64
@@ -20,7 +20,7 @@ from schemas.section import Section
 GateName = Literal["plan", "disclosure"]
 Role = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
 OVERRIDE: Role = "override"
-"""The role of those who may let a gate pass without the approvals that are missing."""
+"""The role of people who may pass a gate without the missing approvals."""
 
 Name = Annotated[str, Field(min_length=2, max_length=200, pattern=r"^\S(.*\S)?$")]
 
@@ -28,10 +28,10 @@ _KEY_BYTES = 32  # of a raw Ed25519 public key
 
 
 def known_as(name: str) -> str:
-    """The name as it is compared: without case, spaces around or doubled, and unseen characters.
+    """The name as it is compared: ignoring case, extra spaces and invisible characters.
 
-    Two spellings that are the same here are one person. Letters that only look alike, such as a
-    Latin and a Cyrillic a, are not.
+    Two spellings that are equal here are one person. Letters that merely look alike, such as a
+    Latin and a Cyrillic a, stay different.
     """
     letters = unicodedata.normalize("NFKC", name)
     seen = "".join(letter for letter in letters if unicodedata.category(letter) != "Cf")
@@ -42,11 +42,11 @@ class Approver(Section):
     """A person who may decide at gates."""
 
     name: Name
-    """the person, as decisions and reports name them"""
+    """the person's name, as decisions and reports show it"""
     roles: tuple[Role, ...] = Field(min_length=1)
-    """what the person may decide as, such as [methodologist]"""
+    """the roles in which the person may decide, such as [methodologist]"""
     login: str | None = None
-    """the account under which the person starts releases, which they then cannot approve"""
+    """the account under which the person starts releases; they cannot approve those"""
     key: str
     """the person's Ed25519 public key in base64, as `hallmark approver-key` prints it"""
 
@@ -60,26 +60,26 @@ class Approver(Section):
         # Base64 has spare bits at its end: one key could be written in four ways.
         if len(raw) != _KEY_BYTES or base64.b64encode(raw).decode() != key:
             raise ValueError(
-                "is no Ed25519 public key in base64 (44 characters); make one with "
+                "is not an Ed25519 public key in base64 (44 characters); make one with "
                 "hallmark approver-key and copy what it prints"
             )
         return key
 
 
 class Approvals(Section):
-    """Who must approve a release. Each entry of a list is one approval, each by another person.
+    """Who must approve a release. Each entry is one approval, and each is by a different person.
 
-    Nobody decides at both gates, nor on a release that they started themselves.
+    Nobody decides at both gates, or on a release that they started themselves.
     """
 
     plan: tuple[Role, ...] = ()
-    """roles that must approve before the private data are asked anything; repeat a role for four
-    eyes"""
+    """roles that must approve before the private data are asked anything; list a role twice to
+    require two people"""
     disclosure: tuple[Role, ...] = ()
     """roles that must approve the finished release before it is published"""
 
     def required(self, gate: GateName) -> tuple[Role, ...]:
-        """The roles of a gate."""
+        """The roles that must approve at a gate."""
         return self.plan if gate == "plan" else self.disclosure
 
     def joined(self, other: "Approvals") -> "Approvals":
@@ -97,22 +97,22 @@ class Approvals(Section):
     def _check_roles(cls, roles: tuple[Role, ...]) -> tuple[Role, ...]:
         if OVERRIDE in roles:
             raise ValueError(
-                f"asks for {OVERRIDE}, the role of those who pass a gate without its approvals; "
+                f"asks for {OVERRIDE}, the role that passes a gate without its approvals; "
                 "name another role"
             )
         return roles
 
 
 class Waiting(Section):
-    """A run that stopped before a gate: what is to be decided, and how it goes on."""
+    """A run that stopped at a gate: what has to be decided, and how to continue the run."""
 
     release: str
     title: str
     gate: Literal["plan", "disclosure", "embargo"]
     since: AwareDatetime
     required: tuple[Role, ...] = ()
-    seen: Mapping[str, Sha256] = {}  # SHA-256 of all that the decision is about, by name
-    blocking: tuple[str, ...] = ()  # what is not recorded, and only an override can pass
+    seen: Mapping[str, Sha256] = {}  # SHA-256 of everything the decision is about, by name
+    blocking: tuple[str, ...] = ()  # what is not recorded, so that only an override can pass
     until: AwareDatetime | None = None  # of an embargo
     spec: str  # path of the spec
     folder: str  # where its relative sources start

@@ -1,7 +1,7 @@
-"""The part of the audit record on privacy: what is promised, what it cost, how the noise was made.
+"""The part of the audit record on privacy: the guarantee, its cost, and how noise was drawn.
 
-Figures that anybody could compute before the run are public; what a generator reports about its
-own work is computed from noisy answers, which the budget covers, and tagged as paid.
+Figures that anybody could compute before the run are public. What a generator reports about its
+work is computed from noisy answers, which the budget covers, and tagged as paid.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ _PAID, _UNPROTECTED = Tag.PAID, Tag.UNPROTECTED
 
 
 class GroupFactor(PublicSection):
-    """What the claim says of several privacy units together, such as a household."""
+    """The guarantee for several privacy units together, such as a household."""
 
     units: Annotated[int, Field(ge=1), Shown("Units together", unit="units")]
     epsilon: Annotated[Exact, Shown("Epsilon")]
@@ -36,11 +36,11 @@ class GroupFactor(PublicSection):
 
 
 class Guarantee(PublicSection):
-    """What is promised, and what is not.
+    """What is guaranteed, and what is not.
 
     Raises:
-        ValueError: the accountant's upper end is above the claimed epsilon, or a fact that the
-            claim calls unprotected is missing among the `unprotected` ones.
+        ValueError: the accountant's upper end is above the claimed epsilon, or `unprotected` lacks
+            a fact that the claim calls unprotected.
     """
 
     claim: Annotated[PrivacyClaim, Shown("Claim")]
@@ -67,9 +67,9 @@ class Guarantee(PublicSection):
     ] = ()
     not_promised: Annotated[tuple[str, ...], Shown("Not promised")] = (
         "Conclusions about groups or about everybody: the release is meant to allow them, and they "
-        "may apply to a person whether or not the person is in the data.",
-        "Protection from side channels of the computer used, such as the time that the run took.",
-        "Protection from a curator, operator or computer that is not trustworthy.",
+        "may apply to people whether or not they are in the data.",
+        "Protection against side channels of the computer, such as how long the run took.",
+        "Protection against an untrustworthy curator, operator or computer.",
     )
 
     @model_validator(mode="after")
@@ -77,7 +77,7 @@ class Guarantee(PublicSection):
         # The bracket is rounded, as 1/20 is when it is proved exactly; `verify` checks the events.
         if self.bracket != NOT_RECORDED and self.bracket[1] > float(self.claim.epsilon):
             raise ValueError(
-                f"the accountant proves epsilon {self.bracket[1]} at most, so epsilon "
+                f"the accountant proves only epsilon {self.bracket[1]}, so epsilon "
                 f"{self.claim.epsilon} must not be claimed"
             )
         return self
@@ -87,18 +87,21 @@ class Guarantee(PublicSection):
         explained = {fact.fact for fact in self.unprotected}
         for fact in self.claim.unprotected or ():
             if fact not in explained:
-                raise ValueError(f"unprotected: lacks what the claim calls unprotected: {fact}")
+                raise ValueError(
+                    f"unprotected: lacks a fact that the claim calls unprotected: {fact}"
+                )
         return self
 
 
 class LedgerEntry(PublicSection):
     """One line of the account.
 
-    It tells the day alone: from reserve to charge the private table is read, and an adaptive
-    mechanism charges once a round, so finer times would tell how long each answer took.
+    It gives only the day: between the reservation and a charge the private table is read, and an
+    adaptive mechanism charges once per round, so finer times would reveal how long each answer
+    took.
     """
 
-    time: Annotated[date | AwareDatetime, Shown("Day, UTC")]  # earlier versions told the moment
+    time: Annotated[date | AwareDatetime, Shown("Day, UTC")]  # earlier versions gave the moment
     release: Annotated[str, Shown("Release", form="code")]
     entry: Annotated[str, Shown("Entry")]  # "reserved", "charged", "released"
     epsilon: Annotated[Exact, Shown("Epsilon")]
@@ -107,7 +110,7 @@ class LedgerEntry(PublicSection):
 
 
 class BudgetPart(PublicSection):
-    """What one purpose took of this release's budget."""
+    """The part of the release's budget that was spent on one purpose."""
 
     purpose: Annotated[str, Shown("Purpose")]
     draws: Annotated[int | None, Field(ge=0), Shown("Draws", unit="draws")] = None
@@ -116,18 +119,18 @@ class BudgetPart(PublicSection):
 
 
 class Account(PublicSection):
-    """The account of the population: what was allowed, spent and is left.
+    """The account of the population: what was authorised, what was spent, and what remains.
 
     Attributes:
-        composed: where the account composes by zCDP; budgets added up are then an upper end, and
-            what remains is about what one more Gaussian release can have.
+        composed: given if the account composes by zCDP; the sum of budgets is then an upper bound,
+            and what remains is roughly what one more Gaussian release can have.
     Raises:
-        ValueError: what is said to remain is more than the cap less what was spent.
+        ValueError: the stated remainder is more than the cap less what was spent.
     """
 
     name: Annotated[str, Shown("Account", form="code")]
     authorised_by: Annotated[str, Shown("Authorised by", mend=OUR_MISTAKE)] = NOT_RECORDED
-    cap: Annotated[Amount, Shown("Authorised in all")]
+    cap: Annotated[Amount, Shown("Authorised in total")]
     previously_spent: Annotated[Amount, Shown("Spent by earlier releases")]
     this_release: Annotated[Amount, Shown("Spent by this release")]
     remaining: Annotated[Amount, Shown("Remaining")]
@@ -172,7 +175,7 @@ class Account(PublicSection):
 
 
 class NoiseRow(PublicSection):
-    """One line of the noise table, as the plan states it."""
+    """One line of the plan's noise table."""
 
     query: Annotated[str, Shown("Measured")]
     cells: Annotated[int, Shown("Noisy entries", unit="entries")]
@@ -192,7 +195,7 @@ class QueryFile(PublicSection):
 
 
 class Curve(PublicSection):
-    """A series that the generator reported, one number a step; post-processing."""
+    """A series that the generator reported, one number per step; post-processing."""
 
     name: Annotated[str, Shown("Series")]
     values: Annotated[
@@ -203,14 +206,14 @@ class Curve(PublicSection):
 
 
 class Generator(PublicSection):
-    """What the generator did."""
+    """What the generator reported about its work."""
 
     curves: Annotated[tuple[Curve, ...], Shown("Series", _PAID)] = ()
     facts: Annotated[Mapping[str, JsonValue], Shown("Facts", _PAID)] = {}
 
     @classmethod
     def from_history(cls, history: Mapping[str, Any]) -> Self:
-        """Sorts a generator's history: lists of two or more numbers are curves, the rest facts."""
+        """A generator's sorted history: lists of two or more numbers are curves, the rest facts."""
 
         def is_series(value: Any) -> bool:
             return (
@@ -229,7 +232,7 @@ class Generator(PublicSection):
 
 
 class MechanismRecord(PublicSection):
-    """How the noise was made and how the data came from the noisy answers."""
+    """How noise was drawn, and how the data were made from the noisy answers."""
 
     name: Annotated[str, Shown("Mechanism")]
     paper: Annotated[str, Shown("Source")] = NOT_RECORDED
@@ -243,8 +246,8 @@ class MechanismRecord(PublicSection):
     generator: Annotated[Generator, Shown("Generator")] = Generator()
     noise_source: Annotated[str, Shown("Source of the noise", mend=OUR_MISTAKE)] = NOT_RECORDED
     seeds: Annotated[str, Shown("Seeds")] = (
-        "the noise is drawn from the operating system's generator and cannot be repeated; a seed "
-        "of the post-processing, where there is one, is among the parameters"
+        "the noise is drawn from the operating system's generator and cannot be repeated; the seed "
+        "of the post-processing, if there is one, is among the parameters"
     )
     numerics: Annotated[str, Shown("Numbers")] = (
         "noise is drawn exactly and added to integer counts; floating-point numbers appear only "

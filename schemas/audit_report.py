@@ -1,11 +1,11 @@
-"""The public audit record: all that a reviewer must know of a release, and its JSON twin.
+"""The public audit record: everything a reviewer needs to know about a release, and its JSON twin.
 
-`audit-report.json` is this record and `audit-report.html` is rendered from nothing else. What is
-not known is the explicit value "not recorded", so that a gap is seen, counted and asked about.
-Figures come in three tags (`schemas.labels.Tag`); internal ones have no place in here, which the
-base class enforces. What only people know is labelled with the place where they state it.
+`audit-report.json` is this record, and `audit-report.html` is rendered from nothing else. Unknown
+values are explicitly "not recorded", so that gaps are seen, counted and asked about. Figures have
+one of three tags (`schemas.labels.Tag`); the base class excludes internal figures. What only people
+know is labelled with the place where they state it.
 
-Format 2 added what a disclosure review asks for; records of format 1 still read.
+Format 2 added what a disclosure review asks for; records of format 1 can still be read.
 """
 
 from collections.abc import Mapping
@@ -32,13 +32,13 @@ from schemas.manifest import Sha256, Software
 
 FIRST_FORMAT: Final = "hallmark-audit-report/1"
 FORMAT: Final = "hallmark-audit-report/3"
-"""Of records that are written now; those of earlier formats are read."""
+"""The format of new records; records of earlier formats can be read."""
 
 _PAID, _UNPROTECTED = Tag.PAID, Tag.UNPROTECTED
 
 
 class Identity(PublicSection):
-    """Which release this is, and what for."""
+    """Which release this is, and what it is for."""
 
     release_id: Annotated[str, Field(min_length=1), Shown("Release", form="code")]
     title: Annotated[str, Field(min_length=1), Shown("Title")]
@@ -75,7 +75,7 @@ class Identity(PublicSection):
         str, stated("Authorised by", "about.authorised_by in the spec", may_lack=True)
     ] = NOT_RECORDED
     justification: Annotated[
-        str, stated("Why it was done so", "about.justification in the spec", may_lack=True)
+        str, stated("Justification", "about.justification in the spec", may_lack=True)
     ] = NOT_RECORDED
     supersedes: Annotated[
         str, stated("Supersedes", "about.supersedes in the spec", may_lack=True)
@@ -105,11 +105,11 @@ class Approval(PublicSection):
     decision: Annotated[str, Shown("Decision")] = NOT_RECORDED
     decided: Annotated[AwareDatetime | NotRecorded, Shown("Time")] = NOT_RECORDED
     reason: Annotated[str, Shown("Reason")] = NOT_RECORDED
-    outcome: Annotated[str, Shown("What became of it")] = COUNTED
+    outcome: Annotated[str, Shown("Outcome")] = COUNTED
 
 
 class Override(PublicSection):
-    """A rule that somebody with the power to do so set aside; always an entry of the ledger."""
+    """A rule that somebody entitled to do so set aside; always an entry of the ledger."""
 
     time: Annotated[AwareDatetime, Shown("Time")]
     person: Annotated[str, Shown("Person")]
@@ -144,7 +144,7 @@ class ProtectedData(PublicSection):
     snapshot: Annotated[str, stated("Snapshot", "about.snapshot in the spec")] = NOT_RECORDED
     rows: Annotated[
         int | NotRecorded, Shown("Records in the private table", _UNPROTECTED, unit="records")
-    ] = NOT_RECORDED  # to be stated only where all neighbours have as many
+    ] = NOT_RECORDED  # to be stated only if all neighbours have the same number
     rows_policy: Annotated[str, Shown("Why the number of records is, or is not, stated")]
     collection: Annotated[
         str, stated("Collection and editing upstream", "about.collection in the spec")
@@ -162,7 +162,7 @@ class Step(PublicSection):
 
 
 class PostProcessing(PublicSection):
-    """What was done after the noise, none of which looked at the private data again."""
+    """The steps after the noise, none of which looked at the private data again."""
 
     steps: Annotated[tuple[Step, ...], Shown("Steps")] = ()
     constraints: Annotated[tuple[Check, ...], Shown("Edit rules on the final file")] = ()
@@ -170,19 +170,19 @@ class PostProcessing(PublicSection):
     final_checks: Annotated[tuple[Check, ...], Shown("Schema checks on the final file")] = ()
     statement: Annotated[str, Shown("Statement")] = (
         "No step that shaped the release read the private data after the last noisy answer. The "
-        "internal review reads them, and nothing of it is published."
+        "internal review reads them, but none of it is published."
     )
 
 
 class Actor(PublicSection):
-    """Somebody, and what they see."""
+    """A person or role, and what they see."""
 
     actor: Annotated[str, Shown("Who")]
     sees: Annotated[str, Shown("Sees")]
 
 
 class Weakness(PublicSection):
-    """A way in which differentially private software has failed before."""
+    """A known way in which differentially private software can fail."""
 
     weakness: Annotated[str, Shown("Weakness")]
     applies: Annotated[Literal["no", "in part", "yes"], Shown("Applies")]
@@ -190,7 +190,7 @@ class Weakness(PublicSection):
 
 
 class Trust(PublicSection):
-    """Whom one must trust, and what was tried against the mechanism."""
+    """Who must be trusted, and which attacks were tried on the mechanism."""
 
     model: Annotated[str, Shown("Trust model")] = (
         "central: the curator holds the private data and runs the release"
@@ -215,7 +215,7 @@ class Trust(PublicSection):
     ] = ()
     vulnerabilities: Annotated[
         str,
-        stated("Weaknesses of the place", "agency.vulnerabilities in the profile", may_lack=True),
+        stated("Known weaknesses there", "agency.vulnerabilities in the profile", may_lack=True),
     ] = NOT_RECORDED
     empirical_audit: Annotated[
         str,
@@ -227,7 +227,7 @@ class Trust(PublicSection):
 
 
 class Stage(PublicSection):
-    """How long a stage took."""
+    """A stage, and how long it took."""
 
     stage: Annotated[str, Shown("Stage")]
     started: Annotated[AwareDatetime | None, Shown("Started", _UNPROTECTED)] = None
@@ -235,7 +235,7 @@ class Stage(PublicSection):
 
 
 class ValidationRule(PublicSection):
-    """A rule that the private table was held to before anything was released.
+    """A rule that was checked on the private table before anything was released.
 
     It says that the rule was checked, never how many rows failed: a release exists only because
     every refusing rule held, which is an unprotected fact.
@@ -266,8 +266,8 @@ class Provenance(PublicSection):
     hardware: Annotated[str, Shown("Hardware", mend=OUR_MISTAKE)] = NOT_RECORDED
     container: Annotated[str, Shown("Container digest", form="code")] = NOT_RECORDED
     input_digest: Annotated[str, Shown("Digest of the private input")] = (
-        "not published: whoever guesses the whole table could use it to confirm the guess, and "
-        "equal digests would show that nothing was changed; approvals of the plan are bound to a "
+        "not published: anybody who guessed the whole table could use it to confirm the guess, and "
+        "equal digests would reveal that nothing had changed; approvals of the plan are bound to a "
         "seal under a salt that is erased"
     )
     spec_digest: Annotated[Sha256, Shown("Digest of the release spec (SHA-256)", form="code")]
@@ -277,7 +277,7 @@ class Provenance(PublicSection):
 
 
 class AuditRecord(PublicSection):
-    """The whole record, section by section. Its fields are the sections of the report."""
+    """The whole record; its fields are the sections of the report."""
 
     format: Annotated[
         Literal["hallmark-audit-report/1", "hallmark-audit-report/2", "hallmark-audit-report/3"],
@@ -286,9 +286,9 @@ class AuditRecord(PublicSection):
     identity: Annotated[Identity, Shown("Identity")]
     signature: Annotated[Signature, Shown("Signature")]
     disclosure_gate: Annotated[
-        tuple[str, ...] | None, Shown("Roles that the disclosure gate asks for")
+        tuple[str, ...] | None, Shown("Roles that the disclosure gate requires")
     ] = None
-    """empty where no gate was configured; None in records that do not say"""
+    """empty if no gate was configured; None in records that do not say"""
     approvals: Annotated[tuple[Approval, ...], Shown("Approvals before the run")] = ()
     overrides: Annotated[tuple[Override, ...], Shown("Overrides")] = ()
     protected: Annotated[ProtectedData, Shown("Protected data")]
@@ -302,17 +302,17 @@ class AuditRecord(PublicSection):
 
     @property
     def is_rehearsal(self) -> bool:
-        """Whether it is of a rehearsal, which is no release."""
+        """Whether the record belongs to a rehearsal, not a release."""
         return self.signature.origin == "rehearsal"
 
     def not_recorded(self) -> tuple[str, ...]:
-        """Dotted paths of everything that is not recorded; the spec as run is not searched."""
+        """Dotted paths of everything that is not recorded, outside the spec as run."""
         return tuple(path for path in not_recorded(self) if not path.startswith("provenance.spec."))
 
     def blocking(self) -> tuple[Gap, ...]:
-        """What is not recorded and stops the disclosure review, each with the way to mend it.
+        """Gaps that stop the disclosure review, each with the way to fill it.
 
-        The commit of the code may lack where the image that ran is identified instead.
+        The commit of the code may be missing if the image that ran is identified instead.
         """
         identified = self.provenance.container != NOT_RECORDED
         return tuple(
@@ -323,7 +323,7 @@ class AuditRecord(PublicSection):
 
     @property
     def is_gated(self) -> bool:
-        """Whether somebody has to approve before publication, as far as the record says."""
+        """Whether somebody must approve before publication, as far as the record says."""
         return self.disclosure_gate != ()
 
     def to_json(self) -> bytes:

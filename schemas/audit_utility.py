@@ -1,6 +1,6 @@
-"""The part of the audit record on how good a release is, from released quantities alone.
+"""The part of the audit record on utility, computed from released quantities only.
 
-Every figure names the records that it is computed from, so that a report can print how many.
+Every figure names the records it is computed from, so that a report can print how many there are.
 """
 
 from typing import Annotated, Literal, Self
@@ -25,8 +25,8 @@ class Check(PublicSection):
 class Marginal(PublicSection):
     """The distribution of one column: in the synthetic data, and as measured with noise.
 
-    All shares are of all rows; the null cell, where there is one, comes last. `measured` is empty
-    where the mechanism's measurements do not determine the column's own distribution.
+    Shares are of all rows; the null cell, if there is one, comes last. `measured` is empty if the
+    mechanism's measurements do not determine the distribution of the column.
 
     Raises:
         ValueError: the lists do not have one entry for each cell.
@@ -65,7 +65,7 @@ class Marginal(PublicSection):
 
 
 class Answer(PublicSection):
-    """One query of a workload with its released answer, a mean over all records."""
+    """One query of a workload, with its released answer; answers are means over all records."""
 
     query: Annotated[str, Shown("Query", form="code")]
     answer: Annotated[
@@ -80,7 +80,7 @@ class Answer(PublicSection):
 
 
 class Answers(PublicSection):
-    """The answers of a workload of linear queries; all of them are in a file of the release."""
+    """The answers to a workload of linear queries; a file of the release lists all of them."""
 
     file: Annotated[str, Shown("File with all answers", form="code")]
     queries: Annotated[int, Field(ge=1), Shown("Queries answered", unit="queries")]
@@ -96,7 +96,7 @@ class Answers(PublicSection):
 
 
 class Utility(PublicSection):
-    """How good the release is, from released quantities only."""
+    """The utility of the release, computed from released quantities only."""
 
     certificate: Annotated[CertificateFile, Shown("Certificate", _PAID)]
     rows: Annotated[int, Shown("Synthetic rows", unit="rows")]
@@ -119,7 +119,7 @@ class Utility(PublicSection):
         str, stated("Further biases", "about.known_biases in the spec", may_lack=True)
     ] = NOT_RECORDED
     intervals: Annotated[str, Shown("How to compute intervals")] = (
-        "Whatever a certified loss bounds lies within the released value plus and minus the bound, "
-        "jointly with the certificate's confidence. Intervals from resampling the synthetic rows "
-        "are too narrow: they know nothing of the noise."
+        "Every quantity with a certified loss lies within the released value plus or minus the "
+        "bound, jointly with the certificate's confidence. Intervals from resampling the synthetic "
+        "rows are too narrow, since they ignore the noise."
     )

@@ -1,4 +1,4 @@
-"""Private quantile bins: which columns are released on bins that a paid measurement chooses."""
+"""Private quantile bins: columns released on bins that a charged measurement chooses."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -11,18 +11,18 @@ from schemas.exact import Exact
 from schemas.nearest import no_such_column
 from schemas.section import Problem, Section
 
-LEAST = 2  # one bin would tell nothing of its column
+LEAST = 2  # one bin would say nothing about its column
 
 
 class Binning(Section):
-    """Columns that the mechanism sees in bins of nearly equally many records, privately chosen."""
+    """Columns that the mechanism sees in privately chosen bins of nearly equal record counts."""
 
     share: Exact
-    """share of epsilon set aside to measure the columns on their own cells, which chooses the bins,
+    """share of epsilon set aside to choose the bins, by measuring the columns on their own cells;
     above 0 and below 1, such as 1/20"""
     columns: dict[str, Annotated[int, Field(ge=LEAST)]] = Field(min_length=1)
-    """how many bins each column gets, such as {INCOME: 24}; numeric or date columns, whose own
-    cells are the public grid that bins are made of"""
+    """the number of bins of each column, such as {INCOME: 24}; only numeric and date columns, whose
+    own cells are the public grid that bins are built from"""
 
     @field_validator("share")
     @classmethod
@@ -32,7 +32,7 @@ class Binning(Section):
         return share
 
     def problems(self, columns: Mapping[str, Column], unsound: frozenset[str]) -> Iterator[Problem]:
-        """What is wrong with the bins of these columns; `unsound` are those that have faults."""
+        """Problems with the bins of these columns; `unsound` names columns with other faults."""
         for name, bins in self.columns.items():
             if name in unsound:
                 continue
@@ -50,7 +50,7 @@ def _problem(column: Column, bins: int) -> str:
         return f"is a {column.type} column; only numeric and date columns have bins"
     if bins >= column.levels:
         return (
-            f"asks for {bins} bins of {column.levels} cells, which are no fewer; give the column "
-            "finer cells, or ask for fewer bins"
+            f"asks for {bins} bins, which are no fewer than its {column.levels} cells; give the "
+            "column finer cells, or ask for fewer bins"
         )
     return ""

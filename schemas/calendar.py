@@ -1,8 +1,8 @@
-"""The release calendar: which releases come again and again, when, and within which budget.
+"""The release calendar: which releases recur, when, and within which budget.
 
-One YAML file beside the specs it names. A spec in it is a template: `{period}` in its text stands
-for the period that a run is about, such as 2026-11, so that each period has a release, and noise,
-of its own. Read one with `schemas.loading.load_calendar`.
+One YAML file next to the specs that it names. Such a spec is a template: `{period}` in its text
+stands for the period that a run is about, such as 2026-11, so that each period has its own release
+and its own noise. Read one with `schemas.loading.load_calendar`.
 """
 
 import re
@@ -26,9 +26,9 @@ class PeriodBudget(Section):
     """The most that the releases of one period may reserve together."""
 
     epsilon: Exact
-    """of each period, an exact number above 0"""
+    """the epsilon of each period, an exact number above 0"""
     delta: BelowOne = Fraction(0)
-    """of each period; 0 for pure differential privacy"""
+    """the delta of each period; 0 for pure differential privacy"""
 
     @field_validator("epsilon")
     @classmethod
@@ -42,20 +42,21 @@ class Embargo(Section):
     """When a period's release may be published."""
 
     days: int = Field(ge=0, le=366)
-    """days after the one that the run was scheduled for"""
+    """the number of days after the day that the run was scheduled for"""
     at: Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")] = "00:00"
     """the time of that day in the entry's time zone, such as 09:00"""
 
 
 class Scheduled(Section):
-    """A release that comes again in every period."""
+    """A release that recurs in every period."""
 
     spec: str = Field(min_length=1)
     """the spec, relative to the calendar; {period} in its text stands for the period"""
     period: Period
-    """how long a period is: day, week, month, quarter or year"""
+    """the length of a period: day, week, month, quarter or year"""
     lag: int = Field(default=0, ge=0, le=60)
-    """how many periods back a run is about: 0 for the one that it falls in, 1 for the last"""
+    """how many periods back a run is about: 0 for the period that it falls in, 1 for the one
+    before"""
     cron: str
     """when it runs, in five fields, such as "0 2 1 * *" for the first of the month at 2:00"""
     timezone: str = "UTC"
@@ -63,7 +64,7 @@ class Scheduled(Section):
     budget: PeriodBudget
     """the most that the releases of one period may reserve: {epsilon: ..., delta: ...}"""
     embargo: Embargo | None = None
-    """when a period's release may be published; at once where it is not given"""
+    """when a period's release may be published; defaults to at once"""
 
     @field_validator("cron")
     @classmethod
@@ -79,7 +80,7 @@ class Scheduled(Section):
     @classmethod
     def _check_timezone(cls, timezone: str) -> str:
         if timezone not in available_timezones():
-            raise ValueError(f"is {timezone!r}, which is no time zone; write it like Europe/Berlin")
+            raise ValueError(f"is {timezone!r}, which is not a time zone; give one such as UTC")
         return timezone
 
     def period_of(self, moment: datetime) -> str:
@@ -98,14 +99,14 @@ class Scheduled(Section):
         return datetime.combine(day, time.fromisoformat(self.embargo.at), zone)
 
     def check_period(self, name: str) -> str:
-        """`name`, if it is a period of this entry's length, such as 2026-11 for a month.
+        """The name unchanged, if it is a period of the entry's length, such as 2026-11 for months.
 
         Raises:
             ValueError: it is not.
         """
         if not re.fullmatch(_FORMS[self.period][0], name):
             raise ValueError(
-                f"period {name!r} is no {self.period}; write it like {_FORMS[self.period][1]}"
+                f"period {name!r} is not a {self.period}; write it like {_FORMS[self.period][1]}"
             )
         return name
 
@@ -116,7 +117,7 @@ class Calendar(Section):
     hallmark_calendar: int = Field(ge=1, le=1)
     """the version of the calendar format: 1"""
     releases: dict[Identifier, Scheduled] = Field(min_length=1)
-    """every recurring release by a name of its own"""
+    """every recurring release, under a name for the entry"""
 
     @model_validator(mode="after")
     def _check_specs(self) -> Self:
@@ -124,8 +125,8 @@ class Calendar(Section):
         twice = sorted({spec for spec in specs if specs.count(spec) > 1})
         if twice:
             raise ValueError(
-                f"{', '.join(twice)} stands in two entries, which would run the same releases; "
-                "merge them, or give each a spec of its own"
+                f"{', '.join(twice)} is named by two entries, which would run the same releases; "
+                "merge them, or give each its own spec"
             )
         return self
 
@@ -155,7 +156,7 @@ def _name(local: datetime, period: Period) -> str:
 
 
 def _start(local: datetime, period: Period) -> datetime:
-    """The first day of the period that holds the moment."""
+    """The first day of the period that includes the moment."""
     match period:
         case "day":
             return local

@@ -11,16 +11,16 @@ from schemas.section import Problem
 
 
 def _read_categories(value: Any) -> Any:
-    """Codes with labels: a mapping as it stands, or a list of codes that label themselves."""
+    """Codes with labels: a mapping unchanged, or a list of codes, each its own label."""
     if not isinstance(value, list | tuple):
         return value
     if None in value:
         raise ValueError(
             'has an entry without a value; write the code null as "null" in quotes, and for '
-            "missing values say nulls: true instead"
+            "missing values write nulls: true instead"
         )
     if not all(isinstance(code, str) for code in value):
-        raise ValueError("must hold texts only; to label a code, write a mapping {code: label}")
+        raise ValueError("must hold only texts; to label a code, write a mapping {code: label}")
     repeated = [code for code, times in Counter(value).items() if times > 1]
     if repeated:
         raise ValueError(f"lists {_listed(repeated)} more than once; keep one of each")
@@ -39,31 +39,31 @@ Categories = Annotated[
         }
     ),
 ]
-"""Codes exactly as the file writes them (01 stays 01), each with a label for people."""
+"""Codes exactly as in the file (01 stays 01), each with a label for people."""
 
 
 class CategoryColumn(BaseColumn):
-    """What columns of categories have; `schemas.columns` holds the types that a spec may name."""
+    """The keys shared by columns of categories; `schemas.columns` lists the types in a spec."""
 
     categories: Categories = Field(min_length=1)
-    """the public list of codes exactly as in the file, a mapping {code: label}, or {file:
-    codes.csv}, whose columns are code and, for people, label"""
+    """the public list of codes exactly as in the file: a list, a mapping {code: label}, or {file:
+    codes.csv} with the columns code and, optionally, label"""
     other: Code | None = None
-    """the category that takes what is outside the list, under outside: catch_all"""
+    """the category that stands for all codes outside the list, if outside is catch_all"""
     outside: Literal["refuse", "catch_all"]
     """what happens to a code outside the list: refuse stops the run, catch_all counts it as the
-    category named by other"""
+    category that other names"""
     bound_source: BoundSource
-    """where the list of categories came from, such as {kind: public, reference: the codebook}"""
+    """the source of the list of categories, such as {kind: public, reference: the codebook}"""
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The categories as the file writes them, in the order of their cells."""
+        """The codes of the categories as in the file, in the order of their cells."""
         return tuple(self.categories)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the categories mean, in the same order."""
+        """The labels of the categories, in the order of their cells."""
         return tuple(self.categories.values())
 
     @property
@@ -73,7 +73,9 @@ class CategoryColumn(BaseColumn):
     def _problems(self) -> Iterator[Problem]:
         yield from _catch_all_problems(self.outside, self.other is not None)
         if self.other is not None and self.other not in self.categories:
-            yield Problem(("other",), f"is {self.other!r}, which is none of the categories; add it")
+            yield Problem(
+                ("other",), f"is {self.other!r}, which is not one of the categories; add it"
+            )
         yield from self._too_many_cells(("categories",))
 
 
@@ -94,25 +96,25 @@ class BooleanColumn(BaseColumn):
 
     type: Literal["boolean"]
     values: dict[str, bool]
-    """what every text in the file means, such as {"1": true, "0": false}; of several texts for
-    one value, the release writes the first"""
+    """the meaning of every text in the file, such as {"1": true, "0": false}; if several texts mean
+    the same, the release writes the first"""
     other: bool | None = None
-    """the value that takes what is outside the list, under outside: catch_all"""
+    """the value that stands for all texts outside the list, if outside is catch_all"""
     outside: Literal["refuse", "catch_all"]
     """what happens to a text outside the list: refuse stops the run, catch_all counts it as the
-    value named by other"""
-    bound_source: ClassVar[None] = None  # that there are two values is no bound to be argued for
+    value that other names"""
+    bound_source: ClassVar[None] = None  # that there are two values needs no source
 
     @property
     def codes(self) -> tuple[str, str]:
-        """How the release writes false and true, in the order of their cells."""
+        """The texts that the release writes for false and true, in the order of their cells."""
         texts = list(self.values)
         truths = list(self.values.values())
         return texts[truths.index(False)], texts[truths.index(True)]
 
     @property
     def labels(self) -> tuple[str, str]:
-        """What the two cells mean, in the same order."""
+        """The labels of the two cells, in order."""
         return "false", "true"
 
     @property
@@ -132,12 +134,12 @@ class BooleanColumn(BaseColumn):
 def _catch_all_problems(outside: str, has_other: bool) -> Iterator[Problem]:
     if outside == "catch_all" and not has_other:
         yield Problem(
-            ("other",), "is missing; outside: catch_all needs the category that takes the rest"
+            ("other",), "is missing; outside: catch_all needs a category for everything else"
         )
     if outside == "refuse" and has_other:
         yield Problem(
             ("other",),
-            "is never used under outside: refuse; remove it, or say outside: catch_all",
+            "is never used with outside: refuse; remove it, or write outside: catch_all",
         )
 
 

@@ -1,11 +1,10 @@
 """Categories that a spec reads from a file: `categories: {file: codes.csv}`.
 
 The file is CSV in UTF-8 whose first line names a column `code` and, if there are labels, a column
-`label`; other columns are left alone. It is read when the spec is loaded, and the spec then holds
-the categories themselves: its digests are bound to them, and whoever has the spec as it was
-published needs no other file.
+`label`; other columns are ignored. It is read when the spec is loaded, and the spec then holds the
+categories themselves: its digests are bound to them, and the published spec needs no other file.
 
-Messages tell lines and never what stands in them: somebody may name the private table by mistake.
+Messages give line numbers and never quote a line: somebody may name the private table by mistake.
 """
 
 import csv
@@ -38,16 +37,16 @@ class CategoryFile:
 
 
 class Unlisted(ValueError):
-    """A file that lists no categories; the message tells why, and how to mend it."""
+    """A file that does not list categories; the message says why, and how to fix it."""
 
 
 def with_categories(
     content: Mapping[str, Any], folder: Path
 ) -> tuple[dict[str, Any], tuple[CategoryFile, ...], list[Problem]]:
-    """The content of a spec in `folder`, its categories read from the files that it names.
+    """The content of a spec in `folder`, with categories read from the files that it names.
 
     Returns:
-        The content, those files, and what is wrong with them.
+        The content, the files, and the problems with them.
     """
     columns: dict[str, Any] = {}
     read: list[CategoryFile] = []
@@ -68,7 +67,7 @@ def with_categories(
 
 
 def _named(column: Any) -> str | None:
-    """The file that a column reads its categories from, if it does."""
+    """The file that a column reads its categories from, if any."""
     asked = column.get("categories") if isinstance(column, dict) else None
     if not isinstance(asked, dict) or list(asked) != [FILE]:
         return None
@@ -76,7 +75,7 @@ def _named(column: Any) -> str | None:
 
 
 def inlined(text: str, columns: Mapping[str, Mapping[str, str]]) -> str:
-    """The text of a sound spec with categories in place of the files that it names.
+    """The text of a sound spec, with categories in place of the files that it names.
 
     Args:
         columns: the categories of every column that reads them from a file.
@@ -106,12 +105,12 @@ def _entries(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _place(text: str, node: Node) -> tuple[int, int]:
-    """Where the mapping `file: codes.csv` is written."""
+    """Start and end of the mapping `file: codes.csv` in the text."""
     assert isinstance(node, MappingNode), "it names a file"
     ((key, value),) = node.value
-    if not node.flow_style:  # its end mark lies behind the empty lines that follow
+    if not node.flow_style:  # its end mark comes after the empty lines that follow
         return key.start_mark.index, value.end_mark.index
-    start = text.rindex("{", 0, key.start_mark.index)  # its own start mark lies before an anchor
+    start = text.rindex("{", 0, key.start_mark.index)  # its own start mark comes before an anchor
     return start, node.end_mark.index
 
 
@@ -126,26 +125,26 @@ def _private(content: Mapping[str, Any], folder: Path) -> Path | None:
 def _content(path: Path, private: Path | None) -> bytes:
     real = Path(os.path.realpath(path))
     if private is not None and (real == private or private in real.parents):
-        raise Unlisted("is the private table of this release; name a public file")
+        raise Unlisted("is the private table of this release; give a public file")
     if not path.name.lower().endswith(".csv"):
-        raise Unlisted("is no CSV file by its name; give one that ends in .csv")
+        raise Unlisted("is not named like a CSV file; give one that ends in .csv")
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise Unlisted("is not there; check the path, which is relative to the spec") from None
+        raise Unlisted("does not exist; check the path, which is relative to the spec") from None
     except OSError as error:
         raise Unlisted(f"cannot be read ({error.strerror}); check it") from None
     if len(raw) > _LARGEST:
-        raise Unlisted("is larger than any list of categories; name the codebook, not the data")
+        raise Unlisted("is larger than any list of categories; give the codebook, not the data")
     return raw
 
 
 def _categories(raw: bytes) -> dict[str, str]:
-    """Labels by their codes, in the order of the file."""
+    """Labels by code, in the order of the file."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Unlisted("is no text in UTF-8; save it so") from None
+        raise Unlisted("is not UTF-8 text; save it as UTF-8") from None
     first = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first.count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -153,11 +152,11 @@ def _categories(raw: bytes) -> dict[str, str]:
         names = [name.strip() for name in next(rows, [])]
         if names.count("code") != 1 or names.count("label") > 1:
             raise Unlisted(
-                "does not name the column code once; let its first line be code, or code,label"
+                "does not name the column code once; make its first line code, or code,label"
             )
         return dict(_labelled(rows, names))
     except csv.Error:
-        raise Unlisted("is no CSV; check its quotes") from None
+        raise Unlisted("is not CSV; check its quotes") from None
 
 
 def _labelled(rows: Any, names: list[str]) -> Iterator[tuple[str, str]]:
@@ -174,15 +173,15 @@ def _labelled(rows: Any, names: list[str]) -> Iterator[tuple[str, str]]:
         cells = {name: cell.strip() for name, cell in zip(names, row, strict=True)}
         code = cells["code"]
         if not all(text.isprintable() for text in cells.values()):
-            raise Unlisted(f"holds a character that cannot be printed on line {line}; remove it")
+            raise Unlisted(f"has an unprintable character on line {line}; remove it")
         if not code:
             raise Unlisted(
-                f"has no code on line {line}; remove the line, and for missing values say "
+                f"has no code on line {line}; remove the line, and for missing values write "
                 "nulls: true"
             )
         if code in lines:
-            raise Unlisted(f"has the code of line {lines[code]} again on line {line}; keep one")
+            raise Unlisted(f"repeats the code of line {lines[code]} on line {line}; keep one")
         lines[code] = line
         yield code, cells.get("label") or code
     if not lines:
-        raise Unlisted("lists no code; write one a line")
+        raise Unlisted("lists no codes; write one per line")

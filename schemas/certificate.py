@@ -1,4 +1,4 @@
-"""`certificate.json`: how far the synthetic data can be from the private data, for machines."""
+"""`certificate.json`: how far the synthetic data can be from the private data, for programs."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
@@ -14,13 +14,13 @@ _PAID = Tag.PAID
 class CertifiedBound(PublicSection):
     """One certified loss: with the certificate's confidence, `loss <= value`.
 
-    `value` and `terms` are on the metric's own scale, where `share_of` is 1 (the diameter, or the
-    range of the widest query); multiplied by `scale` they are in `unit`. Without a unit, the bound
-    is that share and nothing else.
+    `value` and `terms` are on the metric's own scale, on which `share_of` is 1 (the diameter, or
+    the range of the widest query); multiplied by `scale` they are in `unit`. Without a unit, the
+    bound is only that share.
 
     Raises:
-        ValueError: the value is smaller than the terms that it is said to add up, so it would
-            claim more than was shown.
+        ValueError: the value is smaller than the sum of its terms, so it would claim more than was
+            proved.
     """
 
     target: Annotated[str, Shown("Compared")]
@@ -40,29 +40,29 @@ class CertifiedBound(PublicSection):
         total = sum(self.terms.values())
         if not self.vacuous and self.terms and self.value < total * (1 - 1e-9) - 1e-12:
             raise ValueError(
-                f"the bound for {self.target!r} is {self.value:g}, less than its terms, which add "
-                f"up to {total:g}"
+                f"the bound for {self.target!r} is {self.value:g}, less than the sum of its terms, "
+                f"{total:g}"
             )
         return self
 
     @property
     def in_unit(self) -> float:
-        """The bound in the column's own unit."""
+        """The bound in `unit`."""
         return self.value * self.scale
 
 
 class CertificateSummary(PublicSection):
-    """The certificate in one line, as the manifest repeats it."""
+    """The certificate in one line, for the manifest."""
 
     confidence: Annotated[float, Shown("Confidence", form="percent")]
     bounds: Annotated[int, Shown("Certified losses")]
     vacuous: Annotated[int, Shown("Losses with a bound no better than the diameter", _PAID)]
     largest: Annotated[float, Shown("Largest bound", _PAID, unit="share of the diameter")]
-    largest_target: Annotated[str, Shown("Attained for", _PAID)]
+    largest_target: Annotated[str, Shown("Largest bound is for", _PAID)]
 
 
 class CertifiedFile(PublicSection):
-    """A file of records that were made elsewhere, which a certificate is about."""
+    """A file of records made elsewhere, which a certificate is about."""
 
     name: Annotated[str, Field(min_length=1), Shown("Certified file", form="code")]
     sha256: Annotated[
@@ -88,22 +88,22 @@ class CertificateFile(PublicSection):
         Amount | None, Shown("Budget spent on the certificate beyond the measurements")
     ] = None
     file: Annotated[
-        CertifiedFile | None, Shown("The file, where another than the release's own is certified")
+        CertifiedFile | None, Shown("Certified file, if it is not the release's own")
     ] = None
 
     @classmethod
     def of(cls, certificate: object, file: CertifiedFile | None) -> Self:
-        """A mechanism's certificate, of the release's own records or of those in `file`."""
+        """A mechanism's certificate, for the release's own records or those in `file`."""
         return cls.model_validate(certificate, from_attributes=True).model_copy(
             update={"file": file}
         )
 
     def for_column(self, name: str) -> CertifiedBound | None:
-        """The bound for one column's own distribution, if there is one."""
+        """The bound on the distribution of one column by itself, if there is one."""
         return next((bound for bound in self.bounds if bound.target == name), None)
 
     def summary(self) -> CertificateSummary:
-        """The largest bound, and how many there are."""
+        """A summary: the largest bound, and the number of bounds."""
         worst = max(self.bounds, key=lambda bound: bound.value)
         return CertificateSummary(
             confidence=self.confidence,

@@ -1,4 +1,4 @@
-"""On which Dask cluster a release runs: on this machine, at an address, or made for the run."""
+"""The Dask cluster that a release runs on: on this machine, at an address, or made for the run."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, JsonValue, field_validator, model_va
 from schemas.exact import shown
 from schemas.section import Problem, Section, refuse
 
-MOST_WORKERS = 10_000  # more is a slip
+MOST_WORKERS = 10_000  # more is a typing error
 
 _MEMORY = re.compile(r"\d+(\.\d+)? ?[kMGT]i?B")
 _ADDRESS = re.compile(r"(tcp|tls)://[^/@\s]+:\d{1,5}")
@@ -30,13 +30,13 @@ class LocalCluster(Section):
     """Workers on the machine that runs the release."""
 
     processes: int = Field(default=0, ge=0, le=MOST_WORKERS)
-    """how many worker processes; 0 for threads of the release's own process"""
+    """the number of worker processes; 0 for threads of the release's own process"""
     threads: int | None = Field(default=None, ge=1, le=MOST_WORKERS)
-    """how many threads each of them has; where it is not given, one, or, without worker processes,
-    one for each core"""
+    """the number of threads of each process; by default one or, without worker processes, one per
+    core"""
     memory: str | None = None
-    """how much memory each worker may take before it spills to disk, such as 4GiB; all together
-    as much as the machine has where it is not given"""
+    """how much memory each worker may use before it spills to disk, such as 4GiB; by default the
+    workers together may use all the memory of the machine"""
 
     @field_validator("memory")
     @classmethod
@@ -47,18 +47,18 @@ class LocalCluster(Section):
 
 
 class Tls(Section):
-    """The files by which a release and its workers know each other."""
+    """The files with which a release and its workers authenticate each other."""
 
     ca_file: AbsolutePath
-    """the certificate of the authority that signed all others, in PEM"""
+    """the certificate of the authority that signed the others, in PEM"""
     cert_file: AbsolutePath
     """the release's own certificate, in PEM"""
     key_file: AbsolutePath
-    """its private key, in PEM, readable by the operator alone"""
+    """the release's private key, in PEM, readable by the operator only"""
 
 
 class Adapt(Section):
-    """How many workers a cluster may have, as the work demands."""
+    """Limits on the number of workers of a cluster that scales with the work."""
 
     minimum: int = Field(default=1, ge=1, le=MOST_WORKERS)
     """the least number of workers, at least 1"""
@@ -68,27 +68,27 @@ class Adapt(Section):
     @model_validator(mode="after")
     def _check_order(self) -> Self:
         if self.maximum < self.minimum:
-            what = f"is {self.maximum}, below minimum {self.minimum}; give at least that"
+            what = f"is {self.maximum}, below the minimum {self.minimum}; give at least that"
             refuse(type(self), [Problem(("maximum",), what)])
         return self
 
 
 class Cluster(Section):
-    """A Dask cluster: local, or at an address, or of a class that makes one."""
+    """A Dask cluster: local, at an address, or made by a class."""
 
     local: LocalCluster | None = None
     """workers on this machine: {processes: 4, threads: 1, memory: 4GiB}"""
     address: str | None = None
-    """the address of a standing scheduler, such as tls://scheduler:8786"""
+    """the address of a running scheduler, such as tls://scheduler:8786"""
     tls: Tls | None = None
-    """for an address that starts with tls: {ca_file: ..., cert_file: ..., key_file: ...}"""
+    """for an address that starts with tls://, {ca_file: ..., cert_file: ..., key_file: ...}"""
     class_: str | None = Field(default=None, alias="class")
-    """a class of Dask clusters, such as dask_kubernetes.operator.KubeCluster; one is made for each
-    run and taken down after it"""
+    """a class of Dask clusters, such as dask_kubernetes.operator.KubeCluster; each run starts a
+    cluster of its own and shuts it down afterwards"""
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    """what the class is given, by name"""
+    """the arguments of the class, by name"""
     adapt: Adapt | None = None
-    """for a class that scales: {minimum: 1, maximum: 8}"""
+    """limits for a class that scales, such as {minimum: 1, maximum: 8}"""
 
     @field_validator("address")
     @classmethod
@@ -116,11 +116,11 @@ class Cluster(Section):
         kinds = {"local": self.local, "address": self.address, "class": self.class_}
         given = [key for key, value in kinds.items() if value is not None]
         if not given:
-            yield Problem((), "says nothing; give one of local, address and class")
+            yield Problem((), "is empty; give one of local, address and class")
         for key in given[1:]:
-            yield Problem((key,), f"stands beside {given[0]}; keep one of the two")
+            yield Problem((key,), f"is given together with {given[0]}; keep one of the two")
         if self.tls is not None and not (self.address or "").startswith("tls://"):
-            yield Problem(("tls",), "is for an address that starts with tls://; mend the address")
+            yield Problem(("tls",), "is for an address that starts with tls://; fix the address")
         if self.class_ is None:
             for key in ("options", "adapt"):
                 if key in self.model_fields_set:

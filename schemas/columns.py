@@ -2,8 +2,7 @@
 
 Nothing here is read off the private data. A domain is an interval with a grid of cells
 (`interval_columns`) or a list of categories (`category_columns`, with distances in
-`places_columns`); what lies outside it is handled
-by the column's stated rule.
+`places_columns`); values outside the domain are handled by the column's stated rule.
 """
 
 from collections.abc import Mapping
@@ -32,7 +31,7 @@ Column = Annotated[
     NumericColumn | NominalColumn | OrdinalColumn | BooleanColumn | DateColumn | PlacesColumn,
     Field(discriminator="type"),
 ]
-"""A column of any type; `type` tells which."""
+"""A column of any type; the key `type` says which."""
 
 COLUMN_TYPES: Mapping[str, type[BaseColumn]] = {
     "numeric": NumericColumn,

@@ -1,4 +1,4 @@
-"""`data-dictionary.json`: what a data user must know to read the data and to carry their error."""
+"""`data-dictionary.json`: what a data user needs to read the data and to account for its error."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -13,7 +13,7 @@ ColumnType = Literal["integer", "real", "date", "ordinal", "nominal", "places", 
 
 
 class Interval(Section):
-    """A public closed interval; numbers for numeric columns, ISO dates for dates.
+    """A public closed interval: numbers for numeric columns, ISO dates for date columns.
 
     Raises:
         ValueError: the ends are of different types, or in the wrong order.
@@ -32,9 +32,9 @@ class Interval(Section):
 
 
 class Category(Section):
-    """One category: the value in the data file, and its label for people.
+    """One category: its value in the data file, and its label for people.
 
-    Files for Stata and SPSS hold `number` instead of `value`.
+    Files for Stata and SPSS contain `number` instead of `value`.
     """
 
     value: str
@@ -45,7 +45,7 @@ class Category(Section):
 class CellGrid(Section):
     """The public grid on which a column was measured and generated."""
 
-    cells: Annotated[int, Field(ge=1)]  # that hold values; a null cell is not counted
+    cells: Annotated[int, Field(ge=1)]  # with values; a null cell is not counted
     width: float | None = None  # of one cell, in the column's unit; None for categories
     description: str = ""
 
@@ -55,8 +55,8 @@ class ColumnError(Section):
 
     With the stated confidence, jointly over all columns, the loss between the synthetic and the
     private distribution of the column is at most `bound`. For a Wasserstein distance of order 1
-    (and no nulls) a mean moves by no more than that, and so does the average of any function that
-    changes by at most one for each unit of the column.
+    (and no nulls), the mean differs by at most that, and so does the average of any function that
+    changes by at most one per unit of the column.
     """
 
     bound: Annotated[float, Field(ge=0)]
@@ -91,12 +91,12 @@ class DictionaryColumn(Section):
     unit: str = ""
     interval: Interval | None = None
     date_format: str = "%Y-%m-%d"  # of dates in CSV
-    decimals: Annotated[int, Field(ge=0)] | None = None  # of every number in CSV; None: they vary
+    decimals: Annotated[int, Field(ge=0)] | None = None  # of every number in CSV; None if they vary
     decimal_mark: Annotated[str, Field(min_length=1, max_length=1)] = "."  # of numbers in CSV
     categories: tuple[Category, ...] = ()
     nullable: bool = False
     null_marker: str = ""  # in CSV; Parquet holds a null instead
-    outside: str = ""  # what was done with private values outside the domain
+    outside: str = ""  # what happened to private values outside the domain
     bound_source: str = ""  # where the interval or the categories come from
     grid: CellGrid
     error: ColumnError | None = None
@@ -121,7 +121,7 @@ class DictionaryColumn(Section):
 
 
 class DataDictionary(Section):
-    """The data files' columns in their order, and the number of rows.
+    """The columns of the data files, in order, and the number of rows.
 
     Raises:
         ValueError: a column name appears twice.
@@ -130,18 +130,21 @@ class DataDictionary(Section):
     format: Literal["hallmark-data-dictionary/1"] = "hallmark-data-dictionary/1"
     release_id: str
     rows: Annotated[int, Field(ge=0)]
-    files: tuple[str, ...] = ("data.csv", "data.parquet")  # that hold the rows; none if not ours
+    files: tuple[str, ...] = (
+        "data.csv",
+        "data.parquet",
+    )  # with the rows; empty if another party made them
     csv_delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     csv_encoding: str = "utf-8"
     weights: str = "Every row has the same weight."
     how_to_use_errors: str = (
         "For a numeric column without nulls, add `error.bound` to the half-width of your interval "
         "for a mean: with the stated confidence, for all columns together, the mean of the "
-        "synthetic column is no further than that from the mean of the private one (as counted, "
-        "after the rule in `outside`). The bound is in `error.unit`: the column's own or, where "
-        "the curator names none, 'units of the column', the numbers that its values are written "
-        "in. For a nominal column it bounds the share of records that any set of categories can "
-        "have too many or too few. Sampling error is not in it."
+        "synthetic column differs from the mean of the private column (as counted, after the rule "
+        "in `outside`) by at most that. The bound is in `error.unit`: the column's own unit or, if "
+        "the curator names none, 'units of the column', the numbers in which its values are "
+        "written. For a nominal column it bounds the share of records by which any set of "
+        "categories can be too large or too small. It does not include sampling error."
     )
     columns: Annotated[tuple[DictionaryColumn, ...], Field(min_length=1)]
 

@@ -1,4 +1,4 @@
-"""Where a table in a PostgreSQL database is. Who may open it is never said in a spec."""
+"""The location of a table in a PostgreSQL database. A spec never says who may open it."""
 
 import re
 from typing import Annotated
@@ -13,19 +13,19 @@ _NAME_BYTES = 63  # PostgreSQL cuts off what is longer
 
 
 def is_database(location: str) -> bool:
-    """Whether a location is the URL of a database rather than of a file."""
+    """Whether a location is the URL of a database, not of a file."""
     return location.partition("://")[0] in _PROTOCOLS and "://" in location
 
 
 def check_url(url: str) -> str:
-    """`url`, if it is one of a PostgreSQL database without a user and a password.
+    """The URL unchanged, if it is a PostgreSQL database without user and password.
 
     Raises:
-        ValueError: it is not; says how to mend it.
+        ValueError: it is not; the message says how to fix it.
     """
     if "@" in url or "?" in url:
         raise ValueError(
-            "holds a user or options, which may be secret, and the spec is published; give only "
+            "contains a user or options, which may be secret, but the spec is published; give only "
             "host, port and database, and credentials through the environment or a Secret block"
         )
     if not _URL.fullmatch(url):
@@ -34,9 +34,15 @@ def check_url(url: str) -> str:
 
 
 def check_name(name: str) -> str:
-    """`name`, if PostgreSQL takes it whole as the name of a table, column or schema."""
+    """The name unchanged, if PostgreSQL accepts it in full for a table, column or schema.
+
+    Raises:
+        ValueError: it does not.
+    """
     if not name or len(name.encode()) > _NAME_BYTES or "\0" in name:
-        raise ValueError(f"{shown(name)} is no name in PostgreSQL; give 1 to {_NAME_BYTES} bytes")
+        raise ValueError(
+            f"{shown(name)} is not a valid name in PostgreSQL; give 1 to {_NAME_BYTES} bytes"
+        )
     return name
 
 
@@ -45,7 +51,7 @@ def _check_table(name: str) -> str:
     if len(parts) != 2 or '"' in name:
         raise ValueError(
             f"must be schema.table, such as public.persons, without quotes, not {shown(name)}; "
-            "anything else can be read by a query"
+            "use a query for anything else"
         )
     for part in parts:
         check_name(part)
@@ -58,22 +64,22 @@ def _check_query(query: str) -> str:
         raise ValueError("must be a single SELECT")
     if ";" in query:
         raise ValueError(
-            "holds a semicolon; give a single SELECT without one (in a text, write chr(59))"
+            "contains a semicolon; give a single SELECT without one (in a text, write chr(59))"
         )
     return query.strip()
 
 
 DatabaseUrl = Annotated[str, AfterValidator(check_url)]
-"""Where a PostgreSQL database is."""
+"""The URL of a PostgreSQL database."""
 
 TableName = Annotated[str, AfterValidator(_check_table)]
-"""A table with its schema, written as the database lists them."""
+"""A table with its schema, spelled as the database lists them."""
 
 ColumnName = Annotated[str, AfterValidator(check_name)]
 """A column of a table in a database."""
 
 Query = Annotated[str, AfterValidator(_check_query)]
-"""One statement that reads."""
+"""A single statement that reads."""
 
 BlockName = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,100}$")]
-"""The name of a Secret block of Prefect."""
+"""The name of a Prefect Secret block."""

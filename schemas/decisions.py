@@ -1,9 +1,9 @@
-"""What is said at the gates of a release: that they were opened, what was decided, that they were
+"""Statements at the gates of a release: that a gate was opened, what was decided, that it was
 passed.
 
-Everything that is said about a release is one chain. Whoever decides signs the SHA-256 of what was
-said last, so a decision fits one place in the chain and no other: what was said before it cannot be
-left out afterwards, and the same decision cannot be sent again.
+All statements about a release form one chain. People who decide sign the SHA-256 of the statement
+before, so that a decision fits only one place in the chain: earlier statements cannot be left out
+afterwards, and the same decision cannot be submitted again.
 """
 
 import json
@@ -18,22 +18,22 @@ from schemas.labels import PublicSection, Shown
 from schemas.manifest import Sha256
 
 FIRST_DECISION = "hallmark-decision/1"
-"""The format of decisions that name nothing which was said before them."""
+"""The format of decisions that do not name the statement before them."""
 
 COUNTED = "counted"
-"""The outcome of a decision that a gate was passed on."""
+"""The outcome of a decision that counted when its gate was passed."""
 
 
 class Saying(PublicSection):
-    """One link of the chain."""
+    """One statement in the chain."""
 
     def digest(self) -> str:
-        """SHA-256 of the one JSON text of what was said, which the next link names."""
+        """SHA-256 of the statement's canonical JSON text, which the next statement names."""
         return sha256(_canonical(self.model_dump(mode="json"))).hexdigest()
 
 
 class Opening(Saying):
-    """A gate was opened: about what, and who must approve. Earlier decisions count no longer."""
+    """A gate was opened: what it is about, and who must approve. Earlier decisions are void."""
 
     format: Annotated[Literal["hallmark-opening/1"], Shown("Format", form="code")] = (
         "hallmark-opening/1"
@@ -42,17 +42,17 @@ class Opening(Saying):
     gate: Annotated[GateName, Shown("Gate")]
     required: Annotated[tuple[Role, ...], Shown("Roles that must approve")]
     seen: Annotated[
-        Mapping[str, Sha256], Field(min_length=1), Shown("What is to be seen (SHA-256)")
+        Mapping[str, Sha256], Field(min_length=1), Shown("What must be reviewed (SHA-256)")
     ]
     by: Annotated[str, Field(min_length=1), Shown("Operator")]
     opened: Annotated[AwareDatetime, Shown("Time")]
-    reason: Annotated[str, Shown("Why it was opened anew after a rejection")] = ""
-    nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$"), Shown("Number drawn", form="code")]
-    previous: Annotated[Sha256 | None, Shown("What was said before (SHA-256)", form="code")]
+    reason: Annotated[str, Shown("Why it was reopened after a rejection")] = ""
+    nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$"), Shown("Random number", form="code")]
+    previous: Annotated[Sha256 | None, Shown("Statement before (SHA-256)", form="code")]
 
 
 class Decision(PublicSection):
-    """One person's decision at one gate, over what they saw."""
+    """One person's decision at one gate, about what they saw."""
 
     format: Annotated[
         Literal["hallmark-decision/1", "hallmark-decision/2"], Shown("Format", form="code")
@@ -65,10 +65,10 @@ class Decision(PublicSection):
     reason: Annotated[str, Field(min_length=3, max_length=2000), Shown("Reason")]
     decided: Annotated[AwareDatetime, Shown("Time")]
     seen: Annotated[Mapping[str, Sha256], Field(min_length=1), Shown("What was seen (SHA-256)")]
-    previous: Annotated[Sha256 | None, Shown("What was said before (SHA-256)", form="code")] = None
+    previous: Annotated[Sha256 | None, Shown("Statement before (SHA-256)", form="code")] = None
 
     def canonical_bytes(self) -> bytes:
-        """The one JSON text of this decision, which its signature covers."""
+        """The canonical JSON text of the decision, which its signature covers."""
         content = self.model_dump(mode="json")
         if self.format == FIRST_DECISION:
             del content["previous"]
@@ -77,7 +77,7 @@ class Decision(PublicSection):
     @model_validator(mode="after")
     def _check_previous(self) -> "Decision":
         if (self.previous is None) != (self.format == FIRST_DECISION):
-            raise ValueError("only decisions of the first format name nothing that was said before")
+            raise ValueError("only decisions of the first format name no statement before them")
         return self
 
 
@@ -90,7 +90,7 @@ class SignedDecision(Saying):
 
 
 class Passage(Saying):
-    """A gate was passed: on which decisions, and why others did not count."""
+    """A gate was passed: which decisions counted, and why others did not."""
 
     format: Annotated[Literal["hallmark-passage/1"], Shown("Format", form="code")] = (
         "hallmark-passage/1"
@@ -99,15 +99,15 @@ class Passage(Saying):
     gate: Annotated[GateName, Shown("Gate")]
     passed: Annotated[AwareDatetime, Shown("Time")]
     counted: Annotated[tuple[Sha256, ...], Shown("Decisions that counted (SHA-256)")]
-    void: Annotated[Mapping[Sha256, str], Shown("Decisions that did not, and why")] = {}
-    previous: Annotated[Sha256, Shown("What was said before (SHA-256)", form="code")]
+    void: Annotated[Mapping[Sha256, str], Shown("Decisions that did not count, and why")] = {}
+    previous: Annotated[Sha256, Shown("Statement before (SHA-256)", form="code")]
 
 
 Link = Opening | SignedDecision | Passage
 
 
 class Outcome(PublicSection):
-    """A decision and what became of it, for people; the proof is beside it."""
+    """A decision and its outcome, for people; the proof is elsewhere in the file."""
 
     gate: Annotated[GateName, Shown("Gate")]
     role: Annotated[Role, Shown("Role")]
@@ -115,22 +115,22 @@ class Outcome(PublicSection):
     decision: Annotated[Literal["approve", "reject", "override"], Shown("Decision")]
     decided: Annotated[AwareDatetime, Shown("Time")]
     reason: Annotated[str, Shown("Reason")]
-    outcome: Annotated[str, Shown("What became of it")]  # COUNTED, or why it did not
+    outcome: Annotated[str, Shown("Outcome")]  # COUNTED, or why it did not count
 
 
 class ApprovalsFile(PublicSection):
-    """`approvals.json` of a release: everything that was said at its gates, in order."""
+    """`approvals.json` of a release: every statement at its gates, in order."""
 
     format: Annotated[Literal["hallmark-approvals/2"], Shown("Format", form="code")] = (
         "hallmark-approvals/2"
     )
     release: Annotated[str, Shown("Release", form="code")]
-    decisions: Annotated[tuple[Outcome, ...], Shown("All decisions, and what became of them")]
-    said: Annotated[tuple[Link, ...], Shown("Everything that was said, with its proof")]
+    decisions: Annotated[tuple[Outcome, ...], Shown("All decisions, with their outcomes")]
+    said: Annotated[tuple[Link, ...], Shown("All statements, with their proofs")]
 
 
 class FirstApprovalsFile(PublicSection):
-    """`approvals.json` as it was before: the decisions that counted."""
+    """`approvals.json` in its first format: the decisions that counted."""
 
     format: Annotated[Literal["hallmark-approvals/1"], Shown("Format", form="code")]
     release: Annotated[str, Shown("Release", form="code")]

@@ -1,4 +1,4 @@
-"""Character encodings of text files, by the names that Python knows."""
+"""Character encodings of text files, by their names in Python."""
 
 import codecs
 from collections.abc import Iterable
@@ -19,18 +19,18 @@ def _checked(name: str) -> str:
         sound = False
     if not sound:
         raise ValueError(
-            f"is {name!r}, which is no character encoding; write one such as utf-8, latin-1, "
-            "windows-1252 or utf-16"
+            f"is {name!r}, which is not a known character encoding; give one such as utf-8, "
+            "latin-1, windows-1252 or utf-16"
         )
     return name
 
 
 Encoding = Annotated[str, AfterValidator(_checked)]
-"""The name of a character encoding in which digits and separators can be written."""
+"""The name of a character encoding that can represent digits and separators."""
 
 
 def unwritable(texts: Iterable[str], encoding: str) -> list[str]:
-    """Those of the texts that hold a character which the encoding lacks."""
+    """Texts with a character that the encoding lacks."""
     return [text for text in texts if not _is_writable(text, encoding)]
 
 

@@ -1,7 +1,7 @@
-"""Exact numbers and plain dates: read from the text that a person wrote, never through a float.
+"""Exact numbers and plain dates, read from text as written, never through a float.
 
-A budget of 0.1 is one tenth, not the float nearest to it, and a bound of 0.1 is the same number on
-every machine. What is written for people (`decimal`) reads back as the same number.
+A budget of 0.1 is one tenth, not the nearest float, and a bound of 0.1 is the same number on every
+machine. A number written for people (`decimal`) reads back as the same number.
 """
 
 import re
@@ -16,8 +16,8 @@ _RATIO = r"[+-]?\d+/\d+"
 _NUMBER = re.compile(f"{_DECIMAL}|{_RATIO}", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 MOST_DECIMALS = 9
-"""Decimals that are told of a float; beyond, it cannot hold them beside digits before the mark."""
-_LONGEST = 64  # characters; a longer number is a slip, and slow to compute with
+"""Most decimals; a float cannot hold more of them besides the digits before the decimal mark."""
+_LONGEST = 64  # characters; a longer number is a typing error, and slow to compute with
 
 
 def read_exact(value: Any) -> Fraction:
@@ -26,7 +26,7 @@ def read_exact(value: Any) -> Fraction:
     Python numbers are taken as they print, so that `0.1` means one tenth.
 
     Raises:
-        ValueError: the value spells no finite number.
+        ValueError: the value is not a finite number.
     """
     if isinstance(value, Fraction):
         return value
@@ -39,7 +39,7 @@ def read_exact(value: Any) -> Fraction:
 
 
 def decimal(value: Fraction) -> str:
-    """The number as a person writes it: in decimals where these are exact, else as a ratio."""
+    """The number as people write it: in decimals if these are exact, else as a ratio."""
     if value.denominator == 1:
         return str(value.numerator)
     shortest = repr(float(value))
@@ -47,7 +47,7 @@ def decimal(value: Fraction) -> str:
 
 
 def decimals(value: Fraction) -> int | None:
-    """How many decimals the number has; None where more than `MOST_DECIMALS`, or without end."""
+    """The number of decimals; None if there are more than `MOST_DECIMALS`, or infinitely many."""
     found = (n for n in range(MOST_DECIMALS + 1) if (value * 10**n).denominator == 1)
     return next(found, None)
 
@@ -56,7 +56,7 @@ def read_date(value: Any) -> date:
     """The day that `value` spells as year-month-day, such as "1999-12-31".
 
     Raises:
-        ValueError: the text is written otherwise, or there is no such day.
+        ValueError: the text has another form, or there is no such day.
     """
     if type(value) is date:
         return value
@@ -69,7 +69,7 @@ def read_date(value: Any) -> date:
 
 
 def shown(value: Any) -> str:
-    """A value that is not what it should be, for the message that says so."""
+    """A wrong value, as shown in the message that reports it."""
     match value:
         case None:
             return "nothing"

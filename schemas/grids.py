@@ -1,18 +1,18 @@
 """Division of a public interval into cells, with exact edges.
 
-Cells are half open, [edge i, edge i + 1). An interval of whole numbers minimum..maximum, both
-included, is divided as [minimum, maximum + 1), so that every cell holds as many values as it is
-wide. The last cell of a real interval holds the maximum too.
+Cells are half open, [edge i, edge i + 1). An interval of whole numbers from minimum to maximum
+inclusive is divided as [minimum, maximum + 1), so that the number of values in every cell equals
+its width. The last cell of a real interval includes the maximum.
 """
 
 from fractions import Fraction
 from math import ceil
 
 MAX_CELLS = 4096
-"""Most cells that one column may have; past that, the noise of a marginal drowns every count."""
+"""Most cells of one column; beyond that, the noise of a marginal drowns every count."""
 
 Edges = tuple[Fraction, ...]
-"""Ascending edges of consecutive cells: one more than there are cells."""
+"""Edges of consecutive cells in ascending order, one more than there are cells."""
 
 
 def equal_cells(start: Fraction, stop: Fraction, cells: int, *, step: Fraction | None) -> Edges:
@@ -26,6 +26,6 @@ def equal_cells(start: Fraction, stop: Fraction, cells: int, *, step: Fraction |
 
 
 def cells_of_width(start: Fraction, stop: Fraction, width: Fraction) -> Edges:
-    """Edges of cells of the given width from `start` on; the last cell ends at `stop`."""
+    """Edges of cells of the given width, starting at `start`; the last cell ends at `stop`."""
     inner = (start + width * i for i in range(ceil((stop - start) / width)))
     return (*inner, stop)

@@ -1,7 +1,7 @@
 """The internal review: the synthetic data against the private data, for the workspace only.
 
-It is another type than the public record, with other fields, so that no renderer of public pages
-can take it.
+It is a different type from the public record, with different fields, so that no renderer of public
+pages accepts it.
 """
 
 from typing import Annotated, Self
@@ -17,8 +17,8 @@ _INTERNAL = Tag.INTERNAL
 class ColumnReview(LabelledSection):
     """One column: its exact private distribution, the synthetic one, and the actual loss.
 
-    Shares are of all rows; the null cell, where there is one, comes last. Losses are on the
-    metric's own scale, where the diameter is 1.
+    Shares are of all rows; the null cell, if there is one, comes last. Losses are on the metric's
+    own scale, on which the diameter is 1.
 
     Raises:
         ValueError: the lists do not have one entry for each cell.
@@ -50,12 +50,13 @@ class ColumnReview(LabelledSection):
 
 
 class JointReview(LabelledSection):
-    """Several columns together: between which two numbers the actual loss lies.
+    """Several columns together: lower and upper bounds on the actual loss.
 
-    The private values' places within their cells are not known, so it is enclosed, not computed.
+    The positions of private values within their cells are unknown, so the loss is bounded from both
+    sides, not computed.
 
     Raises:
-        ValueError: the ends are the wrong way round.
+        ValueError: the lower bound is above the upper one.
     """
 
     compared: Annotated[str, Shown("Compared")]
@@ -75,14 +76,14 @@ class JointReview(LabelledSection):
 
     @property
     def held(self) -> bool | None:
-        """Whether the actual distance is within the certified bound; None where both may be."""
+        """Whether the actual distance is within the certified bound; None if that is unclear."""
         if self.upper <= self.certified:
             return True
         return False if self.lower > self.certified else None
 
 
 class PairReview(LabelledSection):
-    """Two columns together, on merged cells: how far apart the tables are, and both of them."""
+    """Two columns together, on merged cells: both tables, and the distance between them."""
 
     distance: Annotated[
         float,
@@ -108,7 +109,7 @@ class PairsReview(LabelledSection):
 
 
 class QueryReview(LabelledSection):
-    """One query: its private answer, the released one, and how far that may be off.
+    """One query: its private answer, its released answer, and the certified error.
 
     Answers are means over all records.
     """
@@ -125,17 +126,17 @@ class QueryReview(LabelledSection):
 
     @property
     def actual(self) -> float:
-        """How far the released answer is off."""
+        """The error of the released answer."""
         return abs(self.released - self.private)
 
     @property
     def held(self) -> bool:
-        """Whether that is within the certified error."""
+        """Whether the error is within the certified error."""
         return self.actual <= self.certified
 
 
 class WorkloadReview(LabelledSection):
-    """All queries of a release that answered some, and the worst of them one by one."""
+    """The queries that a release answered: a summary of all, and the worst one by one."""
 
     queries: Annotated[int, Field(ge=1), Shown("Queries answered", unit="queries")]
     outside: Annotated[
@@ -153,34 +154,34 @@ class WorkloadReview(LabelledSection):
 
 
 class Comparison(LabelledSection):
-    """One number on how far the synthetic table is from the private one; 0 is best."""
+    """One measure of how far the synthetic table is from the private one; 0 is best."""
 
     metric: Annotated[str, Shown("Metric")]
     value: Annotated[float | None, Field(ge=0), Shown("Value", _INTERNAL)]
-    """none where the tables leave it undefined"""
+    """none if the tables leave it undefined"""
     unit: Annotated[str, Shown("Unit")]
     meaning: Annotated[str, Field(min_length=1), Shown("Meaning")]
 
 
 class Finding(LabelledSection):
-    """What the validation of the private table found for one rule."""
+    """The result of the validation of the private table for one rule."""
 
     column: Annotated[str, Shown("Column", form="code")]
     rule: Annotated[str, Shown("Rule")]
-    failing_rows: Annotated[int, Field(ge=0), Shown("Rows against the rule", _INTERNAL)]
+    failing_rows: Annotated[int, Field(ge=0), Shown("Rows that break the rule", _INTERNAL)]
 
 
 class InternalReview(LabelledSection):
-    """All that compares with the private data. Confidential, as the private data are."""
+    """All comparisons with the private data; as confidential as the private data."""
 
     release_id: Annotated[str, Field(min_length=1), Shown("Release", form="code")]
     title: Annotated[str, Shown("Title")]
     created: Annotated[AwareDatetime, Shown("Created")]
     private_rows: Annotated[int, Field(ge=0), Shown("Private records compared", _INTERNAL)]
     left_out: Annotated[
-        int, Field(ge=0), Shown("Records left out beyond those kept of a person", _INTERNAL)
+        int, Field(ge=0), Shown("Records dropped beyond a person's maximum", _INTERNAL)
     ] = 0
-    """neither measured nor compared here: the certificate does not speak of them either"""
+    """neither measured nor compared here; the certificate is not about them either"""
     synthetic_rows: Annotated[int, Field(ge=0), Shown("Synthetic rows")]
     metric: Annotated[str, Shown("Distance")]
     confidence: Annotated[float, Field(gt=0, lt=1), Shown("Joint confidence", form="percent")]

@@ -1,6 +1,7 @@
-"""Which values break the spec: for the steward, in the restricted workspace only.
+"""Values that break the spec: for the steward, in the restricted workspace only.
 
-As the internal review, it is another type than the public record, which no public renderer takes.
+Like the internal review, this is a different type from the public record, which no renderer of
+public pages accepts.
 """
 
 from typing import Annotated
@@ -13,18 +14,18 @@ _INTERNAL = Tag.INTERNAL
 
 
 class OffendingValue(LabelledSection):
-    """A value as the source writes it, and how many rows have it."""
+    """A value as in the source, and the number of rows that have it."""
 
     value: Annotated[str, Shown("Value", _INTERNAL, form="code")]
     rows: Annotated[int, Field(ge=1), Shown("Rows", _INTERNAL)]
 
 
 class BrokenRule(LabelledSection):
-    """A rule that not all rows keep."""
+    """A rule that some rows break."""
 
     column: Annotated[str, Shown("Column", form="code")]
     rule: Annotated[str, Shown("Rule")]
-    mend: Annotated[str, Shown("Mend")]
+    mend: Annotated[str, Shown("Fix")]
     refuses: Annotated[bool, Shown("Stops the release")]
     rows: Annotated[int, Field(ge=0), Shown("Rows", _INTERNAL)]
     failing: Annotated[int, Field(ge=1), Shown("Failing rows", _INTERNAL)]
@@ -33,7 +34,7 @@ class BrokenRule(LabelledSection):
 
 
 class InternalValidation(LabelledSection):
-    """All broken rules, those first that stop the release."""
+    """All broken rules; those that stop the release come first."""
 
     release_id: Annotated[str, Shown("Release", form="code")]
     title: Annotated[str, Shown("Title")]

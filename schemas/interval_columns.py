@@ -26,50 +26,49 @@ class NumericColumn(BaseColumn):
 
     type: Literal["numeric"]
     unit: str = ""
-    """unit of the values, such as years or dollars"""
+    """the unit of the values, such as years or dollars"""
     integer: bool = False
     """whether all values are whole numbers"""
     step: Exact | None = None
-    """released values are multiples of it, written with as many decimals as it has, such as 0.01
-    for cents; private values between two multiples count in the cell that they lie in"""
+    """the step between released values, such as 0.01 for cents: they are multiples of it, with as
+    many decimals as it has; private values between two multiples count in the cell they lie in"""
     decimal_mark: Annotated[str, WithJsonSchema({"enum": list(DECIMAL_MARKS)})] | None = None
-    """the mark before decimals in a CSV file, . or , (the point where it is not given)"""
+    """the decimal mark in a CSV file, . or , (defaults to the point)"""
     thousands: Annotated[str, WithJsonSchema({"enum": list(THOUSANDS)})] | None = None
-    """the sign between groups of three digits in a CSV file, such as " " or . (none where it is not
-    given)"""
+    """the thousands separator in a CSV file, such as " " or . (defaults to none)"""
     minimum: Exact
-    """the smallest possible value, known without looking at the data (no bound means refusal,
-    never "no noise")"""
+    """the smallest possible value, known without looking at the data (without a bound the spec is
+    refused; it never means "no noise")"""
     maximum: Exact
-    """the largest possible value, known without looking at the data (no bound means refusal,
-    never "no noise")"""
+    """the largest possible value, known without looking at the data (without a bound the spec is
+    refused; it never means "no noise")"""
     cells: int | None = Field(default=None, ge=1)
-    """number of cells of equal width"""
+    """the number of cells, all of equal width"""
     cell_width: Exact | None = None
-    """width of a cell in the column's unit; the last cell may be narrower"""
+    """the width of a cell in the column's unit; the last cell may be narrower"""
     given_edges: tuple[Exact, ...] | None = Field(default=None, alias="edges")
-    """ascending edges of the cells, from minimum to maximum; a cell holds its lower edge, the last
-    cell both (whole numbers may end at maximum + 1 instead, as in [0, 1, 2] for the cells 0 and
-    1)"""
+    """the edges of the cells in ascending order, from minimum to maximum; a cell includes its lower
+    edge, the last cell both edges (for whole numbers the last edge may be maximum + 1 instead, as
+    in [0, 1, 2] for the cells 0 and 1)"""
     outside: Literal["refuse", "clamp"]
     """what happens to a value outside the interval: refuse stops the run, clamp moves it to the
     nearer bound"""
     bound_source: BoundSource
-    """where minimum and maximum came from, such as {kind: public, reference: the codebook}"""
+    """the source of minimum and maximum, such as {kind: public, reference: the codebook}"""
 
     @property
     def grid(self) -> Fraction | None:
-        """All released values are multiples of it; None where they are real numbers."""
+        """The number that all released values are multiples of; None for real numbers."""
         return Fraction(1) if self.integer else self.step
 
     @property
     def decimals(self) -> int | None:
-        """With how many decimals values are written; None where their number varies."""
+        """The number of decimals of written values; None if it varies."""
         return None if self.grid is None else decimals(self.grid)
 
     @property
     def marks(self) -> NumberMarks:
-        """How a CSV file writes the numbers."""
+        """The decimal mark and thousands separator in a CSV file."""
         return NumberMarks(self.decimal_mark or PLAIN.decimal, self.thousands or PLAIN.thousands)
 
     @property
@@ -79,7 +78,7 @@ class NumericColumn(BaseColumn):
 
     @cached_property
     def exact_edges(self) -> Edges:
-        """Edges of the cells; the last is `maximum + 1` where values are whole numbers."""
+        """Edges of the cells; the last is `maximum + 1` if values are whole numbers."""
         if self.given_edges is not None:
             return (*self.given_edges[:-1], self._stop)
         if self.cell_width is not None:
@@ -132,9 +131,7 @@ class NumericColumn(BaseColumn):
         ]
         if len(given) != 1:
             found = " and ".join(given) + " are given" if given else "the interval has no cells"
-            yield Problem(
-                (), f"{found}; say how to divide it by one of cells, cell_width and edges"
-            )
+            yield Problem((), f"{found}; divide it by exactly one of cells, cell_width and edges")
             return
         problems = [
             *self._step_problems(),
@@ -151,13 +148,13 @@ class NumericColumn(BaseColumn):
             yield Problem(
                 ("thousands",),
                 f"is {self.thousands!r}; give one of . , ' ’ _ or a space in quotes, or leave it "
-                "out where nothing parts thousands",
+                "out if thousands are not separated",
             )
         elif self.thousands == self.marks.decimal:
             yield Problem(
                 ("thousands",),
-                f"is {self.thousands!r}, and so is the mark before decimals, so 1{self.thousands}"
-                "234 could be either; give decimal_mark the other one, or remove thousands",
+                f"is {self.thousands!r}, and so is the decimal mark, so 1{self.thousands}234 is "
+                "ambiguous; change decimal_mark, or remove thousands",
             )
 
     def _step_problems(self) -> Iterator[Problem]:
@@ -166,7 +163,7 @@ class NumericColumn(BaseColumn):
             return
         if self.integer:
             yield Problem(
-                ("step",), "is 1 where the column is integer: true; remove one of the two"
+                ("step",), "is always 1 if the column is integer: true; remove one of the two"
             )
         elif step <= 0 or decimals(step) is None:
             yield Problem(
@@ -186,8 +183,8 @@ class NumericColumn(BaseColumn):
                 if number % step != 0:
                     yield Problem(
                         path,
-                        f"is {decimal(number)}, which is no multiple of the step {decimal(step)}; "
-                        "give a multiple, or a finer step",
+                        f"is {decimal(number)}, which is not a multiple of the step "
+                        f"{decimal(step)}; give a multiple, or a finer step",
                     )
             if self.cells is not None and self.cells * step > self.maximum - self.minimum:
                 most = int((self.maximum - self.minimum) / step)
@@ -214,7 +211,7 @@ class NumericColumn(BaseColumn):
         if edges is None:
             return
         if len(edges) < 2:
-            yield Problem(("edges",), "needs at least the two edges of one cell")
+            yield Problem(("edges",), "needs at least two edges")
             return
         for i, (low, high) in enumerate(pairwise(edges), start=1):
             if low >= high:
@@ -253,26 +250,26 @@ class NumericColumn(BaseColumn):
 
 
 class DateColumn(BaseColumn):
-    """Days in a public span, divided into cells."""
+    """Days in a public interval, divided into cells."""
 
     type: Literal["date"]
     minimum: Day
-    """the earliest possible day, known without looking at the data (no bound means refusal,
-    never "no noise")"""
+    """the earliest possible day, known without looking at the data (without a bound the spec is
+    refused; it never means "no noise")"""
     maximum: Day
-    """the latest possible day, known without looking at the data (no bound means refusal,
-    never "no noise")"""
+    """the latest possible day, known without looking at the data (without a bound the spec is
+    refused; it never means "no noise")"""
     cells: int | None = Field(default=None, ge=1)
-    """number of cells, equally long up to one day"""
+    """the number of cells; their lengths differ by at most one day"""
     cell_days: int | None = Field(default=None, ge=1)
-    """length of a cell in days; the last cell may be shorter"""
+    """the length of a cell in days; the last cell may be shorter"""
     format: str = "%Y-%m-%d"
-    """how days are written in the file, in strftime's codes"""
+    """how days are written in the file, in strftime codes"""
     outside: Literal["refuse", "clamp"]
-    """what happens to a day outside the span: refuse stops the run, clamp moves it to the nearer
-    bound"""
+    """what happens to a day outside the interval: refuse stops the run, clamp moves it to the
+    nearer bound"""
     bound_source: BoundSource
-    """where minimum and maximum came from, such as {kind: law, reference: the act}"""
+    """the source of minimum and maximum, such as {kind: law, reference: the act}"""
 
     @property
     def unit(self) -> str:
@@ -280,7 +277,7 @@ class DateColumn(BaseColumn):
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The public span for people, such as "1999-12-31" and "2001-01-01"."""
+        """The public interval for people, such as "1999-12-31" and "2001-01-01"."""
         return self.minimum.isoformat(), self.maximum.isoformat()
 
     @cached_property
@@ -294,7 +291,7 @@ class DateColumn(BaseColumn):
         return equal_cells(start, stop, self.cells, step=Fraction(1))
 
     def holds(self, text: str) -> bool:
-        """Whether the text, as the file would write it, is a day of the span."""
+        """Whether the text, in the file's format, is a day in the interval."""
         try:
             day = datetime.strptime(text, self.format).date()
         except ValueError:
@@ -325,14 +322,16 @@ class DateColumn(BaseColumn):
         if not _reads_back(self.format, (self.minimum, self.maximum)):
             yield Problem(
                 ("format",),
-                f"{self.format!r} does not tell year, month and day; "
-                "write it in strftime's codes, such as %Y-%m-%d or %d/%m/%Y",
+                f"{self.format!r} does not give year, month and day; "
+                "write it in strftime codes, such as %Y-%m-%d or %d/%m/%Y",
             )
         if (self.cells is None) == (self.cell_days is None):
             found = (
-                "the span has no cells" if self.cells is None else "cells and cell_days are given"
+                "the interval has no cells"
+                if self.cells is None
+                else "cells and cell_days are given"
             )
-            yield Problem((), f"{found}; say how to divide it by one of cells and cell_days")
+            yield Problem((), f"{found}; divide it by exactly one of cells and cell_days")
         elif self.cells is not None and self.cells > self._days:
             yield Problem(
                 ("cells",),

@@ -1,7 +1,7 @@
-"""The JSON Schema of the release spec, with which editors complete and check a spec as one types.
+"""The JSON Schema of the release spec, which lets editors complete and check a spec.
 
-It knows less than the loader: what one key says about another is checked there. Refresh the file
-beside this module with `python -m schemas.json_schema`; a test fails while it is out of date.
+It checks less than the loader, which also checks the keys against each other. Refresh the file
+next to this module with `python -m schemas.json_schema`; a test fails while it is out of date.
 """
 
 import json
@@ -14,7 +14,7 @@ SCHEMA_FILE = Path(__file__).with_name("release-spec.schema.json")
 
 
 def release_spec_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a release spec as it stands in YAML."""
+    """JSON Schema (draft 2020-12) of a release spec as written in YAML."""
     schema = ReleaseSpec.model_json_schema(by_alias=True, mode="validation")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

@@ -1,11 +1,11 @@
 """Labels: every field of a report says what it is, in which unit, and who may see it.
 
-A renderer prints a section by walking its labels, so what is shown, and to whom, is decided here
-by the field and never by a template. A public section refuses, when its class is defined, a field
-without a label and a field labelled internal: an internal figure cannot get into a public document.
+A renderer prints a section by walking its labels, so the fields decide what is shown, and to whom,
+never a template. When a public section is defined, a field without a label or with an internal
+label is an error: an internal figure cannot get into a public document.
 
-A label also says where its value is from: from the run, or from a person who states it. What is
-"not recorded" although a reviewer needs it is a gap, and the label says how to mend that.
+A label also says whether its value comes from the run or from a statement by a person. A value
+that a reviewer needs but that is "not recorded" is a gap, and the label says how to fill it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,12 +19,12 @@ from schemas.section import Section
 
 NotRecorded = Literal["not recorded"]
 NOT_RECORDED: Final[NotRecorded] = "not recorded"
-OUR_MISTAKE = "the run should have recorded it; report this as a mistake of Hallmark"
-"""The mend of what no person has to state."""
+OUR_MISTAKE = "the run should have recorded it; report this as a bug in Hallmark"
+"""The fix for a missing value that no person has to state."""
 
 
 class Tag(StrEnum):
-    """What a figure tells about the private data."""
+    """What a figure reveals about the private data."""
 
     PUBLIC = "public"  # known without looking at the private data
     PAID = "paid"  # computed from noisy answers, which the privacy budget covers
@@ -33,29 +33,30 @@ class Tag(StrEnum):
 
 
 Sample = Literal["", "synthetic", "measured", "both"]
-"""Which records a figure is computed from: those released, those measured with noise, or both."""
+"""The records that a figure is computed from: synthetic, measured with noise, or both."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The label of a field: its name for people, its tag, and how its value is to be read."""
+    """The label of a field: its name for people, its tag, and how to read its value."""
 
     title: str
     tag: Tag = Tag.PUBLIC
     unit: str = ""
     form: Literal["text", "percent", "code"] = "text"
     sample: Sample = ""
-    """of which records a figure is computed"""
+    """the records that the figure is computed from"""
     stated_in: str = ""
-    """where a person states it, such as `agency.name in the profile`; empty: the run records it"""
+    """where a person states it, such as `agency.name in the profile`; empty if the run knows it"""
     mend: str = ""
-    """what fills it; where this is given, "not recorded" blocks the disclosure gate"""
+    """how to fill the gap; if given, "not recorded" blocks the disclosure gate"""
 
 
 def stated(
     title: str, stated_in: str, *, may_lack: bool = False, form: Literal["text", "code"] = "text"
 ) -> Shown:
-    """The label of what only a person can state; it blocks the gate unless it `may_lack`."""
+    """The label of a value that only a person can state; its lack blocks the gate unless it
+    `may_lack`."""
     return Shown(
         title, form=form, stated_in=stated_in, mend="" if may_lack else f"state {stated_in}"
     )
@@ -63,7 +64,7 @@ def stated(
 
 @dataclass(frozen=True)
 class Gap:
-    """A labelled value that is not recorded. `mend` is empty where nobody has to fill it."""
+    """A labelled value that is not recorded. `mend` is empty if nobody has to fill it."""
 
     path: str
     title: str
@@ -71,13 +72,13 @@ class Gap:
 
 
 class LabelledSection(Section):
-    """A section with labels, and without NaN and infinity, which JSON cannot carry."""
+    """A section with labels, and without NaN and infinity, which JSON cannot represent."""
 
     model_config = ConfigDict(allow_inf_nan=False, from_attributes=True)
 
     @classmethod
     def labels(cls) -> dict[str, Shown]:
-        """The label of every field that has one, in the order of definition."""
+        """The labels of all labelled fields, in the order of definition."""
         return {
             name: label
             for name, field in cls.model_fields.items()
@@ -87,11 +88,11 @@ class LabelledSection(Section):
 
 
 class PublicSection(LabelledSection):
-    """A section for everybody.
+    """A section that everybody may see.
 
     Raises:
-        TypeError: when a subclass is defined with an unlabelled field, a field labelled internal,
-            or a field that holds a section which is not public.
+        TypeError: a subclass is defined with an unlabelled field, a field labelled internal, or a
+            field that holds a section that is not public.
     """
 
     @classmethod
@@ -117,7 +118,7 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def not_recorded(value: Any, path: str = "") -> Iterator[str]:
-    """Dotted paths in `value`, a section or anything in one, whose value is not recorded."""
+    """Dotted paths of everything within `value` (a section or part of one) that is not recorded."""
     if isinstance(value, str):
         if value == NOT_RECORDED:
             yield path
@@ -133,7 +134,7 @@ def not_recorded(value: Any, path: str = "") -> Iterator[str]:
 
 
 def gaps(section: LabelledSection, path: str = "") -> Iterator[Gap]:
-    """All labelled values that are not recorded, in the section and in the sections it holds."""
+    """All labelled values that are not recorded, in the section and in its nested sections."""
     for name, label in section.labels().items():
         value, place = getattr(section, name), f"{path}.{name}" if path else name
         if isinstance(value, str) and value == NOT_RECORDED:

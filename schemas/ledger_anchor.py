@@ -1,7 +1,7 @@
-"""Anchors of the ledger: heads of its accounts, written down outside the ledger's database.
+"""Anchors of the ledger: heads of its accounts, recorded outside the ledger's database.
 
-A head is the number of an account's entries and the hash of the last. Whoever holds one can tell
-whether a chain that is shown later still has all the entries that it had then.
+A head is the number of an account's entries and the hash of the last. Anybody who holds a head can
+check whether a chain that is shown later still has all the entries that it had then.
 """
 
 import json
@@ -15,7 +15,7 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class LedgerHead(Section):
-    """The end of an account's chain: it vouches for every entry up to it; 0 if there are none."""
+    """The end of an account's chain, which vouches for all entries so far; 0 if there are none."""
 
     account: str
     entries: Annotated[int, Field(ge=0)]
@@ -23,10 +23,10 @@ class LedgerHead(Section):
 
 
 class Anchor(Section):
-    """A head with the time at which it was written down.
+    """A head with the time at which it was recorded.
 
-    A ledger that was put back from a copy lacks heads that were anchored before. Whoever answers
-    for that says so by an anchor that names them as lost, with a reason.
+    A ledger that was restored from a backup lacks heads that were anchored before. The person
+    responsible states this by an anchor that names them as lost, with a reason.
     """
 
     head: LedgerHead
@@ -36,18 +36,18 @@ class Anchor(Section):
     reason: str = ""
 
     def canonical_bytes(self) -> bytes:
-        """The one JSON text of this anchor, which is signed and time-stamped."""
+        """The canonical JSON text of the anchor, which is signed and time-stamped."""
         content = self.model_dump(mode="json")
         return json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
 class SignedAnchor(Section):
-    """An anchor with its proofs, each in base64 and empty where there is none."""
+    """An anchor with its proofs, each in base64, and empty if there is none."""
 
     anchor: Anchor
     key: str = ""
     """the Ed25519 public key of the installation, 32 bytes"""
     signature: str = ""
-    """Ed25519, of the anchor's canonical bytes"""
+    """the Ed25519 signature of the anchor's canonical bytes"""
     time_stamp: str = ""
     """an RFC 3161 response for the anchor's canonical bytes, in DER"""

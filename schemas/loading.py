@@ -1,6 +1,6 @@
-"""Read a release spec, a profile or a calendar from YAML, or tell all that is wrong at once.
+"""Read a release spec, a profile or a calendar from YAML, or report all problems at once.
 
-Each problem is one line, `file:line: path.to.key: what is wrong; how to mend it`, in plain words.
+Each problem is one line, `file:line: path.to.key: what is wrong; how to fix it`, in plain words.
 """
 
 import re
@@ -38,7 +38,7 @@ _Validated = tuple[M | None, list[Problem]]
 
 
 class SpecError(Exception):
-    """A spec or a profile that is refused. `problems` holds one finished line a problem."""
+    """An invalid spec, profile or calendar. `problems` holds one complete line per problem."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -46,10 +46,10 @@ class SpecError(Exception):
 
 
 def load_spec(path: FilePath | str, folder: FilePath | None = None) -> ReleaseSpec:
-    """The release spec in a YAML file, with the categories that it names files of.
+    """The release spec in a YAML file, with categories read from the files that it names.
 
     Args:
-        folder: where these files start; the folder of the spec where it is not given.
+        folder: where relative paths of these files start; defaults to the spec's folder.
     Raises:
         SpecError: with every problem of the file, in the order of its lines.
     """
@@ -78,10 +78,10 @@ def load_calendar(path: FilePath | str) -> Calendar:
 def located(path: FilePath | str, problem: str) -> str:
     """The problem `path.to.key: what is wrong` of a loaded spec, as one line of `SpecError`.
 
-    Its line is that of the key, or of the nearest section around it that is in the file.
+    The line number is the key's, or that of the nearest enclosing section in the file.
 
     Raises:
-        SpecError: the file cannot be read any more.
+        SpecError: the file can no longer be read.
     """
     document = _document(path)
     keys = _KEYS.match(problem)
@@ -137,7 +137,7 @@ def _validated_spec(content: dict[str, Any], folder: FilePath) -> _Validated[Rel
 
 
 def _unmarked(found: list[Problem], document: Document) -> Iterator[Problem]:
-    """Problems but for those that follow from one already told at the same place."""
+    """Problems except those that follow from one already reported at the same place."""
     told = {problem.path for problem in document.problems}
     for problem in found:
         if not any(problem.path[:length] in told for length in range(1, len(problem.path) + 1)):
@@ -157,7 +157,7 @@ _CHECKED_TOGETHER: Mapping[str, type[BaseModel]] = {
 
 
 def _sound_sections(content: dict[str, Any], broken: set[Path]) -> SoundSections:
-    """The sections in which nothing was found."""
+    """The sections without problems."""
     tops = {path[0] for path in broken if path}
     sound: dict[str, Any] = {}
     for key, model in _CHECKED_TOGETHER.items():
@@ -193,7 +193,7 @@ def _sound_sections(content: dict[str, Any], broken: set[Path]) -> SoundSections
 
 
 def _is_own(details: ErrorDetails) -> bool:
-    """Whether the error is one of the file's, not an echo of one in an entry of the list."""
+    """Whether the error is in the file itself, not an echo of an error in a list entry."""
     return details["type"] != "too_short" or not details["input"]
 
 
@@ -205,7 +205,7 @@ def _problem(details: ErrorDetails, root: type[BaseModel]) -> Problem:
 
 
 def _place(loc: Path, root: type[BaseModel]) -> tuple[type[BaseModel] | None, Path]:
-    """Model that was to hold the last key, and the path without pydantic's tags of unions."""
+    """Model that should hold the last key, and the path without pydantic's union tags."""
     model: type[BaseModel] | None = root
     path: list[str | int] = []
     rest = list(loc)
@@ -217,7 +217,7 @@ def _place(loc: Path, root: type[BaseModel]) -> tuple[type[BaseModel] | None, Pa
         path.append(key)
         if i < len(rest) - 1 and isinstance(key, str):
             model = _model_of(model, key)
-    # pydantic marks a bad key of a mapping by a step of its own, which is no key of the file
+    # pydantic marks a bad key of a mapping by an extra step, which is not a key of the file
     return model, tuple(path[:-1] if path and path[-1] == "[key]" else path)
 
 
@@ -245,19 +245,19 @@ def _message(details: ErrorDetails, model: type[BaseModel] | None, path: Path) -
         case "extra_forbidden":
             known = list(_fields(model)) if model is not None else []
             mend = did_you_mean(str(key), known) or f"the keys here are {', '.join(known)}"
-            return f"is no key of the spec; {mend}"
+            return f"is not a key of the spec; {mend}"
         case "union_tag_not_found":
-            return f"has no type; add type: with one of {', '.join(COLUMN_TYPES)}"
+            return f"has no type; add type: and one of {', '.join(COLUMN_TYPES)}"
         case "union_tag_invalid":
             tag = value.get("type") if isinstance(value, Mapping) else value
-            mend = did_you_mean(str(tag), COLUMN_TYPES) or f"one of {', '.join(COLUMN_TYPES)}"
-            return f"has the type {tag!r}, which is none; {mend}"
+            mend = did_you_mean(str(tag), COLUMN_TYPES) or f"give one of {', '.join(COLUMN_TYPES)}"
+            return f"has the unknown type {tag!r}; {mend}"
     if value is None:
         return f"has no value; add {_hint(model, key)}"
     return _wrong_value(details, value, context)
 
 
-_LATEST = 3  # no bound of a size or a budget is that low
+_LATEST = 3  # bounds of sizes and budgets are never this low
 
 
 def _wrong_value(details: ErrorDetails, value: Any, context: Mapping[str, Any]) -> str:
@@ -274,21 +274,21 @@ def _wrong_value(details: ErrorDetails, value: Any, context: Mapping[str, Any]) 
         case "bool_parsing" | "bool_type":
             return f"must be true or false, not {found}"
         case "string_type":
-            return f"must be a text, not {found}"
+            return f"must be text, not {found}"
         case "string_too_short":
             return "is empty; write something"
         case "string_too_long":
             return f"must be a single character, not {found}"
         case "string_pattern_mismatch":
             return (
-                f"is {found}; use only small letters, digits and dashes, at most 64, "
+                f"is {found}; use at most 64 lowercase letters, digits and dashes, "
                 "such as rand-hie-2026"
             )
         case "greater_than_equal":
             return f"is {value}; give at least {context['ge']}"
         case "less_than_equal":
             if context["le"] <= _LATEST:
-                return f"is {value}, but this version knows only up to {context['le']}"
+                return f"is {value}, but this version supports at most {context['le']}"
             return f"is {found}; give at most {context['le']}"
         case "tuple_type" | "list_type":
             return f"must be a list, such as [a, b], not {found}"

@@ -1,8 +1,8 @@
 """`manifest.json`: what a release consists of and what it claims; the file that is signed.
 
-The bytes that are signed are the bytes of the file, and the file must be in the one canonical form
-that `canonical_bytes` gives. So a manifest has one reading, and no second JSON parser can see
-another (repeated keys, for instance, never survive).
+The signature covers the bytes of the file, and the file must be in the canonical form that
+`canonical_bytes` gives. So every JSON parser reads the same manifest (repeated keys, for instance,
+never survive).
 """
 
 import json
@@ -19,7 +19,7 @@ from schemas.privacy_claim import PrivacyClaim
 from schemas.section import Section
 
 FIRST_MANIFEST: Final = "hallmark-manifest/1"
-"""The format of manifests whose claim says nothing of what is unprotected."""
+"""The format of manifests whose claim does not say what is unprotected."""
 
 MANIFEST_FILE = "manifest.json"
 SIGNATURE_FILE = "manifest.sig"
@@ -38,11 +38,11 @@ DATA_FILES = ("data.csv", "data.parquet", "data.dta", "data.sav")
 REHEARSED_DATA_FILES = tuple(f"REHEARSAL-{name}" for name in DATA_FILES)
 
 SIGNATURE_FILES = (MANIFEST_FILE, SIGNATURE_FILE, PUBLIC_KEY_FILE)
-"""The files that the manifest cannot list, since they come to be with it or after it."""
+"""The files that the manifest cannot list, since they are made with it or after it."""
 
 REQUIRED_FILES = (SPEC_FILE, CERTIFICATE_FILE, REPORT_FILE, RECORD_FILE, DICTIONARY_FILE)
-"""What every release holds, beside at least one of `DATA_FILES`; and what is rendered from the
-record of its format (`tasks.rendering.rendered_files`)."""
+"""The files of every release, besides at least one of `DATA_FILES` and the files rendered from the
+record in its format (`tasks.rendering.rendered_files`)."""
 
 RELEASE_FORMAT: Final = "hallmark-manifest/2"
 REHEARSAL_FORMAT: Final = "hallmark-rehearsal/1"
@@ -78,7 +78,7 @@ class Software(PublicSection):
             "Code commit",
             form="code",
             mend="run from a git checkout of the code, or set HALLMARK_IMAGE_DIGEST to the digest "
-            "of the image that runs",
+            "of the running image",
         ),
     ] = NOT_RECORDED
     dirty: Annotated[bool | NotRecorded, Shown("Uncommitted changes in the code")] = NOT_RECORDED
@@ -88,7 +88,7 @@ class Software(PublicSection):
 
 
 class Claims(Section):
-    """All that a manifest says, save the files, which are read from the release folder."""
+    """Everything in a manifest except the files, which are read from the release folder."""
 
     release_id: Annotated[str, Field(min_length=1)]
     title: str
@@ -98,14 +98,14 @@ class Claims(Section):
     spec_digest: Sha256
     software: Software
     ledger: LedgerHead | None = None
-    """the account's head when the release was signed; earlier releases tell none"""
+    """the account's head when the release was signed; None for earlier releases"""
 
 
 class Manifest(Claims):
     """The claims, the files with their digests, and the key that vouches for them.
 
     Raises:
-        ValueError: the claim does not say what is unprotected, though its format asks for it.
+        ValueError: the claim does not say what is unprotected, although its format requires it.
     """
 
     format: Literal["hallmark-manifest/1", "hallmark-manifest/2", "hallmark-rehearsal/1"] = (
@@ -125,16 +125,16 @@ class Manifest(Claims):
 
     @property
     def is_rehearsal(self) -> bool:
-        """Whether it is of a rehearsal, which is no release."""
+        """Whether the manifest belongs to a rehearsal, not a release."""
         return self.format == REHEARSAL_FORMAT
 
     @property
     def data_files(self) -> tuple[str, ...]:
-        """Names that the data files may have."""
+        """The possible names of data files."""
         return REHEARSED_DATA_FILES if self.is_rehearsal else DATA_FILES
 
     def canonical_bytes(self) -> bytes:
-        """The one JSON text of this manifest: sorted keys, two spaces, ASCII, one final newline."""
+        """The canonical JSON text: sorted keys, two spaces, ASCII, one final newline."""
         content = self.model_dump(mode="json")
         if self.format == FIRST_MANIFEST:
             del content["privacy"]["unprotected"]

@@ -1,4 +1,4 @@
-"""How a file writes numbers: the mark before its decimals, and what parts groups of thousands."""
+"""How a file writes numbers: the decimal mark and the thousands separator."""
 
 import re
 from dataclasses import dataclass
@@ -6,15 +6,14 @@ from functools import cached_property
 
 DECIMAL_MARKS = (".", ",")
 THOUSANDS = (".", ",", "'", "’", "_", " ", "\u00a0", "\u202f")
-"""Signs that may stand between groups of three digits; the last two are spaces that do not break
-a line."""
+"""Characters that may separate groups of three digits; the last two are non-breaking spaces."""
 
 
 @dataclass(frozen=True)
 class NumberMarks:
-    """The marks of a column: `1.234,5` has the decimal mark `,` and the thousands sign `.`.
+    """The marks of a column: `1.234,5` has the decimal mark `,` and the thousands separator `.`.
 
-    A number may leave out its thousands signs, all or none: `1234,5` is read too, `12.34,5` is not.
+    A number has all of its thousands separators or none: `1234,5` is read too, `12.34,5` is not.
     """
 
     decimal: str = "."
@@ -22,7 +21,7 @@ class NumberMarks:
 
     @cached_property
     def pattern(self) -> str:
-        """A regular expression, of Python and of RE2, that whole texts of numbers match."""
+        """A regular expression (for Python and RE2) that matches exactly the texts of numbers."""
         mark = re.escape(self.decimal)
         digits = r"[0-9]+"
         if self.thousands:
@@ -30,7 +29,7 @@ class NumberMarks:
         return rf"^[+-]?({digits}({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]+)?$"
 
     def plain(self, text: str) -> str | None:
-        """The number with a decimal point and no thousands sign; None where it is none."""
+        """The number with a decimal point and no thousands separators; None if it is not one."""
         if re.fullmatch(self.pattern, text) is None:
             return None
         if self.thousands:
@@ -39,4 +38,4 @@ class NumberMarks:
 
 
 PLAIN = NumberMarks()
-"""The marks of Hallmark itself, of Parquet and of databases: 1234.5."""
+"""The marks that Hallmark uses itself, and for Parquet and databases: 1234.5."""

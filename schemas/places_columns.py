@@ -1,4 +1,4 @@
-"""Columns of places, or of any other categories between which distances are public."""
+"""Columns of places, or of any other categories with public distances between them."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -48,25 +48,24 @@ class PlacesColumn(CategoryColumn):
 
     type: Literal["places"]
     coordinates: dict[str, Coordinates] | None = None
-    """where every category is: {code: [latitude, longitude]} in degrees; distances are then those
-    along great circles, in km"""
+    """where every category is: {code: [latitude, longitude]} in degrees; distances are then
+    measured along great circles, in km"""
     distances: tuple[tuple[Exact, ...], ...] | None = None
-    """the distances themselves, where there are no coordinates: a square matrix in the order of
-    the categories"""
+    """the distances, if there are no coordinates: a square matrix in the order of the categories"""
     unit: str | None = None
-    """the unit of distances, such as minutes"""
+    """the unit of the distances, such as minutes"""
 
     def _problems(self) -> Iterator[Problem]:
         yield from super()._problems()
         if self.levels > MOST_PLACES:
             yield Problem(
-                ("categories",), f"lists {self.levels} places; at most {MOST_PLACES} are taken"
+                ("categories",), f"lists {self.levels} places; list at most {MOST_PLACES}"
             )
         elif (self.coordinates is None) == (self.distances is None):
             yield Problem(
                 ("coordinates",),
-                "or distances must be given, and not both: say where the categories are, as "
-                "{code: [latitude, longitude]}, or how far from each other, as a square matrix",
+                "or distances must be given, but not both: say where the categories are, as "
+                "{code: [latitude, longitude]}, or how far apart they are, as a square matrix",
             )
         elif self.coordinates is not None:
             yield from self._coordinate_problems(self.coordinates)
@@ -77,25 +76,27 @@ class PlacesColumn(CategoryColumn):
         self, coordinates: dict[str, tuple[Fraction, Fraction]]
     ) -> Iterator[Problem]:
         if self.unit is not None:
-            yield Problem(("unit",), "is km where coordinates are given; remove it")
+            yield Problem(("unit",), "is always km if coordinates are given; remove it")
         missing = [code for code in self.categories if code not in coordinates]
         strange = [code for code in coordinates if code not in self.categories]
         if missing:
-            yield Problem(("coordinates",), f"lack {missing[0]!r}; say where every category is")
+            yield Problem(("coordinates",), f"lacks {missing[0]!r}; say where every category is")
         if strange:
-            yield Problem(("coordinates",), f"have {strange[0]!r}, which is none of the categories")
+            yield Problem(
+                ("coordinates",), f"has {strange[0]!r}, which is not one of the categories"
+            )
         seen: dict[tuple[Fraction, Fraction], str] = {}
         for code, place in coordinates.items():
             if place in seen:
                 yield Problem(
                     ("coordinates", code),
-                    f"is where {seen[place]!r} is too; merge the two categories into one",
+                    f"is the same place as {seen[place]!r}; merge the two categories",
                 )
             seen.setdefault(place, code)
 
     def _distance_problems(self, distances: tuple[tuple[Fraction, ...], ...]) -> Iterator[Problem]:
         if not self.unit:
-            yield Problem(("unit",), "is missing; say in what distances are measured, such as km")
+            yield Problem(("unit",), "is missing; give the unit of the distances, such as km")
         size = self.levels
         for i, row in enumerate(distances):
             if len(row) != size:
@@ -111,10 +112,10 @@ class PlacesColumn(CategoryColumn):
         codes = self.codes
         for i, row in enumerate(distances):
             if row[i] != 0:
-                yield Problem(("distances", i), f"{codes[i]!r} to itself must be 0")
+                yield Problem(("distances", i), f"from {codes[i]!r} to itself must be 0")
                 return
         for i, j in combinations(range(size), 2):
-            pair = f"{codes[i]!r} to {codes[j]!r}"
+            pair = f"from {codes[i]!r} to {codes[j]!r}"
             if distances[i][j] <= 0:
                 yield Problem(("distances", i), f"{pair} must be above 0")
                 return

@@ -1,4 +1,4 @@
-"""The privacy claim of a release: the one sentence that every document of it must repeat alike."""
+"""The privacy claim of a release, which all of its documents must repeat identically."""
 
 import math
 from fractions import Fraction
@@ -11,17 +11,17 @@ from schemas.labels import PublicSection, Shown, Tag
 
 
 class Amount(PublicSection):
-    """A part of a budget, exact. Built from a `Budget` with `Amount.model_validate(budget)`."""
+    """An exact part of a budget. Built from a `Budget` with `Amount.model_validate(budget)`."""
 
     epsilon: Annotated[Exact, Shown("Epsilon")]
     delta: Annotated[Exact, Shown("Delta")] = Fraction(0)
 
 
 class UnprotectedFact(PublicSection):
-    """Something exact about the private data that the release tells outside its guarantee."""
+    """An exact fact about the private data that the release reveals outside its guarantee."""
 
     fact: Annotated[str, Shown("Fact", Tag.UNPROTECTED)]
-    why: Annotated[str, Shown("Why it is told")]
+    why: Annotated[str, Shown("Why it is revealed")]
 
 
 class PrivacyClaim(PublicSection):
@@ -30,8 +30,8 @@ class PrivacyClaim(PublicSection):
     Built from a spec with `schemas.promise.promised`.
 
     Raises:
-        ValueError: epsilon is not positive, delta is outside [0, 1), or a record is said to own
-            more than one record.
+        ValueError: epsilon is not positive, delta is outside [0, 1), or the unit is a record but
+            `records_per_unit` is not 1.
     """
 
     neighbours: Annotated[
@@ -45,9 +45,9 @@ class PrivacyClaim(PublicSection):
     epsilon: Annotated[Exact, Shown("Epsilon")]
     delta: Annotated[Exact, Shown("Delta")]
     unprotected: Annotated[
-        tuple[str, ...] | None, Shown("Outside the promise, and told", Tag.UNPROTECTED)
+        tuple[str, ...] | None, Shown("Revealed outside the guarantee", Tag.UNPROTECTED)
     ] = None
-    """what the promise does not cover; None where a claim of the first format does not say"""
+    """what the guarantee does not cover; None if a claim of the first format does not say"""
 
     @model_validator(mode="after")
     def _is_a_guarantee(self) -> Self:
@@ -56,7 +56,7 @@ class PrivacyClaim(PublicSection):
         if not 0 <= self.delta < 1:
             raise ValueError(f"delta must lie in [0, 1), not {self.delta}")
         if self.unit == "record" and self.records_per_unit != 1:
-            raise ValueError("where the unit is a record, records_per_unit is 1")
+            raise ValueError("if the unit is a record, records_per_unit must be 1")
         return self
 
     @property
@@ -66,7 +66,7 @@ class PrivacyClaim(PublicSection):
 
     @property
     def formal(self) -> str:
-        """Which tables are neighbours, formally: both pass the rules, or there is no release."""
+        """The formal definition of neighbouring tables, both of which pass the rules."""
         passing = "tables that both pass the rules of the validation that refuse a release"
         unit = (
             "one record"
@@ -86,9 +86,9 @@ class PrivacyClaim(PublicSection):
         )
 
     def for_group(self, units: int) -> tuple[Fraction, float]:
-        """The (epsilon, delta) that holds for `units` units together.
+        """The (epsilon, delta) that holds for several units together.
 
-        A chain of neighbouring tables gives epsilon times k and delta times the sum of
+        A chain of k = `units` neighbouring tables multiplies epsilon by k, and delta by the sum of
         exp(i epsilon) over i < k; delta is rounded up and capped at 1.
 
         Source: Vadhan, "The complexity of differential privacy" (2017), Lemma 2.2 (its proof).

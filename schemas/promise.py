@@ -1,8 +1,8 @@
-"""What a release promises, and what it tells outside its promise: both follow from the spec.
+"""What a release guarantees, and what it reveals outside the guarantee, both read off the spec.
 
-A release exists only if the private table passed the rules that refuse one. That it did is an
-exact fact about the table, which no noise covers. So the promise is about pairs of tables that
-both pass, and whoever repeats it has to say so.
+A release exists only if the private table passed the rules that refuse a release. That it passed
+is an exact fact about the table, which no noise covers. So the guarantee is about pairs of tables
+that both pass, and everybody who repeats it must say so.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from schemas.columns import DateColumn, NumericColumn
 from schemas.privacy_claim import PrivacyClaim, UnprotectedFact
 from schemas.release_spec import ReleaseSpec
 
-_BECAUSE = "a release exists only because it held; how many rows came close is not told"
+_BECAUSE = "a release exists only because it held; how many rows came close is not revealed"
 
 
 def promised(spec: ReleaseSpec) -> PrivacyClaim:
@@ -34,7 +34,7 @@ def promised(spec: ReleaseSpec) -> PrivacyClaim:
 
 
 def unprotected(spec: ReleaseSpec) -> tuple[UnprotectedFact, ...]:
-    """What a release under this spec tells, or was made from, outside its promise."""
+    """Facts outside the guarantee that a release under this spec reveals or was made from."""
     return (*_rules(spec), *_number_of_records(spec), *_constants(spec), *_private_choices(spec))
 
 

@@ -1,8 +1,8 @@
 """Published totals that the released file must reproduce exactly.
 
 A total is a complete table of counts by the values of some columns, or the number of records for
-which a condition holds. It is public: stated here with where it was published, and never read from
-the private data.
+which a condition holds. It is public: it is stated here with its source, and never read from the
+private data.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,15 +25,15 @@ from schemas.rule_syntax import Determines, RuleError
 from schemas.rules import Rule, parse_rule
 from schemas.section import Problem, Section, refuse
 
-NULL = "null"  # how a total names missing values; the null markers of the file do as well
-COUNT = "count"  # the key of a row that is no column
-_LISTED = 3  # things that a message names
+NULL = "null"  # names missing values in a total, as do the file's null markers
+COUNT = "count"  # the key of a row that is not a column
+_LISTED = 3  # most things that a message lists
 
 Table = Mapping[str, Any] | tuple[Any, ...]
 
 
 def _read_count(value: Any) -> Any:
-    """A whole number as written; anything else as it stands, for `_count_problems` to refuse."""
+    """The whole number as written; anything else unchanged, for `_count_problems` to refuse."""
     text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 12 else value
 
@@ -102,18 +102,18 @@ class Group:
 
 
 class PublicTotal(Section):
-    """A published total: columns with counts, or where with count; and its reference."""
+    """A published total: columns with counts, or where with count, and a reference."""
 
     columns: tuple[str, ...] | None = Field(default=None, min_length=1)
     """the columns of a complete table of counts"""
     counts: Counts | None = None
     """the complete table: {value: count} for one column, a list of {column: value, ..., count: n}
-    for several; an interval is written like 0 to 14"""
+    for several; intervals are written like 0 to 14"""
     where: str | None = None
     """a condition in the language of edit rules, such as "age >= 65 and region = north" with
     values of categories in quotes"""
     count: Count | None = None
-    """how many records obey the condition"""
+    """the number of records that fulfil the condition"""
     reference: str = Field(min_length=1)
     """where the total was published, so that a reviewer can find it"""
 
@@ -129,12 +129,12 @@ class PublicTotal(Section):
 
     @property
     def records(self) -> int | None:
-        """How many records there are in all, where the total says so."""
+        """The number of all records, if the total says so; else None."""
         return sum(count for _, count in self._rows()) if self.is_table else None
 
     @property
     def fulfilling(self) -> int:
-        """How many records fulfil the condition of `where`."""
+        """The number of records that fulfil the condition of `where`."""
         assert isinstance(self.count, int), "only a sound total by where has one"
         return self.count
 
@@ -149,7 +149,7 @@ class PublicTotal(Section):
         return parse_rule(self.where).bound_to(columns)
 
     def touched(self) -> tuple[str, ...]:
-        """The columns that it speaks of, each once."""
+        """The columns that the total mentions, each once."""
         if self.columns is not None:
             return self.columns
         assert self.where is not None, "a sound total has the one or the other"
@@ -178,7 +178,7 @@ class PublicTotal(Section):
     def broken(
         self, frame: pd.DataFrame, columns: Mapping[str, Column], null_markers: tuple[str, ...]
     ) -> list[str]:
-        """What in a table is not as published, a phrase each; empty where all is.
+        """Phrases for everything in a table that is not as published; empty if everything is.
 
         Args:
             frame: values in original units, as `Rule.violations` takes them.
@@ -200,7 +200,7 @@ class PublicTotal(Section):
     def problems(
         self, columns: Mapping[str, Column], null_markers: tuple[str, ...]
     ) -> Iterator[Problem]:
-        """What does not suit the columns, each with its mend; empty for a sound total."""
+        """Everything that does not suit the columns, with its fix; empty for a sound total."""
         if self.columns is None:
             for what in parse_rule(self.where or "").problems(columns):
                 yield Problem(("where",), what)
@@ -212,7 +212,7 @@ class PublicTotal(Section):
             yield from self._table_problems(columns, null_markers)
 
     def _rows(self) -> Iterator[tuple[tuple[str, ...], int]]:
-        """The values of the columns, in their order, with the count."""
+        """The values of the columns, in order, with the count."""
         assert self.columns is not None, "only complete tables have rows"
         if isinstance(self.counts, Mapping):
             yield from (((label,), count) for label, count in self.counts.items())
@@ -232,8 +232,8 @@ class PublicTotal(Section):
             if isinstance(body, Determines):
                 yield Problem(
                     ("where",),
-                    "says something of records together, and no condition that a record fulfils; "
-                    "write one such as age >= 65",
+                    "is a statement about several records, not a condition that one record "
+                    "fulfils; write one such as age >= 65",
                 )
         elif given == {"columns", "counts"}:
             yield from self._shape_problems()
@@ -255,12 +255,12 @@ class PublicTotal(Section):
         if COUNT in columns:
             yield Problem(
                 ("columns",),
-                f"holds a column of the name {COUNT}, which is the key of the counts; state the "
-                "total by where",
+                f"includes a column named {COUNT}, which is the key of the counts; state the "
+                "total with where",
             )
             return
         if not self.counts:
-            yield Problem(("counts",), "is empty; list the whole table")
+            yield Problem(("counts",), "is empty; give the whole table")
         elif isinstance(self.counts, Mapping):
             if len(columns) > 1:
                 yield Problem(
@@ -284,7 +284,7 @@ class PublicTotal(Section):
     def _table_problems(
         self, columns: Mapping[str, Column], null_markers: tuple[str, ...]
     ) -> Iterator[Problem]:
-        """Whether the rows name all combinations of groups of values, each once."""
+        """Problems unless the rows list every combination of groups of values exactly once."""
         assert self.columns is not None
         read: list[list[range]] = []
         sound = True
@@ -315,7 +315,7 @@ class PublicTotal(Section):
             yield Problem(
                 ("counts",),
                 f"lists {len(seen)} of the {prod(axes)} combinations of its values; a table must "
-                "be complete, so list the others too, with count 0 where there is no record",
+                "be complete, so list the others too, with count 0 if there are no records",
             )
 
 
@@ -323,12 +323,12 @@ def cells_of(name: str, column: Column, label: str, null_markers: tuple[str, ...
     """The cells of a column that a total calls `label`.
 
     Raises:
-        ValueError: it is no value, label or interval of whole cells of the column.
+        ValueError: it is not a value, label or interval of whole cells of the column.
     """
     codes = () if isinstance(column, NumericColumn | DateColumn) else column.codes
     if label not in codes and (label == NULL or label in column.markers(null_markers)):
         if not column.nulls:
-            raise ValueError(f"{name} is never null, as the column says nulls: false; remove it")
+            raise ValueError(f"{name} is never null, since it has nulls: false; remove this count")
         return range(column.levels, column.levels + 1)
     if isinstance(column, NumericColumn | DateColumn):
         return _interval_cells(name, column, label)
@@ -342,8 +342,8 @@ def cells_of(name: str, column: Column, label: str, null_markers: tuple[str, ...
         place = labels.index(label) if labels.count(label) == 1 else -1
     if place < 0:
         known = [*codes, *(column.labels if isinstance(column, CategoryColumn) else ())]
-        mend = did_you_mean(label, known) or "write one of its categories"
-        raise ValueError(f"{label!r} is no category of {name}; {mend}")
+        mend = did_you_mean(label, known) or "give one of its categories"
+        raise ValueError(f"{label!r} is not a category of {name}; {mend}")
     return range(place, place + 1)
 
 
@@ -361,19 +361,19 @@ def _interval_cells(name: str, column: NumericColumn | DateColumn, label: str) -
     except ValueError:
         numbers = []
     if not numbers or not (separator or whole):
-        raise ValueError(f"{label!r} is no interval of {name}; write one such as {example}")
+        raise ValueError(f"{label!r} is not an interval of {name}; give one such as {example}")
     start, stop = numbers[0], numbers[1] + (1 if whole else 0)
     edges = list(column.exact_edges)
     if start not in edges or stop not in edges or start >= stop:
         raise ValueError(
-            f"{label!r} is not made of whole cells of {name}; totals count whole cells, so give "
-            "the column edges there, or count other intervals"
+            f"{label!r} does not consist of whole cells of {name}; totals count whole cells, so "
+            "add edges to the column there, or count other intervals"
         )
     return range(edges.index(start), edges.index(stop))
 
 
 def _within(column: Column, cells: range, values: pd.Series) -> NDArray[np.bool_]:
-    """Where a value lies in these cells of its column."""
+    """Whether each value lies in these cells of its column."""
     if cells.start >= column.levels:
         return values.isna().to_numpy(dtype=np.bool_)
     if not isinstance(column, NumericColumn | DateColumn):
@@ -383,18 +383,18 @@ def _within(column: Column, cells: range, values: pd.Series) -> NDArray[np.bool_
         values = (values - pd.Timestamp(EPOCH)) / pd.Timedelta(days=1)
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     low, high = float(column.edges[cells.start]), float(column.edges[cells.stop])
-    # The last cell holds its upper edge.
+    # The last cell includes its upper edge.
     below = numbers <= high if cells.stop == column.levels else numbers < high
     return np.asarray((numbers >= low) & below, dtype=np.bool_)
 
 
 def _partition_fault(name: str, column: Column, groups: Sequence[range]) -> str | None:
-    """Why these groups of cells, in order, are not all of the column's, each once."""
+    """Why these groups, in order, do not cover the column's cells exactly once; None if they do."""
     missing: list[int] = []
     reached = 0
     for cells in groups:
         if cells.start < reached:
-            return f"counts some values of {name} in two groups; let its groups not overlap"
+            return f"counts some values of {name} in two groups; the groups must not overlap"
         missing += range(reached, cells.start)
         reached = cells.stop
     missing += range(reached, column.levels + column.nulls)
@@ -403,8 +403,8 @@ def _partition_fault(name: str, column: Column, groups: Sequence[range]) -> str 
     named = ", ".join(_cell_name(column, cell) for cell in missing[:_LISTED])
     more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
     return (
-        f"says nothing of {name} {named}{more}; a table must be complete, so list it too, with "
-        "count 0 where there is no record"
+        f"leaves out {name} {named}{more}; a table must be complete, so list it too, with "
+        "count 0 if there are no records"
     )
 
 

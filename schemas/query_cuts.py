@@ -1,7 +1,7 @@
-"""Conditions that cells decide: whether the values of a cell agree on every statement.
+"""Conditions that cells decide: whether all values of a cell agree on a statement.
 
-Claim.   Where `cut_problems` finds nothing, all values of a cell give every comparison, membership
-         and test for null of the statement the same truth, so that any value may stand for it.
+Claim.   If `cut_problems` finds nothing, every comparison, membership and test for null in the
+         statement has the same truth for all values of a cell, so any value may represent it.
 Oracle.  tests/schemas/test_query_workload.py compares all values of small columns.
 """
 
@@ -21,7 +21,7 @@ IntervalColumn = NumericColumn | DateColumn
 
 
 def cut_problems(statement: Expression, columns: Mapping[str, Column]) -> Iterator[str]:
-    """What the cells do not decide, each with its mend; of a statement that suits the columns."""
+    """Every part that cells do not decide, with its fix; the statement must suit the columns."""
     for atom in dict.fromkeys(atoms(statement)):
         column = columns[atom.column]
         if isinstance(column, IntervalColumn):
@@ -36,9 +36,9 @@ def _problems(atom: Atom, column: IntervalColumn, columns: Mapping[str, Column])
             for one in (name, other):
                 if not _holds_single_values(columns[one]):
                     yield (
-                        f"compares {name} with {other}, but cells of {one} hold several values and "
-                        "do not tell which is larger; compare each with a value, or give it cells "
-                        "of one value"
+                        f"compares {name} with {other}, but cells of {one} hold several values, so "
+                        "they do not decide which is larger; compare each column with a value, or "
+                        "give it cells of one value"
                     )
         case Comparison(name, operator, Value(text)):
             yield from _cut_problems(name, column, operator, text)
@@ -62,7 +62,7 @@ def _cut_problems(
                 yield _message(name, column, operator, text, cut)
                 return
         return
-    # Of real numbers, a cell holds its lower edge, and the last cell its upper edge too.
+    # A cell of real numbers includes its lower edge, and the last cell also its upper edge.
     if operator in ("<", ">="):
         decided = value in edges[:-1] or not low < value <= high
     elif operator in ("<=", ">"):
@@ -84,14 +84,13 @@ def _message(
     told = " and ".join(_written(column, edge) for edge in near)
     if _is_whole(column) or operator in ("<", ">="):
         return (
-            f"{name} {operator} {text} cuts a cell of {name} in two; its nearest edges are {told}, "
-            f"and a query sees whole cells. Write {name} < or >= one of them, or give the column "
-            "an edge there"
+            f"{name} {operator} {text} cuts a cell of {name} in two, but a query sees only whole "
+            f"cells; write {name} < or >= one of the nearest edges, {told}, or give the column an "
+            "edge there"
         )
     return (
-        f"{name} {operator} {text} tells single numbers apart, but a cell of {name} holds its "
-        f"lower edge and numbers above; write {name} < or >= an edge, of which the nearest are "
-        f"{told}"
+        f"{name} {operator} {text} distinguishes single numbers, but a cell of {name} holds its "
+        f"lower edge and numbers above it; write {name} < or >= one of the nearest edges, {told}"
     )
 
 

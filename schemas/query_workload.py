@@ -10,8 +10,8 @@
       - means: {columns: [AGEP]}
       - matrix: {columns: [SEX, MSP], file: queries.csv}
 
-A query gives every record a value in [-1, 1] and is answered by the mean over all records. Several
-columns of prefixes or ranges are a product; write an entry for each column to have them apart.
+A query gives every record a value in [-1, 1]; its answer is the mean over all records. Prefixes or
+ranges of several columns are a product; for separate queries, write one entry per column.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,17 +35,17 @@ Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
 
 class MarginalQueries(Section):
-    """The share of every cell of marginals: of all with so many columns, or of those listed."""
+    """The share of records in every cell of marginals: all of a given size, or those listed."""
 
     ways: int | None = Field(default=None, ge=1, le=10)
-    """all marginals of so many columns"""
+    """the number of columns per marginal; every marginal of that size is asked"""
     columns: tuple[Names, ...] | None = Field(default=None, min_length=1)
     """the marginals' columns, a list of lists such as [[SEX, MSP], [AGEP]]"""
 
     def _problems(self) -> Iterator[Problem]:
         if (self.ways is None) == (self.columns is None):
             yield Problem(
-                (), "needs either ways (all marginals of so many columns), or columns (a list of "
+                (), "needs either ways (the number of columns per marginal), or columns (a list of "
                 "lists such as [[SEX, MSP]])"
             )  # fmt: skip
 
@@ -56,21 +56,21 @@ class MarginalQueries(Section):
 
 
 class PrefixQueries(Section):
-    """The share of records below every edge of the columns' cells, for several in all columns."""
+    """The share of records below every edge of the columns' cells, in all the columns at once."""
 
     columns: Names
-    """columns with an order; of several, products of their prefixes are asked"""
+    """columns with an order; for several columns, the products of their prefixes are asked"""
 
 
 class RangeQueries(Section):
-    """The share of records in ranges of the columns' cells, for several in all columns."""
+    """The share of records in ranges of the columns' cells, in all the columns at once."""
 
     columns: Names
-    """columns with an order; of several, products of their ranges are asked"""
+    """columns with an order; for several columns, the products of their ranges are asked"""
     count: Count | None = None
-    """how many random ranges; all where it is not given"""
+    """the number of random ranges; defaults to all ranges"""
     seed: Seed | None = None
-    """of the random ranges: the same seed, the same ranges; 0 where it is not given"""
+    """the seed of the random ranges: the same seed gives the same ranges; defaults to 0"""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -81,14 +81,14 @@ class RangeQueries(Section):
 
 
 class HalfspaceQueries(Section):
-    """The share of records whose positions weigh more than a threshold, by random weights."""
+    """The share of records whose randomly weighted positions add up to more than a threshold."""
 
     columns: Names
     """columns with an order"""
     count: Count
-    """how many random halfspaces"""
+    """the number of random halfspaces"""
     seed: Seed = 0
-    """of the random halfspaces: the same seed, the same halfspaces"""
+    """the seed of the random halfspaces: the same seed gives the same halfspaces"""
 
 
 class MeanQueries(Section):
@@ -99,15 +99,15 @@ class MeanQueries(Section):
 
 
 class MatrixQueries(Section):
-    """Queries from a file: a query a row, a number in [-1, 1] for every cell of the columns."""
+    """Queries from a file: one per row, with a number in [-1, 1] for every cell of the columns."""
 
     columns: Names
-    """the columns whose cells the numbers are for; the last one's cells run fastest"""
+    """the columns whose cells the numbers are for; the cells of the last column vary fastest"""
     file: str = Field(min_length=1)
-    """a public .csv file without a heading or .npy file, relative to the spec"""
+    """a public .npy file, or .csv file without a heading, relative to the spec"""
     unit: int | None = Field(default=None, ge=1, le=2**20)
-    """numbers are whole and stand for multiples of 1/unit; without it they are rounded to
-    multiples of 1/65536, and the rounded queries are asked"""
+    """if given, the numbers are whole and stand for multiples of 1/unit; otherwise they are rounded
+    to multiples of 1/65536, and the rounded queries are asked"""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -118,7 +118,7 @@ class MatrixQueries(Section):
 
 
 class QueryEntry(Section):
-    """One entry of the list: a kind of queries with what it needs."""
+    """One entry of the list: a kind of query with its arguments."""
 
     marginals: MarginalQueries | None = None
     """every cell of marginals: {ways: 3} or {columns: [[SEX, MSP]]}"""
@@ -127,8 +127,8 @@ class QueryEntry(Section):
     ranges: RangeQueries | None = None
     """ranges of ordered columns: {columns: [AGEP, PINCP], count: 200, seed: 1}"""
     where: str | None = None
-    """a condition in the language of edit rules, such as AGEP >= 18 and SEX = "1"; a record of
-    which nulls leave it open does not count"""
+    """a condition in the language of edit rules, such as AGEP >= 18 and SEX = "1"; a record for
+    which nulls leave it undecided does not count"""
     halfspaces: HalfspaceQueries | None = None
     """random halfspaces of ordered columns: {columns: [AGEP, EDU], count: 100, seed: 1}"""
     means: MeanQueries | None = None
@@ -147,7 +147,7 @@ class QueryEntry(Section):
         return parse_rule(self.where).bound_to(columns)
 
     def touched(self) -> tuple[str, ...]:
-        """The columns that it names, each once."""
+        """The columns that the entry names, each once."""
         if self.where is not None:
             return parse_rule(self.where).columns()
         listed = getattr(self, self.kind).columns
@@ -156,7 +156,7 @@ class QueryEntry(Section):
         return tuple(dict.fromkeys(listed))
 
     def problems(self, columns: Mapping[str, Column]) -> Iterator[Problem]:
-        """What does not suit the columns, each with its mend; empty for a sound entry."""
+        """Everything that does not suit the columns, with its fix; empty for a sound entry."""
         if self.where is not None:
             yield from self._condition_problems(columns)
         elif self.marginals is not None:
@@ -182,7 +182,7 @@ class QueryEntry(Section):
             else:
                 if isinstance(body, Determines):
                     what = (
-                        "says something of records together, and no condition that a record "
+                        "is a statement about several records, not a condition that one record "
                         "fulfils; write one such as AGEP >= 18"
                     )
                     refuse(type(self), [Problem(("where",), what)])
@@ -206,19 +206,19 @@ class QueryEntry(Section):
             if isinstance(column, NominalColumn | PlacesColumn):
                 yield Problem(
                     (self.kind, "columns", i),
-                    f"{name} is {column.type} and has no order, so it has no {self.kind}; ask its "
-                    "marginal, or make the column ordinal",
+                    f"{name} is {column.type} and has no order, so it has no {self.kind}; ask for "
+                    "its marginal, or make the column ordinal",
                 )
         if self.kind in ("prefixes", "ranges") and len(listed) > MOST_COLUMNS:
             yield Problem(
                 (self.kind, "columns"),
-                f"are {len(listed)}, but a product has at most {MOST_COLUMNS}; write an entry for "
-                "each group of columns",
+                f"lists {len(listed)}, but a product has at most {MOST_COLUMNS}; write an entry "
+                "for each group of columns",
             )
 
 
 KINDS = tuple(QueryEntry.model_fields)
-"""The kinds of queries, by their key."""
+"""The kinds of query, by their keys."""
 
 
 def _marginal_problems(
@@ -227,7 +227,7 @@ def _marginal_problems(
     if marginals.ways is not None and marginals.ways > len(columns):
         yield Problem(
             ("marginals", "ways"),
-            f"is {marginals.ways}, but there are only {len(columns)} columns; give at most as many",
+            f"is {marginals.ways}, but there are only {len(columns)} columns; give at most that",
         )
     for i, names in enumerate(marginals.columns or ()):
         yield from _name_problems(("marginals", "columns", i), names, columns)

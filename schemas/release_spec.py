@@ -1,7 +1,7 @@
-"""The release spec: what to protect, how strongly, and what to publish. One YAML file a release.
+"""The release spec: what to protect, how strongly, and what to publish. One YAML file per release.
 
-A `ReleaseSpec` is complete and consistent: whatever one section says about another was checked
-(`spec_checks`). Read one with `schemas.loading.load_spec`. Budgets, bounds and edges are exact.
+A `ReleaseSpec` is complete and consistent: `spec_checks` has checked its sections against each
+other. Read one with `schemas.loading.load_spec`. Budgets, bounds and edges are exact.
 """
 
 import hashlib
@@ -44,14 +44,14 @@ class ReleaseSpec(Section):
     hallmark: int = Field(ge=1, le=1)
     """the version of the spec format: 1"""
     release: Identifier
-    """the name of the release; running the same name again resumes or replays, and never draws
-    again"""
+    """the name of the release; running the same name again resumes or replays it, and never draws
+    new noise"""
     title: str = Field(min_length=1)
     """the title of the release, for people"""
     description: str = ""
     """what the release is for"""
     about: About = About()
-    """what people state about the release, such as its legal basis; see schemas/about.py"""
+    """statements by people about the release, such as its legal basis; see schemas/about.py"""
     population: Population
     """whose budget is spent: {account: ..., description: ...}"""
     data: DataSource
@@ -59,27 +59,28 @@ class ReleaseSpec(Section):
     public_data: PublicData | None = None
     """a public table with the same columns, for mechanisms that can use one"""
     rehearsal: RehearsalData | None = None
-    """a table that nobody must protect, to rehearse on; made-up records where it is not given"""
+    """a table that needs no protection, to rehearse on; defaults to made-up records"""
     rehearsal_of: Identifier | None = None
-    """written by `hallmark rehearse`: the release that this rehearses; all that is made says so"""
+    """the release that this one rehearses, as `hallmark rehearse` writes it; every file made then
+    says so"""
     privacy: Privacy
-    """the guarantee"""
+    """the privacy guarantee"""
     mechanism: MechanismChoice
     """the algorithm, such as {name: privpgd}"""
     certificate: CertificateRequest = CertificateRequest()
     """what the certificate should state"""
     columns: dict[str, Column] = Field(min_length=1)
-    """every released column with its public domain"""
+    """every released column, with its public domain"""
     binning: Binning | None = None
     """columns that are released on private quantile bins: {share: ..., columns: ...}"""
     constraints: tuple[Constraint, ...] = ()
-    """edit rules"""
+    """edit rules, which every released record obeys"""
     public_totals: tuple[PublicTotal, ...] = ()
     """published totals that the released file reproduces exactly; they are not protected"""
     output: Output = Output()
     """what is published"""
     cluster: Cluster | None = None
-    """the Dask cluster on which it runs; that of the profile where it is not given"""
+    """the Dask cluster that the release runs on; defaults to the profile's cluster"""
     approvals: Approvals = Approvals()
     """who must approve before the data are asked, and before publication"""
     embargo: AwareDatetime | None = None
@@ -95,17 +96,18 @@ class ReleaseSpec(Section):
 
     @property
     def category_files(self) -> tuple[CategoryFile, ...]:
-        """Files that categories were read from; no part of the spec, which holds what was read."""
+        """Files that categories were read from; not part of the spec, which holds the categories
+        themselves."""
         return self._category_files
 
     def with_category_files(self, files: tuple[CategoryFile, ...]) -> Self:
-        """The same spec, whose categories were read from these files."""
+        """A copy of the spec that names the files its categories were read from."""
         spec = self.model_copy()
         spec._category_files = files
         return spec
 
     def with_categories(self, text: str) -> str:
-        """The text that the spec was read from, with its categories in place of their files."""
+        """The text that the spec was read from, with categories in place of the files' names."""
         listed = {
             file.column: column.categories
             for file in self.category_files
@@ -114,12 +116,12 @@ class ReleaseSpec(Section):
         return inlined(text, listed) if listed else text
 
     def _rehearsal_problems(self) -> Iterator[Problem]:
-        """Whatever shows the name or the title of a rehearsal shows what it is."""
+        """A name or title that hides that this is a rehearsal."""
         if self.rehearsal_of is None:
             return
         for key, word in (("title", REHEARSAL_TITLE), ("release", REHEARSAL_NAME)):
             if not getattr(self, key).startswith(word):
-                yield Problem((key,), f"is of a rehearsal, so it must begin with {word!r}")
+                yield Problem((key,), f"belongs to a rehearsal, so it must begin with {word!r}")
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -128,7 +130,7 @@ class ReleaseSpec(Section):
 
     @property
     def records(self) -> int | None:
-        """How many records are published; None for as many as were measured."""
+        """The number of published records; None if it is the number measured."""
         if self.output.rows != "same":
             return self.output.rows
         return next((total.records for total in self.public_totals if total.is_table), None)
@@ -145,21 +147,21 @@ class ReleaseSpec(Section):
         return self.output.columns or tuple(self.columns)
 
     def null_marker(self, name: str) -> str:
-        """How the released CSV writes a null of the column: as the source first does."""
+        """The text for a null of the column in the released CSV: the source's first null marker."""
         return next(iter(self.columns[name].markers(self.data.null_markers)), "")
 
     def warnings(self) -> tuple[str, ...]:
-        """What the spec asks for that weakens the guarantee or tells something, in sentences."""
+        """Sentences about what in the spec weakens the guarantee or reveals something."""
         told = tuple(warnings_about(self._sections()))
         if self.cluster is not None:
             told += (
-                "cluster: the spec is published, and tells where your machines are; write the "
-                "section into the profile instead",
+                "cluster: the spec is published, so it reveals where your machines are; move the "
+                "section to the profile instead",
             )
         return told
 
     def content(self) -> dict[str, Any]:
-        """The spec as plain JSON values, under the keys that its file has."""
+        """The spec as plain JSON values, under the keys of its file."""
         content = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         if not self.public_totals:  # digests of specs from before there were totals stand
             del content["public_totals"]
@@ -173,10 +175,10 @@ class ReleaseSpec(Section):
         return content
 
     def canonical_json(self) -> str:
-        """The spec as one line of JSON: equal specs give equal text, and it loads back.
+        """The spec as one line of JSON: equal specs give equal text, and the text loads back.
 
-        Keys stand in the order of the model, columns and categories in that of the spec (it is
-        the order of cells), a mechanism's parameters in alphabetic order.
+        Keys are in the order of the model, columns and categories in the order of the spec (which
+        is the order of cells), and a mechanism's parameters in alphabetical order.
         """
         content = self.content()
         mechanism = content["mechanism"]
@@ -184,7 +186,7 @@ class ReleaseSpec(Section):
         return _dump(content)
 
     def digest(self) -> str:
-        """SHA-256 over everything that the spec says, in hexadecimal."""
+        """SHA-256 of everything that the spec says, in hexadecimal."""
         return _sha256(self.canonical_json())
 
     def privacy_digest(
@@ -193,18 +195,18 @@ class ReleaseSpec(Section):
         query_files: Sequence[str] = (),
         certified: str | None = None,
     ) -> str:
-        """SHA-256 over what determines which questions the private data are asked.
+        """SHA-256 of everything that determines which questions the private data are asked.
 
-        These are data, privacy, mechanism, population, what the certificate's share is for, private
-        bins, and of the columns everything but descriptions, labels, units and the sources of
-        bounds. Title, descriptions, public totals and output are not among them: they shape only
-        what is made of the answers. Nor are constraints and the mechanism's generator: they may
-        shape the models by which rounds choose, but choices that were made are read back, and so
-        is how much noise they had. Where there is a public table, it counts by
-        `public_records`, a digest of its records: a plan depends on those, wherever the file lies.
-        So do files of queries by `query_files`, the SHA-256 of each, and a file that is certified
-        by `certified`: it shapes no question, but a certificate is of one file. Who must approve
-        counts too, so that a release that waits is not freed by editing its spec.
+        Included are data, privacy, mechanism, population, the use of the certificate's share,
+        private bins, and everything about the columns except descriptions, labels, units and the
+        sources of bounds. Title, descriptions, public totals and output are left out: they shape
+        only what is made of the answers. So are constraints and the mechanism's generator: they may
+        shape the models by which rounds choose, but earlier choices, and how much noise they had,
+        are read back. A public table enters by `public_records`, a digest of its records, because
+        a plan depends on the records wherever the file is. Files of queries enter by `query_files`,
+        the SHA-256 of each. A certified file enters by `certified`: it shapes no question, but a
+        certificate is about one file. The required approvals are included too, so that nobody can
+        free a waiting release by editing its spec.
         """
         content = self.content()
         columns = [
@@ -238,14 +240,14 @@ class ReleaseSpec(Section):
         )
 
     def _granted(self) -> dict[str, Any]:
-        """What is measured for the certificate alone, where something is."""
+        """Settings of the marginals measured for the certificate alone, if there are any."""
         certificate = self.certificate
         if not certificate.share and self.mechanism.entry.makes_records:
             return {}
         return {"granted": [certificate.marginals, certificate.cells]}
 
     def _binned(self) -> dict[str, Any]:
-        """Private bins, where there are any."""
+        """Settings of the private bins, if there are any."""
         if self.binning is None:
             return {}
         return {"binning": [str(self.binning.share), sorted(self.binning.columns.items())]}

@@ -1,10 +1,10 @@
-"""Parts of an edit rule: statements that hold together exactly where the rule does.
+"""Clauses of an edit rule: statements that all hold if and only if the rule holds.
 
-Claim.   A row is known to break the rule where it is known to break one of its clauses, nowhere
-         else. In the logic of three values (`rule_truth`), `and` is false where a part is, `or`
-         where all parts are, and both distribute and obey De Morgan's laws as in that of two. A
-         chain of equivalences is false where some part is true and some is false, so where some
-         part implies another falsely; its negation is false where all are true or all are false.
+Claim.   A row is known to break the rule if and only if it is known to break one of its clauses.
+         In three-valued logic (`rule_truth`), `and` is false if a part is, and `or` if all parts
+         are; both distribute and obey De Morgan's laws as in two-valued logic. A chain of
+         equivalences is false if some part is true and another false, that is, if some part
+         implies another falsely; its negation is false if all are true or all are false.
 Oracle.  tests/schemas/test_rule_parts.py compares random rules with their clauses, row by row.
 """
 
@@ -25,19 +25,19 @@ from schemas.rule_syntax import (
     parts,
 )
 
-MOST_CLAUSES = 64  # of one statement; a statement that makes more stays as it is
+MOST_CLAUSES = 64  # of one statement; a statement that would have more is not split
 
 Atom = Comparison | Member | IsNull
-"""A statement that holds no other."""
+"""A statement that contains no other statement."""
 
 
 def clauses(expression: Expression) -> tuple[Expression, ...]:
-    """Statements that together say the same, each on as few columns as splitting can make it."""
+    """Statements that together are equivalent, each on as few columns as splitting achieves."""
     return tuple(dict.fromkeys(_split(expression, holds=True)))
 
 
 def atoms(expression: Expression) -> Iterator[Atom]:
-    """The comparisons, memberships and tests for null that a statement is put together from."""
+    """The comparisons, memberships and tests for null that a statement consists of."""
     if isinstance(expression, Comparison | Member | IsNull):
         yield expression
     for part in parts(expression):
@@ -81,7 +81,7 @@ def _split(expression: Expression, *, holds: bool) -> list[Expression]:
 
 
 def _either(options: list[list[Expression]]) -> list[Expression]:
-    """Clauses of the disjunction of conjunctions."""
+    """Clauses of a disjunction of conjunctions."""
     count = 1
     for option in options:
         count *= len(option)

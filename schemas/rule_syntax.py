@@ -1,4 +1,4 @@
-"""The language of edit rules: what a rule may say, and how its text is read.
+"""The language of edit rules: the statements it has, and how their text is read.
 
     AGEP < 15 <=> MSP is null <=> PINCP is null
     HOUSING_TYPE in {2, 3} => NOC is null and NPF is null
@@ -7,8 +7,8 @@
 
 The grammar is in rules.lark. Operators from loosest to tightest: `<=>` (a chain says that all its
 parts agree), `=>` (needs parentheses to be nested), `or`, `and`, `not`. In a comparison a bare
-word is a column; numbers, dates and codes that start with a digit may be bare, other values stand
-in quotes. Odd column names stand in backticks.
+word is a column; numbers, dates and codes that start with a digit may be bare; other values need
+quotes. Unusual column names need backticks.
 """
 
 import re
@@ -25,7 +25,7 @@ Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
 class RuleError(ValueError):
-    """A rule that cannot be read or does not suit the columns; says where and how to mend it."""
+    """A rule that cannot be read, or does not suit the columns; says where, and how to fix it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`column operator right`, unknown where a side is null."""
+    """`column operator right`, unknown if a side is null."""
 
     column: str
     operator: Operator
@@ -53,7 +53,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Member:
-    """`column in {values}`, unknown where the column is null."""
+    """`column in {values}`, unknown if the column is null."""
 
     column: str
     values: tuple[Value, ...]
@@ -108,18 +108,18 @@ Expression = Comparison | Member | IsNull | Not | And | Or | Implies | Equivalen
 
 @dataclass(frozen=True)
 class Determines:
-    """`column determines other`: rows that agree in `column` agree in `other`."""
+    """`column determines other`: rows with equal `column` have equal `other`."""
 
     column: str
     other: str
 
 
 Body = Expression | Determines
-"""What a whole rule says."""
+"""The statement of a whole rule."""
 
 
 def parts(body: Body) -> tuple[Expression, ...]:
-    """The statements that `body` is directly put together from."""
+    """The statements that `body` directly consists of."""
     match body:
         case Not(part):
             return (part,)
@@ -131,7 +131,7 @@ def parts(body: Body) -> tuple[Expression, ...]:
 
 
 def mentioned(body: Body) -> Iterator[str]:
-    """Columns in the order in which the rule speaks of them, with repetitions."""
+    """Columns in the order in which the rule mentions them, with repetitions."""
     match body:
         case Comparison(column, _, ColumnName(other)) | Determines(column, other):
             yield from (column, other)
@@ -142,17 +142,17 @@ def mentioned(body: Body) -> Iterator[str]:
 
 
 def parse_body(text: str) -> Body:
-    """What the rule says.
+    """The parsed statement of a rule.
 
     Raises:
-        RuleError: the text is no rule; the message holds the position and what could stand there.
+        RuleError: the text is not a rule; the message gives the position and what was expected.
     """
     try:
         body: Body = _Reader().transform(_parser().parse(text))
     except UnexpectedInput as error:
         raise RuleError(_explanation(text, error)) from None
     except RecursionError:
-        raise RuleError("its parts are nested too deeply; write it with fewer of them") from None
+        raise RuleError("the rule is nested too deeply; write it with fewer levels") from None
     return body
 
 
@@ -164,7 +164,7 @@ def _parser() -> Lark:
 
 @v_args(inline=True)
 class _Reader(Transformer[Token, Body]):
-    """Turns lark's tree into the classes above, from the leaves up."""
+    """Turns lark's tree into the statements above, from the leaves up."""
 
     def start(self, body: Body) -> Body:
         return body
@@ -254,8 +254,12 @@ def _explanation(text: str, error: UnexpectedInput) -> str:
     elif isinstance(error, UnexpectedEOF):
         expected = set(error.expected)
     words = sorted({_WORDS.get(name, name.lower()) for name in expected})
-    where = f"at character {position + 1}, found {found!r}" if found != "the end" else "at the end"
-    return f"{where}, where {_either(words)} belongs{_hint(text, found, position)}"
+    where = (
+        f"found {found!r} at character {position + 1}"
+        if found != "the end"
+        else "the rule ends too early"
+    )
+    return f"{where}, but expected {_either(words)}{_hint(text, found, position)}"
 
 
 def _either(words: list[str]) -> str:
@@ -283,7 +287,7 @@ _VALUE = re.compile(r"""\d[\d.-]*(?!\w)|"[^"]*"|'[^']*'""")
 def _hint(text: str, found: str, position: int) -> str:
     before, after = text[:position].rstrip(), text[position:]
     if found.lower() in _KEYWORDS and found not in _KEYWORDS:
-        return f"; write {found.lower()} in small letters"
+        return f"; write {found.lower()} in lowercase"
     if found == "=>" and "=>" in before:
         return "; put nested implications in parentheses"
     if found == "," and before[-1:].isdigit():
@@ -295,5 +299,5 @@ def _hint(text: str, found: str, position: int) -> str:
             return f"; {mend}"
     misread = after and found not in _KEYWORDS and found[0] not in _SIGNS
     if misread and before.rpartition(" ")[2] not in _KEYWORDS:
-        return "; put a column's name with spaces or signs in backticks, a value in quotes"
+        return "; put a column name with spaces or symbols in backticks, and a value in quotes"
     return ""

@@ -1,9 +1,9 @@
-"""Truth of an edit rule, row by row, in a logic of three values: true, false and unknown.
+"""Truth of an edit rule, row by row, in three-valued logic: true, false and unknown.
 
 Claim.   A comparison (or membership) with a null is unknown; `is null` never is. `not`, `and`,
          `or` and `=>` follow Kleene's strong logic: a value is unknown unless the known parts
          decide it. A chain `A <=> B <=> C` is false once two parts are known to differ, true if
-         all are known to agree, else unknown. A row violates a rule only where it is known false.
+         all are known to agree, else unknown. A row breaks a rule only if it is known to be false.
 Oracle.  tests/schemas/test_rules.py evaluates random rules row by row with None for unknown.
 """
 
@@ -37,7 +37,7 @@ from schemas.rule_syntax import (
 
 Flags = NDArray[np.bool_]
 Orders = Mapping[str, tuple[str, ...]]
-"""Codes of ordinal columns in their order."""
+"""Codes of ordinal columns, in order."""
 
 _COMPARE: Mapping[Operator, Callable[[Any, Any], Any]] = {
     "=": eq,
@@ -51,7 +51,7 @@ _COMPARE: Mapping[Operator, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Which rows are known true and which known false; the others are unknown."""
+    """Rows that are known true, and rows that are known false; the others are unknown."""
 
     true: Flags
     false: Flags
@@ -59,7 +59,7 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class _Operand:
-    """Comparable values, and whether each is given; what stands at a null is arbitrary."""
+    """Comparable values, and whether each is given; the value at a null is arbitrary."""
 
     values: NDArray[Any]
     given: Flags
@@ -125,7 +125,7 @@ def _compared(
     series = _series(frame, column)
     is_text = not _is_number(series) and not _is_date(series)
     if is_text and operator not in ("=", "!=") and column not in orders:
-        raise RuleError(f"{column} has no order, so {operator} says nothing about it; use = or !=")
+        raise RuleError(f"{column} has no order, so {operator} means nothing for it; use = or !=")
     ranked = is_text and operator not in ("=", "!=")
     left = _operand(series, orders[column] if ranked else None)
     if isinstance(right, ColumnName):

@@ -1,7 +1,7 @@
 """Edit rules: statements that every record of a release should satisfy.
 
-A rule is parsed on its own (`parse_rule`), and bound to the columns of a spec (`Rule.bound_to`),
-which checks that every comparison makes sense and lets `<` follow the order of ordinal codes.
+A rule is parsed by itself (`parse_rule`) and then bound to the columns of a spec (`Rule.bound_to`),
+which checks that every comparison makes sense and makes `<` follow the order of ordinal codes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -55,8 +55,8 @@ class Rule:
 
     Attributes:
         text: the rule as written.
-        body: what it says.
-        orders: codes of the ordinal columns that it compares by order; empty until bound.
+        body: the parsed statement.
+        orders: codes of the ordinal columns that the rule mentions; empty until bound.
     """
 
     text: str
@@ -64,15 +64,15 @@ class Rule:
     orders: rule_truth.Orders = field(default_factory=dict)
 
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that the rule speaks of, in its order, each once."""
+        """Names of the columns that the rule mentions, in its order, each once."""
         return tuple(dict.fromkeys(mentioned(self.body)))
 
     def problems(self, columns: Mapping[str, Column]) -> list[str]:
-        """What does not suit the columns, each with its mend; empty for a sound rule."""
+        """Everything that does not suit the columns, with its fix; empty for a sound rule."""
         return list(dict.fromkeys(_problems(self.body, columns)))
 
     def bound_to(self, columns: Mapping[str, Column]) -> "Rule":
-        """The same rule, fit to be evaluated on tables of these columns.
+        """The rule in a form that can be evaluated on tables of these columns.
 
         Raises:
             RuleError: the rule does not suit the columns.
@@ -88,7 +88,7 @@ class Rule:
         return replace(self, body=_with_codes(self.body, columns), orders=orders)
 
     def clauses(self) -> tuple["Rule", ...]:
-        """Rules on fewer columns that a row breaks one of exactly where it breaks this one."""
+        """Rules on fewer columns: a row breaks one of them if and only if it breaks this one."""
         if isinstance(self.body, Determines):
             return (self,)
         return tuple(replace(self, body=clause) for clause in clauses(self.body))
@@ -100,9 +100,9 @@ class Rule:
             frame: values in original units: numbers as float (null NaN), categories and booleans
                 as the text of their code (null None or NaN), dates as datetime64 (null NaT).
 
-        A row breaks the rule only where the rule is known to be false; a comparison with a null
-        is unknown (`rule_truth`). For `A determines B`, rows whose B differs from the most common
-        B of their A break it.
+        A row breaks the rule only if the rule is known to be false for it; a comparison with a
+        null is unknown (`rule_truth`). `A determines B` is broken by rows whose B differs from the
+        most common B of their A.
 
         Raises:
             RuleError: a column is not in the frame, or a value does not suit it.
@@ -113,10 +113,10 @@ class Rule:
 
 @cache
 def parse_rule(text: str) -> Rule:
-    """The rule that `text` writes.
+    """The rule written in `text`.
 
     Raises:
-        RuleError: the text is no rule; the message holds the position and what could stand there.
+        RuleError: the text is not a rule; the message gives the position and what was expected.
     """
     return Rule(text, parse_body(text))
 
@@ -134,7 +134,7 @@ def _problems(body: Body, columns: Mapping[str, Column]) -> Iterator[str]:
             yield from _unknown(column, columns)
             if column in columns and not columns[column].nulls:
                 yield (
-                    f"{column} is never null, as the column says nulls: false; "
+                    f"{column} is never null, since it has nulls: false; "
                     "allow nulls there, or change the rule"
                 )
         case Determines(column, other):
@@ -158,7 +158,7 @@ def _comparison_problems(
     column = columns.get(name)
     if isinstance(column, _UNORDERED) and operator not in ("=", "!="):
         yield (
-            f"{name} is {column.type} and has no order, so {operator} says nothing about it; "
+            f"{name} is {column.type} and has no order, so {operator} means nothing for it; "
             "use = or !=, or make the column ordinal"
         )
         return
@@ -171,7 +171,7 @@ def _comparison_problems(
         code = _code_meant(right.name, column)
         if code is not None:
             yield (
-                f"there is no column {right.name}; to mean the category, write its code in "
+                f"there is no column {right.name}; if you mean the category, write its code in "
                 f'quotes: {name} {operator} "{code}"'
             )
         else:
@@ -197,7 +197,7 @@ def _pair_problems(name: str, column: Column, other_name: str, other: Column) ->
         if one is not None and two is not None and max(one, two) % min(one, two) != 0:
             yield (
                 f"{name} has the step {decimal(one)} and {other_name} {decimal(two)}, so they "
-                "cannot be compared; let one step be a multiple of the other"
+                "cannot be compared; make one step a multiple of the other"
             )
 
 
@@ -219,8 +219,8 @@ def _value_problems(name: str, column: Column, value: Value) -> Iterator[str]:
                 )
         case CategoryColumn():
             if value.text not in column.categories:
-                mend = did_you_mean(value.text, column.categories) or "write one of its categories"
-                yield f"{value.text!r} is no category of {name}; {mend}"
+                mend = did_you_mean(value.text, column.categories) or "give one of its categories"
+                yield f"{value.text!r} is not a category of {name}; {mend}"
 
 
 def _is_read_by(read: object, text: str) -> bool:
@@ -242,7 +242,7 @@ def _codes(column: Column) -> tuple[str, ...]:
 
 
 def _code_meant(word: str, column: Column | None) -> str | None:
-    """The category whose code or label `word` is."""
+    """The code of the category that has `word` as its code or label; None if there is none."""
     if not isinstance(column, CategoryColumn):
         return None
     by_label = {label: code for code, label in column.categories.items()}
@@ -250,7 +250,7 @@ def _code_meant(word: str, column: Column | None) -> str | None:
 
 
 def _with_codes(body: Body, columns: Mapping[str, Column]) -> Body:
-    """The same statement with true and false, and other spellings, as the codes of booleans."""
+    """The statement with true, false and other spellings of booleans replaced by their codes."""
     if isinstance(body, Determines):
         return body
     return _coded(body, columns)

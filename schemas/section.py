@@ -1,4 +1,4 @@
-"""What all parts of a spec share: frozen, no unknown keys, and problems told where they are."""
+"""The base of all parts of a spec: frozen, no unknown keys, problems reported where they are."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 Path = tuple[str | int, ...]
-"""Where in a spec: mapping keys and positions in lists, from the section inwards."""
+"""A place in a spec: mapping keys and positions in lists, from the section inwards."""
 
 
 MOST_CHARACTERS = 64  # of an identifier
@@ -16,23 +16,23 @@ IDENTIFIER = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
 
 
 class Problem(NamedTuple):
-    """One thing wrong with a spec: where, and what together with how to mend it."""
+    """One thing wrong with a spec: where it is, and what is wrong together with the fix."""
 
     path: Path
     what: str
 
 
 class Section(BaseModel):
-    """A part of the spec: immutable, and closed to keys that it does not know."""
+    """A part of the spec: immutable, and without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 def refuse(section: type[BaseModel], problems: Iterable[Problem]) -> None:
-    """Raise all problems at once, each at its own place; do nothing where there are none.
+    """Raise all problems at once, each at its own place; do nothing if there are none.
 
     Raises:
-        ValidationError: with one entry a problem. Pydantic merges it into the error of the
+        ValidationError: with one entry per problem. Pydantic merges it into the error of the
             enclosing model and prepends the path that leads to this section.
     """
     details = [
@@ -44,6 +44,6 @@ def refuse(section: type[BaseModel], problems: Iterable[Problem]) -> None:
 
 
 def house_error(what: str) -> PydanticCustomError:
-    """An error that is already in house words, so that the loader prints it unchanged."""
+    """An error that already has Hallmark's wording, so that the loader prints it unchanged."""
     context: dict[str, Any] = {"what": what}
     return PydanticCustomError("spec_problem", "{what}", context)

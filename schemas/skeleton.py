@@ -1,7 +1,7 @@
-"""A spec to be filled in: everything that is known publicly, and a marker where a person must say.
+"""A spec to be filled in: everything that is publicly known, and markers for the user to replace.
 
-From a data file only the header is read. A bound or a category that is taken from a data
-dictionary is public; everything else is left to the user, and `load_spec` refuses the markers.
+Only the header of a data file is read. Bounds and categories from a data dictionary are public;
+everything else is left to the user, and `load_spec` refuses the markers.
 """
 
 import codecs
@@ -24,35 +24,36 @@ from schemas.yaml_document import FILL_IN
 _DELIMITERS = ",;\t|"
 
 _HEADING = f"""\
-Replace every {FILL_IN} by what is publicly known, never by something read off the data.
+Replace every {FILL_IN} with what is publicly known, never with anything read off the data.
 
-A column is one of
+A column is one of:
   numeric  minimum, maximum, integer, one of cells, cell_width and edges, outside: refuse or clamp
   date     minimum, maximum, one of cells and cell_days, format, outside: refuse or clamp
   nominal  categories (a list, code: label, or {{file: codes.csv}}), outside: refuse, or catch_all
            with other
   ordinal  the same, listed in order
   boolean  values, such as {{"1": true, "0": false}}, outside: refuse, or catch_all with other
-each with nulls: true or false, and, but for boolean, bound_source: {{kind: law or public,
-reference: where it is stated}}. List columns that are not to be read under data.ignore.
-Numeric and date columns with many cells may get private quantile bins: for a section such as
-binning: {{share: 1/20, columns: {{NAME: 24}}}}, see docs/marginals.md.
-Published totals that the release must have exactly go under public_totals, see docs/totals.md.
+each with nulls: true or false, and, except for boolean, bound_source: {{kind: law or public,
+reference: where it is stated}}. List columns that should not be read under data.ignore.
+Numeric and date columns with many cells may have private quantile bins, by a section such as
+binning: {{share: 1/20, columns: {{NAME: 24}}}}; see docs/marginals.md.
+Published totals that the release must reproduce exactly go under public_totals; see
+docs/totals.md.
 """
 
 
 class SkeletonError(ValueError):
-    """No skeleton can be made of the file; the message holds no value of it."""
+    """A file that no skeleton can be made from; the message contains no value of the file."""
 
 
 def skeleton_from_header(path: Path | str, *, source: str | None = None) -> str:
     """YAML text of a spec for a CSV file, of which only the column names are read.
 
     Args:
-        source: how the spec is to name the file, which is relative to the spec; else as `path`.
+        source: the file's name in the spec, relative to the spec; defaults to `path`.
     Raises:
-        SkeletonError: the file cannot be read, or its first line is no header. A file without one
-            would turn its first record into names, so fields that are numbers, empty or repeated
+        SkeletonError: the file cannot be read, or its first line is not a header. Without a header
+            the first record would become the names, so fields that are numbers, empty or repeated
             are refused.
     """
     line, encoding = _first_line(Path(path))
@@ -62,15 +63,15 @@ def skeleton_from_header(path: Path | str, *, source: str | None = None) -> str:
     names = names[len(of_pandas) :]
     if not names or any(not name or _is_number(name) for name in names):
         raise SkeletonError(
-            f"{path}:1: does not look like a header, as a field is empty or a number; "
+            f"{path}:1: does not look like a header, since a field is empty or a number; "
             "put the column names on the first line"
         )
     known = {"delimiter": delimiter, "encoding": encoding, "ignore": of_pandas}
     return skeleton_from_columns(names, source=source or str(path), known=known)
 
 
-_INDEX = ([""], ["Unnamed: 0"])  # the index of a frame, as pandas writes it, and writes it again
-_CONTROL = frozenset(map(chr, range(32))) - frozenset("\t\r\n")  # in no text
+_INDEX = ([""], ["Unnamed: 0"])  # the index column as pandas writes it, once and a second time
+_CONTROL = frozenset(map(chr, range(32))) - frozenset("\t\r\n")  # never in a text
 
 
 def _first_line(file: Path) -> tuple[str, str]:
@@ -79,23 +80,23 @@ def _first_line(file: Path) -> tuple[str, str]:
         with gzip.open(file) if file.name.endswith(".gz") else file.open("rb") as stream:
             raw = stream.readline()
     except (OSError, EOFError):
-        raw = b"\0"  # which is no text
+        raw = b"\0"  # which is not text
     wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     for encoding in ("utf-16",) if wide else ("utf-8-sig", "windows-1252"):
         with suppress(UnicodeError):
             line = codecs.getincrementaldecoder(encoding)().decode(raw)
             if _CONTROL.isdisjoint(line) and not raw.startswith(b"PAR1"):
                 return line, "" if encoding == "utf-8-sig" else encoding
-    raise SkeletonError(f"{file}: cannot be read as a CSV file; name one, or a data dictionary")
+    raise SkeletonError(f"{file}: cannot be read as a CSV file; give one, or a data dictionary")
 
 
 def skeleton_from_columns(
     names: Sequence[str], *, source: str, known: Mapping[str, Any] | None = None
 ) -> str:
-    """YAML text of a spec for a table of which nothing but the column names is known.
+    """YAML text of a spec for a table of which only the column names are known.
 
     Args:
-        known: other keys of the section `data`; empty ones are left out.
+        known: other keys of the section `data`; empty values are left out.
     Raises:
         SkeletonError: a name is repeated.
     """
@@ -114,22 +115,22 @@ def skeleton_from_dictionary(path: Path | str) -> str:
     """YAML text of a spec for the columns of a data dictionary, with its categories and bounds.
 
     The dictionary is JSON, `{column: {"description": text, "values": {code: label}}}`; for numeric
-    columns `values` holds "min" and "max", with codes beside them widening the interval. A code
-    whose label starts with "N/A" is a null marker.
+    columns `values` holds "min" and "max", and further codes widen the interval. A code whose
+    label starts with "N/A" is a null marker.
 
     Raises:
-        SkeletonError: the file is no such dictionary.
+        SkeletonError: the file is not such a dictionary.
     """
     try:
         dictionary = json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError):
-        raise SkeletonError(f"{path}: cannot be read as JSON; name a data dictionary") from None
+        raise SkeletonError(f"{path}: cannot be read as JSON; give a data dictionary") from None
     if not isinstance(dictionary, dict) or not all(
         isinstance(entry, dict) and isinstance(entry.get("values", {}), dict)
         for entry in dictionary.values()
     ):
         raise SkeletonError(
-            f"{path}: is no data dictionary; write {{column: "
+            f"{path}: is not a data dictionary; write {{column: "
             '{"description": text, "values": {code: label}}}'
         )
     markers: dict[str, None] = {}
@@ -174,9 +175,9 @@ def _documented_column(
 
 
 def _interval(values: Mapping[str, Any]) -> tuple[int | float, int | float]:
-    """The interval from "min" to "max", widened to the numeric codes beside them."""
+    """The interval from "min" to "max", widened to include the numeric codes."""
     if not all(_is_number(values.get(key)) for key in ("min", "max")):
-        raise SkeletonError('the dictionary has a "min" or "max" that is no number; give both')
+        raise SkeletonError('a "min" or "max" in the dictionary is not a number; give both')
     codes = [code for code in values if _is_number(code)]
     exact = sorted(read_exact(number) for number in (values["min"], values["max"], *codes))
     minimum, maximum = (int(n) if n.denominator == 1 else float(n) for n in (exact[0], exact[-1]))
@@ -205,7 +206,7 @@ def _text(
     spec = CommentedMap()
     spec.yaml_set_start_comment(_HEADING)
     spec["hallmark"] = 1
-    _ask(spec, "release", "a name in small letters, digits and dashes, new for every release")
+    _ask(spec, "release", "a name in lowercase letters, digits and dashes, new for every release")
     _ask(spec, "title", "for people")
     spec["population"] = population = CommentedMap()
     _ask(population, "account", "the ledger account of the people in the data")
@@ -216,14 +217,14 @@ def _text(
         data["delimiter"] = known["delimiter"]
     if known.get("encoding"):
         data["encoding"] = known["encoding"]
-        guessed = "guessed from the header, which is not in UTF-8; are the column names right?"
+        guessed = "guessed, since the header is not in UTF-8; are the column names right?"
         data.yaml_add_eol_comment(guessed, "encoding")
     if known.get("ignore"):
         data["ignore"] = known["ignore"]
-        data.yaml_add_eol_comment("the index that pandas wrote", "ignore")
+        data.yaml_add_eol_comment("the index column that pandas wrote", "ignore")
     data["null_markers"] = null_markers
     _ask(data, "expected_rows", "a public estimate, for planning only")
-    _ask(data, "record", "what one row is, such as one person")
+    _ask(data, "record", "what one row stands for, such as one person")
     spec["privacy"] = privacy = CommentedMap()
     _ask(privacy, "neighbours", "replace_one (number of records public) or add_remove (private)")
     _ask(privacy, "unit", "record, or {person: <column>, max_records: <number>}")

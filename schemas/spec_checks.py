@@ -1,7 +1,7 @@
-"""Checks between the sections of a spec, and warnings about a sound one.
+"""Checks between the sections of a spec, and warnings about a sound spec.
 
-The checks take whatever sections are sound by themselves, so that a spec with one bad column still
-hears about everything else.
+The checks take all sections that are sound by themselves, so that a spec with one bad column is
+still checked everywhere else.
 """
 
 from collections import Counter
@@ -29,14 +29,14 @@ from schemas.spec_sections import (
 from schemas.table_sections import DataSource, PublicData, RehearsalData, TableFile
 
 LARGE_EPSILON = 10
-"""Beyond it the promise says little: odds may grow by a factor of 22,000."""
+"""Above this, the guarantee says little: odds may grow by a factor of 22,000."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SoundSections:
-    """The sections that are sound by themselves; None or left out where one is not.
+    """The sections that are sound by themselves; the others are None or left out.
 
-    `unsound_columns` names the columns left out of `columns`, so that nobody calls them unknown.
+    `unsound_columns` names the columns left out of `columns`, so that they are not called unknown.
     """
 
     data: DataSource | None = None
@@ -54,7 +54,7 @@ class SoundSections:
 
     @property
     def table_files(self) -> Iterator[tuple[str, TableFile]]:
-        """The sections that say where a table is, with their keys."""
+        """The sections that locate a table, with their keys."""
         if self.data is not None:
             yield "data", self.data
         if self.public_data is not None:
@@ -64,18 +64,18 @@ class SoundSections:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Names of all columns that the spec lists, sound or not."""
+        """Names of all columns in the spec, sound or not."""
         return (*self.columns, *self.unsound_columns)
 
 
 def problems_between(sections: SoundSections) -> Iterator[Problem]:
-    """Contradictions between sections, each with the path at which to mend it."""
+    """Contradictions between sections, each with the path at which to fix it."""
     for check in _CHECKS:
         yield from check(sections)
 
 
 def warnings_about(sections: SoundSections) -> Iterator[str]:
-    """What a sound spec asks for that weakens the guarantee or tells something about the data."""
+    """What in a sound spec weakens the guarantee or reveals something about the data."""
     columns, data, privacy = sections.columns, sections.data, sections.privacy
     for name, column in columns.items():
         source = column.bound_source
@@ -88,20 +88,20 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
     typed = [n for n, column in columns.items() if isinstance(column, NumericColumn | DateColumn)]
     if typed:
         yield (
-            f"numbers and dates in {', '.join(typed)}: that the run succeeds tells, unprotected, "
-            "that every value could be read as the spec says it is written, whatever outside says"
+            f"numbers and dates in {', '.join(typed)}: a successful run reveals, unprotected, that "
+            "every value could be read in the format that the spec states, whatever outside says"
         )
     refusing = [name for name, column in columns.items() if column.outside == "refuse"]
     if refusing:
         yield (
-            f"outside: refuse in {', '.join(refusing)}: that the run succeeds tells, unprotected, "
-            "that every value lay inside the public domain; clamp or catch_all tells nothing"
+            f"outside: refuse in {', '.join(refusing)}: a successful run reveals, unprotected, "
+            "that every value was inside the public domain; clamp or catch_all reveals nothing"
         )
     full = [name for name, column in columns.items() if not column.nulls]
     if full:
         yield (
-            f"nulls: false in {', '.join(full)}: that the run succeeds tells, unprotected, that "
-            "no value was missing; nulls: true tells nothing"
+            f"nulls: false in {', '.join(full)}: a successful run reveals, unprotected, that "
+            "no value was missing; nulls: true reveals nothing"
         )
     if privacy is not None and privacy.epsilon > LARGE_EPSILON:
         yield _about_large_epsilon(privacy)
@@ -115,24 +115,24 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
     if sections.rehearsal is not None:
         yield (
             f"rehearsal: nothing in {sections.rehearsal.source} is protected, and rehearsals on it "
-            f"are charged to nobody; that it is {sections.rehearsal.kind} rests on: "
+            f"charge no account; that it is {sections.rehearsal.kind} rests on: "
             f"{sections.rehearsal.reference}"
         )
     for i, total in sections.public_totals.items():
         yield (
-            f"public_totals[{i}]: {total.title} is published as stated and not protected; that it "
+            f"public_totals[{i}]: {total.title} is published as stated, unprotected; that it "
             f"is public rests on: {total.reference}"
         )
 
 
 def _about_large_epsilon(privacy: Privacy) -> str:
-    """What the odds of a binary hypothesis may become that were even before the release."""
+    """A warning with the odds that a hypothesis at even odds may reach through the release."""
     unit = "record" if privacy.person is None else "person"
     odds = 1 + exp(privacy.epsilon)
     return (
-        f"privacy.epsilon is {decimal(privacy.epsilon)}, but should be {LARGE_EPSILON} at most, "
-        f"and best 1 or less: who held a fact about one {unit} to be as likely as not may doubt "
-        f"it after the release by as little as 1 in {odds:{',.0f' if odds < 1e9 else '.0e'}}"
+        f"privacy.epsilon is {decimal(privacy.epsilon)}, but should be at most {LARGE_EPSILON}, "
+        f"ideally 1 or less: somebody who thought a fact about one {unit} as likely as not may, "
+        f"after the release, have a doubt of only 1 in {odds:{',.0f' if odds < 1e9 else '.0e'}}"
     )
 
 
@@ -140,22 +140,22 @@ def _warnings_about_size(data: DataSource, privacy: Privacy) -> Iterator[str]:
     protects = {
         ("add_remove", False): "add_remove protects the number of records",
         ("add_remove", True): "add_remove protects the numbers of persons and of records",
-        # Persons own up to so many records, some of them fewer: replacing one changes the sum.
-        ("replace_one", True): "the number of records is protected where the unit is a person",
+        # Persons may have fewer records than the maximum: replacing one changes the sum.
+        ("replace_one", True): "the number of records is protected if the unit is a person",
     }.get((privacy.neighbours, privacy.person is not None))
     if protects:
         yield (
-            f"data.expected_rows: {data.expected_rows} is published with the spec, while "
+            f"data.expected_rows: {data.expected_rows} is published with the spec, but "
             f"{protects}; state a public estimate, never the exact count"
         )
     if privacy.delta * data.expected_rows >= 1:
         unit, how_many = (
             ("record", "data.expected_rows")
             if privacy.person is None
-            else ("person", "data.expected_rows; there may be as many persons")
+            else ("person", "data.expected_rows; there may be that many persons")
         )
         yield (
-            f"privacy.delta is {decimal(privacy.delta)}, but should lie well below one in "
+            f"privacy.delta is {decimal(privacy.delta)}, but should be well below one in "
             f"{data.expected_rows} ({how_many}): a mechanism that publishes a random {unit} in "
             "full would satisfy it"
         )
@@ -187,7 +187,7 @@ def _certificate_keys_belong_to_a_share(sections: SoundSections) -> Iterator[Pro
             yield Problem(
                 ("certificate", key),
                 "says what certificate.share is spent on, but the share is 0; give a share such "
-                "as 0.1, or remove this",
+                "as 0.1, or remove this key",
             )
 
 
@@ -203,8 +203,7 @@ def _certificate_alone_publishes_no_records(sections: SoundSections) -> Iterator
         if there:
             yield Problem(
                 (key,),
-                "says what published records are to be like, and certify publishes none; remove "
-                "the section",
+                "is about published records, but certify publishes none; remove the section",
             )
 
 
@@ -229,7 +228,7 @@ def _person_is_never_released(sections: SoundSections) -> Iterator[Problem]:
     if sections.data is not None and person in sections.data.ignore:
         yield Problem(
             ("data", "ignore", sections.data.ignore.index(person)),
-            f"{person} identifies a person (privacy.unit.person), so it has to be read; "
+            f"{person} identifies a person (privacy.unit.person), so it must be read; "
             "remove it from data.ignore",
         )
 
@@ -241,7 +240,7 @@ def _ignored_columns_are_not_listed(sections: SoundSections) -> Iterator[Problem
         if name in sections.column_names:
             yield Problem(
                 ("data", "ignore", i),
-                f"{name} is listed under columns too; keep it in one of the two",
+                f"{name} is also listed under columns; keep only one of the two",
             )
     yield from _repetitions(("data", "ignore"), sections.data.ignore)
 
@@ -257,12 +256,12 @@ def _files_are_readable_as_stated(sections: SoundSections) -> Iterator[Problem]:
         if table.file_format is None and "." in last.strip(".") and "*" not in last:
             yield Problem(
                 (key, "format"),
-                f"is missing, and {last!r} does not tell it; say format: csv or format: parquet",
+                f"is missing, and {last!r} does not show it; write format: csv or format: parquet",
             )
 
 
 def _marks_are_of_a_csv_file(sections: SoundSections) -> Iterator[Problem]:
-    """Parquet and databases hold numbers themselves, so that no mark of a text applies."""
+    """Number marks given for a source that holds numbers as such: Parquet or a database."""
     tables = list(sections.table_files)
     if not tables or any(_may_be_csv(table) for _, table in tables):
         return
@@ -272,7 +271,7 @@ def _marks_are_of_a_csv_file(sections: SoundSections) -> Iterator[Problem]:
             if getattr(column, key, None) is not None:
                 yield Problem(
                     ("columns", name, key),
-                    f"is for CSV files, and {tables[0][0]}.source is {kind}, which holds the "
+                    f"is for CSV files, but {tables[0][0]}.source is {kind}, which holds the "
                     "numbers themselves; remove it",
                 )
 
@@ -282,7 +281,7 @@ def _may_be_csv(table: TableFile) -> bool:
 
 
 def _texts_can_be_written(sections: SoundSections) -> Iterator[Problem]:
-    """What a file cannot hold would never be found in it, and could not be released."""
+    """Texts that a file's encoding lacks: they could neither be found in it nor be released."""
     for key, table in sections.table_files:
         if table.encoding is None:
             continue
@@ -292,18 +291,18 @@ def _texts_can_be_written(sections: SoundSections) -> Iterator[Problem]:
                     yield Problem(
                         ("columns", name, where),
                         f"lists {text!r}, which cannot be written in {key}.encoding, "
-                        f"{table.encoding}; correct one of the two",
+                        f"{table.encoding}; change one of the two",
                     )
             if unwritable([name, *(column.null_markers or ())], table.characters):
                 yield Problem(
                     ("columns", name),
                     f"has a name or null marker that cannot be written in {key}.encoding, "
-                    f"{table.encoding}; correct one of the two",
+                    f"{table.encoding}; change one of the two",
                 )
         for marker in unwritable(table.null_markers, table.characters)[:1]:
             yield Problem(
                 (key, "null_markers"),
-                f"lists {marker!r}, which cannot be written in {table.encoding}; correct one of "
+                f"lists {marker!r}, which cannot be written in {table.encoding}; change one of "
                 "the two",
             )
 
@@ -324,7 +323,7 @@ def _names_fit_the_database(sections: SoundSections) -> Iterator[Problem]:
         try:
             check_name(name)
         except ValueError as error:
-            yield Problem(("output", "table"), f"is to have the column {name}, but {error}")
+            yield Problem(("output", "table"), f"would have the column {name}, but {error}")
 
 
 def _null_markers_are_no_values(sections: SoundSections) -> Iterator[Problem]:
@@ -340,12 +339,12 @@ def _null_markers_are_no_values(sections: SoundSections) -> Iterator[Problem]:
                     yield Problem(
                         ("columns", name, key),
                         f"{what}, which is also one of {of}, so every such value would count as "
-                        "missing; leave it out here and say nulls: true, or remove the marker",
+                        "missing; leave it out here and write nulls: true, or remove the marker",
                     )
 
 
 def _clash(column: Column, marker: str) -> tuple[str, str] | None:
-    """The key of the column by which a null marker is a value of it, and how that is told."""
+    """The column's key that makes a null marker a valid value, and words for how; else None."""
     match column:
         case CategoryColumn() if marker in column.categories:
             return "categories", f"lists {marker!r}"
@@ -379,7 +378,7 @@ def _output_columns_are_known(sections: SoundSections) -> Iterator[Problem]:
 
 
 def _labelled_files_can_be_written(sections: SoundSections) -> Iterator[Problem]:
-    """Both formats refuse names and values that a CSV file takes."""
+    """Names and values that a CSV file can hold, but a labelled file cannot."""
     formats = sections.output.formats if sections.output else ()
     labelled = [form for form in formats if form in LABELLED_FORMATS]
     if sections.output is None or not labelled:
@@ -387,7 +386,7 @@ def _labelled_files_can_be_written(sections: SoundSections) -> Iterator[Problem]
     if len(labelled) == len(formats):
         yield Problem(
             ("output", "formats"),
-            "has neither csv nor parquet, which the scripts that load the release read; add csv",
+            "has neither csv nor parquet, but the scripts that load the release need one; add csv",
         )
     chosen = sections.output.columns or tuple(sections.columns)
     sound = {name: sections.columns[name] for name in chosen if name in sections.columns}
@@ -411,7 +410,7 @@ def _rules_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
                 if name in sections.columns and name not in output.columns:
                     yield Problem(
                         path,
-                        f"speaks of {name}, which output.columns leaves out, so it cannot be "
+                        f"mentions {name}, which output.columns leaves out, so it cannot be "
                         "checked on the published file; publish the column, or drop the rule",
                     )
 
@@ -448,12 +447,12 @@ def _totals_agree_on_the_number_of_records(sections: SoundSections) -> Iterator[
         if records is None:
             records, source = total.records, f"public_totals[{i}] counts"
             if not records:
-                yield Problem(("public_totals", i, "counts"), "counts no record at all")
+                yield Problem(("public_totals", i, "counts"), "counts no records at all")
         elif total.records != records:
             mend = (
-                "give output.rows that number, or leave it out"
+                "set output.rows to that number, or leave it out"
                 if source.startswith("output")
-                else "correct the one that is not of these records"
+                else "correct the total that is about other records"
             )
             yield Problem(
                 ("public_totals", i, "counts"),
@@ -465,14 +464,14 @@ def _totals_agree_on_the_number_of_records(sections: SoundSections) -> Iterator[
         if records is None:
             yield Problem(
                 ("public_totals", i, "count"),
-                "counts some of the records, but nothing says how many there are in all; state a "
-                "complete table too, or set output.rows",
+                "counts some of the records, but nothing says how many there are in all; add a "
+                "complete table, or set output.rows",
             )
         elif total.fulfilling > records:
             yield Problem(
                 ("public_totals", i, "count"),
                 f"is {total.fulfilling}, but {source} {records} records in all; correct one "
-                "of them",
+                "of the two",
             )
 
 

@@ -1,4 +1,4 @@
-"""The sections of a release spec, each sound by itself; columns have modules of their own."""
+"""The sections of a release spec, each valid by itself; columns have their own modules."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -48,7 +48,7 @@ class Population(Section):
     """The people whose privacy budget is spent, however many files hold their data."""
 
     account: Identifier
-    """the ledger account of these people, in small letters, digits and dashes"""
+    """the ledger account of these people, in lowercase letters, digits and dashes"""
     description: str = ""
     """who these people are"""
 
@@ -59,7 +59,7 @@ class PersonUnit(Section):
     person: str = Field(min_length=1)
     """the column that identifies the person; it is never released"""
     max_records: int = Field(ge=1, le=MOST_RECORDS)
-    """how many records of one person are kept at most, the rest being dropped"""
+    """the most records kept of one person; the rest are dropped"""
 
 
 def _unit_kind(value: Any) -> str:
@@ -76,7 +76,7 @@ def _check_unit(value: Any) -> Any:
 
 
 class Privacy(Section):
-    """The guarantee: between which tables, for whom, and how strong."""
+    """The guarantee: which tables are neighbours, whom it protects, and how strongly."""
 
     neighbours: Literal["replace_one", "add_remove"]
     """replace_one (the number of records is public) or add_remove (it is private)"""
@@ -93,12 +93,12 @@ class Privacy(Section):
 
     @property
     def person(self) -> str | None:
-        """The column that identifies a person, where the unit is a person."""
+        """The column that identifies a person, if the unit is a person."""
         return self.unit.person if isinstance(self.unit, PersonUnit) else None
 
     @property
     def max_records(self) -> int:
-        """How many records one unit has at most."""
+        """The most records of one unit."""
         return self.unit.max_records if isinstance(self.unit, PersonUnit) else 1
 
     @field_validator("epsilon")
@@ -108,7 +108,7 @@ class Privacy(Section):
             raise ValueError(f"is {epsilon}; give a number above 0")
         if epsilon > MOST_EPSILON:
             raise ValueError(
-                f"is too large; give at most {MOST_EPSILON} (above 10, hardly anything is safe)"
+                f"is too large; give at most {MOST_EPSILON} (above 10, it protects hardly anything)"
             )
         return epsilon
 
@@ -118,7 +118,7 @@ MechanismName = Annotated[str, GetPydanticSchema(lambda *_: literal_schema(list(
 
 
 class MechanismChoice(Section):
-    """The algorithm, with its own parameters beside its name."""
+    """The algorithm: its name, and its parameters next to it."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, JsonValue]
@@ -129,7 +129,7 @@ class MechanismChoice(Section):
     )
 
     queries: tuple[QueryEntry, ...] = ()
-    """the linear queries that are to be answered, for mechanisms that answer such (see
+    """the linear queries to answer, for mechanisms that answer queries (see
     schemas/query_workload.py)"""
 
     @property
@@ -139,7 +139,7 @@ class MechanismChoice(Section):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the spec says beyond the name and the queries; the mechanism checks it."""
+        """Everything in the section except name and queries; the mechanism checks it."""
         return dict(self.__pydantic_extra__)
 
 
@@ -147,17 +147,17 @@ class CertificateRequest(Section):
     """What the certificate should state."""
 
     order: int = Field(default=1, ge=1, le=1)
-    """order of the Wasserstein distance that is bounded; only 1 so far"""
+    """the order of the Wasserstein distance that is bounded; only 1 so far"""
     confidence: Exact = Fraction(95, 100)
-    """probability with which all bounds hold, above 0 and below 1"""
+    """the probability with which all bounds hold together, above 0 and below 1"""
     share: BelowOne = Fraction(0)
-    """share of epsilon set aside to measure marginals for the certificate alone, from 0 up to, but
-    not including, 1; it certifies columns jointly for any mechanism"""
+    """the share of epsilon set aside to measure marginals for the certificate alone, from 0 up to,
+    but not including, 1; with it, any mechanism certifies columns jointly"""
     marginals: int | None = Field(default=None, ge=1, le=3)
-    """how many columns are certified jointly with that share, or by mechanism certify; 2 where it
-    is not given"""
+    """how many columns are certified jointly with that share, or by mechanism certify; defaults to
+    2"""
     cells: int | None = Field(default=None, ge=2, le=256)
-    """cells of a numeric column in these marginals; chosen by forecast where it is not given"""
+    """cells of a numeric column in these marginals; by default the forecast decides"""
 
     @field_validator("confidence")
     @classmethod
@@ -168,18 +168,19 @@ class CertificateRequest(Section):
 
 
 class Constraint(Section):
-    """An edit rule that every released record is made to obey, and is checked against."""
+    """An edit rule: every released record is made to obey it, and is checked against it."""
 
     rule: str
     """the rule, such as "AGE < 15 => INCOME is null" (see docs/rules.md)"""
     source: str = Field(min_length=1)
-    """where the rule is stated publicly"""
+    """the public source of the rule"""
     if_broken: Literal["block", "report"] = "block"
-    """block stops publishing (the run can be resumed, no budget is lost), report only counts"""
+    """what happens if a released record breaks the rule: block stops the publication (the run can
+    be resumed, and no budget is lost), report publishes and says how many records break it"""
 
     @property
     def parsed(self) -> Rule:
-        """The rule on its own; `ReleaseSpec.rules` holds it bound to the columns."""
+        """The parsed rule, not bound to columns; `ReleaseSpec.rules` holds the bound ones."""
         return parse_rule(self.rule)
 
     @field_validator("rule")
@@ -211,28 +212,28 @@ Rows = Annotated[
 
 
 class OutputTable(Section):
-    """A new table of a database that the released records go into."""
+    """A new database table that the released records are loaded into."""
 
     url: DatabaseUrl
     """the database, such as postgresql://host:5432/open_data"""
     name: TableName
-    """the table to make, as schema.table; the schema must be there, the table must not"""
+    """the table to create, as schema.table; the schema must exist, the table must not"""
     credentials: BlockName | None = None
-    """the name of the Secret block of Prefect that holds user and password; from the environment
-    where it is not given"""
+    """the name of the Prefect Secret block that holds user and password; defaults to credentials
+    from the environment"""
 
 
 class Output(Section):
     """What is published."""
 
     rows: Rows = "same"
-    """number of synthetic records, or same for as many as were measured"""
+    """the number of synthetic records, or same for as many as were measured"""
     formats: tuple[Literal["csv", "parquet", "dta", "sav"], ...] = Field(
         default=("csv", "parquet"), min_length=1
     )
-    """file formats, of csv and parquet; beside one of them also dta and sav, which Stata and SPSS
-    read, with labels"""
+    """file formats: csv, parquet or both, and optionally dta and sav, labelled files for Stata and
+    SPSS"""
     columns: tuple[str, ...] | None = Field(default=None, min_length=1)
-    """the columns to publish, in this order; all where it is not given"""
+    """the columns to publish, in this order; defaults to all"""
     table: OutputTable | None = None
-    """a database table that the released records are loaded into too: {url: ..., name: ...}"""
+    """a database table that the released records are also loaded into: {url: ..., name: ...}"""

@@ -11,14 +11,14 @@ from schemas.database import BlockName, ColumnName, Query, TableName, check_url,
 from schemas.encoding import UTF_8, Encoding
 from schemas.section import Problem, Section, refuse
 
-MOST_ROWS = 10**12  # of a table; more is a slip
+MOST_ROWS = 10**12  # of a table; more is a typing error
 
 
 class StorageOptions(Section):
-    """How to reach an object store; keys and tokens come from its own environment variables."""
+    """How to reach an object store; keys and tokens come from the store's environment variables."""
 
     endpoint_url: str | None = None
-    """the address of an object store of one's own, such as http://minio:9000"""
+    """the address of a self-hosted object store, such as http://minio:9000"""
     anon: bool | None = None
     """true to read a public store without signing in"""
     project: str | None = None
@@ -30,7 +30,7 @@ class StorageOptions(Section):
     @classmethod
     def _check_endpoint(cls, url: str | None) -> str | None:
         if url is not None and ("@" in url or "?" in url):
-            raise ValueError("holds a user or a query, which may be secret; give host and port")
+            raise ValueError("contains a user or query, which may be secret; give host and port")
         return url
 
 
@@ -43,15 +43,15 @@ class TableFile(Section):
     storage_options: StorageOptions | None = None
     """public options of the object store: endpoint_url, anon, project, account_name"""
     format: Literal["csv", "parquet"] | None = None
-    """csv or parquet, where the suffix does not tell"""
+    """csv or parquet, if the suffix does not say which"""
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     """the character between two values of a CSV file"""
     encoding: Encoding | None = None
-    """the character encoding of a CSV file, such as latin-1, windows-1252 or utf-16; UTF-8 where it
-    is not given"""
+    """the character encoding of a CSV file, such as latin-1, windows-1252 or utf-16; defaults to
+    UTF-8"""
     null_markers: tuple[Code, ...] = ("",)
-    """texts that stand for a missing value, such as [N, ""], in columns without markers of their
-    own"""
+    """texts that stand for a missing value, such as [N, ""], in columns that have no null_markers
+    themselves"""
 
     @field_validator("source")
     @classmethod
@@ -61,14 +61,14 @@ class TableFile(Section):
             raise ValueError("chains several file systems; give one path or URL")
         if separator and ("@" in rest.partition("/")[0] or "?" in rest):
             raise ValueError(
-                "holds a user or a query, which may be secret, and the spec is published; give "
-                "credentials through the environment of the file system instead"
+                "contains a user or query, which may be secret, but the spec is published; give "
+                "credentials through the file system's environment variables instead"
             )
         return source
 
     @property
     def file_format(self) -> Literal["csv", "parquet"] | None:
-        """As stated, or by the suffix; None for a folder, where the parts tell."""
+        """The format as stated, or else by the suffix; None for a folder, whose parts decide."""
         if self.format is not None:
             return self.format
         match [suffix.lower() for suffix in PurePosixPath(self.source).suffixes]:
@@ -80,7 +80,7 @@ class TableFile(Section):
 
     @property
     def characters(self) -> str:
-        """The character encoding of a CSV file, as stated or UTF-8."""
+        """The character encoding of a CSV file; UTF-8 unless stated."""
         return self.encoding or UTF_8
 
     @property
@@ -90,7 +90,7 @@ class TableFile(Section):
         return () if given is None else tuple(given.model_dump(exclude_none=True).items())
 
     def located(self, folder: Path) -> str:
-        """The source as a URL or a path, for a spec that lies in `folder`."""
+        """The source as a URL or a path, for a spec in `folder`."""
         return self.source if "://" in self.source else str(folder / self.source)
 
 
@@ -103,17 +103,17 @@ class DataSource(TableFile):
     table: TableName | None = None
     """the table of the database, as schema.table"""
     query: Query | None = None
-    """instead of a table, a single SELECT that gives the columns"""
+    """instead of a table, a single SELECT that returns the columns"""
     partition_column: ColumnName | None = None
-    """a column of whole numbers, best with an index, by which workers share the rows; needed for a
-    large query, while a table is shared by its pages"""
+    """a column of whole numbers, ideally with an index, by which the rows are divided among the
+    workers; needed for a large query, whereas a table is divided by its pages"""
     credentials: BlockName | None = None
-    """the name of the Secret block of Prefect that holds user and password; from the environment
-    where it is not given"""
+    """the name of the Prefect Secret block that holds user and password; defaults to credentials
+    from the environment"""
     expected_rows: int = Field(ge=1, le=MOST_ROWS)
     """a public estimate of the number of rows, used for planning only"""
     record: str = Field(min_length=1)
-    """what one row is, in words, such as one person"""
+    """what one row stands for, in words, such as one person"""
     ignore: tuple[str, ...] = ()
     """columns of the file that are dropped and never read"""
 
@@ -133,8 +133,8 @@ class DataSource(TableFile):
                 if getattr(self, key) is not None:
                     yield Problem(
                         (key,),
-                        "is for databases, and data.source is a file; remove it, or let "
-                        "data.source be like postgresql://host:5432/database",
+                        "is for databases, but data.source is a file; remove it, or give a "
+                        "data.source like postgresql://host:5432/database",
                     )
             return
         try:
@@ -145,28 +145,28 @@ class DataSource(TableFile):
             both = self.table is not None
             yield Problem(
                 ("query",) if both else ("source",),
-                "stands beside data.table; keep one of the two"
+                "is given together with data.table; keep one of the two"
                 if both
                 else "is a database; add data.table, such as public.persons, or data.query",
             )
         for key in ("format", "delimiter", "encoding", "storage_options"):
             if key in self.model_fields_set:
-                yield Problem((key,), "is for files, and data.source is a database; remove it")
+                yield Problem((key,), "is for files, but data.source is a database; remove it")
 
 
 class UnprotectedTable(TableFile):
-    """A table in files of which nothing is protected."""
+    """A table in files, of which nothing is protected."""
 
     @field_validator("source")
     @classmethod
     def _check_file(cls, source: str) -> str:
         if is_database(source):
-            raise ValueError("is a database; write the public table into a file, and name that")
+            raise ValueError("is a database; write the public table to a file, and name the file")
         return source
 
 
 class PublicData(UnprotectedTable):
-    """A public table with the released columns, which a mechanism may lean on freely.
+    """A public table with the released columns, which a mechanism may use freely.
 
     Columns of the file that are not released are not read. Nothing in it is protected.
     """
@@ -174,16 +174,16 @@ class PublicData(UnprotectedTable):
     reference: str = Field(min_length=1)
     """where the table is published, so that a reviewer can check that it is public"""
     rows: int | None = Field(default=None, ge=1, le=MOST_ROWS)
-    """how many of its rows are read, from the first; all where it is not given"""
+    """how many rows to read, from the first; defaults to all"""
 
 
 class RehearsalData(UnprotectedTable):
-    """A table with the columns of the private one, to rehearse the release on.
+    """A table with the columns of the private table, to rehearse the release on.
 
     Nothing in it is protected: rehearsals are charged to nobody.
     """
 
     kind: Literal["public", "made-up"]
-    """public, for a table that is published, or made-up, for one in which nobody is"""
+    """public for a published table, or made-up for a table that describes no real people"""
     reference: str = Field(min_length=1)
-    """where it is published, or how it was made"""
+    """where the table is published, or how it was made"""

@@ -1,13 +1,13 @@
-"""Text that others wrote, so that a reader sees all of it and nothing obeys it."""
+"""Text written by others, made fully visible, so that no program obeys hidden parts of it."""
 
 import unicodedata
 
 
 def visible(text: str) -> str:
-    """The text on one line, with escapes such as `\\x1b` for all that would not be seen.
+    """The text on one line, with escapes such as `\\x1b` for everything invisible.
 
-    Seen are printable characters and spaces of any width. Control characters, line breaks, marks of
-    direction, zero-width and unassigned characters, and bytes that are no text are written out.
+    Printable characters and spaces of any width stay. Control characters, line breaks, direction
+    marks, zero-width and unassigned characters, and bytes that are not text are escaped.
     """
     return text if text.isprintable() else "".join(map(_seen, text))
 

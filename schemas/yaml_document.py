@@ -1,9 +1,9 @@
 """A YAML file as plain data that remembers what was written, and on which line.
 
-Every scalar stays the text that was written, so that category 01 is never the number 1, `no` is
-never a truth value, and 0.1 is never a float; the models of the spec say what a text means. Only
-under `mechanism` and `cluster.options`, whose parameters no model describes, are plain scalars read
-as YAML 1.2 does.
+Every scalar stays text as written, so that category 01 never becomes the number 1, `no` never
+becomes a truth value, and 0.1 never becomes a float; the models of the spec interpret the text.
+Plain scalars are read as in YAML 1.2 only under `mechanism` and `cluster.options`, whose parameters
+no model describes.
 """
 
 import json
@@ -20,18 +20,18 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from schemas.section import Path, Problem
 
 FILL_IN = "FILL_IN"
-"""Stands in a skeleton wherever the user has to say something."""
+"""Marks every place in a skeleton that the user must fill in."""
 
-_TYPED = (("mechanism",), ("cluster", "options"))  # whose scalars are typed by how they are written
+_TYPED = (("mechanism",), ("cluster", "options"))  # where the spelling of a scalar decides its type
 _JSON_SCALAR = re.compile(r"true|false|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _LARGEST = 16 * 2**20  # bytes; a spec is some hundred lines
 _MOST_VALUES = 200_000  # aliases repeated; a matrix of 400 places has as many
 _DEEPEST = 20  # mappings and lists within each other; a spec has six
-_LONGEST_NUMBER = 64  # characters; a longer number is a slip, and slow to compute with
+_LONGEST_NUMBER = 64  # characters; a longer number is a typing error, and slow to compute with
 
 
 class Unreadable(Exception):
-    """The file holds no YAML mapping; with the line where that is known."""
+    """The file holds no YAML mapping; `line` is where, if known."""
 
     def __init__(self, what: str, line: int | None = None) -> None:
         super().__init__(what)
@@ -41,14 +41,14 @@ class Unreadable(Exception):
 
 @dataclass
 class Document:
-    """What a YAML file says.
+    """The content of a YAML file.
 
     Attributes:
-        content: mappings, lists, texts, and None where a value is left empty.
-        lines: line of every path, counted from 1; of a mapping's entry, the line of its key.
-        problems: what is wrong with the YAML itself, though it could be read.
-        problem_lines: lines of those, where they are not the lines of their paths.
-        aliases: for each path that is written as an alias (*name), the path of what it repeats.
+        content: mappings, lists, texts, and None for empty values.
+        lines: line of every path, counted from 1; for a mapping's entry, the line of its key.
+        problems: what is wrong with the YAML itself, although it could be read.
+        problem_lines: lines of problems that are not on the line of their path.
+        aliases: for each path that is written as an alias (*name), the path that it repeats.
     """
 
     content: dict[str, Any] = field(default_factory=dict)
@@ -58,14 +58,14 @@ class Document:
     aliases: dict[Path, Path] = field(default_factory=dict)
 
     def origin(self, path: Path) -> Path:
-        """Where the key at `path` was written: there, unless it lies inside an alias."""
+        """Where the key at `path` was written: at `path`, unless it is inside an alias."""
         for length in range(1, len(path)):
             if path[:length] in self.aliases:
                 return self.origin((*self.aliases[path[:length]], *path[length:]))
         return path
 
     def line(self, path: Path) -> int:
-        """Line of the path, or of the nearest section around it that is in the file."""
+        """Line of the path, or of the nearest enclosing section in the file."""
         while path not in self.lines:
             path = path[:-1]
         return self.lines[path]
@@ -75,7 +75,7 @@ def read_document(file: FilePath) -> Document:
     """The document in `file`.
 
     Raises:
-        Unreadable: there is no such file, it is no text, or the text is no YAML mapping.
+        Unreadable: there is no such file, it is not text, or the text is not a YAML mapping.
     """
     text = _read_text(file)
     reader = YAML(typ="safe", pure=True)
@@ -86,7 +86,7 @@ def read_document(file: FilePath) -> Document:
     except MarkedYAMLError as error:
         raise _syntax_error(text, error) from None
     except YAMLError as error:
-        raise Unreadable(f"is no YAML: {error}") from None
+        raise Unreadable(f"is not YAML: {error}") from None
     if root is None:
         raise Unreadable("is empty; write a spec, or start from one made by `hallmark init`")
     if not isinstance(root, MappingNode):
@@ -98,7 +98,7 @@ def read_document(file: FilePath) -> Document:
 
 def _read_text(file: FilePath) -> str:
     if file.is_dir():
-        raise Unreadable("is a folder; name the YAML file in it")
+        raise Unreadable("is a folder; give the YAML file in it")
     try:
         raw = file.read_bytes()
     except FileNotFoundError:
@@ -112,20 +112,20 @@ def _read_text(file: FilePath) -> str:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text or len(raw) > _LARGEST:
-        raise Unreadable("is no text in UTF-8; name the spec, not the data")
-    # Parsing takes a minute a million values. Between two values stands one of these at least.
+        raise Unreadable("is not UTF-8 text; give the spec, not the data")
+    # Parsing takes a minute per million values. At least one of these separates any two values.
     if sum(text.count(separator) for separator in ",:\n[{") > 2 * _MOST_VALUES:
         raise _too_many()
     return text
 
 
 class _Builder:
-    """Walks ruamel's nodes into a document."""
+    """Builds a document from ruamel's nodes."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self._written: dict[int, Path] = {}  # where a node was met first
-        self._open: set[int] = set()  # nodes being walked, to notice one that holds itself
+        self._written: dict[int, Path] = {}  # where a node first occurred
+        self._open: set[int] = set()  # nodes being walked, to detect one that contains itself
         self._values = 0  # walked so far
 
     def mapping(self, node: MappingNode, path: Path, *, typed: bool) -> dict[str, Any]:
@@ -133,19 +133,19 @@ class _Builder:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, ScalarNode):
-                self._problem(path, "has a key that is no plain text; write key: value", line)
+                self._problem(path, "has a key that is not plain text; write key: value", line)
                 continue
             key = str(key_node.value)
             here = (*path, key)
             if key == FILL_IN:
                 self._problem(here, f"is still {FILL_IN}; write the key, or remove it", line)
             if key == "<<":
-                self._problem(here, "merges keys, which a spec does not; write them out", line)
+                self._problem(here, "merges keys, which a spec cannot; write them out", line)
                 continue
             if key in content:
                 self._problem(
                     here,
-                    f"stands twice in the same mapping (before on line {self._document.lines[here]}"
+                    f"occurs twice in the same mapping (first on line {self._document.lines[here]}"
                     "); keep one",
                     line,
                 )
@@ -165,7 +165,7 @@ class _Builder:
             return self._scalar(node, path, typed=typed)
         if id(node) in self._open:
             line = node.start_mark.line + 1
-            self._problem(path, "holds itself through an alias (*); write it out", line)
+            self._problem(path, "contains itself through an alias (*); write it out", line)
             return None
         first = self._written.setdefault(id(node), path)
         if first != path:
@@ -193,7 +193,7 @@ class _Builder:
             line = node.start_mark.line + 1
             self._problem(
                 path,
-                f"is still {FILL_IN}; write what is publicly known, never what was read off the "
+                f"is still {FILL_IN}; write what is publicly known, never anything read off the "
                 "data",
                 line,
             )
@@ -219,26 +219,26 @@ class _Builder:
 
 def _too_many() -> Unreadable:
     return Unreadable(
-        f"holds more than {_MOST_VALUES} values, an alias (*) counted as often as it is used; name "
+        f"holds more than {_MOST_VALUES} values, counting an alias (*) every time it is used; give "
         "the spec, not the data"
     )
 
 
 def _too_deep(line: int | None) -> Unreadable:
     return Unreadable(
-        f"mappings and lists lie within each other more than {_DEEPEST} deep; a spec needs six",
+        f"mappings and lists are nested more than {_DEEPEST} deep; a spec needs six levels",
         line,
     )
 
 
 _SYNTAX = (
-    ("found character '\\t'", "a tab stands where spaces belong; indent with spaces"),
+    ("found character '\\t'", "the line is indented with a tab; indent with spaces"),
     (
         "found undefined alias",
         "an alias (*name) is used before its anchor (&name); define it first",
     ),
     ("found duplicate anchor", "an anchor (&name) is defined twice; rename one"),
-    ("but found another document", "a second document starts; keep one spec a file"),
+    ("but found another document", "a second document starts; keep one spec per file"),
     (
         "mapping values are not allowed",
         "a colon starts a second value on the line; put texts with a colon in quotes, or check "
@@ -249,8 +249,8 @@ _SYNTAX = (
     ("expected ',' or ']'", "a list [ is not closed; add a comma or ]"),
     ("expected ',' or '}'", "a mapping { is not closed; add a comma or }"),
     ("expected <block end>", "the indentation does not match the lines above; align the keys"),
-    ("cannot start any token", "a text starts with a sign that YAML reserves; put it in quotes"),
-    ("unknown escape character", "a backslash stands in double quotes; use single quotes"),
+    ("cannot start any token", "a text starts with a character that YAML reserves; quote it"),
+    ("unknown escape character", "there is a backslash in double quotes; use single quotes"),
 )
 
 
@@ -264,4 +264,4 @@ def _syntax_error(text: str, error: MarkedYAMLError) -> Unreadable:
     for jargon, words in _SYNTAX:
         if jargon in said:
             return Unreadable(words, line)
-    return Unreadable(f"is no YAML here ({said.strip()}); check quotes and indentation", line)
+    return Unreadable(f"is not YAML here ({said.strip()}); check quotes and indentation", line)

@@ -115,10 +115,10 @@ def test_one_key_under_two_names_does_not_pass_four_eyes(attacked: Installation,
         YAML().dump(people, profile)
         both = signed(attacked, "doubled", "Cy", "approve", key="Bo", page=False)
         status, said = posted(attacked, both)
-        assert (status, "is the key of Bo as well" in said) == (503, True)
+        assert (status, "is also the key of Bo" in said) == (503, True)
         doctor = attacked.hallmark("doctor", "--json")
         assert doctor.returncode == 1
-        assert "is the key of Bo as well" in doctor.stdout
+        assert "is also the key of Bo" in doctor.stdout
 
         people["approvers"].remove(bo)  # the profile is sound again, and Bo goes by another name
         YAML().dump(people, profile)

@@ -143,7 +143,7 @@ def test_init_overwrites_nothing(hallmark: Hallmark, spec: Path) -> None:
         ("none.csv", None, "does not exist"),
         ("t.csv", "1,2\n3,4\n", "does not look like a header"),
         ("t.parquet", "1,2\n3,4\n", "cannot be read as a Parquet file"),
-        ("t.json", "[1]", "is no data dictionary"),
+        ("t.json", "[1]", "is not a data dictionary"),
     ],
 )
 def test_init_refuses_what_has_no_header(

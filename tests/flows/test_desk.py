@@ -135,7 +135,7 @@ def test_a_profile_that_is_refused_lets_nobody_decide(
     YAML().dump(profile, home / "profile.yaml")
     answer = client.post("/decisions", json=signed)
     assert answer.status_code == 503
-    assert "is the key of Ada as well" in answer.json()["detail"]
+    assert "is also the key of Ada" in answer.json()["detail"]
 
 
 def test_a_password_keeps_strangers_out(

@@ -83,7 +83,7 @@ def test_the_present_releases_of_a_calendar_are_shown(hallmark: Hallmark, calend
     ("entry", "period", "message"),
     [
         ("other", "2026-11", "releases has no entry 'other'; there are acs"),
-        ("acs", "November", "period 'November' is no month; write it like 2026-11"),
+        ("acs", "November", "period 'November' is not a month; write it like 2026-11"),
     ],
 )
 def test_wrong_words_are_refused(

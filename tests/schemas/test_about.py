@@ -37,7 +37,7 @@ def test_statements_are_part_of_the_spec_and_not_of_what_the_data_are_asked(
     ("change", "told"),
     [
         ({"schedule": "weekly"}, "about.schedule: must be one-shot or periodic"),
-        ({"clearence": "1"}, "about.clearence: is no key of the spec; did you mean clearance?"),
+        ({"clearence": "1"}, "about.clearence: is not a key of the spec; did you mean clearance?"),
         ({"legal_basis": ""}, "about.legal_basis: is empty; write something"),
         ({"tuning": {"on": "private"}}, "about.tuning.details: is missing; say which parameters"),
         ({"tuning": "public"}, "about.tuning: must be a mapping"),

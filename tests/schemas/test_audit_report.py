@@ -179,7 +179,7 @@ def test_a_claim_below_the_proven_epsilon_is_refused() -> None:
     [
         ({"epsilon": "0"}, "epsilon must be positive"),
         ({"delta": "1"}, "delta must lie in"),
-        ({"records_per_unit": 2}, "records_per_unit is 1"),
+        ({"records_per_unit": 2}, "records_per_unit must be 1"),
         ({"epsilon": "inf"}, "must be a number"),
         ({"unit_in_words": ""}, "at least 1 character"),
     ],
@@ -220,7 +220,7 @@ def test_an_account_cannot_overstate_what_remains() -> None:
 def test_a_bound_below_its_terms_is_refused() -> None:
     bound = {"target": "AGE", "metric": "W1", "terms": {"noise": 0.02, "grid": 0.01}}
     assert CertifiedBound.model_validate({**bound, "value": 0.03}).value == 0.03
-    with pytest.raises(ValidationError, match="less than its terms"):
+    with pytest.raises(ValidationError, match="less than the sum of its terms"):
         CertifiedBound.model_validate({**bound, "value": 0.029})
 
 

@@ -77,10 +77,14 @@ def test_an_embargo_keeps_its_time_of_day_over_a_change_of_clocks():
 WRONG = [
     ("period: month", "period: fortnight", "releases.acs.period: must be day, week"),
     ('cron: "0 2 1 * *"', 'cron: "0 2 1 *"', "releases.acs.cron: is '0 2 1 *'; give five fields"),
-    ("timezone: UTC", "timezone: Berlin", "releases.acs.timezone: is 'Berlin', which is no time"),
+    (
+        "timezone: UTC",
+        "timezone: Berlin",
+        "releases.acs.timezone: is 'Berlin', which is not a time",
+    ),
     ("epsilon: 1/2", "epsilon: 0", "releases.acs.budget.epsilon: is 0; give a number above 0"),
     ("epsilon: 1/2", "epsilon: half", "releases.acs.budget.epsilon: "),
-    ("spec: acs.yaml", "specs: acs.yaml", "releases.acs.specs: is no key"),
+    ("spec: acs.yaml", "specs: acs.yaml", "releases.acs.specs: is not a key"),
 ]
 
 
@@ -106,5 +110,5 @@ def test_two_entries_cannot_share_a_spec(tmp_path: Path):
     one = '    spec: acs.yaml\n    period: month\n    cron: "0 2 1 * *"\n    budget: {epsilon: 1}\n'
     path = tmp_path / "calendar.yaml"
     path.write_text(f"hallmark_calendar: 1\nreleases:\n  a:\n{one}  b:\n{one}")
-    with pytest.raises(SpecError, match=r"acs\.yaml stands in two entries"):
+    with pytest.raises(SpecError, match=r"acs\.yaml is named by two entries"):
         load_calendar(path)

@@ -97,20 +97,20 @@ WHERE = "39: columns.sex.categories.file: codes.csv "
 @pytest.mark.parametrize(
     ("codes", "says"),
     [
-        (None, "is not there; check the path, which is relative to the spec"),
-        ("", "does not name the column code once; let its first line be code, or code,label"),
-        (f"{CANARY},male\n1,x\n", "does not name the column code once; let its first line be"),
-        ("code,code\n1,2\n", "does not name the column code once; let its first line be"),
-        ("code,label\n", "lists no code; write one a line"),
-        (f"code\n{CANARY}\n\n2\n{CANARY}\n", "has the code of line 2 again on line 5; keep one"),
+        (None, "does not exist; check the path, which is relative to the spec"),
+        ("", "does not name the column code once; make its first line code, or code,label"),
+        (f"{CANARY},male\n1,x\n", "does not name the column code once; make its first line"),
+        ("code,code\n1,2\n", "does not name the column code once; make its first line"),
+        ("code,label\n", "lists no codes; write one per line"),
+        (f"code\n{CANARY}\n\n2\n{CANARY}\n", "repeats the code of line 2 on line 5; keep one"),
         (
             f"code,label\n1,a\n,{CANARY}\n",
             "has no code on line 3; remove the line, and for missing",
         ),
         (f"code,label\n1,a,{CANARY}\n", "has 3 fields on line 2, but 2 on the first; put texts"),
-        (f"code\n{CANARY}\x07\n", "holds a character that cannot be printed on line 2; remove it"),
-        ("code\né\n".encode("latin-1"), "is no text in UTF-8; save it so"),
-        (b"code\n" + b"1" * 2**23, "is larger than any list of categories; name the codebook"),
+        (f"code\n{CANARY}\x07\n", "has an unprintable character on line 2; remove it"),
+        ("code\né\n".encode("latin-1"), "is not UTF-8 text; save it as UTF-8"),
+        (b"code\n" + b"1" * 2**23, "is larger than any list of categories; give the codebook"),
     ],
 )
 def test_a_file_that_lists_none_is_refused_with_its_line_and_no_value(codes, says, tmp_path):

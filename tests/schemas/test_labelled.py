@@ -26,7 +26,7 @@ def test_a_name_that_is_taken_can_be_written(form: str, tmp_path: Path) -> None:
 
 def test_names_that_either_format_lacks_are_told() -> None:
     assert [name for name, _ in name_problems(REFUSED)] == REFUSED
-    assert list(name_problems(["age", "AGE"])) == [("AGE", "SPSS cannot tell it from age")]
+    assert list(name_problems(["age", "AGE"])) == [("AGE", "SPSS cannot distinguish it from age")]
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,6 @@ def test_a_spec_with_columns_that_cannot_be_written_is_refused(tmp_path: Path) -
         for line, name, why in (
             (28, "age", "whole numbers there go up to 2^53, which is 9007199254740992"),
             (37, "in", "that word is reserved there"),
-            (52, "hired", "days there begin at 1582-10-15"),
+            (52, "hired", "dates there begin on 1582-10-15"),
         )
     ]

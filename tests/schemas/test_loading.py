@@ -89,7 +89,7 @@ def test_a_missing_file_is_told_without_a_line(tmp_path):
 
 
 def test_a_folder_is_refused(tmp_path):
-    with pytest.raises(SpecError, match="is a folder; name the YAML file in it"):
+    with pytest.raises(SpecError, match="is a folder; give the YAML file in it"):
         load_spec(tmp_path)
 
 
@@ -98,13 +98,13 @@ def test_a_folder_is_refused(tmp_path):
     [
         ("", "is empty; write a spec, or start from one made by `hallmark init`"),
         ("# only a comment\n", "is empty; write a spec, or start from one made by `hallmark init`"),
-        (b"PAR1\x00\x00\x15", "is no text in UTF-8; name the spec, not the data"),
-        (b"\xff\xfe\x80", "is no text in UTF-8; name the spec, not the data"),
+        (b"PAR1\x00\x00\x15", "is not UTF-8 text; give the spec, not the data"),
+        (b"\xff\xfe\x80", "is not UTF-8 text; give the spec, not the data"),
         ("- a\n- b\n", "1: must be a mapping of keys to values, starting with hallmark: 1"),
         ("hello", "1: must be a mapping of keys to values, starting with hallmark: 1"),
         ("a: b: c", "1: a colon starts a second value on the line; put texts with a colon in"),
-        ("a: @b", "1: a text starts with a sign that YAML reserves; put it in quotes"),
-        ('a: "\\q"', "1: a backslash stands in double quotes; use single quotes"),
+        ("a: @b", "1: a text starts with a character that YAML reserves; quote it"),
+        ('a: "\\q"', "1: there is a backslash in double quotes; use single quotes"),
     ],
 )
 def test_a_file_that_is_no_spec_at_all_is_refused_in_plain_words(content, message, tmp_path):
@@ -115,9 +115,9 @@ def test_a_file_that_is_no_spec_at_all_is_refused_in_plain_words(content, messag
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("x: " + "[" * 300 + "]" * 300, "1: mappings and lists lie within each other more than 20"),
-        ("x: " + "[" * 9999 + "]" * 9999, "mappings and lists lie within each other more than 20"),
-        ("x: " + "{a: " * 30 + "1" + "}" * 30, "1: mappings and lists lie within each other"),
+        ("x: " + "[" * 300 + "]" * 300, "1: mappings and lists are nested more than 20"),
+        ("x: " + "[" * 9999 + "]" * 9999, "mappings and lists are nested more than 20"),
+        ("x: " + "{a: " * 30 + "1" + "}" * 30, "1: mappings and lists are nested"),
         ("a: &a [" + "1," * 300_000 + "1]", "holds more than 200000 values"),
     ],
     ids=["deep lists", "lists too deep to be read", "deep mappings", "a long list"],
@@ -132,7 +132,7 @@ def test_aliases_of_aliases_are_refused_before_they_fill_the_memory(tmp_path):
         f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 8)}]\n" for i in range(1, 12)
     )
     (said,) = problems(tmp_path, bomb + WAGES)
-    assert said.startswith("holds more than 200000 values, an alias (*) counted as often as it is")
+    assert said.startswith("holds more than 200000 values, counting an alias (*) every time it is")
 
 
 def test_a_number_of_thousands_of_digits_is_not_repeated_in_full(tmp_path):

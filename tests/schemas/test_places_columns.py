@@ -140,21 +140,21 @@ def test_labels_and_units_of_places_are_for_people_alone(column, edit, tmp_path)
         (
             ("[52.52, 13.40]", "[53.55, 9.99]"),
             5,
-            "is where 'b' is too; merge the two categories into one",
+            "is the same place as 'b'; merge the two categories",
         ),
-        (("      b: [52.52, 13.40]\n", ""), 3, "lack 'b'; say where every category is"),
+        (("      b: [52.52, 13.40]\n", ""), 3, "lacks 'b'; say where every category is"),
         (
             ("      m: [", "      x: [0, 0]\n      m: ["),
             3,
-            "have 'x', which is none of the categories",
+            "has 'x', which is not one of the categories",
         ),
-        (("type: places", "type: places\n    unit: km"), 2, "is km where coordinates are given; "
-         "remove it"),
+        (("type: places", "type: places\n    unit: km"), 2, "is always km if coordinates are "
+                                                            "given; remove it"),
         (
             ("type: places", "type: places\n    distances: [[0]]"),
             4,
-            "or distances must be given, and not both: say where the categories are, as {code: "
-            "[latitude, longitude]}, or how far from each other, as a square matrix",
+            "or distances must be given, but not both: say where the categories are, as {code: "
+            "[latitude, longitude]}, or how far apart they are, as a square matrix",
         ),
     ],
     ids=lambda value: value[1].strip() if isinstance(value, tuple) else "",
@@ -174,17 +174,16 @@ def test_broken_coordinates_are_refused_where_they_stand(edit, line, said, tmp_p
             "has 4 rows, but there are 3 categories",
         ),
         (("    - [20, 15, 0]\n", ""), 4, "has 2 rows, but there are 3 categories"),
-        (("[10, 0, 15]", "[10, 1, 15]"), 6, "'b' to itself must be 0"),
-        (("[0, 10, 20]", "[0, -10, 20]"), 5, "'a' to 'b' must be above 0"),
-        (("[0, 10, 20]", "[0, 0, 20]"), 5, "'a' to 'b' must be above 0"),
-        (("[0, 10, 20]", "[0, 10, 21]"), 5, "'a' to 'c' differs from the way back; they must "
+        (("[10, 0, 15]", "[10, 1, 15]"), 6, "from 'b' to itself must be 0"),
+        (("[0, 10, 20]", "[0, -10, 20]"), 5, "from 'a' to 'b' must be above 0"),
+        (("[0, 10, 20]", "[0, 0, 20]"), 5, "from 'a' to 'b' must be above 0"),
+        (("[0, 10, 20]", "[0, 10, 21]"), 5, "from 'a' to 'c' differs from the way back; they must "
          "agree"),
         (("[0, 10, 20]", "[0, 10, far]"), 5, "must be a number such as 5000, 0.5, 1e-5 or 1/3, "
          "not 'far'"),
-        (("unit: minutes", 'unit: ""'), 3, "is missing; say in what distances are measured, such "
-         "as km"),
-        (("    unit: minutes\n", ""), 0, "is missing; say in what distances are measured, such "
-         "as km"),
+        (("unit: minutes", 'unit: ""'), 3, "is missing; give the unit of the distances, such as "
+                                           "km"),
+        (("    unit: minutes\n", ""), 0, "is missing; give the unit of the distances, such as km"),
     ],
     ids=lambda value: value[1].strip() if isinstance(value, tuple) else "",
 )  # fmt: skip
@@ -197,7 +196,7 @@ def test_places_that_are_nowhere_are_refused(column, tmp_path):
     given = column[column.index("    coordinates" if column is CITIES else "    distances") :]
     given = given[: given.index("    outside")]
     assert refusal(tmp_path, column.replace(given, ""))[1].startswith(
-        "or distances must be given, and not both"
+        "or distances must be given, but not both"
     )
 
 
@@ -261,7 +260,7 @@ def test_more_places_than_can_be_compared_are_refused(tmp_path):
     codes = ", ".join(f"p{i}" for i in range(1501))
     column = f"  city:\n    type: places\n    categories: [{codes}]\n    coordinates: {{}}\n"
     column += "    outside: refuse\n    bound_source: *law\n"
-    assert refusal(tmp_path, column)[1] == "lists 1501 places; at most 1500 are taken"
+    assert refusal(tmp_path, column)[1] == "lists 1501 places; list at most 1500"
 
 
 def test_a_null_marker_that_is_a_place_is_refused(tmp_path):
@@ -281,7 +280,7 @@ def test_places_have_no_order_in_rules(tmp_path):
     listed = ("columns: [wage, age, sex,", "columns: [wage, city, age, sex,")
     rule = ("age < 18 => part_time = true", 'city < "b" => part_time = true')
     _, said = refusal(tmp_path, CITIES, rule, listed)
-    assert "city is places and has no order, so < says nothing about it" in said
+    assert "city is places and has no order, so < means nothing for it" in said
 
 
 def test_places_are_compared_in_rules_by_their_codes(tmp_path):
@@ -289,4 +288,4 @@ def test_places_are_compared_in_rules_by_their_codes(tmp_path):
     rule = ("age < 18 => part_time = true", 'city = "b" => part_time = true')
     assert load(tmp_path, CITIES, rule, listed).rules[0].columns() == ("city", "part_time")
     _, said = refusal(tmp_path, CITIES, (rule[0], rule[1].replace('"b"', '"x"')), listed)
-    assert "'x' is no category of city" in said
+    assert "'x' is not a category of city" in said

@@ -149,9 +149,9 @@ def test_the_order_of_columns_is_part_of_both_digests(edited):
 
 def test_refusing_and_forbidding_nulls_is_warned_of(edited):
     typed, refuse, nulls = edited(RECORDS).warnings()
-    assert typed.startswith("numbers and dates in wage, age, hired: that the run succeeds tells")
-    assert refuse.startswith("outside: refuse in grade, part_time: that the run succeeds tells")
-    assert nulls.startswith("nulls: false in wage, sex, grade, part_time, hired: that the run")
+    assert typed.startswith("numbers and dates in wage, age, hired: a successful run reveals")
+    assert refuse.startswith("outside: refuse in grade, part_time: a successful run reveals")
+    assert nulls.startswith("nulls: false in wage, sex, grade, part_time, hired: a successful run")
 
 
 def test_a_spec_tells_nothing_but_that_numbers_and_dates_could_be_read(tmp_path):
@@ -174,8 +174,8 @@ def test_a_large_epsilon_is_warned_of(edited):
         "epsilon" in warning for warning in edited(("epsilon: 1", "epsilon: 10")).warnings()
     )
     (told,) = (w for w in edited(("epsilon: 1", "epsilon: 12")).warnings() if "epsilon" in w)
-    assert told.startswith("privacy.epsilon is 12, but should be 10 at most")
-    assert told.endswith("by as little as 1 in 162,756")
+    assert told.startswith("privacy.epsilon is 12, but should be at most 10")
+    assert told.endswith("a doubt of only 1 in 162,756")
     (told,) = (w for w in edited(("epsilon: 1", "epsilon: 400")).warnings() if "epsilon" in w)
     assert told.endswith("1 in 5e+173")
 
@@ -188,7 +188,7 @@ def test_a_large_delta_is_warned_of(edited):
 
 
 def test_add_remove_warns_that_the_expected_rows_are_published(edited):
-    published = "is published with the spec, while add_remove protects the number of records"
+    published = "is published with the spec, but add_remove protects the number of records"
     added = ("replace_one", "add_remove")
     assert any(published in w for w in edited(RECORDS, added).warnings())
     assert not any("is published" in w for w in edited(RECORDS).warnings())
@@ -197,8 +197,8 @@ def test_add_remove_warns_that_the_expected_rows_are_published(edited):
 @pytest.mark.parametrize(
     ("neighbours", "protected"),
     [
-        ("replace_one", "while the number of records is protected where the unit is a person"),
-        ("add_remove", "while add_remove protects the numbers of persons and of records"),
+        ("replace_one", "but the number of records is protected if the unit is a person"),
+        ("add_remove", "but add_remove protects the numbers of persons and of records"),
     ],
 )
 def test_where_persons_are_protected_the_expected_rows_are_warned_of(neighbours, protected, edited):

@@ -137,47 +137,47 @@ def test_a_rule_is_read_as_it_says(text, body):
     ("text", "message"),
     [
         ("", "the rule is empty; write one such as: AGE < 15 => INCOME is null"),
-        ("a <", "at the end, where a column or a value belongs"),
+        ("a <", "the rule ends too early, but expected a column or a value"),
         (
             "a == 3",
-            "at character 4, found '=', where a column or a value belongs; write a single =",
+            "found '=' at character 4, but expected a column or a value; write a single =",
         ),
         (
             "15 > a",
-            "at character 1, found '15', where (, a column or not belongs; "
+            "found '15' at character 1, but expected (, a column or not; "
             "write the column first, then the value",
         ),
-        ("s in {}", "at character 7, found '}', where a column or a value belongs"),
-        ("(a = 1", "at the end, where ) belongs"),
+        ("s in {}", "found '}' at character 7, but expected a column or a value"),
+        ("(a = 1", "the rule ends too early, but expected )"),
         (
             "a = 'x",
-            'at character 5, found "\'", where a column or a value belongs; close the quotes',
+            'found "\'" at character 5, but expected a column or a value; close the quotes',
         ),
-        ("a is nul", "at character 6, found 'nul', where not or null belongs"),
+        ("a is nul", "found 'nul' at character 6, but expected not or null"),
         (
             "own rent = 0",
-            "at character 5, found 'rent', where a comparison (= != < <= > >=), determines, in, "
-            "is or not belongs; put a column's name with spaces or signs in backticks, a value in "
+            "found 'rent' at character 5, but expected a comparison (= != < <= > >=), determines, "
+            "in, is or not; put a column name with spaces or symbols in backticks, and a value in "
             "quotes",
         ),
         (
             "a in [1, 2]",
-            "at character 6, found '[', where { belongs; put the values in braces",
+            "found '[' at character 6, but expected {; put the values in braces",
         ),
-        ("a determines b and s = 1", "at character 16, found 'and', where the end belongs"),
+        ("a determines b and s = 1", "found 'and' at character 16, but expected the end"),
         (
             "a = 1 AND b = 2",
-            "at character 7, found 'AND', where <=>, =>, and, or or the end belongs; "
-            "write and in small letters",
+            "found 'AND' at character 7, but expected <=>, =>, and, or or the end; "
+            "write and in lowercase",
         ),
         (
             "a = 1 => b = 1 => s = 1",
-            "at character 16, found '=>', where <=> or the end belongs; "
+            "found '=>' at character 16, but expected <=> or the end; "
             "put nested implications in parentheses",
         ),
         (
             "a > 300,000",
-            "at character 8, found ',', where <=>, =>, and, or or the end belongs; "
+            "found ',' at character 8, but expected <=>, =>, and, or or the end; "
             "write numbers without separators, such as 300000",
         ),
     ],
@@ -437,8 +437,8 @@ def test_a_rule_on_a_column_that_the_table_lacks_is_refused():
         ("t < true", "t is boolean and has no order"),
         ("t = maybe", "there is no column maybe"),
         ("t = 2", "t is boolean, but is compared with '2'; write true or false"),
-        ("s = 1", "'1' is no category of s; did you mean 01?"),
-        ("s in {x, w}", "'w' is no category of s"),
+        ("s = 1", "'1' is not a category of s; did you mean 01?"),
+        ("s in {x, w}", "'w' is not a category of s"),
         ("s = y", 'write its code in quotes: s = "y"'),
         ("full is null", "full is never null"),
         ("not (a = 1 and full is not null)", "full is never null"),

@@ -159,7 +159,7 @@ def test_what_is_no_dictionary_is_refused(content, tmp_path):
 def test_half_an_interval_is_refused(values, tmp_path):
     file = tmp_path / "dictionary.json"
     file.write_text(json.dumps({"age": {"values": values}}), encoding="utf-8")
-    with pytest.raises(SkeletonError, match='"min" or "max" that is no number'):
+    with pytest.raises(SkeletonError, match='"min" or "max" in the dictionary is not a number'):
         skeleton_from_dictionary(file)
 
 

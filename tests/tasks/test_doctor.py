@@ -135,7 +135,7 @@ def test_a_profile_that_lists_one_key_under_two_names_is_wrong(
     YAML().dump(content, home / "profile.yaml")
     verdict, words = only(house.profile_read())
     assert verdict == "wrong"
-    assert "is the key of Ada as well" in words
+    assert "is also the key of Ada" in words
 
 
 def test_a_role_that_is_waited_for_and_nobody_has_is_wrong(home: Path) -> None:

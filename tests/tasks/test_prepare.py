@@ -93,7 +93,7 @@ def test_a_spec_has_bins_for_just_the_mechanisms_that_can_have_them(name: str) -
     )
     refused = [what for path, what in problems_between(sections) if path == ("binning",)]
     assert bool(refused) is not isinstance(MECHANISMS[name], Marginals)
-    assert all(f"which {name} does not" in what for what in refused)
+    assert all(f"but {name} does not" in what for what in refused)
 
 
 def test_a_spec_with_bins_gets_the_mechanism_that_makes_them(tmp_path: Path) -> None:

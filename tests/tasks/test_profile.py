@@ -47,7 +47,7 @@ def test_a_variable_that_names_no_file_is_a_mistake(
 
 def test_a_wrong_key_is_told_with_its_place(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALLMARK_PROFILE", str(write_profile(home, phone="112")))
-    with pytest.raises(SpecError, match=r"agency\.phone: is no key"):
+    with pytest.raises(SpecError, match=r"agency\.phone: is not a key"):
         profile()
 
 
@@ -65,13 +65,13 @@ def with_approvers(home: Path, *approvers: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("two", "why"),
     [
-        (BO | {"key": KEYS[0]}, r"yaml:9: approvers\[1\]\.key: is the key of Ada Example as well"),
-        (BO | {"name": "Ada Example"}, r"yaml:6: approvers\[1\]\.name: is 'Ada Example', as appr"),
+        (BO | {"key": KEYS[0]}, r"yaml:9: approvers\[1\]\.key: is also the key of Ada Example"),
+        (BO | {"name": "Ada Example"}, r"yaml:6: approvers\[1\]\.name: is 'Ada Example', which"),
         (BO | {"name": "ada  EXAMPLE"}, r"approvers\[1\]\.name: .* list each person once"),
         (BO | {"name": "Ada\u200b Example"}, r"approvers\[1\]\.name"),
         (BO | {"name": "\uff21da Example"}, r"approvers\[1\]\.name"),
         (BO | {"login": "ada example"}, r"approvers\[1\]\.login"),
-        (BO | {"key": KEYS[1][:42] + "F="}, r"approvers\[1\]\.key: is no Ed25519 public key"),
+        (BO | {"key": KEYS[1][:42] + "F="}, r"approvers\[1\]\.key: is not an Ed25519 public key"),
     ],
     ids=["key", "name", "spelling", "unseen", "full width", "login", "spare bits"],
 )

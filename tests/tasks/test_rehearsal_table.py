@@ -124,7 +124,7 @@ def test_the_spec_of_a_rehearsal_says_that_it_is_one(tmp_path: Path, home: Path)
     assert not {"approvals", "embargo", "rehearsal"} & set(content)
     for key in ("title", "release"):
         changed = example.write(tmp_path, ROWS, **content | {key: "quiet"})
-        with pytest.raises(SpecError, match=rf"{key}: is of a rehearsal, so it must begin with"):
+        with pytest.raises(SpecError, match=rf"{key}: belongs to a rehearsal, so it must"):
             load_spec(changed)
 
 
