@@ -158,10 +158,10 @@ def release(
     from flows.release import release as flow
     from flows.terminal_progress import progress_shown
     from tasks.places import out_folder
-    from tasks.prepare import prepare, refuse_without_records
+    from tasks.prepare import as_release, prepare
 
     with stoppable(), progress_shown(enabled=not as_json):
-        refuse_without_records(prepare(spec, folder))
+        as_release(prepare(spec, folder))
         starting.join()
         run = on_cluster(flow, processes=processes, scheduler=scheduler)
         start = str(folder) if folder else None

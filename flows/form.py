@@ -14,7 +14,7 @@ from schemas.loading import load_spec
 from schemas.release_spec import ReleaseSpec
 from schemas.spec_form import SpecForm, filled_in
 from tasks.places import given, out_folder
-from tasks.prepare import prepare
+from tasks.prepare import as_release, prepare
 from tasks.runs import run_logged
 from tasks.workspace import home, private_folder, whole
 
@@ -44,7 +44,7 @@ def release_form(
         sent = cast(dict[str, Any], form)  # as it was sent, since Prefect does not validate it
         columns = given("spec", spec)
         prepared = prepare(_written(load_spec(columns), sent), columns.parent)
-        return ended(carry_out(prepared, out_folder(out), resume=resume))
+        return ended(carry_out(as_release(prepared), out_folder(out), resume=resume))
 
 
 def _written(spec: ReleaseSpec, form: dict[str, Any]) -> Path:

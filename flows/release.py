@@ -1,5 +1,7 @@
 """The main job: from a private table and a spec to a certified, signed release."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from prefect import flow
@@ -7,7 +9,7 @@ from prefect_dask import DaskTaskRunner
 
 from flows.cluster import THREADS, current_client
 from flows.endings import Ending, ended
-from mechanisms.contract import Measurements
+from mechanisms.contract import Certificate, Measurements
 from mechanisms.privacy.ledger import Allowance
 from schemas.approvals import Waiting
 from tasks.budget_left import tell_budget
@@ -20,9 +22,9 @@ from tasks.gates import disclosure_gate, is_staged, mark_staged, plan_gate, refu
 from tasks.generate import SyntheticFile, generate
 from tasks.output_table import load_into_database, refuse_occupied
 from tasks.places import given, out_folder
-from tasks.prepare import Prepared, prepare, refuse_without_records
+from tasks.prepare import PreparedCertificate, PreparedRelease, Product, as_release, prepare
 from tasks.private_tables import note
-from tasks.privatize import privatize, select
+from tasks.privatize import measure_to_certify, privatize, select
 from tasks.profile import profile
 from tasks.progress import announce, relay
 from tasks.publish import (
@@ -61,18 +63,17 @@ def release(
     """
     with run_logged():
         start = given("folder", folder) if folder else None
-        prepared = prepare(given("spec", spec), start)
+        prepared = as_release(prepare(given("spec", spec), start))
         return ended(carry_out(prepared, out_folder(out), resume=resume))
 
 
 def carry_out(
-    prepared: Prepared, out: Path, *, resume: bool, allowance: Allowance | None = None
+    prepared: Product, out: Path, *, resume: bool, allowance: Allowance | None = None
 ) -> Published | Waiting:
-    """Take a release through its stages, inside a flow, as far as it may go.
+    """Take a release, or a certificate alone, through its stages as far as it may go, in a flow.
 
     Stages that may be repeated run on Dask workers; those that draw noise run here, behind the log.
     """
-    refuse_without_records(prepared)
     about(prepared)
     workspace, ledger = Workspace.of(prepared.spec.release), ledger_url()
     with workspace.held():
@@ -102,8 +103,8 @@ def carry_out(
             return published
 
 
-def _stage(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
-    """Everything from the private table to a complete release that is not yet published."""
+def _stage(prepared: Product, ledger: str, workspace: Workspace) -> None:
+    """Everything from the private table to a complete folder that is not yet published."""
     cluster = prepared.spec.cluster or profile().cluster
     with stages_noted(workspace), current_client(cluster) as client:
         refuse_unfit(client, workspace, memory=prepared.plan.forecast().memory_bytes)
@@ -116,31 +117,69 @@ def _stage(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
             refuse_changes(fixed, ledger, workspace)
             refuse_copies(fixed, files, workspace)
             warn_if_charged_twice(fixed, ledger)
-        announce("select")
-        selection = select(prepared, files, ledger, workspace)
-        announce("privatize")
-        measurements = privatize(prepared, selection, files, ledger, workspace)
-        synthetic = _records(prepared, measurements, workspace)
-        announce("certify")
-        certificate = certify(prepared, measurements, synthetic)
-        final = staged(_written(prepared, synthetic, workspace), workspace)
+        made = (
+            _release(prepared, files, ledger, workspace)
+            if isinstance(prepared, PreparedRelease)
+            else _certificate(prepared, files, ledger, workspace)
+        )
         announce("report")
-        report(prepared, measurements, synthetic, certificate, rules, final, ledger, workspace)
-        review(prepared, certificate, files, synthetic, workspace)
+        report(
+            prepared,
+            made.measurements,
+            made.records,
+            made.certificate,
+            rules,
+            made.final,
+            ledger,
+            workspace,
+        )
+        review(prepared, made.certificate, files, made.records, workspace)
 
 
-def _records(prepared: Prepared, measurements: Measurements, workspace: Workspace) -> SyntheticFile:
-    """Records made of the measurements, or those that are given, for a certificate alone."""
-    if prepared.given is not None:
-        announce("read")
-        return read(prepared, workspace)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Made:
+    """What the stages between the private table and the report make."""
+
+    measurements: Measurements
+    records: SyntheticFile  # made here, or elsewhere
+    certificate: Certificate
+    final: FinalFile
+
+
+def _release(
+    prepared: PreparedRelease, files: Sequence[Path], ledger: str, workspace: Workspace
+) -> _Made:
+    """Records made of noisy measurements, their certificate, and the data files."""
+    announce("select")
+    selection = select(prepared, files, ledger, workspace)
+    announce("privatize")
+    measurements = privatize(prepared, selection, files, ledger, workspace)
     announce("generate")
-    return generate.submit(prepared, measurements, workspace).result()
-
-
-def _written(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace) -> FinalFile:
-    """The data files of a release; none of a certificate alone."""
-    if prepared.given is not None:
-        return nothing_to_write(prepared)
+    records = generate.submit(prepared, measurements, workspace).result()
+    announce("certify")
+    certificate = certify(prepared, measurements, records)
     announce("finalise")
-    return finalise.submit(prepared, synthetic, workspace).result()
+    written = finalise.submit(prepared, records, workspace).result()
+    return _Made(
+        measurements=measurements,
+        records=records,
+        certificate=certificate,
+        final=staged(written, workspace),
+    )
+
+
+def _certificate(
+    prepared: PreparedCertificate, files: Sequence[Path], ledger: str, workspace: Workspace
+) -> _Made:
+    """A certificate of records that were made elsewhere, and no data file."""
+    announce("privatize")
+    measurements = measure_to_certify(prepared, files, ledger, workspace)
+    announce("read")
+    records = read(prepared, workspace)
+    announce("certify")
+    return _Made(
+        measurements=measurements,
+        records=records,
+        certificate=certify(prepared, measurements, records),
+        final=staged(nothing_to_write(prepared), workspace),
+    )

@@ -12,6 +12,7 @@ from flows.endings import Ending, ended
 from flows.release import carry_out
 from tasks.instances import instance
 from tasks.places import given, out_folder
+from tasks.prepare import as_release
 from tasks.runs import run_logged
 from tasks.workspace import AlreadyRunning
 
@@ -38,7 +39,8 @@ def calendar_release(
         due = instance(given("calendar", calendar), entry, moment, period)
         try:
             folder = out_folder(out)
-            outcome = carry_out(due.prepared, folder, resume=True, allowance=due.allowance)
+            prepared = as_release(due.prepared)
+            outcome = carry_out(prepared, folder, resume=True, allowance=due.allowance)
         except AlreadyRunning as error:
             return Completed(name="Skipped", message=str(error))
         return ended(outcome)

@@ -1,7 +1,9 @@
-"""The mechanisms of the house, by the name that a release spec gives."""
+"""The mechanisms that make records, by the name that a release spec gives.
+
+A certificate alone, which a spec calls `certify`, is `mechanisms.certificates.given.CertifyGiven`.
+"""
 
 from mechanisms.adaptive_support import AdaptiveSupport
-from mechanisms.certificates.given import CertifyGiven
 from mechanisms.contract import Mechanism
 from mechanisms.linear_queries.cliquewise import (
     plan_dpam_or_cliquewise,
@@ -42,7 +44,6 @@ _ALL: tuple[Mechanism, ...] = (
     LinearQueryMechanism("dqrs", plan_dqrs, bounds_itself=False),
     LinearQueryMechanism("fem", plan_fem, bounds_itself=False),
     LinearQueryMechanism("sep-fem", plan_sep_fem, bounds_itself=False),
-    CertifyGiven(),
 )
 
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in _ALL}

@@ -4,6 +4,8 @@ Runs in the process of the flow and maps its simulations over the workers, as a 
 would wait for a worker.
 """
 
+from functools import partial
+
 from distributed import Client
 from prefect import task
 
@@ -11,21 +13,20 @@ from mechanisms.contract import Certificate, Measurements, SyntheticMeasure
 from tasks.compute import DaskCompute
 from tasks.generate import SyntheticFile
 from tasks.given import GivenRefused, read_given
-from tasks.prepare import Prepared
+from tasks.prepare import PreparedCertificate, PreparedRelease, Product
 from tasks.progress import reporter
 from tasks.workspace import Workspace, home, private_folder
 
 
 @task(name="read")
-def read(prepared: Prepared, workspace: Workspace) -> SyntheticFile:
+def read(prepared: PreparedCertificate, workspace: Workspace) -> SyntheticFile:
     """The records that are to be certified, in cell codes.
 
     Raises:
         GivenRefused: they are not what they were when the run began.
     """
-    assert prepared.given is not None, "a certificate has records"
-    given, codes = read_given(prepared.spec, prepared.given.path, prepared.folder)
-    if given != prepared.given:
+    given, codes = read_given(prepared.spec, prepared.file.path, prepared.folder)
+    if given != prepared.file:
         raise GivenRefused(
             f"{given.path}: changed since this run began; put back the file that it began with, "
             "and run again with --resume"
@@ -36,13 +37,14 @@ def read(prepared: Prepared, workspace: Workspace) -> SyntheticFile:
 
 
 @task(name="certify")
-def certify(
-    prepared: Prepared, measurements: Measurements, synthetic: SyntheticFile
-) -> Certificate:
+def certify(prepared: Product, measurements: Measurements, synthetic: SyntheticFile) -> Certificate:
     """Bounds on the distance to the private data, from released numbers only."""
     cache = private_folder(home() / "cache" / "quantiles")
-    return prepared.mechanism.certify(
-        prepared.plan,
+    if isinstance(prepared, PreparedRelease):
+        bounds = partial(prepared.mechanism.certify, prepared.plan)
+    else:
+        bounds = partial(prepared.certifier.certify, prepared.plan)
+    return bounds(
         measurements,
         synthetic.load(),
         confidence=float(prepared.spec.certificate.confidence),

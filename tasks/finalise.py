@@ -20,7 +20,7 @@ from schemas.visible import visible
 from tasks.errors import SafeError
 from tasks.generate import SyntheticFile
 from tasks.labelled_files import write_labelled
-from tasks.prepare import Prepared
+from tasks.prepare import Prepared, PreparedCertificate
 from tasks.released import broken_totals, released_source, released_values
 from tasks.rule_tables import rule_cells
 from tasks.rule_values import decode
@@ -90,10 +90,9 @@ def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace)
     )
 
 
-def nothing_to_write(prepared: Prepared) -> FinalFile:
+def nothing_to_write(prepared: PreparedCertificate) -> FinalFile:
     """What a certificate publishes of the records that it is about: how many there are."""
-    assert prepared.given is not None, "a certificate has records"
-    return FinalFile(files=(), rows=prepared.given.rows, rules=())
+    return FinalFile(files=(), rows=prepared.file.rows, rules=())
 
 
 def staged(final: FinalFile, workspace: Workspace) -> FinalFile:

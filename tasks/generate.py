@@ -13,7 +13,7 @@ from mechanisms.rules import Rules
 from mechanisms.rules.rules import joint_of
 from mechanisms.totals import PublicTotals, hold
 from tasks.errors import SafeError
-from tasks.prepare import Prepared
+from tasks.prepare import PreparedRelease
 from tasks.progress import reporter
 from tasks.workspace import Workspace, whole
 
@@ -42,7 +42,9 @@ class SyntheticFile:
 
 
 @task(name="generate")
-def generate(prepared: Prepared, measurements: Measurements, workspace: Workspace) -> SyntheticFile:
+def generate(
+    prepared: PreparedRelease, measurements: Measurements, workspace: Workspace
+) -> SyntheticFile:
     """Synthetic records in cell codes that obey the spec's edit rules and have its public totals.
 
     Sees no private data: the measurements are noisy, and rules and totals are public. Whatever

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from pydantic import ValidationError
 
 from mechanisms.arrays import AnyCodes
 from mechanisms.binning import PrivatelyBinned
-from mechanisms.certificates.given import CertifyGiven
+from mechanisms.certificates.given import CertifyGiven, GivenPlan
 from mechanisms.certificates.granted import CertifiedWithShare
 from mechanisms.contract import Mechanism, Plan
 from mechanisms.geometry.domain import Domain
@@ -57,7 +58,6 @@ class Prepared:
     query_files: tuple[str, ...] = ()  # SHA-256 of every file of queries
     snapshot: str | None = None  # of a database, at which the private table is read
     public_records: str | None = None  # SHA-256 of the public table in cell codes
-    given: GivenFile | None = None  # records made elsewhere, where those are certified
     public_tables: tuple[PublicTable, ...] = ()  # all that is taken for public
 
     @property
@@ -65,8 +65,9 @@ class Prepared:
         return TableCodec.of(self.spec.columns)
 
     @property
-    def mechanism(self) -> Mechanism:
-        return mechanism_of(self.spec)
+    def given(self) -> GivenFile | None:
+        """Records made elsewhere, where those are certified."""
+        return None
 
     @property
     def person(self) -> str | None:
@@ -89,7 +90,7 @@ class Prepared:
         )
 
     @contextmanager
-    def at_one_moment(self) -> Iterator["Prepared"]:
+    def at_one_moment(self) -> Iterator[Self]:
         """The same, reading one state of the private table; as long as the context is open."""
         with consistent(self.source) as source:
             database = source.database
@@ -100,6 +101,35 @@ class Prepared:
         run ends in the same file. It never draws private noise, whose seed nobody may know."""
         seed = np.random.SeedSequence([*self.spec.release.encode(), 0, *purpose.encode()])
         return np.random.default_rng(seed)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRelease(Prepared):
+    """A release: records that a mechanism makes, with their certificate."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return mechanism_of(self.spec)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PreparedCertificate(Prepared):
+    """A certificate alone, of the records in `file`, which somebody else made."""
+
+    plan: GivenPlan
+    file: GivenFile
+
+    @property
+    def given(self) -> GivenFile:
+        return self.file
+
+    @property
+    def certifier(self) -> CertifyGiven:
+        return _certifier_of(self.spec)
+
+
+Product = PreparedRelease | PreparedCertificate
+"""What can be carried out."""
 
 
 def prepare(path: Path, folder: Path | None = None) -> Prepared:
@@ -138,7 +168,8 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
             "rehearsal_of: is written by hallmark rehearse, into a spec that runs in a home of its "
             "own, where nothing is private; run hallmark rehearse on the release's spec"
         )
-    mechanism = mechanism_of(spec)
+    makes_records = spec.mechanism.entry.makes_records
+    planned = mechanism_of(spec) if makes_records else _certifier_of(spec)
     public, public_tables = None, list[PublicTable]()
     if spec.public_data is not None:
         public, taken = _public(spec, spec.public_data, folder)
@@ -153,7 +184,7 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
     domain = Domain(attributes, rules=rules, totals=_totals(spec, codec, rules))
     try:
         asked = query_tables(spec, domain, folder)
-        plan = mechanism.plan(
+        plan: Plan = planned.plan(
             domain,
             budget=budget(spec),
             adjacency=adjacency(spec),
@@ -165,10 +196,11 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
         raise PlanRefused(_with_place(str(error), "mechanism")) from error
     if not plan.events:
         raise PlanRefused(
-            f"mechanism: {mechanism.name} would measure nothing of this table (its columns hold a "
+            f"mechanism: {planned.name} would measure nothing of this table (its columns hold a "
             "single cell each, or depth is 0), so a release would say nothing; choose finer cells"
         )
-    return Prepared(
+    prepared = PreparedRelease if makes_records else Prepared
+    return prepared(
         spec,
         plan,
         path.absolute(),
@@ -179,7 +211,7 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
     )
 
 
-def prepare_certificate(path: Path, file: Path, folder: Path | None = None) -> Prepared:
+def prepare_certificate(path: Path, file: Path, folder: Path | None = None) -> PreparedCertificate:
     """As `prepare`, to certify the records in `file`, which is read and checked.
 
     Raises:
@@ -187,35 +219,30 @@ def prepare_certificate(path: Path, file: Path, folder: Path | None = None) -> P
         GivenRefused: the file cannot be certified under this spec.
     """
     prepared = prepare(path, folder)
-    name = prepared.mechanism.name
-    if not makes_no_records(prepared):
+    if isinstance(prepared, PreparedRelease):
         raise PlanRefused(
-            f"mechanism.name: {name} makes records of its own and certifies them: hallmark release "
-            f"{path}. To certify records made elsewhere, write a spec with mechanism: "
-            "{name: certify}, a release id of its own and a budget for the certificate"
+            f"mechanism.name: {prepared.mechanism.name} makes records of its own and certifies "
+            f"them: hallmark release {path}. To certify records made elsewhere, write a spec with "
+            "mechanism: {name: certify}, a release id of its own and a budget for the certificate"
         )
     given, _ = read_given(prepared.spec, file, prepared.folder)
     taken = PublicTable(str(file), given.like)
-    return replace(prepared, given=given, public_tables=(*prepared.public_tables, taken))
+    own = {**vars(prepared), "public_tables": (*prepared.public_tables, taken)}
+    return PreparedCertificate(**own, file=given)
 
 
-def makes_no_records(prepared: Prepared) -> bool:
-    """Whether the spec asks for a certificate alone."""
-    return isinstance(prepared.mechanism, CertifyGiven)
-
-
-def refuse_without_records(prepared: Prepared) -> None:
-    """Refuse to run a spec that makes no records where none are given.
+def as_release(prepared: Prepared) -> PreparedRelease:
+    """The same, which makes records, so that it can be run without any.
 
     Raises:
-        PlanRefused: so it is.
+        PlanRefused: the spec makes no records, and certifies those of a file.
     """
-    if makes_no_records(prepared) and prepared.given is None:
-        raise PlanRefused(
-            f"mechanism.name: {prepared.mechanism.name} makes no records, it certifies those of a "
-            f"file: hallmark certify {prepared.path.name} FILE; or choose a mechanism that makes "
-            "some"
-        )
+    if isinstance(prepared, PreparedRelease):
+        return prepared
+    raise PlanRefused(
+        f"mechanism.name: {prepared.spec.mechanism.name} makes no records, it certifies those of a "
+        f"file: hallmark certify {prepared.path.name} FILE; or choose a mechanism that makes some"
+    )
 
 
 def _rules(spec: ReleaseSpec, codec: TableCodec) -> Rules:
@@ -302,8 +329,6 @@ def mechanism_of(spec: ReleaseSpec) -> Mechanism:
         mechanism = PrivatelyBinned(
             mechanism, share=spec.binning.share, bins=dict(spec.binning.columns)
         )
-    if isinstance(mechanism, CertifyGiven):
-        return CertifyGiven(marginals=certificate.marginals, cells=certificate.cells)
     if not certificate.share:
         return mechanism
     return CertifiedWithShare(
@@ -312,6 +337,10 @@ def mechanism_of(spec: ReleaseSpec) -> Mechanism:
         marginals=certificate.marginals or GRANTED_MARGINALS,
         cells=certificate.cells,
     )
+
+
+def _certifier_of(spec: ReleaseSpec) -> CertifyGiven:
+    return CertifyGiven(marginals=spec.certificate.marginals, cells=spec.certificate.cells)
 
 
 def budget(spec: ReleaseSpec) -> Budget:

@@ -17,26 +17,42 @@ from mechanisms.privacy.curator import Curator
 from tasks.anchors import open_ledger
 from tasks.counting import DaskCounter
 from tasks.guard import guarded
-from tasks.prepare import Prepared
+from tasks.prepare import Prepared, PreparedCertificate, PreparedRelease
 from tasks.rollback import refuse_rolled_back
 from tasks.workspace import Workspace
 
 
 @task(name="select")
-def select(prepared: Prepared, files: Sequence[Path], ledger: str, workspace: Workspace) -> Any:
+def select(
+    prepared: PreparedRelease, files: Sequence[Path], ledger: str, workspace: Workspace
+) -> Any:
     """What to measure: a public choice, or private rounds that the curator charges."""
     return _ask("select", prepared, files, ledger, workspace, prepared.mechanism.select)
 
 
 @task(name="privatize")
 def privatize(
-    prepared: Prepared, selection: Any, files: Sequence[Path], ledger: str, workspace: Workspace
+    prepared: PreparedRelease,
+    selection: Any,
+    files: Sequence[Path],
+    ledger: str,
+    workspace: Workspace,
 ) -> Measurements:
     """The noisy measurements, drawn once for the release and read back ever after."""
 
     def measure(curator: Curator, plan: Any) -> Measurements:
         return prepared.mechanism.measure(curator, plan, selection)
 
+    measurements: Measurements = _ask("privatize", prepared, files, ledger, workspace, measure)
+    return measurements
+
+
+@task(name="privatize")
+def measure_to_certify(
+    prepared: PreparedCertificate, files: Sequence[Path], ledger: str, workspace: Workspace
+) -> Measurements:
+    """What a certificate alone rests on, drawn once and read back ever after."""
+    measure = prepared.certifier.measure
     measurements: Measurements = _ask("privatize", prepared, files, ledger, workspace, measure)
     return measurements
 

@@ -30,7 +30,7 @@ from schemas.section import MOST_CHARACTERS, Section
 from tasks.approvals import OPERATOR_VARIABLE
 from tasks.code import IMAGE_VARIABLE, code_digest
 from tasks.errors import SafeError
-from tasks.prepare import Prepared, adjacency, budget, refuse_without_records
+from tasks.prepare import Prepared, adjacency, as_release, budget
 from tasks.rehearsal_table import RehearsalRefused, rehearsal_table
 from tasks.signing import digest
 from tasks.workspace import AlreadyRunning, home, private_folder, rehearsal_home, whole
@@ -67,7 +67,7 @@ def rehearse(prepared: Prepared) -> Rehearsal:
         RehearsalFailed: the run failed; the message says how it ended.
         AlreadyRunning: another rehearsal of the release is under way.
     """
-    refuse_without_records(prepared)
+    as_release(prepared)
     with _alone(prepared):
         return _rehearsed(prepared)
 

@@ -21,14 +21,12 @@ import numpy as np
 from mechanisms.arrays import AnyCodes
 from mechanisms.certificates.family import METRIC
 from mechanisms.certificates.measured_marginals import MeasuredMarginals, marginals_within
-from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
     Certificate,
     Forecast,
     Measurements,
     NoiseLine,
-    Progress,
     SyntheticMeasure,
     refuse_public,
 )
@@ -104,7 +102,7 @@ class GivenPlan:
 
 @dataclass(frozen=True)
 class CertifyGiven:
-    """A certificate without a release. It makes no records; those that it certifies are given.
+    """A certificate without a release: it plans, measures and certifies records that are given.
 
     Attributes:
         marginals: columns certified jointly; None for two, or one where there is but one.
@@ -161,30 +159,10 @@ class CertifyGiven:
             measured=measured,
         )
 
-    def select(self, curator: Curator, plan: GivenPlan) -> None:
-        """Nothing is left to choose: the plan says what is measured."""
-
-    def measure(self, curator: Curator, plan: GivenPlan, selection: None) -> Measurements:
+    def measure(self, curator: Curator, plan: GivenPlan) -> Measurements:
         """All marginals and columns in one call."""
         tables = curator.histograms("certificate", plan.measured.queries)
         return Measurements(tables=tuple(tables), total=curator.total())
-
-    def generate(
-        self,
-        plan: GivenPlan,
-        measurements: Measurements,
-        *,
-        rows: int | None,
-        rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
-    ) -> SyntheticMeasure:
-        """No records.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotImplementedError("certify makes no records; give it those to certify")
 
     def certify(
         self,

@@ -397,7 +397,7 @@ def test_a_release_stopped_by_ctrl_c_says_how_to_go_on(
     hallmark: Hallmark, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hallmark(*OPEN)
-    monkeypatch.setattr("tasks.prepare.refuse_without_records", press_ctrl_c)
+    monkeypatch.setattr("tasks.prepare.as_release", press_ctrl_c)
     handler = signal.getsignal(signal.SIGINT)
     done = hallmark("release", spec, "--out", spec.parent / "out")
     assert_said(done, ExitCode.INTERRUPTED, "run it again with --resume to go on")

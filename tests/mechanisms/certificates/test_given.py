@@ -268,17 +268,6 @@ def test_records_further_off_have_larger_bounds() -> None:
     assert near.bounds[0].value < far.bounds[0].value
 
 
-def test_no_records_are_made() -> None:
-    with pytest.raises(NotImplementedError, match="certify makes no records"):
-        CertifyGiven().generate(
-            make(),
-            Measurements(tables=(), total=3),
-            rows=None,
-            rng=np.random.default_rng(0),
-            progress=lambda *_: None,
-        )
-
-
 def test_the_curator_is_asked_once_and_reads_back_what_it_drew(tmp_path) -> None:
     plan = make(cells=3)
     ledger = Ledger(f"sqlite:///{tmp_path}/ledger.sqlite")
@@ -291,7 +280,7 @@ def test_the_curator_is_asked_once_and_reads_back_what_it_drew(tmp_path) -> None
         adjacency=RECORDS,
         budget=plan.budget,
     )
-    first, again = (CertifyGiven().measure(curator, plan, None) for _ in range(2))
+    first, again = (CertifyGiven().measure(curator, plan) for _ in range(2))
     assert all((one == two).all() for one, two in zip(first.tables, again.tables, strict=True))
     assert first.total == 20
     assert pure_epsilon(ledger.events("r1")) == plan.budget.epsilon
