@@ -1,7 +1,6 @@
 """The plan: exact budgets over all neighbours, candidates, choice, and refusals."""
 
 import itertools
-import pickle
 from dataclasses import replace
 from fractions import Fraction
 
@@ -132,13 +131,6 @@ def test_the_noise_table_has_a_line_for_every_query() -> None:
     for adjacency in RELATIONS:
         plan = make(adjacency=adjacency)
         assert len(plan.noise) == len(plan.size_queries) + len(plan.queries(0))
-
-
-def test_a_plan_pickles() -> None:
-    plan = make()
-    again = pickle.loads(pickle.dumps(plan))
-    assert again.events == plan.events
-    assert again.parameters == plan.parameters
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,8 @@ from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.privacy.accountant import fits, pure_epsilon
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter, count_codes
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.cells import count_codes
 from mechanisms.privacy.events import DiscreteGaussian
-from mechanisms.privacy.ledger import Ledger
 from mechanisms.privacy.simulation import simulate_discrete_laplace
 from tests.mechanisms.single_histogram.domains import line, nominal
 from tests.mechanisms.single_histogram.neighbours import loss, neighbours
@@ -190,18 +188,6 @@ def test_what_cannot_be_measured_is_refused(wrong, said) -> None:
         make(**wrong)
 
 
-def test_public_records_are_of_no_use() -> None:
-    with pytest.raises(ValueError, match="certify makes no use of it"):
-        CertifyGiven().plan(
-            DOMAIN,
-            budget=Budget(epsilon=Fraction(1)),
-            adjacency=RECORDS,
-            expected_records=9,
-            parameters={},
-            public=np.zeros((3, 2), dtype=np.int32),
-        )
-
-
 # A certificate
 
 
@@ -266,24 +252,6 @@ def test_records_further_off_have_larger_bounds() -> None:
     measurements = measured(plan, codes, np.random.default_rng(85))
     near, far = (certificate_of(plan, measurements, given) for given in (codes, codes[:1]))
     assert near.bounds[0].value < far.bounds[0].value
-
-
-def test_the_curator_is_asked_once_and_reads_back_what_it_drew(tmp_path) -> None:
-    plan = make(cells=3)
-    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.sqlite")
-    ledger.open_account("people", cap=plan.budget, adjacency=RECORDS, by="steward", reason="test")
-    ledger.reserve("people", "r1", plan.budget, adjacency=RECORDS, binding="plan")
-    curator = Curator(
-        counter=ArrayCounter(np.zeros((20, 2), dtype=np.int32)),
-        ledger=ledger,
-        release="r1",
-        adjacency=RECORDS,
-        budget=plan.budget,
-    )
-    first, again = (CertifyGiven().measure(curator, plan) for _ in range(2))
-    assert all((one == two).all() for one, two in zip(first.tables, again.tables, strict=True))
-    assert first.total == 20
-    assert pure_epsilon(ledger.events("r1")) == plan.budget.epsilon
 
 
 # Coverage

@@ -1,6 +1,5 @@
 """Whole runs of methods for linear queries: budgets, records, certificates, replays."""
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -210,33 +209,6 @@ def test_a_method_that_adds_epsilons_up_leaves_the_certificate_its_share(rounds:
     assert plan.worst is not None
     assert plan.worst.choice.epsilon >= Fraction(3, 4) * Fraction(1, 10)
     assert fits(plan.events, APPROXIMATE)
-
-
-def test_public_records_are_refused_and_so_are_no_rows(tmp_path: Path) -> None:
-    mechanism = MECHANISMS["linear-queries"]
-    with pytest.raises(ValueError, match="public_data"):
-        mechanism.plan(
-            DOMAIN,
-            budget=PURE,
-            adjacency=REPLACE,
-            expected_records=10,
-            parameters={"queries": PAIRS},
-            public=records(3),
-        )
-    plan = planned("linear-queries")
-    measured = mechanism.measure(asked(plan, records(50), tmp_path), plan, None)
-    with pytest.raises(ValueError, match="at least 1"):
-        mechanism.generate(
-            plan,
-            measured,
-            rows=0,
-            rng=np.random.default_rng(0),
-            progress=lambda share, doing: None,
-        )
-
-
-def test_all_methods_are_registered_once() -> None:
-    assert len(NAMES) == len(set(itertools.chain(NAMES))) >= 6
 
 
 def ruled(broken: float = 0.5) -> tuple[Domain, np.ndarray]:

@@ -180,30 +180,9 @@ def test_a_domain_of_one_cell_is_released_as_that_cell(adjacency, mechanism) -> 
     assert certificate.bounds[1].terms["projection"] == pytest.approx(0)
 
 
-def test_a_request_for_no_rows_is_refused() -> None:
-    plan, rng = make(DOMAIN, RELATIONS[0], 10, depth=1), np.random.default_rng(6)
-    measurements = measured(plan, table(DOMAIN, 10, rng), rng)
-    with pytest.raises(ValueError, match=r"output\.rows: 0"):
-        generated(plan, measurements, 0, rng)
-
-
-@each_mechanism
-def test_the_same_measurements_and_seed_give_the_same_records(mechanism) -> None:
-    plan = make(DOMAIN, RELATIONS[0], 100, mechanism=mechanism)
-    measurements = measured(
-        plan, table(DOMAIN, 100, np.random.default_rng(8)), np.random.default_rng(9)
-    )
-    first, again = (
-        generated(plan, measurements, None, np.random.default_rng(10)).codes for _ in range(2)
-    )
-    assert (first == again).all()
-
-
 @each_mechanism
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
-def test_a_release_through_the_curator_spends_its_budget_once(
-    adjacency, mechanism, tmp_path
-) -> None:
+def test_a_release_through_the_curator_spends_its_budget(adjacency, mechanism, tmp_path) -> None:
     rng = np.random.default_rng(12)
     codes = table(DOMAIN, 2000, rng)
     plan = make(DOMAIN, adjacency, 2000, mechanism=mechanism)
@@ -220,9 +199,6 @@ def test_a_release_through_the_curator_spends_its_budget_once(
         budget=plan.budget,
     )
     measurements = PMM().measure(curator, plan, PMM().select(curator, plan))
-    again = PMM().measure(curator, plan, None)
-    for first, second in zip(measurements.tables, again.tables, strict=True):
-        assert (first == second).all()
     assert set(ledger.events("r1")) == set(plan.events)
     assert len(ledger.events("r1")) == len(plan.events)
 

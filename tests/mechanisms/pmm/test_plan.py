@@ -1,7 +1,6 @@
 """The plan: privacy by enumeration, exact spending, scales, depth and forecast."""
 
 import itertools
-import pickle
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -262,14 +261,6 @@ def test_a_plan_of_four_million_leaves_and_its_forecast_take_seconds(mechanism) 
     assert time.process_time() - start < 10  # two, where nothing else runs
     assert plan.partition.leaves == 1 << 22
     assert 0 < forecast.per_attribute["x"] < forecast.expected_error
-
-
-@each_mechanism
-def test_a_plan_pickles(mechanism) -> None:
-    plan = make(mechanism=mechanism)
-    again = pickle.loads(pickle.dumps(plan))
-    assert again.events == plan.events
-    assert again.parameters == plan.parameters
 
 
 @pytest.mark.parametrize(

@@ -132,16 +132,3 @@ def test_a_wrong_parameter_is_refused_with_its_mend(parameters, message) -> None
 def test_a_table_without_expected_records_is_refused() -> None:
     with pytest.raises(ValueError, match="expected number of records: 0"):
         make(PSMM(), PLANE, RELATIONS[0], records=0)
-
-
-def test_public_records_are_refused() -> None:
-    plan = make(PSMM(), TINY, RELATIONS[0])
-    with pytest.raises(ValueError, match="public_data: psmm makes no use of it"):
-        PSMM().plan(
-            TINY,
-            budget=plan.budget,
-            adjacency=plan.adjacency,
-            expected_records=10,
-            parameters={},
-            public=plan.design.grid.codes(plan.design.space.order),
-        )

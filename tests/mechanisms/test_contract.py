@@ -1,0 +1,271 @@
+"""Every mechanism is what the catalogue says of it, and keeps the contract of the five stages.
+
+What holds for all mechanisms is tested here, for all of them, on tables of a few cells; the tests
+of one mechanism are about what it alone does.
+"""
+
+import pickle
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mechanisms.binning import PrivatelyBinned
+from mechanisms.catalogue import CATALOGUE, Guarantee
+from mechanisms.certificates.given import CertifyGiven
+from mechanisms.certificates.granted import CertifiedWithShare
+from mechanisms.contract import Mechanism
+from mechanisms.geometry.domain import Domain
+from mechanisms.linear_queries import kinds
+from mechanisms.linear_queries.workload import Workload
+from mechanisms.marginals import Marginals
+from mechanisms.privacy.accountant import fits, pure_epsilon
+from mechanisms.privacy.adjacency import Adjacency, Neighbours
+from mechanisms.privacy.budget import Budget
+from mechanisms.privacy.cells import ArrayCounter
+from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.ledger import Ledger
+from mechanisms.registry import MECHANISMS
+from tests.mechanisms.single_histogram.domains import line, nominal, places
+
+RECORDS = 60
+EPSILON = Fraction(2)
+DELTA = Fraction(1, 10**5)
+REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
+RELATIONS = (REPLACE, Adjacency(neighbours=Neighbours.ADD_REMOVE))
+TABLE = Domain((line("x", 4), nominal("c", 3, has_null=True)))
+TOWNS = Domain((places("town", np.array([[0, 0], [0, 1], [2, 1]])), nominal("c", 2)))
+FINE = Domain((line("x", 8), nominal("c", 2)))
+PARTICLES = {
+    "method": "particles",
+    "particles": 100,
+    "projection": {"iterations": 20, "directions": 5, "bank": 10},
+    "descent": {"epochs": 5},
+}
+QUICK: dict[str, dict[str, Any]] = {
+    "privpgd": {"generator": {"method": "noise-aware", "latent": {"members": 1, "classes": 2}}},
+    "privpgd-paper": {"generator": PARTICLES},
+    "mwem": {"generator": PARTICLES},
+    "private-gsd": {"generator": {"method": "private-gsd", "rows": 60, "generations": 100}},
+}
+NAMES = tuple(MECHANISMS)
+SOME = [  # where a budget is split, some search long for the noise that the rest pays for
+    pytest.param(name, marks=pytest.mark.slow if name in ("mst", "mwem") else ()) for name in NAMES
+]
+
+
+def refused(what: str) -> Any:
+    return pytest.raises(ValueError, match=what)
+
+
+def planned(
+    mechanism: Mechanism | CertifyGiven,
+    domain: Domain = TABLE,
+    *,
+    delta: Fraction | None = None,
+    adjacency: Adjacency = REPLACE,
+    public: np.ndarray | None = None,
+    **parameters: Any,
+) -> Any:
+    """A plan within the budget of the mechanism's guarantee, or within one with `delta`."""
+    entry = CATALOGUE[mechanism.name]
+    if entry.answers_queries and "queries" not in parameters:
+        parameters["queries"] = Workload.of(domain, kinds.marginal_cells(domain, [(0, 1)]))
+    if delta is None:
+        delta = DELTA if entry.guarantee is Guarantee.NEEDS_DELTA else Fraction(0)
+    return mechanism.plan(
+        domain,
+        budget=Budget(epsilon=EPSILON, delta=delta),
+        adjacency=adjacency,
+        expected_records=RECORDS,
+        parameters=QUICK.get(mechanism.name, {}) | parameters,
+        public=public,
+    )
+
+
+def codes_of(domain: Domain, seed: int, rows: int = RECORDS) -> np.ndarray:
+    return np.random.default_rng(seed).integers(domain.shape, size=(rows, len(domain))).astype("i4")
+
+
+def ledger_for(plan: Any, folder: Path) -> Ledger:
+    """A fresh ledger on which the plan's budget is reserved."""
+    ledger = Ledger(f"sqlite:///{folder}/ledger.sqlite")
+    ledger.open_account(
+        "people", cap=plan.budget, adjacency=plan.adjacency, by="steward", reason="a test"
+    )
+    ledger.reserve("people", "r1", plan.budget, adjacency=plan.adjacency, binding="plan")
+    return ledger
+
+
+def curator_of(plan: Any, ledger: Ledger, codes: np.ndarray) -> Curator:
+    return Curator(
+        counter=ArrayCounter(codes),
+        ledger=ledger,
+        release="r1",
+        adjacency=plan.adjacency,
+        budget=plan.budget,
+    )
+
+
+def check_release(mechanism: Mechanism, plan: Any, folder: Path) -> None:
+    """Run all stages, the private ones twice, and hold them to the contract."""
+    domain, ledger = plan.domain, ledger_for(plan, folder)
+    codes, others = codes_of(domain, 1), codes_of(domain, 2)
+    assert plan.mechanism == mechanism.name
+    assert fits(plan.events, plan.budget)
+    copy = pickle.loads(pickle.dumps(plan))
+    assert copy.events == plan.events
+    assert copy.parameters == plan.parameters
+
+    curator = curator_of(plan, ledger, codes)
+    measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
+    charged = ledger.events("r1")
+    assert charged, "somebody asked"
+    assert fits(charged, plan.budget)
+    assert plan.budget.delta or pure_epsilon(charged) <= plan.budget.epsilon
+    assert measured.total == (RECORDS if plan.adjacency.total_is_public else None)
+
+    # Of other records, asked again under the same name: whatever comes back was in the log.
+    curator = curator_of(plan, ledger, others)
+    again = mechanism.measure(curator, plan, mechanism.select(curator, plan))
+    assert len(again.tables) == len(measured.tables)
+    assert all(map(np.array_equal, again.tables, measured.tables))
+    assert ledger.events("r1") == charged
+
+    made, once_more = (
+        mechanism.generate(
+            plan,
+            answers,
+            rows=7,
+            rng=np.random.default_rng(3),
+            progress=lambda share, doing: None,
+        )
+        for answers in (measured, pickle.loads(pickle.dumps(measured)))
+    )
+    assert made.codes.shape == (7, len(domain))
+    assert made.codes.dtype == np.int32
+    assert ((made.codes >= 0) & (made.codes < domain.shape)).all()
+    assert (once_more.codes == made.codes).all()
+
+    certificate = mechanism.certify(
+        plan, measured, made, confidence=0.9, rng=np.random.default_rng(4)
+    )
+    assert certificate.confidence == 0.9
+    assert certificate.bounds
+    assert all(0 <= bound.value <= 1 for bound in certificate.bounds)
+    answers = CATALOGUE[mechanism.name].answers_queries
+    assert (certificate.answers is not None) == answers
+    if not answers:
+        assert {(name,) for name in domain.names} <= {b.columns for b in certificate.bounds}
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_release_is_drawn_once_within_its_budget_and_certified(
+    name: str, adjacency: Adjacency, tmp_path: Path
+) -> None:
+    mechanism = MECHANISMS[name]
+    check_release(mechanism, planned(mechanism, adjacency=adjacency), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if CATALOGUE[name].guarantee is Guarantee.EITHER]
+)
+def test_what_spends_either_budget_spends_one_with_delta(name: str, tmp_path: Path) -> None:
+    check_release(MECHANISMS[name], planned(MECHANISMS[name], delta=DELTA), tmp_path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_delta_is_spent_as_the_guarantee_says(name: str) -> None:
+    match CATALOGUE[name].guarantee:
+        case Guarantee.NEEDS_DELTA:
+            with refused("privacy.delta: .*Gaussian noise, which needs delta"):
+                planned(MECHANISMS[name], delta=Fraction(0))
+        case Guarantee.PURE:
+            events = planned(MECHANISMS[name], delta=DELTA).events
+            assert pure_epsilon(events) <= EPSILON
+        case Guarantee.EITHER:
+            assert pure_epsilon(planned(MECHANISMS[name]).events) <= EPSILON
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unknown_parameters_are_refused_by_name(name: str) -> None:
+    with refused(r"mechanism\.depht"):
+        planned(MECHANISMS[name], depht=3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_queries_are_needed_by_whatever_answers_them_and_refused_elsewhere(name: str) -> None:
+    with refused(r"mechanism\.queries: missing" if CATALOGUE[name].answers_queries else "queries"):
+        planned(MECHANISMS[name], queries=None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_rows_cannot_be_asked_for(name: str, tmp_path: Path) -> None:
+    mechanism, plan = MECHANISMS[name], planned(MECHANISMS[name])
+    curator = curator_of(plan, ledger_for(plan, tmp_path), codes_of(TABLE, 1))
+    measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
+    with refused("output.rows: 0"):
+        mechanism.generate(
+            plan, measured, rows=0, rng=np.random.default_rng(3), progress=lambda *_: None
+        )
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_public_records_are_used_where_claimed_and_refused_elsewhere(name: str) -> None:
+    mechanism, public = MECHANISMS.get(name, CertifyGiven()), codes_of(TABLE, 5)
+    if CATALOGUE[name].takes_public_data:
+        assert planned(mechanism, public=public).support_kind == "public"
+    else:
+        with refused(f"public_data: .*{name}"):
+            planned(mechanism, public=public)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_a_share_pays_for_a_certificate_where_claimed_and_is_refused_elsewhere(name: str) -> None:
+    mechanism = CertifiedWithShare(MECHANISMS[name], Fraction(1, 4))
+    if CATALOGUE[name].takes_share:
+        # Beside rounds whose noise is chosen on answers, as AIM's, no share can be proved to fit.
+        chosen = {"selection": {"method": "all"}} if name == "aim" else {}
+        plan = planned(mechanism, **chosen)
+        assert plan.granted == Budget(epsilon=EPSILON / 4)
+        assert fits(plan.events, plan.budget)
+    else:
+        with refused(r"certificate\.share: .*its own measurements"):
+            planned(mechanism)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_bins_are_for_the_mechanisms_that_claim_them(name: str) -> None:
+    mechanism = MECHANISMS[name]
+    assert isinstance(mechanism, Marginals) == CATALOGUE[name].takes_bins
+    if isinstance(mechanism, Marginals):
+        plan = planned(PrivatelyBinned(mechanism, share=Fraction(1, 5), bins={"x": 3}), FINE)
+        assert fits(plan.events, plan.budget)
+        assert plan.inner.domain.shape == (3, 2)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if CATALOGUE[name].takes_places])
+def test_places_are_released_where_claimed(name: str, tmp_path: Path) -> None:
+    check_release(MECHANISMS[name], planned(MECHANISMS[name], TOWNS), tmp_path)
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("delta", [Fraction(0), DELTA])
+def test_a_certificate_alone_is_drawn_once_within_its_budget(
+    delta: Fraction, adjacency: Adjacency, tmp_path: Path
+) -> None:
+    certifier = CertifyGiven()
+    plan = planned(certifier, TOWNS, delta=delta, adjacency=adjacency)
+    ledger = ledger_for(plan, tmp_path)
+    assert fits(plan.events, plan.budget)
+    first, again = (
+        certifier.measure(curator_of(plan, ledger, codes_of(TOWNS, seed)), plan) for seed in (1, 2)
+    )
+    assert all(map(np.array_equal, first.tables, again.tables))
+    assert first.total == (RECORDS if adjacency.total_is_public else None)
+    assert fits(ledger.events("r1"), plan.budget)
+    if not delta:
+        assert pure_epsilon(ledger.events("r1")) == EPSILON
