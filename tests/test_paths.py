@@ -22,6 +22,7 @@ ENDINGS = {
 }
 """Last parts of paths: `pmm/tree.py` says enough to find the file."""
 OF_A_RELEASE = {"load.py"}  # written into a release folder
+OF_AN_EXAMPLE = "/independent/"  # added by whoever follows CONTRIBUTING
 ROOTS = "|".join(sorted(folder for folder in FOLDERS if re.fullmatch(r"\w+", folder)))
 
 FROM_THE_ROOT = re.compile(rf"(?<![\w/.*{{}}<$:\"-])(?:{ROOTS})/[\w./-]*\w(?![\w/{{<*-])")
@@ -33,7 +34,8 @@ def astray(text: str, file: str) -> Iterator[str]:
     """Paths that a text in `file` names and that lead nowhere, from the root or from the file."""
     for path in (*FROM_THE_ROOT.findall(text), *MODULE_OR_PAGE.findall(text)):
         near = normpath(PurePosixPath(file).parent / path)
-        if not {path, near} & (FILES | FOLDERS) and path not in ENDINGS | OF_A_RELEASE:
+        known = {path, near} & (FILES | FOLDERS) or path in ENDINGS | OF_A_RELEASE
+        if not known and OF_AN_EXAMPLE not in path:
             yield path
     for page in PROOF_BESIDE.findall(text):
         if str(PurePosixPath(file).with_name(page)) not in FILES:

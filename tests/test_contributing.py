@@ -1,0 +1,97 @@
+"""The worked example of CONTRIBUTING, added to a copy of the code as the page says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## How to add")[2]
+STEPS = re.split(r"^### \d+\. [^`\n]*`([^`\n]+)`$", PAGE, flags=re.MULTILINE)[1:]
+CHANGES = {
+    file: re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
+    for file, text in zip(STEPS[::2], STEPS[1::2], strict=True)
+}
+"""For each file of the example, its blocks: language and text."""
+WRITTEN = ("README.md", "schemas/release-spec.schema.json", "docs/spec-reference.md")
+"""Files that are written from the catalogue."""
+LOAD_A_SPEC = """
+from pathlib import Path
+from schemas.loading import load_spec
+
+spec = Path("spec.yaml")
+spec.write_text(Path("schemas/examples/psmm.yaml").read_text().replace("psmm", "independent"))
+assert load_spec(spec).mechanism.name == "independent"
+"""
+
+
+def copy(source: Path, target: Path, changed: set[Path]) -> None:
+    """Copy a folder: by links, except for files that will be changed and the folders above them."""
+    target.mkdir()
+    for entry in source.iterdir():
+        if entry in changed:
+            (target / entry.name).write_bytes(entry.read_bytes())
+        elif any(entry in file.parents for file in changed):
+            copy(entry, target / entry.name, changed)
+        elif not entry.name.startswith("."):
+            (target / entry.name).symlink_to(entry)
+
+
+def with_block(before: str, block: str) -> str:
+    """The text with the added lines of a block below the line with which the block begins."""
+    anchor, *added = block.splitlines(keepends=True)
+    assert anchor.startswith(" ")
+    assert all(line.startswith("+") for line in added)
+    assert anchor[1:] in before
+    return before.replace(anchor[1:], anchor[1:] + "".join(line[1:] for line in added), 1)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project with the example in it."""
+    project = tmp_path_factory.mktemp("contributing") / "project"
+    copy(ROOT, project, {ROOT / file for file in (*CHANGES, *WRITTEN)})
+    for file, blocks in CHANGES.items():
+        path = project / file
+        path.parent.mkdir(exist_ok=True)
+        for language, block in blocks:
+            text = with_block(path.read_text("utf-8"), block) if language == "diff" else block
+            path.write_text(text, encoding="utf-8")
+    return project
+
+
+def run(project: Path, *command: str) -> str:
+    """The output of a command of Python that is run in the project, and succeeds."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=project,
+        env=os.environ | {"PYTHONPATH": str(project)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_eight_files_are_enough() -> None:
+    assert 0 < len(CHANGES) <= 8
+
+
+def test_the_example_passes_what_every_mechanism_has_to_pass(project: Path) -> None:
+    for module in re.findall(r"^python -m (\S+)$", PAGE, re.MULTILINE):
+        run(project, "-m", module)
+    run(project, "-c", LOAD_A_SPEC)
+    names = ("independent", "test_contract.py", "test_catalogue.py")
+    tests = [f"tests/mechanisms/{name}" for name in names]
+    passed = run(project, "-m", "pytest", *tests, "-k", "independent or catalogue", "-rA")
+    assert passed.count("PASSED") > 10
+
+
+def test_the_example_is_written_as_code_is_here(project: Path) -> None:
+    files = [file for file in CHANGES if file.endswith(".py")]
+    run(project, "-m", "ruff", "check", *files)
+    run(project, "-m", "ruff", "format", "--check", *files)
