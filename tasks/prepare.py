@@ -24,6 +24,7 @@ from mechanisms.registry import MECHANISMS
 from mechanisms.rules import Contradiction, Rules, check
 from mechanisms.totals import PublicTotals, TotalsContradict, TotalsTooWide
 from mechanisms.totals import check as check_totals
+from schemas.certificate import CertifiedFile
 from schemas.loading import load_spec, located
 from schemas.release_spec import ReleaseSpec
 from schemas.spec_sections import Privacy
@@ -68,6 +69,11 @@ class Prepared:
     def given(self) -> GivenFile | None:
         """Records made elsewhere, where those are certified."""
         return None
+
+    @property
+    def certified(self) -> CertifiedFile | None:
+        """What a certificate publishes of the file of these records."""
+        return None if self.given is None else self.given.certified
 
     @property
     def person(self) -> str | None:

@@ -72,13 +72,12 @@ def already_published(prepared: Prepared, out: Path, ledger: str) -> Published |
 
 def _certificate_of(folder: Path, prepared: Prepared) -> CertificateFile | None:
     """The certificate in the folder, if it is of this spec and of these given records."""
-    given = None if prepared.given is None else prepared.given.certified
     with suppress(OSError, ValidationError):  # missing or broken: no release of ours
         manifest = Manifest.model_validate_json((folder / MANIFEST_FILE).read_bytes())
         if manifest.spec_digest == prepared.spec.digest():
             content = (folder / CERTIFICATE_FILE).read_bytes()
             certificate = CertificateFile.model_validate_json(content)
-            return certificate if certificate.file == given else None
+            return certificate if certificate.file == prepared.certified else None
     return None
 
 

@@ -108,10 +108,10 @@ def _identity(run: Executed) -> Identity:
 
 
 def _product(run: Executed) -> str:
-    given = run.prepared.given
-    if given is None:
+    file = run.prepared.certified
+    if file is None:
         return "synthetic microdata"
-    return f"certificate of {given.certified.name}, whose records were made elsewhere"
+    return f"certificate of {file.name}, whose records were made elsewhere"
 
 
 def _trust(run: Executed) -> Trust:
@@ -254,9 +254,9 @@ def _post_processing(run: Executed) -> PostProcessing:
 
 
 def _steps(run: Executed) -> Iterator[Step]:
-    if (given := run.prepared.given) is not None:
+    if file := run.prepared.certified:
         yield Step(
-            step=f"distances of the records in {given.certified.name}, which were made elsewhere, "
+            step=f"distances of the records in {file.name}, which were made elsewhere, "
             "from the noisy measurements"
         )
         return

@@ -51,10 +51,9 @@ def utility(run: "Executed") -> Utility:
 
 def certificate_file(prepared: Prepared, certificate: Certificate) -> CertificateFile:
     """The certificate as it is published, with the file that it is about where that was given."""
-    given = prepared.given
     if prepared.spec.rehearsal_of is not None:
         certificate = replace(certificate, assumptions=(_REHEARSED, *certificate.assumptions))
-    return CertificateFile.of(certificate, None if given is None else given.certified)
+    return CertificateFile.of(certificate, prepared.certified)
 
 
 _REHEARSED = "this is a REHEARSAL: the bounds are about records that are public or made up"
