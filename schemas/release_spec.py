@@ -51,7 +51,7 @@ class ReleaseSpec(Section):
     description: str = ""
     """what the release is for"""
     about: About = About()
-    """statements by people about the release, such as its legal basis; see schemas/about.py"""
+    """statements by people about the release, such as its legal basis; see docs/audit.md"""
     population: Population
     """whose budget is spent: {account: ..., description: ...}"""
     data: DataSource

@@ -130,7 +130,7 @@ class MechanismChoice(Section):
 
     queries: tuple[QueryEntry, ...] = ()
     """the linear queries to answer, for mechanisms that answer queries (see
-    schemas/query_workload.py)"""
+    docs/linear-queries.md)"""
 
     @property
     def entry(self) -> Entry:

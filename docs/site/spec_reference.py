@@ -239,9 +239,12 @@ def _one_of(choices: list[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A description on one line, in which no sign of less is taken for HTML."""
+    """A description on one line: no < is taken for HTML, and pages that it names are links."""
     parts = re.sub(r"\s+", " ", text).split("`")  # every other part is code
-    return "`".join(part if i % 2 else part.replace("<", "&lt;") for i, part in enumerate(parts))
+    for i in range(0, len(parts), 2):
+        parts[i] = parts[i].replace("<", "&lt;")
+        parts[i] = re.sub(r"\bdocs/([\w-]+\.md)", r"[\1](\1)", parts[i])
+    return "`".join(parts)
 
 
 def _code(text: str) -> str:
