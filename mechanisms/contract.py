@@ -284,6 +284,9 @@ class Mechanism(Protocol):
     ) -> Plan:
         """Choose queries and noise within `budget`. No private byte is read.
 
+        Ask by `mechanisms.registry.planned`: it refuses what the catalogue says that the mechanism
+        cannot serve, which is not looked at here.
+
         `public` holds coded records of a public table with the same columns, where the spec names
         one; shape (rows, attributes).
 
@@ -323,13 +326,3 @@ class Mechanism(Protocol):
         rng: np.random.Generator,
         compute: Compute = SERIAL,
     ) -> Certificate: ...
-
-
-def refuse_public(mechanism: str, public: AnyCodes | None) -> None:
-    """For mechanisms that make no use of public records.
-
-    Raises:
-        ValueError: there are some.
-    """
-    if public is not None:
-        raise ValueError(f"public_data: {mechanism} makes no use of it; remove the section")

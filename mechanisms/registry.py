@@ -1,10 +1,19 @@
-"""The mechanisms that make records, by the name that a release spec gives.
+"""The mechanisms that make records, by the names of release specs, and how to plan with one.
 
 A certificate alone, which a spec calls `certify`, is `mechanisms.certificates.given.CertifyGiven`.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from mechanisms.adaptive_support import AdaptiveSupport
-from mechanisms.contract import Mechanism
+from mechanisms.arrays import AnyCodes
+from mechanisms.binning import PrivatelyBinned
+from mechanisms.catalogue import CATALOGUE
+from mechanisms.certificates.given import CertifyGiven
+from mechanisms.certificates.granted import CertifiedWithShare
+from mechanisms.contract import Mechanism, Plan
+from mechanisms.geometry.domain import Domain, Kind
 from mechanisms.linear_queries.cliquewise import (
     plan_dpam_or_cliquewise,
     plan_dpfw_or_cliquewise,
@@ -17,6 +26,8 @@ from mechanisms.linear_queries.peers.fem import plan_fem, plan_sep_fem
 from mechanisms.linear_queries.peers.mwem import plan_mwem
 from mechanisms.marginals import Marginals
 from mechanisms.pmm import PMM, PMMH
+from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.budget import Budget
 from mechanisms.psmm import PSMM
 from mechanisms.sparse_lipschitz import SparseLipschitz
 from mechanisms.superregular import Superregular
@@ -47,3 +58,41 @@ _ALL: tuple[Mechanism, ...] = (
 )
 
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in _ALL}
+
+
+def planned(
+    mechanism: Mechanism | CertifyGiven,
+    domain: Domain,
+    *,
+    budget: Budget,
+    adjacency: Adjacency,
+    expected_records: int,
+    parameters: Mapping[str, Any],
+    public: AnyCodes | None = None,
+) -> Plan:
+    """The plan of a mechanism, or of a certificate alone, where it can serve what is asked of it.
+
+    Args:
+        mechanism: also with a share for its certificate, or with bins.
+        public: coded records of a public table with the same columns, shape (rows, attributes).
+    Raises:
+        ValueError: the catalogue says that it cannot; or as `plan` of the mechanism.
+    """
+    inner = mechanism.inner if isinstance(mechanism, CertifiedWithShare) else mechanism
+    refusals = CATALOGUE[mechanism.name].refusals(
+        delta=budget.delta,
+        public_data=public is not None,
+        places=[one.name for one in domain.attributes if one.kind is Kind.METRIC],
+        share=isinstance(mechanism, CertifiedWithShare),
+        binning=isinstance(inner, PrivatelyBinned),
+    )
+    for path, what in refusals:
+        raise ValueError(f"{'.'.join(path)}: {what}")
+    return mechanism.plan(
+        domain,
+        budget=budget,
+        adjacency=adjacency,
+        expected_records=expected_records,
+        parameters=parameters,
+        public=public,
+    )

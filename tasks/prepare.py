@@ -20,7 +20,7 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.marginals import Marginals
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
-from mechanisms.registry import MECHANISMS
+from mechanisms.registry import MECHANISMS, planned
 from mechanisms.rules import Contradiction, Rules, check
 from mechanisms.totals import PublicTotals, TotalsContradict, TotalsTooWide
 from mechanisms.totals import check as check_totals
@@ -175,7 +175,7 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
             "own, where nothing is private; run hallmark rehearse on the release's spec"
         )
     makes_records = spec.mechanism.entry.makes_records
-    planned = mechanism_of(spec) if makes_records else _certifier_of(spec)
+    mechanism = mechanism_of(spec) if makes_records else _certifier_of(spec)
     public, public_tables = None, list[PublicTable]()
     if spec.public_data is not None:
         public, taken = _public(spec, spec.public_data, folder)
@@ -190,7 +190,8 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
     domain = Domain(attributes, rules=rules, totals=_totals(spec, codec, rules))
     try:
         asked = query_tables(spec, domain, folder)
-        plan: Plan = planned.plan(
+        plan = planned(
+            mechanism,
             domain,
             budget=budget(spec),
             adjacency=adjacency(spec),
@@ -202,7 +203,7 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
         raise PlanRefused(_with_place(str(error), "mechanism")) from error
     if not plan.events:
         raise PlanRefused(
-            f"mechanism: {planned.name} would measure nothing of this table (its columns hold a "
+            f"mechanism: {mechanism.name} would measure nothing of this table (its columns hold a "
             "single cell each, or depth is 0), so a release would say nothing; choose finer cells"
         )
     prepared = PreparedRelease if makes_records else Prepared

@@ -24,7 +24,6 @@ from mechanisms.contract import (
     Measurements,
     Progress,
     SyntheticMeasure,
-    refuse_public,
 )
 from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.paths import snake
@@ -62,7 +61,6 @@ class AdaptiveSupport:
         public: AnyCodes | None = None,
     ) -> AdaptiveSupportPlan:
         """See `make_plan`."""
-        refuse_public(self.name, public)
         return make_plan(
             domain,
             budget=budget,

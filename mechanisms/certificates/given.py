@@ -28,7 +28,6 @@ from mechanisms.contract import (
     Measurements,
     NoiseLine,
     SyntheticMeasure,
-    refuse_public,
 )
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.accountant import fits
@@ -132,7 +131,6 @@ class CertifyGiven:
             ValueError: there are parameters, or public records; no record is expected; or the
                 marginals do not exist or are too large.
         """
-        refuse_public(self.name, public)
         if parameters:
             raise ValueError(
                 f"mechanism.{min(parameters)}: certify has no parameters; say what is measured by "

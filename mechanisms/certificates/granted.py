@@ -138,11 +138,6 @@ class CertifiedWithShare:
             ValueError: as the mechanism's; or the marginals do not exist, are too large, or cannot
                 be proved to fit the budget beside the mechanism.
         """
-        if self.name == "sparse-lipschitz":
-            raise ValueError(
-                "certificate.share: sparse-lipschitz certifies its blocks from its own "
-                "measurements; remove the share"
-            )
         granted = Budget(epsilon=self.share * budget.epsilon)
         measured = marginals_within(
             granted,

@@ -27,7 +27,6 @@ from mechanisms.contract import (
     Progress,
     QueryAnswers,
     SyntheticMeasure,
-    refuse_public,
 )
 from mechanisms.geometry.domain import Domain
 from mechanisms.linear_queries.asking import UniverseCurator
@@ -83,7 +82,6 @@ class LinearQueryMechanism:
         Raises:
             ValueError: there are no queries, or what the method refuses.
         """
-        refuse_public(self.name, public)
         workload = parameters.get("queries")
         if not isinstance(workload, Workload):
             raise ValueError(

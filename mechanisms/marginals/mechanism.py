@@ -32,7 +32,6 @@ from mechanisms.contract import (
     Measurements,
     Progress,
     SyntheticMeasure,
-    refuse_public,
 )
 from mechanisms.geometry.domain import Domain
 from mechanisms.marginals.cliques import Clique, title
@@ -97,7 +96,6 @@ class Marginals:
             ValueError: no columns, a budget without delta, marginals or a model that are too large,
                 an expected number of records below 1, or a wrong parameter.
         """
-        refuse_public(self.name, public)
         if expected_records < 1:
             raise ValueError(f"expected number of records: {expected_records}; give at least 1")
         unknown = sorted(set(parameters) - {"selection", "generator"})

@@ -21,7 +21,6 @@ from mechanisms.contract import (
     Measurements,
     Progress,
     SyntheticMeasure,
-    refuse_public,
 )
 from mechanisms.geometry.domain import Domain
 from mechanisms.pmm.certify import certify
@@ -67,7 +66,6 @@ class TreeMechanism:
             ValueError: an unknown parameter or value of it, or an expected number of records below
                 1.
         """
-        refuse_public(self.name, public)
         known = {"depth", *(field.name for field in fields(self.design))}
         refuse_unknown(self.name, parameters, known, expected_records)
         return make_plan(

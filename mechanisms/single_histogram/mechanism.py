@@ -16,7 +16,6 @@ from mechanisms.contract import (
     Measurements,
     Progress,
     SyntheticMeasure,
-    refuse_public,
 )
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
@@ -49,7 +48,6 @@ class HistogramMechanism:
         public: AnyCodes | None = None,
     ) -> HistogramPlan:
         """See `make_plan` of the mechanism."""
-        refuse_public(self.name, public)
         return self.make_plan(
             domain,
             budget=budget,

@@ -29,7 +29,6 @@ from mechanisms.privacy.ledger import Ledger
 from mechanisms.privacy.simulation import simulate_discrete_laplace
 from mechanisms.psmm import PSMM
 from mechanisms.registry import MECHANISMS
-from mechanisms.sparse_lipschitz import SparseLipschitz
 from mechanisms.strategies.haar import haar
 from mechanisms.superregular import Superregular
 from tests.mechanisms.certificates.test_distances import EDGES, uneven
@@ -203,11 +202,6 @@ def test_a_grid_that_nobody_asked_for_stays_small(monkeypatch) -> None:
 def test_more_columns_than_there_are_cannot_be_certified_jointly() -> None:
     with pytest.raises(ValueError, match="marginals: 3, but there are only 2 columns"):
         make(marginals=3)
-
-
-def test_sparse_lipschitz_needs_no_share() -> None:
-    with pytest.raises(ValueError, match="certifies its blocks from its own"):
-        make(SparseLipschitz())
 
 
 def test_the_mechanisms_own_refusals_come_through() -> None:
