@@ -1,1 +1,1 @@
-"""What an operator can start: the release flow and the command line."""
+"""What an operator can start: the flows and the command line."""

@@ -1,11 +1,11 @@
-"""Alerts as automations of the Prefect server: runs that fail or die, and what waits for people.
+"""Alerts as automations of the Prefect server: runs that fail or die, and releases that wait.
 
-The server watches and tells, so alerts come also where the process that failed is gone. A message
-names flows, runs, releases and accounts; what an error said stays in the server and in the log.
+The server watches and sends alerts, so they are sent even if the failed process is gone. A message
+names flows, runs, releases and accounts; error messages stay on the server and in the log.
 
 Events arrive out of order: a run's last sign of life may come after its end, and then silence
-follows for good. So silence itself is not told. It has the server put the run into a state that a
-run which has ended cannot take, whatever events said of it; and that change is told.
+follows for ever. So silence itself raises no alert. It makes the server put the run into a state
+that a finished run cannot enter, whatever its events were; that change of state raises the alert.
 """
 
 import os
@@ -34,13 +34,13 @@ from tasks.server_mode import DESK_URL
 
 FLOWS = ("release", "release-form", "calendar-release", "certify", "audit", "rehearsal", "go-on")
 WEBHOOK = "hallmark-alerts"
-"""The block that holds the address of the webhook."""
+"""The block with the address of the webhook."""
 SILENCE = timedelta(minutes=10)
-"""After which a run that began is missed: processes that live are heard every three minutes."""
+"""Time after which a silent run counts as dead: live processes report every three minutes."""
 SILENT = "NoSignOfLife"
-"""The state, a kind of Crashed, of a run whose process has not been heard of."""
+"""The state, a kind of Crashed, of a run whose process has not reported."""
 _BEGUN = ("Pending", "Running", "heartbeat")
-"""Events of a run that has a process, of which more must be heard."""
+"""Events of a run that has a process, after which more events must follow."""
 
 
 class AlertsRefused(SafeError):
@@ -55,7 +55,7 @@ _OF_OURS: dict[str, str | list[str]] = {
 
 @dataclass(frozen=True)
 class Alert:
-    """What is watched, and what is said then."""
+    """What triggers an alert, and what it says."""
 
     name: str
     trigger: EventTrigger
@@ -67,18 +67,19 @@ def set_up(*, webhook: str | None, block: str | None, budget_below: Fraction) ->
     """Create or change the alerts; returns their names.
 
     Args:
-        webhook: URL that is sent JSON by POST.
+        webhook: URL to which JSON is sent by POST.
         block: instead, a block of the server as TYPE/NAME: a webhook, or one that notifies people.
-        budget_below: share of an account's cap, in whole percents.
+        budget_below: share of an account's cap, a whole number of percent.
     Raises:
-        AlertsRefused: both or none of the two, no such block, or another share.
+        AlertsRefused: both or neither is given, there is no such block, or the share is invalid.
     """
     if (webhook is None) == (block is None):
         raise AlertsRefused("give one of --webhook URL and --block TYPE/NAME")
     percent = budget_below * 100
     if percent.denominator != 1 or not 0 < percent <= 100:
         raise AlertsRefused(
-            f"--budget-below is {budget_below}; give whole percents of the cap, such as 1/10"
+            f"--budget-below is {budget_below}; give a whole number of percent of the cap, such "
+            "as 1/10"
         )
     if webhook is not None:
         headers = {"Content-Type": "application/json"}
@@ -101,14 +102,14 @@ def set_up(*, webhook: str | None, block: str | None, budget_below: Fraction) ->
 
 
 def remove() -> list[str]:
-    """Take the alerts and their webhook off the server; returns the names of what was on."""
+    """Remove the alerts and their webhook from the server; returns the names of removed alerts."""
     removed = []
     with get_client(sync_client=True) as client:
         for name in (_silence_noted().name, *(alert.name for alert in _alerts(1))):
             for standing in client.read_automations_by_name(name):
                 client.delete_automation(standing.id)
                 removed.append(name)
-    with suppress(ValueError):  # there is none where a block of the agency's own was named
+    with suppress(ValueError):  # there is none if the agency named its own block
         cast(Any, Webhook).delete(WEBHOOK)
     return removed
 
@@ -130,8 +131,8 @@ def _alerts(percent: int) -> Iterator[Alert]:
     yield Alert(
         "hallmark: a run gives no sign of life",
         _of_runs(SILENT),
-        "Run {{ flow_run.name }} of {{ flow.name }} has not been heard of for some minutes: its "
-        "process is gone, or cannot reach the server. "
+        "Run {{ flow_run.name }} of {{ flow.name }} has been silent for some minutes: its process "
+        "is gone, or cannot reach the server. "
         "Look at it: {{ flow_run | ui_url or flow_run.id }}",
         {
             "run": run,
@@ -170,7 +171,7 @@ def _alerts(percent: int) -> Iterator[Alert]:
 
 
 def _silence_noted() -> AutomationCore:
-    """Ends runs that have a process and are not heard of; the server refuses it for others."""
+    """Automation that ends silent runs with a process; the server refuses it for other runs."""
     trigger = EventTrigger(
         after={f"prefect.flow-run.{sign}" for sign in _BEGUN},
         expect={"prefect.flow-run.*"},
@@ -181,7 +182,7 @@ def _silence_noted() -> AutomationCore:
         threshold=1,
         within=SILENCE,
     )
-    message = "The run was not heard of: its process is gone, or cannot reach the server."
+    message = "The run was silent: its process is gone, or cannot reach the server."
     ended = ChangeFlowRunState(state=StateType.CRASHED, name=SILENT, message=message)
     return _automation("hallmark: note runs that fell silent", trigger, ended)
 
@@ -196,7 +197,7 @@ def _automation(name: str, trigger: EventTrigger, action: ActionTypes) -> Automa
 
 
 def _of_runs(*states: str) -> EventTrigger:
-    """Fires where a run of one of our flows comes to such a state."""
+    """Trigger that fires when a run of one of our flows enters one of these states."""
     return EventTrigger(
         expect={f"prefect.flow-run.{state}" for state in states},
         match_related=_OF_OURS,
@@ -216,7 +217,7 @@ def _notify(alert: Alert, block: Any) -> ActionTypes:
 
 
 def _block(named: str) -> Any:
-    """The id of a block of the server."""
+    """The id of a block on the server."""
     kind, _, name = named.partition("/")
     with get_client(sync_client=True) as client:
         try:

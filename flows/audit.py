@@ -1,4 +1,4 @@
-"""Audit a published release: its folder as anybody can, and the ledger as only we can."""
+"""Audit a published release: its folder, as anybody can, and the ledger, as only the agency can."""
 
 from pathlib import Path
 
@@ -22,9 +22,9 @@ def audit(folder: str, key: str | None = None, file: str | None = None) -> Verif
     """Check a published release again: signature, files, claims, data, decisions and ledger.
 
     Args:
-        folder: the release folder; a relative one starts in the folder of `HALLMARK_RELEASES`.
-        key: path of the agency's public key, to be sure whose signature it is.
-        file: path of the file that a certificate is about, to be sure that it is this one.
+        folder: the release folder; a relative path starts in the folder `HALLMARK_RELEASES`.
+        key: path of the agency's public key, to check who signed.
+        file: path of the file that a certificate is about, to check that it is this one.
     Raises:
         AuditFailed: a check failed; the artifact of the run lists all of them.
     """

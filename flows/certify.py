@@ -1,4 +1,4 @@
-"""Certify records that were made elsewhere: the stages of a release, but for those of its data."""
+"""Certify records made elsewhere: the stages of a release, except those that make data."""
 
 from prefect import flow
 from prefect_dask import DaskTaskRunner
@@ -21,17 +21,17 @@ def certify(
 ) -> Ending:
     """Certify the records in `file` against the private table of `spec`, and publish the bounds.
 
-    The file is taken as public: its name, SHA-256, number of rows and distributions are published.
-    Safe to run twice: what was drawn is read back, and what was published is left alone. Gates are
-    those of a release.
+    The file must be public: its name, SHA-256, number of rows and distributions are published.
+    Safe to run twice: drawn noise is read back, and a published certificate is left alone. The
+    gates of a release apply.
 
     Args:
         spec: path of a spec with mechanism certify.
         file: path of the records, such as the data file of a release.
-        out: folder in which the certificate's folder is made; a relative one starts in the folder
-            of `HALLMARK_RELEASES`, which it is where none is given.
-        resume: go on with a certificate that was started before, of the same file.
-        folder: where relative sources of the spec start; its own folder where it is not given.
+        out: folder in which the certificate's folder is made; a relative path starts in the folder
+            `HALLMARK_RELEASES`, which is the default.
+        resume: continue a certificate of the same file that was started before.
+        folder: where relative sources of the spec start; defaults to the spec's folder.
     """
     with run_logged():
         start = given("folder", folder) if folder else None

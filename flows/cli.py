@@ -38,9 +38,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
-    epilog="Exit codes: 0 done, 2 wrong usage or spec, 3 the data break the spec, 4 the budget "
-    "refuses, 5 the result failed a check or was rejected, 6 verification failed, 7 waits for an "
-    "approval or an embargo, 130 stopped by Ctrl-C, 1 anything else.",
+    epilog="Exit codes: 0 done, 2 wrong usage or an invalid spec, 3 the data break the spec, 4 not "
+    "enough budget, 5 the result failed a check or was rejected, 6 verification failed, 7 waiting "
+    "for an approval or an embargo, 130 stopped by Ctrl-C, 1 any other error.",
 )
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(calendar_app, name="calendar")
@@ -58,12 +58,12 @@ def init(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where to write it; default: the screen.")
+        Path | None, typer.Option("--out", "-o", help="Where to write it; default: the terminal.")
     ] = None,
 ) -> None:
     """Write the skeleton of a spec; every bound is left for you to fill in."""
     if out is not None and out.exists():
-        raise typer.BadParameter(f"{out} exists; name another file, nothing was written")
+        raise typer.BadParameter(f"{out} exists; give another file, nothing was written")
     text = _skeleton(source, spec_folder=Path() if out is None else out.parent)
     if out is None:
         for line in text.splitlines():
@@ -77,7 +77,7 @@ def init(
 def validate(
     spec: SpecArgument,
     data: Annotated[
-        bool, typer.Option("--data", help="Check the private table too; counts stay internal.")
+        bool, typer.Option("--data", help="Also check the private table; counts stay internal.")
     ] = False,
 ) -> None:
     """Check a spec; with --data, check the private table against it."""
@@ -98,7 +98,7 @@ def validate(
         page = Workspace.of(prepared.spec.release).offending
         refuse_failures(findings, page)
         if any(finding.failing for finding in findings):
-            say(f"Values that count elsewhere (confidential, do not publish): {page}")
+            say(f"Values that were clamped or mapped (confidential, do not publish): {page}")
 
 
 @app.command()
@@ -106,11 +106,11 @@ def plan(
     spec: SpecArgument,
     sweep: Annotated[
         str | None,
-        typer.Option(help="Epsilons to compare besides, such as 0.1,0.5,1,2.", metavar="EPSILONS"),
+        typer.Option(help="Other epsilons to compare, such as 0.1,0.5,1,2.", metavar="EPSILONS"),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what a release will cost and how good it will be; reads no private byte."""
+    """Show what a release will cost and how good it will be, without reading a private byte."""
     quiet.configure()
     from flows.terminal_plan import print_plan, print_sweep
     from tasks.accounts import about_balance, balance
@@ -143,7 +143,7 @@ def release(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Run a release and publish it, or stop where somebody must approve it first."""
+    """Run a release and publish it, or stop if somebody must approve it first."""
     from schemas.loading import load_spec
 
     known = load_spec(spec, folder)  # a wrong spec is refused before anything else happens
@@ -172,9 +172,9 @@ def release(
 
 @app.command()
 def rehearse(spec: SpecArgument) -> None:
-    """Run a release at no budget, on made-up records or the table that its section rehearsal names.
+    """Run a release at no cost, on made-up records or the table in the spec's rehearsal section.
 
-    Such a table is compared with the private one first, which has no other part in it.
+    Such a table is first compared with the private table, which is not used otherwise.
     """
     quiet.configure()
     from flows.terminal_operations import print_rehearsal
@@ -194,10 +194,10 @@ def deploy(
     ] = None,
     out: OutOption = None,
 ) -> None:
-    """Offer specs and a calendar on the Prefect server of PREFECT_API_URL."""
+    """Offer specs and a calendar on the Prefect server at PREFECT_API_URL."""
     quiet.configure()
     if not os.environ.get("PREFECT_API_URL"):
-        raise typer.BadParameter("PREFECT_API_URL names no server; start one with: make up")
+        raise typer.BadParameter("PREFECT_API_URL is not set; start a server with: make up")
     from flows.deployments import deploy_calendar, deploy_forms
     from tasks.places import out_folder
 
@@ -208,19 +208,20 @@ def deploy(
     for name in offered:
         say(f"Offered {name}")
     if not offered:
-        say("Nothing was asked for.")
+        say("Nothing to offer: give --spec or --calendar.")
 
 
 @app.command()
 def verify(
     folder: Annotated[Path, typer.Argument(help="A release folder.", metavar="FOLDER")],
     key: Annotated[
-        Path | None, typer.Option("--key", help="The agency's public key (PEM), to be sure whose.")
+        Path | None,
+        typer.Option("--key", help="The agency's public key (PEM), to check who signed."),
     ] = None,
     file: Annotated[
         Path | None,
         typer.Option(
-            "--file", help="The file that a certificate is about, to be sure that it is this one."
+            "--file", help="The file that a certificate is about, to check that it is this one."
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -243,10 +244,12 @@ def report(
     folder: Annotated[Path, typer.Argument(help="A release folder.", metavar="FOLDER")],
     render: Annotated[
         Path | None,
-        typer.Option("--render", help="Render the JSON twin anew into this file instead."),
+        typer.Option(
+            "--render", help="Render the report again from its JSON twin, into this file."
+        ),
     ] = None,
 ) -> None:
-    """Open the audit report in a browser, or render it anew from its JSON twin."""
+    """Open the audit report in a browser, or render it again from its JSON twin."""
     from flows.reports import open_report, render_again
 
     if render is None:
@@ -255,7 +258,7 @@ def report(
             say(f"Opening {path}")
         else:
             say(f"The report is {path}")
-            say("There is no browser here: copy that one file to a machine that has one.")
+            say("There is no browser here: copy that file to a machine that has one.")
     else:
         render_again(folder, render)
         say(f"Wrote {render}")
@@ -278,7 +281,7 @@ for command in _ELSEWHERE:
 
 
 def main() -> None:
-    """Run the command line; errors of users end in one message and an exit code."""
+    """Run the command line; users' errors end in a message and an exit code."""
     try:
         app()
     except Exception as error:
@@ -297,7 +300,7 @@ def _epsilon(text: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         pass
     raise typer.BadParameter(
-        f"{text!r} is no epsilon; write it like 0.5 or 1", param_hint="--sweep"
+        f"{text!r} is not an epsilon; write it like 0.5 or 1", param_hint="--sweep"
     )
 
 
@@ -321,7 +324,7 @@ def _skeleton(source: Path, *, spec_folder: Path) -> str:
                 names = pq.read_schema(source).names
             except (OSError, pa.ArrowException):
                 raise SkeletonError(
-                    f"{source}: cannot be read as a Parquet file; name one, or a data dictionary"
+                    f"{source}: cannot be read as a Parquet file; give one, or a data dictionary"
                 ) from None
             return skeleton_from_columns(names, source=located)
         case _:
@@ -331,6 +334,6 @@ def _skeleton(source: Path, *, spec_folder: Path) -> str:
 def _lines(error: Exception) -> list[str]:
     if isinstance(error, OSError) and error.strerror:
         return [f"{error.filename or 'the system'}: {error.strerror}"]
-    if (problems := getattr(error, "problems", None)) is not None:  # of a spec, a line each
+    if (problems := getattr(error, "problems", None)) is not None:  # of a spec, one line each
         return list(problems)
     return str(error).split("\n")

@@ -1,4 +1,4 @@
-"""`hallmark alerts`: have the Prefect server tell when something needs a person."""
+"""`hallmark alerts`: let the Prefect server alert people when something needs attention."""
 
 import os
 from fractions import Fraction
@@ -11,23 +11,23 @@ from flows.screen import say
 
 def alerts(
     webhook: Annotated[
-        str | None, typer.Option(help="URL that is sent JSON by POST.", metavar="URL")
+        str | None, typer.Option(help="URL to which JSON is sent by POST.", metavar="URL")
     ] = None,
     block: Annotated[
         str | None,
         typer.Option(
-            help="A block of the server that notifies, such as slack-webhook/reviewers.",
+            help="A notification block of the server, such as slack-webhook/reviewers.",
             metavar="TYPE/NAME",
         ),
     ] = None,
     budget_below: Annotated[
-        str, typer.Option(help="Share of an account's cap, in whole percents.", metavar="SHARE")
+        str, typer.Option(help="Share of an account's cap, in whole percent.", metavar="SHARE")
     ] = "1/10",
-    remove: Annotated[bool, typer.Option("--remove", help="Take all alerts off.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove all alerts.")] = False,
 ) -> None:
-    """Tell of failed runs, waiting approvals and low budgets; run again to change it."""
+    """Set up alerts on failed runs, waiting approvals and low budgets; run again to change them."""
     if not os.environ.get("PREFECT_API_URL"):
-        raise typer.BadParameter("PREFECT_API_URL names no server; start one with: make up")
+        raise typer.BadParameter("PREFECT_API_URL is not set; start a server with: make up")
     try:
         share = Fraction(budget_below)
     except (ValueError, ZeroDivisionError):
@@ -45,7 +45,7 @@ def alerts(
         for name in removed:
             say(f"Removed {name}")
         if not removed:
-            say("No alert was set up.")
+            say("There were no alerts.")
         return
     for name in set_up(webhook=webhook, block=block, budget_below=share):
         say(f"Watching: {name.removeprefix('hallmark: ')}")

@@ -1,4 +1,4 @@
-"""`hallmark ledger verify`, `anchor`, `restored`: whether the ledger still holds what it held."""
+"""`hallmark ledger verify`, `anchor`, `restored`: check that no entries of the ledger are lost."""
 
 import getpass
 from collections.abc import Iterator, Sequence
@@ -33,20 +33,20 @@ def verify(
         list[Path] | None,
         typer.Option(
             "--anchor",
-            help="A release folder, or a file of anchors, to compare with as well; repeatable.",
+            help="A release folder or a file of anchors to compare with, too; repeatable.",
             metavar="FILE|FOLDER",
         ),
     ] = None,
     tsa_ca: RootsOption = None,
 ) -> None:
-    """Walk the account's hash chain, derive its balance anew, and compare with its anchors."""
+    """Walk the account's hash chain, recompute its balance, and compare it with its anchors."""
     from tasks.anchors import open_ledger
     from tasks.rollback import anchored, entries_of, from_anchors, given_up, refuse_lacking
 
     book, lines = open_ledger(ledger_url()), anchored(account)
     if book.has_account(account) or not lines:
         book.verify(account)
-        say(f"{account}: the chain is whole, and the balance follows from its entries.")
+        say(f"{account}: the chain is intact, and the balance follows from its entries.")
     entries = entries_of(book, account)
     told = list(from_anchors(lines))
     seen = [*_described(lines, entries, tsa_ca)]
@@ -71,12 +71,12 @@ def anchor(
     ] = None,
     tsa_ca: RootsOption = None,
 ) -> None:
-    """Write the account's head down, to be kept where nobody who can write to the ledger can."""
+    """Record the account's head, to be kept out of reach of anybody who can write to the ledger."""
     from tasks.anchors import anchor_of, anchors_file, installation_key, open_ledger, signed, write
     from tasks.rollback import refuse_rolled_back
 
     if tsa_ca is not None and tsa is None:
-        raise typer.BadParameter("--tsa-ca is about a time stamp; name an authority with --tsa")
+        raise typer.BadParameter("--tsa-ca is for time stamps; name an authority with --tsa")
     book = open_ledger(ledger_url())
     refuse_rolled_back(book, account)
     book.verify(account)
@@ -89,9 +89,9 @@ def anchor(
     else:
         write(line, out)
         say(
-            f"Added entry {made.head.entries} of {account} to {out}. Keep a copy where nobody who "
-            f"can write to the ledger can; compare with: hallmark ledger verify {account} "
-            f"--anchor {out}"
+            f"Added entry {made.head.entries} of {account} to {out}. Keep a copy out of reach of "
+            "anybody who can write to the ledger; compare it with: hallmark ledger verify "
+            f"{account} --anchor {out}"
         )
 
 
@@ -103,7 +103,7 @@ def restored(
         typer.Option("--releases", help="A folder of published releases; repeatable."),
     ] = None,
 ) -> None:
-    """Go on with a ledger that was put back from a copy, and say what it lacks: for good."""
+    """Accept a ledger that was restored from a backup, and record for good what it lacks."""
     from mechanisms.privacy.ledger_chain import Head, genesis
     from tasks.anchors import anchor_of, anchors_file, installation_key, open_ledger, signed, write
     from tasks.rollback import (
@@ -117,7 +117,7 @@ def restored(
     )
 
     if not reason.strip():
-        raise typer.BadParameter("say why", param_hint="--reason")
+        raise typer.BadParameter("give a reason", param_hint="--reason")
     book, lines = open_ledger(ledger_url()), anchored(account)
     if book.has_account(account):
         book.verify(account)
@@ -126,26 +126,26 @@ def restored(
         told += from_releases(folder, account)
     lacking = lacks(entries, told, lost=given_up(lines))
     if not lacking:
-        say(f"{account} lacks nothing that is known of it; nothing was written.")
+        say(f"{account} has all entries that are known here; nothing was written.")
         return
     head = entries[-1].head if entries else Head(account=account, entries=0, hash=genesis(account))
     lost = {one.hash for one in lacking}
     made = anchor_of(head, lost=lost, by=getpass.getuser(), reason=reason)
     write(signed(made, installation_key()), anchors_file())
     say(
-        f"Written down: {account} goes on with {len(entries)} entries, and {len(lost)} that were "
-        "known are lost. Releases on this account will say so."
+        f"Recorded: {account} continues with {len(entries)} entries, and {len(lost)} known heads "
+        "are lost. Releases on this account will say so."
     )
     missing = forgotten(book, lacking)
     epsilon = sum((claim.epsilon for claim in missing.values()), Fraction(0))
     delta = sum((claim.delta for claim in missing.values()), Fraction(0))
     if missing:
         say(
-            f"The ledger has no charge of {', '.join(sorted(missing))}, which spent at most "
-            f"epsilon {epsilon}, delta {delta} together."
+            f"The ledger has no charge for {', '.join(sorted(missing))}, which spent at most "
+            f"epsilon {epsilon}, delta {delta} in total."
         )
     say(
-        "Lower the cap by all that was drawn and is missing, before the next release: "
+        "Lower the cap by everything that was drawn and is missing, before the next release: "
         f"hallmark ledger cap {account} --epsilon CAP --delta CAP --reason WHY"
     )
 
@@ -153,7 +153,7 @@ def restored(
 def _described(
     lines: "Sequence[SignedAnchor]", entries: "Sequence[Entry]", roots: Path | None
 ) -> Iterator[str]:
-    """What anchors vouch for, in words: the newest of them, who signed, what was lost."""
+    """Sentences about what anchors vouch for: the newest anchor, who signed, what was lost."""
     from tasks.anchors import installation_key, signer
 
     if not lines:
@@ -163,16 +163,16 @@ def _described(
     by = " and ".join(sorted(_signer_in_words(one, own) for one in signers))
     since = len(entries) - newest.head.entries
     yield (
-        f"The newest anchor is of {newest.at:%Y-%m-%d %H:%M} UTC ({_ago(newest.at)}) and of entry "
-        f"{newest.head.entries}, {by}. "
+        f"The newest anchor is from {newest.at:%Y-%m-%d %H:%M} UTC ({_ago(newest.at)}) and covers "
+        f"all entries up to {newest.head.entries}, {by}. "
         + (f"No anchor vouches for the {since} entries since." if since else "It is the last one.")
     )
     for line in lines:
         said = line.anchor
         if said.lost:
             yield (
-                f"On {said.at:%Y-%m-%d}, {said.by} said that the ledger lacks {len(said.lost)} "
-                f"heads that were known: {said.reason}"
+                f"On {said.at:%Y-%m-%d}, {said.by} stated that the ledger lacks {len(said.lost)} "
+                f"known heads: {said.reason}"
             )
     yield from _stamps(lines, roots)
 
@@ -185,7 +185,7 @@ def _signer_in_words(fingerprint: str | None, own: "SigningKey | None") -> str:
 
 
 def _stamps(lines: "Sequence[SignedAnchor]", roots: Path | None) -> Iterator[str]:
-    """The newest time stamp among anchors, after it was checked."""
+    """A sentence about the newest time stamp among anchors, which is checked first."""
     import base64
 
     stamped = [line for line in lines if line.time_stamp]
@@ -196,12 +196,12 @@ def _stamps(lines: "Sequence[SignedAnchor]", roots: Path | None) -> Iterator[str
         content = last.anchor.canonical_bytes()
         when = stamped_at(base64.b64decode(last.time_stamp), content, roots)
         whose = (
-            "an authority that was not checked; name those you trust with --tsa-ca"
+            "an authority that was not checked; name authorities that you trust with --tsa-ca"
             if roots is None
             else f"an authority that {roots} vouches for"
         )
         yield (
-            f"Entry {last.anchor.head.entries} has a time stamp of {when:%Y-%m-%d %H:%M} UTC, by "
+            f"Entry {last.anchor.head.entries} has a time stamp from {when:%Y-%m-%d %H:%M} UTC, by "
             f"{whose}."
         )
 
@@ -209,7 +209,7 @@ def _stamps(lines: "Sequence[SignedAnchor]", roots: Path | None) -> Iterator[str
 def _elsewhere(
     path: Path, account: str, entries: "Sequence[Entry]", roots: Path | None
 ) -> "tuple[list[Told], list[str]]":
-    """What a release folder or another file of anchors tells of an account."""
+    """Facts about an account from a release folder or another file of anchors."""
     from schemas.manifest import MANIFEST_FILE
     from tasks.anchors import read
     from tasks.rollback import from_anchors, from_release
@@ -223,7 +223,7 @@ def _elsewhere(
             raise typer.BadParameter(f"{folder} cannot be relied on: {signature.detail}")
         told = list(from_release(folder, account))
         said = [
-            f"{one.where}, {_ago(one.at)}, tells of {one.entries or 'some'} entries; signed "
+            f"{one.where}, {_ago(one.at)}, records {one.entries or 'some'} entries; signed "
             f"{signature.detail}"
             for one in told
         ]
@@ -234,15 +234,15 @@ def _elsewhere(
     else:
         raise typer.BadParameter(f"{path} does not exist", param_hint="--anchor")
     if not told:
-        raise typer.BadParameter(f"{path} tells nothing of account {account}")
+        raise typer.BadParameter(f"{path} says nothing about account {account}")
     return told, said
 
 
 def _nothing_known(account: str) -> str:
     return (
-        "No anchor of it is known here, so entries that were cut off at its end would not be "
-        "missed. Compare with a release that was published on it (--anchor FOLDER), and write "
-        f"its head down for the next time: hallmark ledger anchor {account}"
+        "No anchor of the account is known here, so it would not be noticed if entries were cut "
+        "off at its end. Compare with a release published on it (--anchor FOLDER), and record "
+        f"its head for the next time: hallmark ledger anchor {account}"
     )
 
 
@@ -256,7 +256,7 @@ def _stamp(content: bytes, url: str, roots: Path | None) -> bytes:
 
 
 def _ago(then: datetime) -> str:
-    """How long ago, in the largest unit that fits."""
+    """The time since then, in the largest unit that fits."""
     since = datetime.now(UTC) - then
     for unit, length in (("days", timedelta(days=1)), ("hours", timedelta(hours=1))):
         if since >= 2 * length:

@@ -32,7 +32,7 @@ KeyOption = Annotated[
     Path,
     typer.Option(
         "--key",
-        help="Your private key, from hallmark approver-key. A passphrase is asked for.",
+        help="Your private key, from hallmark approver-key. You are asked for its passphrase.",
         exists=True,
         dir_okay=False,
     ),
@@ -40,13 +40,13 @@ KeyOption = Annotated[
 ReasonOption = Annotated[
     str, typer.Option("--reason", help="Why, for the record.", prompt="Your reason")
 ]
-RoleOption = Annotated[str, typer.Option("--role", help="The role that you decide in.")]
+RoleOption = Annotated[str, typer.Option("--role", help="The role in which you decide.")]
 
 
 def waiting(
     as_json: JsonOption = False,
 ) -> None:
-    """List the releases that wait for an approval or for the end of an embargo."""
+    """List the releases that are waiting for an approval or for the end of an embargo."""
     from flows.terminal_operations import print_waiting
     from tasks.anchors import open_ledger
     from tasks.profile import profile
@@ -70,7 +70,7 @@ def approve(
     key: KeyOption,
     reason: ReasonOption,
 ) -> None:
-    """Approve what a release waits for: its plan, or the finished release."""
+    """Approve what a release is waiting for: its plan, or the finished release."""
     _decide(release, name=name, role=role, key=key, reason=reason, decision="approve")
 
 
@@ -81,19 +81,19 @@ def reject(
     key: KeyOption,
     reason: ReasonOption,
 ) -> None:
-    """Reject it; the gate is closed until it is opened anew, and no budget is given back."""
+    """Reject a release at its gate, which stays closed until reopened; no budget is given back."""
     _decide(release, name=name, role=role, key=key, reason=reason, decision="reject")
 
 
 def override(
     release: ReleaseArgument, name: NameOption, key: KeyOption, reason: ReasonOption
 ) -> None:
-    """Let a release pass a gate without what is missing; the ledger keeps who did, and why."""
+    """Pass a gate without the missing approvals; the ledger records who did it, and why."""
     _decide(release, name=name, role=OVERRIDE, key=key, reason=reason, decision="override")
 
 
 def reopen(release: ReleaseArgument, reason: ReasonOption) -> None:
-    """Open the gate at which a release was rejected anew; everybody must decide again.
+    """Reopen the gate at which a release was rejected; everybody must decide again.
 
     The rejection stays in the ledger and is published with the release, as is your reason.
     """
@@ -106,16 +106,16 @@ def reopen(release: ReleaseArgument, reason: ReasonOption) -> None:
     from tasks.workspace import ledger_url
 
     ended = approvals.reopen(open_ledger(ledger_url()), release, reason=reason)
-    say(f"Opened anew: the gate {ended.opening.gate} of {release}, which was rejected.")
+    say(f"Reopened the {ended.opening.gate} gate of {release}, which was rejected.")
     say(
-        f"Decisions made there before: {len(ended.decisions)}. They count no longer, stay in the "
-        "ledger, and are published with the release, as is your reason. Who opens a gate cannot "
-        "approve."
+        f"Decisions made there before: {len(ended.decisions)}. They no longer count, but stay in "
+        "the ledger and are published with the release, as is your reason. Whoever opens a gate "
+        "cannot approve at it."
     )
     if any(waits.release == release for waits in waiting_releases()):
-        say(f"It waits for {', '.join(ended.opening.required)}: hallmark waiting")
+        say(f"It is waiting for {', '.join(ended.opening.required)}: hallmark waiting")
     else:
-        say("Run the release again with --resume: it goes on from there, and waits.")
+        say("Run the release again with --resume: it continues to that gate, and waits.")
 
 
 def approver_key(
@@ -123,12 +123,12 @@ def approver_key(
         Path, typer.Argument(help="Where to write the private key.", metavar="FILE", dir_okay=False)
     ],
     plain: Annotated[
-        bool, typer.Option("--plain", help="Without a passphrase, for a hardware-protected place.")
+        bool, typer.Option("--plain", help="No passphrase, for hardware-protected storage.")
     ] = False,
 ) -> None:
-    """Make a key to sign decisions with, and print its public half for the profile."""
+    """Make a key for signing decisions, and print its public half for the profile."""
     if file.exists():
-        raise typer.BadParameter(f"{file} exists; name another file, nothing was written")
+        raise typer.BadParameter(f"{file} exists; give another file, nothing was written")
     protection = NoEncryption() if plain else BestAvailableEncryption(_new_passphrase().encode())
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, protection)
@@ -173,16 +173,17 @@ def _decide(
     signed = sign(said, private_key(key, lambda: _passphrase(key)))
     decide(book, signed, waits, known.approvers)
     there = standing_of(waits, book, known)
-    say(f"Recorded: {name} ({role}) decided to {decision} {release} at the gate {waits.gate}.")
+    say(f"Recorded: {name} ({role}) decided to {decision} {release} at the {waits.gate} gate.")
     if there.rejected:
         say("The release stops here. Nothing was published, and no budget was given back.")
-        say(f"An operator can open the gate anew: hallmark reopen {release} --reason WHY")
+        say(f"An operator can reopen the gate: hallmark reopen {release} --reason WHY")
     elif there.passed:
         started = go_on(waits)
         say(
-            f"The release goes on: run {started}."
+            f"The release continues: run {started}."
             if started
-            else f"The release may go on: hallmark release {waits.spec} --out {waits.out} --resume"
+            else f"The release can continue: hallmark release {waits.spec} --out {waits.out} "
+            "--resume"
         )
     else:
         gaps = f"{len(there.blocking)} items that are not recorded (hallmark waiting lists them)"
@@ -193,8 +194,8 @@ def _decide(
 def _new_passphrase() -> str:
     if not _has_terminal():
         raise typer.BadParameter(
-            "there is no terminal to ask for a passphrase; run this in one, or make a key without "
-            "a passphrase, for a hardware-protected place: --plain. Nothing was written"
+            "there is no terminal to ask for a passphrase; run this in a terminal, or, for "
+            "hardware-protected storage, make a key without one: --plain. Nothing was written"
         )
     return str(typer.prompt("A passphrase for it", hide_input=True, confirmation_prompt=True))
 
@@ -204,13 +205,13 @@ def _passphrase(key: Path) -> str:
         return getpass.getpass(f"Passphrase of {visible(str(key))}: ")
     except EOFError:
         raise typer.BadParameter(
-            f"there is no terminal to ask for the passphrase of {key}; decide in one, or at the "
-            "review desk. Nothing was decided"
+            f"there is no terminal to ask for the passphrase of {key}; decide in a terminal or at "
+            "the review desk. Nothing was decided"
         ) from None
 
 
 def _has_terminal() -> bool:
-    """Whether somebody can be asked: at the terminal of this session, wherever input comes from."""
+    """Whether the session has a terminal at which somebody can be asked."""
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
     except OSError:

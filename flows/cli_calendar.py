@@ -1,4 +1,4 @@
-"""`hallmark calendar`: releases that come again in every period."""
+"""`hallmark calendar`: releases that recur in every period."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from flows.cli_running import stoppable, tell_ending
 from flows.screen import say
 
 calendar_app = typer.Typer(
-    help="Recurring releases: a release, and a budget, in every period.", no_args_is_help=True
+    help="Recurring releases, each period with its own release and budget.", no_args_is_help=True
 )
 
 CalendarArgument = Annotated[
@@ -21,7 +21,7 @@ CalendarArgument = Annotated[
 
 @calendar_app.command("show")
 def show(calendar: CalendarArgument) -> None:
-    """Check a calendar with its specs, and list what is due in the present period of each entry."""
+    """Check a calendar and its specs, and list what is due in the current period of each entry."""
     from flows import quiet
 
     quiet.configure()
@@ -41,11 +41,11 @@ def run(
     calendar: CalendarArgument,
     entry: Annotated[str, typer.Argument(help="Name of the entry.", metavar="ENTRY")],
     period: Annotated[
-        str | None, typer.Option(help="Such as 2026-11; default: the present one.")
+        str | None, typer.Option(help="A period such as 2026-11; default: the current one.")
     ] = None,
     out: OutOption = None,
 ) -> None:
-    """Run an entry's release for one period, or go on with it."""
+    """Run an entry's release for one period, or continue it."""
     from schemas.loading import load_calendar
 
     load_calendar(calendar)  # a wrong calendar is refused before anything else happens
@@ -62,6 +62,6 @@ def run(
         where = str(out_folder(out and out.absolute()))
         ending = calendar_release(calendar=str(calendar), entry=entry, out=where, period=period)
     if ending is None:
-        say("Another run of this release is under way; it was left alone.")
+        say("Another run of this release is in progress; nothing was done.")
     else:
         tell_ending(ending)

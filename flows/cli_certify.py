@@ -1,4 +1,4 @@
-"""`hallmark certify`: a certificate for records that were made elsewhere."""
+"""`hallmark certify`: a certificate for records made elsewhere."""
 
 from pathlib import Path
 from typing import Annotated
@@ -30,8 +30,8 @@ def certify(
         typer.Option(
             "--out",
             "-o",
-            help="Folder in which the certificate's folder is made; default: that of "
-            "HALLMARK_RELEASES, else certificates.",
+            help="Folder in which the certificate's folder is made; default: HALLMARK_RELEASES, "
+            "else certificates.",
         ),
     ] = None,
     resume: ResumeOption = False,
@@ -43,7 +43,7 @@ def certify(
 ) -> None:
     """Certify records made elsewhere, or by an earlier release, and publish the bounds.
 
-    FILE is taken as public: its name, SHA-256, number of rows and distributions are published.
+    FILE must be public: its name, SHA-256, number of rows and distributions are published.
     """
     from schemas.loading import load_spec
 
@@ -57,7 +57,7 @@ def certify(
     starting = quiet.start_orchestrator()
     from flows import (
         cluster,
-    )  # first: the cluster's library is quiet where it is met before Prefect
+    )  # first: the cluster's library stays quiet if it is imported before Prefect
     from flows.certify import certify as flow
     from flows.terminal_progress import progress_shown
     from tasks.places import out_folder

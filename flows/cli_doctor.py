@@ -1,4 +1,4 @@
-"""`hallmark doctor`: examine an installation, and say what to mend."""
+"""`hallmark doctor`: examine an installation, and say what to fix."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -19,10 +19,10 @@ _SECONDS = 10  # until a scheduler and a first worker must have answered
 def doctor(
     as_json: JsonOption = False,
     days: Annotated[
-        int, typer.Option("--waiting-days", help="How long an approval may take.", min=0)
+        int, typer.Option("--waiting-days", help="Days that an approval may take.", min=0)
     ] = 7,
 ) -> None:
-    """Examine this installation and say what to mend; exit 1 if anything is wrong."""
+    """Examine this installation and say what to fix; exit 1 if anything is wrong."""
     from tasks.doctor.machine import home_folder, home_path
 
     closed = list(home_folder(home_path()))  # before anything opens the folder, and closes it
@@ -84,7 +84,7 @@ def cluster() -> "Iterator[Finding]":
         yield wrong("cluster", str(error))
         return
     if named.address is None:
-        yield ok("cluster", f"{named.class_} is there; a cluster is made, and asked, for each run")
+        yield ok("cluster", f"{named.class_} is there; each run starts a cluster and checks it")
         return
     try:
         settings = ours.client_kwargs | {"timeout": _SECONDS, "set_as_default": False}
@@ -95,12 +95,12 @@ def cluster() -> "Iterator[Finding]":
         yield wrong(
             "cluster",
             f"no scheduler answers at {named.address} within {_SECONDS} seconds",
-            "start it (make up), or mend cluster.address and cluster.tls of the profile",
+            "start it (make up), or fix cluster.address and cluster.tls in the profile",
         )
     except WorkersUnfit as error:
         yield wrong("cluster", str(error))
     else:
-        yield ok("cluster", f"{workers} workers at {named.address} run this Hallmark")
+        yield ok("cluster", f"{workers} workers at {named.address} run the same Hallmark")
 
 
 _MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "wrong": ("✗", "bold red")}

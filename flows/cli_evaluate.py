@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # imported where it is used, to keep --help quick
 def evaluate(
     spec: SpecArgument,
     synthetic: Annotated[
-        str, typer.Option("--synthetic", help="The synthetic file, as a release writes it.")
+        str, typer.Option("--synthetic", help="The synthetic file, in the format of a release.")
     ],
     data: Annotated[
         str | None, typer.Option("--data", help="The private table; default: the spec's source.")
@@ -29,14 +29,14 @@ def evaluate(
         typer.Option(
             "--label",
             metavar="COLUMN[=VALUE]",
-            help="Predict this column (or whether it is VALUE) from all others.",
+            help="Predict this column (or whether it is VALUE) from all other columns.",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a synthetic file with the private table; the result is internal."""
     if test is not None and label is None:
-        raise typer.BadParameter("it is only read where there is a --label", param_hint="--test")
+        raise typer.BadParameter("it is only read with --label", param_hint="--test")
     quiet.configure()
     from tasks.evaluate import LabelRefused, evaluate_files
 
@@ -65,13 +65,13 @@ def _print(found: "Evaluation") -> None:
         line(f"label {found.label}, predicted for {found.held_out} ({metrics.rows_test:,})")
     if found.left_out:
         line(
-            f"{found.left_out:,} more private records are left out, beyond those that a release "
-            "keeps of their person"
+            f"{found.left_out:,} more private records are left out, which a release does not keep "
+            "of their persons"
         )
     for sample in found.samples:
         line(f"sampled: {sample.used:,} of {sample.of:,} {sample.what}")
     if found.merged:
-        line(f"columns cut to 32 cells: {', '.join(found.merged)}")
+        line(f"columns coarsened to 32 cells: {', '.join(found.merged)}")
     table(
         ("metric", Column("value", justify="right"), "meaning"),
         (

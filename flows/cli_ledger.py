@@ -26,20 +26,20 @@ ledger_app = typer.Typer(
 
 
 class Composed(StrEnum):
-    """How the releases of an account compose."""
+    """How the releases on an account compose."""
 
     SUM = "sum"
     ZCDP = "zcdp"
 
 
 EpsilonOption = Annotated[
-    str | None, typer.Option("--epsilon", help="Such as 2, 0.5 or 1/3; exact.")
+    str | None, typer.Option("--epsilon", help="An exact number, such as 2, 0.5 or 1/3.")
 ]
 RhoOption = Annotated[
     str | None,
-    typer.Option("--rho", help="A cap in zCDP instead of epsilon, such as 0.02; needs a delta."),
+    typer.Option("--rho", help="A cap in zCDP instead of epsilon, such as 0.02; needs --delta."),
 ]
-DeltaOption = Annotated[str, typer.Option("--delta", help="Such as 1e-5; exact.")]
+DeltaOption = Annotated[str, typer.Option("--delta", help="An exact number, such as 1e-5.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why, and who decided it.")]
 
 
@@ -51,33 +51,35 @@ def open_account(
     delta: DeltaOption = "0",
     rho: RhoOption = None,
     neighbours: Annotated[
-        Neighbours, typer.Option(help="Neighbouring relation of all releases on the account.")
+        Neighbours, typer.Option(help="The neighbouring relation of all releases on the account.")
     ] = Neighbours.REPLACE_ONE,
     max_records: Annotated[
-        int, typer.Option(min=1, help="Records of one person; 1 where a record is the unit.")
+        int, typer.Option(min=1, help="Most records of one person; 1 if the unit is a record.")
     ] = 1,
     person: Annotated[
         str | None,
-        typer.Option(help="What identifies a person, as in privacy.unit; none: a record."),
+        typer.Option(
+            help="Column that identifies a person, as in privacy.unit; default: unit record."
+        ),
     ] = None,
     composition: Annotated[
         Composed | None,
         typer.Option(
-            help="How releases compose: zcdp lets many Gaussian ones pass under one cap, sum adds "
-            "their budgets up. Default: zcdp where the cap has a delta."
+            help="How releases compose: zcdp fits many Gaussian releases under one cap, sum adds "
+            "up their budgets. Default: zcdp if the cap has a delta."
         ),
     ] = None,
     if_missing: Annotated[
         bool, typer.Option("--if-missing", help="Do nothing if the account exists.")
     ] = False,
 ) -> None:
-    """Open an account with a cap that its releases together never pass."""
+    """Open an account with a cap that its releases together never exceed."""
     from schemas.section import IDENTIFIER
 
     if not re.fullmatch(IDENTIFIER, account):
         raise typer.BadParameter(
-            f"{account!r} is no name that a spec can give as population.account; use small "
-            "letters, digits and dashes between them"
+            f"{account!r} cannot be the population.account of a spec; use lowercase letters, "
+            "digits and dashes between them"
         )
     ledger = _held(account)
     if if_missing and ledger.has_account(account):
@@ -102,7 +104,8 @@ def set_cap(
     reason: ReasonOption,
     epsilon: EpsilonOption = None,
     delta: Annotated[
-        str | None, typer.Option("--delta", help="Such as 1e-5; exact. Default: as it is.")
+        str | None,
+        typer.Option("--delta", help="An exact number, such as 1e-5. Default: unchanged."),
     ] = None,
     rho: RhoOption = None,
 ) -> None:
@@ -122,15 +125,15 @@ def compose(
         bool,
         typer.Option(
             "--with-earlier",
-            help="Compose the releases that have drawn in that way, too. By this you state that "
-            "the size of none was chosen in view of another's answers. They can draw no more, so "
-            "finish those under way first.",
+            help="Also compose the releases that have already drawn. With this you state that none "
+            "of them was sized after looking at another's answers. They can draw no more, so "
+            "finish running releases first.",
         ),
     ] = False,
 ) -> None:
-    """Compose the releases of an account by zCDP from now on, instead of adding budgets up.
+    """Compose the releases on an account by zCDP from now on, instead of adding up budgets.
 
-    What earlier releases took stays a sum, and the rest of the cap is for the later ones.
+    The budgets of earlier releases remain a sum, and the rest of the cap is for later ones.
     """
     ledger = _held(account)
     ledger.compose_by_zcdp(account, with_earlier=with_earlier, by=getpass.getuser(), reason=reason)
@@ -153,7 +156,7 @@ def list_accounts(
 
 @ledger_app.command("show")
 def show(account: AccountArgument) -> None:
-    """Show an account with all its entries, and what was left after each."""
+    """Show an account with all its entries, and the budget left after each."""
     from flows.terminal_ledger import print_account, print_history
     from mechanisms.privacy.ledger_history import history
 
@@ -183,7 +186,11 @@ def _ledger() -> "Ledger":
 
 
 def _held(account: str) -> "Ledger":
-    """The ledger, where it holds all that is known of the account; else nothing is entered."""
+    """The ledger, after checking that it has all known entries of the account.
+
+    Raises:
+        LedgerRolledBack: entries are missing, so nothing may be entered.
+    """
     from tasks.rollback import refuse_rolled_back
 
     ledger = _ledger()
@@ -192,7 +199,7 @@ def _held(account: str) -> "Ledger":
 
 
 def _cap(epsilon: str | None, rho: str | None, delta: str) -> tuple[Budget, Fraction | None]:
-    """The cap, and the rho that it is implied by where it is one in zCDP."""
+    """The cap and, if it was given in zCDP, its rho."""
     from mechanisms.privacy.account_filter import implied_budget
 
     try:
@@ -212,7 +219,7 @@ def _exact(text: str) -> Fraction:
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise ValueError(f"{text!r} is no number; write it like 2, 0.5, 1/3 or 1e-5") from None
+        raise ValueError(f"{text!r} is not a number; write it like 2, 0.5, 1/3 or 1e-5") from None
 
 
 def _plain(state: "AccountState") -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options shared by several commands."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,10 +9,10 @@ SpecArgument = Annotated[
     Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")
 ]
 ResumeOption = Annotated[
-    bool, typer.Option("--resume", help="Go on with what was started before under this name.")
+    bool, typer.Option("--resume", help="Continue a run that was started before under this name.")
 ]
 ProcessesOption = Annotated[
-    int, typer.Option(help="Dask worker processes; 0: threads of this process.", min=0)
+    int, typer.Option(help="Number of Dask worker processes; 0: threads of this process.", min=0)
 ]
 SchedulerOption = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
@@ -26,7 +26,7 @@ OutOption = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="Folder in which the release folder is made; default: that of HALLMARK_RELEASES, else "
+        help="Folder in which the release folder is made; default: HALLMARK_RELEASES, else "
         "releases.",
     ),
 ]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # imported where it is used, to keep --help quick
 
 
 def tell_ending(ending: "Published | Waiting", *, as_json: bool = False) -> None:
-    """Print how a run ended; one that waits exits with a code of its own."""
+    """Print how a run ended; if it is waiting, exit with `ExitCode.WAITING`."""
     from flows.endings import in_words
     from flows.terminal import print_published
     from schemas.approvals import Waiting
@@ -35,12 +35,12 @@ def tell_ending(ending: "Published | Waiting", *, as_json: bool = False) -> None
 
 @contextmanager
 def stoppable(again: str = "again with --resume") -> Iterator[None]:
-    """End a run in words and an exit code of its own where Ctrl-C is pressed meanwhile.
+    """End a run that is stopped by Ctrl-C with a message and `ExitCode.INTERRUPTED`.
 
-    Libraries may wrap an interrupt in an exception of theirs, so it is remembered here.
+    Libraries may wrap an interrupt in their own exception, so it is remembered here.
 
     Args:
-        again: how a run of this command is to be started to go on.
+        again: how to run the command again in order to continue.
     """
     pressed = False
 
@@ -56,7 +56,7 @@ def stoppable(again: str = "again with --resume") -> Iterator[None]:
         if not pressed:
             raise
         say(
-            f"Stopped. Nothing is lost: run it {again} to go on; what was drawn is read back, and "
+            f"Stopped. Nothing is lost: run it {again} to continue; drawn noise is read back, and "
             "nothing is charged twice",
             err=True,
         )

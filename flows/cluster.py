@@ -1,6 +1,6 @@
-"""On which Dask cluster a flow runs: threads of this process, local processes, or elsewhere.
+"""The Dask cluster that a flow runs on: threads of this process, local processes, or elsewhere.
 
-Flags of the command line win over the spec, a spec over the profile of the installation.
+Command-line flags take precedence over the spec, and the spec over the profile.
 """
 
 import sys
@@ -19,11 +19,11 @@ from schemas.cluster import Cluster, LocalCluster
 from tasks.errors import SafeError
 from tasks.losses import losses_told
 
-# Status pages of a throw-away cluster listen on this machine alone, on any free port.
+# Status pages of a temporary cluster listen only on this machine, on any free port.
 _LOOPBACK = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
 
 THREADS = {"n_workers": 1, "processes": False, **_LOOPBACK}
-"""A Dask cluster inside this process: it starts at once, and suits tables of some gigabytes."""
+"""A Dask cluster inside this process: it starts at once, and suits tables of a few gigabytes."""
 
 
 class ClusterRefused(SafeError):
@@ -33,11 +33,11 @@ class ClusterRefused(SafeError):
 def on_cluster(
     flow: Flow[..., Any], *, processes: int, scheduler: str | None
 ) -> Callable[..., Any]:
-    """`flow`, to be run on the cluster that the flags ask for.
+    """The flow with a task runner for the cluster that the flags ask for.
 
     Args:
         processes: worker processes of a local cluster; 0 leaves it to the spec and the profile.
-        scheduler: address of a standing scheduler, which then decides; its workers must have
+        scheduler: address of a running scheduler, which takes precedence; its workers must have
             Hallmark installed and share the workspace.
     """
     if scheduler is not None:
@@ -50,10 +50,10 @@ def on_cluster(
 
 
 def runner(cluster: Cluster | None) -> DaskTaskRunner:
-    """A task runner on the cluster; threads of this process where there is none.
+    """A task runner for the cluster; without one, threads of this process.
 
     Raises:
-        ClusterRefused: its class cannot be imported or is no cluster, or a key is not readable.
+        ClusterRefused: its class cannot be imported or is not a cluster, or a key is unreadable.
     """
     if cluster is None:
         return DaskTaskRunner(cluster_kwargs=THREADS)
@@ -72,15 +72,15 @@ def runner(cluster: Cluster | None) -> DaskTaskRunner:
 
 @contextmanager
 def current_client(cluster: Cluster | None = None) -> Iterator[Client]:
-    """The Dask client of the flow that is under way, and Dask's current client meanwhile.
+    """The Dask client of the running flow, which is also Dask's current client in the context.
 
-    Starts the cluster if need be: `cluster`, unless the flow was put on another one by a flag.
-    Prefect makes no client current: in a process without a worker of its own, the stages that
-    count from there would find none.
+    Starts the cluster if necessary: `cluster`, unless a flag put the flow on another one. Prefect
+    does not make its client current, so stages that count from a process without a worker would
+    find none.
 
     Raises:
-        ClusterRefused: the cluster does not start, or nobody answers.
-        ClusterLost: its workers died again and again, or its scheduler did.
+        ClusterRefused: the cluster does not start, or does not answer.
+        ClusterLost: its workers died repeatedly, or its scheduler died.
     """
     context = FlowRunContext.get()
     assert context is not None, "called outside a flow"
@@ -90,20 +90,20 @@ def current_client(cluster: Cluster | None = None) -> Iterator[Client]:
         _become(ours, runner(cluster))
     try:
         client = ours.client
-    except Exception as error:  # every kind of cluster has exceptions of its own
+    except Exception as error:  # every kind of cluster has its own exceptions
         where = ours.address or (cluster.class_ if cluster else None) or "on this machine"
         raise ClusterRefused(
             f"cluster: {where} cannot be used: {type(error).__name__}: {error}; check its section "
-            "in the spec or the profile, and that it is up"
+            "in the spec or the profile, and that it is running"
         ) from error
     with client.as_current(), losses_told():
         yield client
 
 
 def _become(ours: DaskTaskRunner, wanted: DaskTaskRunner) -> None:
-    """Give a runner that has no client yet the settings of another.
+    """Give a runner that has no client yet the settings of another runner.
 
-    Prefect wants the runner when a flow starts; which cluster is meant, a flow knows when it has
+    Prefect needs the runner when a flow starts, but the flow knows its cluster only after it has
     read its spec.
     """
     for setting in (
@@ -121,7 +121,7 @@ def _local(cluster: LocalCluster) -> dict[str, Any]:
     processes = cluster.processes > 0
     settings: dict[str, Any] = THREADS | {"n_workers": max(1, cluster.processes)}
     if processes:
-        # Others on this machine can reach its ports: TLS, with keys made for this cluster alone.
+        # Others on this machine can reach its ports: TLS, with keys made only for this cluster.
         settings |= {"processes": True, "threads_per_worker": 1, "security": True}
     if cluster.threads is not None:
         settings["threads_per_worker"] = cluster.threads
@@ -148,20 +148,20 @@ def _security(cluster: Cluster) -> Security:
 
 
 def _cluster_class(name: str) -> type[DaskCluster]:
-    """A class of clusters by its dotted name, and nothing else that a module may hold."""
+    """The class of Dask clusters with this dotted name; any other object is refused."""
     module, _, attribute = name.rpartition(".")
     try:
         found = getattr(import_module(module), attribute)
     except ImportError as error:
         package = name.partition(".")[0].replace("_", "-")
         raise ClusterRefused(
-            f"cluster.class: {name} cannot be imported ({error}); install its package, likely: "
-            f"{sys.executable} -m pip install {package}"
+            f"cluster.class: {name} cannot be imported ({error}); install its package, probably "
+            f"with: {sys.executable} -m pip install {package}"
         ) from error
     except AttributeError as error:
         raise ClusterRefused(
-            f"cluster.class: module {module} has no {attribute}; mend the name"
+            f"cluster.class: module {module} has no {attribute}; correct the name"
         ) from error
     if not (isinstance(found, type) and issubclass(found, DaskCluster)):
-        raise ClusterRefused(f"cluster.class: {name} is no class of Dask clusters; name one")
+        raise ClusterRefused(f"cluster.class: {name} is not a class of Dask clusters; give one")
     return found

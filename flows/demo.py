@@ -1,10 +1,10 @@
-"""Write the demonstration table to a file, and open an account of budget for the people in it.
+"""Write the demonstration table to a file, and open a budget account for the people in it.
 
-Where `HALLMARK_LEDGER` names a ledger, as on a server, accounts are opened by those who answer for
-them, so none is opened here.
+If `HALLMARK_LEDGER` names a ledger, as on a server, no account is opened here, since the people
+responsible for that ledger open its accounts.
 
 The RAND Health Insurance Experiment, 20,190 person-years by 10 columns, is in the public domain
-and comes with statsmodels. From here on it is treated as any user's private file would be.
+and comes with statsmodels. From here on it is treated like any user's private file.
 
     python -m flows.demo build/rand-hie.csv
 """
@@ -24,15 +24,15 @@ ACCOUNT = "rand-hie-participants"
 
 
 def main(path: Path) -> None:
-    """Write the table to `path`, and open the account in a ledger of the demonstration's own."""
+    """Write the table to `path`, and open the account in the demonstration's own ledger."""
     from statsmodels.datasets import randhie
 
     path.parent.mkdir(parents=True, exist_ok=True)
     randhie.load_pandas().data.to_csv(path, index=False)
     say(f"Wrote the RAND Health Insurance Experiment to {path}")
     if os.environ.get(LEDGER_VARIABLE):
-        say(f"Opened no account: {LEDGER_VARIABLE} names a ledger that others answer for. Where it")
-        say("is meant to have one for this table: hallmark ledger open --help")
+        say(f"Opened no account: {LEDGER_VARIABLE} names a ledger that others are responsible for.")
+        say("To open one for this table: hallmark ledger open --help")
         return
     ledger = open_ledger(ledger_url())
     if all(state.name != ACCOUNT for state in ledger.accounts()):
@@ -44,7 +44,7 @@ def main(path: Path) -> None:
             reason="a public data set: the cap only shows how accounts work",
             composition="zcdp",
         )
-        say(f"Opened the account {ACCOUNT}, of epsilon 4 and delta 1/10000, in {ledger_url()}")
+        say(f"Opened account {ACCOUNT} with epsilon 4 and delta 1/10000 in {ledger_url()}")
 
 
 if __name__ == "__main__":

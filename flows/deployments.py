@@ -20,19 +20,19 @@ from tasks.server_mode import POOL
 
 
 def deploy_forms(specs: Iterable[Path], out: Path) -> list[str]:
-    """A form for each spec, filled in with what the spec says; returns the deployments' names.
+    """Register a form for each spec, filled in from the spec; returns the deployments' names.
 
     Args:
         out: absolute path of the folder in which release folders are made.
     Raises:
-        SpecError, PlanRefused: a spec is wrong; none was registered.
+        SpecError, PlanRefused: a spec is invalid; no form was registered.
     """
     prepared = [prepare(spec) for spec in specs]
     names = []
     for one in prepared:
         deployment: Any = release_form.to_deployment(
             name=one.spec.release,
-            description=f"{one.spec.title}: run it as it stands, or with changes in the form.",
+            description=f"{one.spec.title}: run it unchanged, or with changes in the form.",
             parameters={
                 "form": form_of(one.spec),
                 "spec": str(one.path),
@@ -46,17 +46,17 @@ def deploy_forms(specs: Iterable[Path], out: Path) -> list[str]:
 
 
 def deploy_calendar(calendar: Path, out: Path) -> list[str]:
-    """A schedule for each entry; entries that the calendar no longer has are taken off the server.
+    """Register a schedule for each entry; removed entries are taken off the server.
 
     Args:
         out: absolute path of the folder in which release folders are made.
     Raises:
-        SpecError, CalendarRefused, PlanRefused: calendar or a spec are wrong; nothing was changed.
+        SpecError, CalendarRefused, PlanRefused: the calendar or a spec is invalid; nothing changed.
     """
     entries = load_calendar(calendar).releases
     for name in entries:
-        instance(calendar, name, datetime.now(UTC))  # a wrong spec is found now, not at night
-    calendar = calendar.absolute()  # links stay: a ConfigMap's lead to a folder of passing name
+        instance(calendar, name, datetime.now(UTC))  # an invalid spec is found now, not at night
+    calendar = calendar.absolute()  # keeps links: those of a ConfigMap lead to temporary folders
     tag = f"calendar:{calendar}"
     for name, entry in entries.items():
         deployment: Any = calendar_release.to_deployment(

@@ -1,9 +1,9 @@
-"""The door of a web server with one password: it lets in who knows it, and slows down who guesses.
+"""The door of a web server with one password, which slows down guessing.
 
-Guesses are counted by the address they come from (of IPv6 by its network) and by whether they name
-the account there is. A browser that was let in gets a cookie, and processes of the installation
-bear a header: these are devices that knew the password, and each is counted on its own. They still
-have to say it; but a stranger at the same address, as behind a proxy, cannot keep them out.
+Guesses are counted by the address they come from (for IPv6 by its network) and by whether they name
+the existing account. A browser that was let in gets a cookie, and processes of the installation
+send a header: these devices knew the password before, and each is counted separately. They still
+need the password; but a stranger at the same address, as behind a proxy, cannot lock them out.
 """
 
 import json
@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tasks.guesses import Guesses
 
 DEVICE_HEADER = "X-Hallmark-Device"
-_DEVICES = 10_000  # browsers that are known, the latest ones
+_DEVICES = 10_000  # most browsers remembered, the latest ones
 _KNOWN_FOR = 30 * 24 * 3600  # seconds
 
 
@@ -31,11 +31,11 @@ class Door:
     """An ASGI application behind a password.
 
     Args:
-        app: what is behind the door.
-        name: of the service; its cookie is named for it, since cookies do not tell ports apart.
-        password: tells `user:password` as it is now; where there is none, everybody is let in.
-        is_open: whether a request of this method and path needs no password.
-        asks: whether a browser shall ask for the password at this path, which is one of a page.
+        app: the application behind the door.
+        name: of the service; it names the cookie, since cookies do not distinguish ports.
+        password: returns the current `user:password`; if None, everybody is let in.
+        is_open: whether a request with this method and path needs no password.
+        asks: whether a browser should ask for the password at this path, the path of a page.
         devices: tokens of the installation's own processes.
     """
 
@@ -56,7 +56,7 @@ class Door:
         self._guesses = Guesses()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or answer 401 or 429."""
+        """Pass the request on, or answer 401 or 429."""
         expected = self._password()
         if scope["type"] not in ("http", "websocket") or not expected:
             return await self._app(scope, receive, send)
@@ -70,16 +70,16 @@ class Door:
             return await self._refusal(scope["path"])(scope, receive, send)
         seconds = self._heard(scope, device, said, expected)
         if seconds is None:
-            if device is None and "Sec-Fetch-Mode" in headers:  # which browsers alone send
+            if device is None and "Sec-Fetch-Mode" in headers:  # which only browsers send
                 send = self._remembering(send, secure=scope["scheme"] == "https")
             return await self._app(scope, receive, send)
         return await self._refusal(scope["path"], seconds)(scope, receive, send)
 
     def _heard(self, scope: Scope, device: str | None, said: str, expected: str) -> float | None:
-        """None for the password; else the seconds until another is heard, 0 for at once.
+        """None for the right password; else the seconds until the next guess is heard, 0 for none.
 
-        Nothing else happens between the look at the count and the count: requests at the same time
-        are as many guesses.
+        Nothing runs between reading and updating the count, so simultaneous requests are counted
+        as separate guesses.
         """
         same_account = said.partition(":")[0] == expected.partition(":")[0]
         who: Hashable = device or (_network(scope), same_account)
@@ -91,9 +91,9 @@ class Door:
         return 0.0
 
     def _overheard(self, scope: Scope, receive: Receive, expected: str) -> Receive:
-        """Messages of a Prefect socket, whose first one has the password; the server looks at it.
+        """Messages of a Prefect socket, whose first message has the password for the server.
 
-        Where the guesser has to wait, the server gets it without one.
+        If the guesser has to wait, the server gets the message without it.
         """
         device, first = self._device(Headers(scope=scope)), True
 
@@ -110,7 +110,7 @@ class Door:
         return heard
 
     def _device(self, headers: Headers) -> str | None:
-        """The token of a device that knew the password before."""
+        """The token of a device that knew the password before; None for other senders."""
         given = headers.get(DEVICE_HEADER)
         if given is not None:
             return given if given in self._ours else None
@@ -121,7 +121,7 @@ class Door:
         return found.value if found is not None and found.value in self._browsers else None
 
     def _remembering(self, send: Send, *, secure: bool) -> Send:
-        """Give the browser a cookie with the answer."""
+        """A `send` that also gives the browser a cookie."""
         token = secrets.token_urlsafe(24)
         self._browsers[token] = None
         while len(self._browsers) > _DEVICES:
@@ -137,17 +137,17 @@ class Door:
         return remember
 
     def _refusal(self, path: str, seconds: float = 0.0) -> JSONResponse:
-        """What is answered without a password, with a wrong one, or too early."""
+        """The answer to a request without a password, with a wrong one, or made too early."""
         if seconds:
             wait = math.ceil(seconds)
             says = f"too many wrong passwords; wait {wait} seconds"
             return JSONResponse({"detail": says}, 429, {"Retry-After": str(wait)})
         ask = {"WWW-Authenticate": "Basic"} if self._asks(path) else {}
-        return JSONResponse({"detail": "a password is needed"}, 401, ask)
+        return JSONResponse({"detail": "a password is required"}, 401, ask)
 
 
 def _said(authorization: str | None) -> str | None:
-    """`user:password` of a header; None where there is no header of that kind."""
+    """The `user:password` in a header; None if there is no such header."""
     kind, _, content = (authorization or "").partition(" ")
     if kind.lower() != "basic":
         return None
@@ -158,7 +158,7 @@ def _said(authorization: str | None) -> str | None:
 
 
 def _token(text: str | None) -> str | None:
-    """`user:password` of the first message of a socket; None where it has none."""
+    """The `user:password` in the first message of a socket; None if it has none."""
     try:
         message = json.loads(text or "")
     except ValueError:
@@ -168,7 +168,7 @@ def _token(text: str | None) -> str | None:
 
 
 def _network(scope: Scope) -> str:
-    """Where a request comes from, as far as one guesser reaches."""
+    """The origin of a request: the addresses that one guesser can use count as one."""
     host = str((scope.get("client") or ("local", 0))[0])
     try:
         address = ip_address(host)

@@ -1,4 +1,4 @@
-"""How runs end: published, or waiting for people or for a time; the dashboard shows which."""
+"""The ends of runs, which the dashboard shows: published, or waiting for people or a time."""
 
 import os
 from typing import Any
@@ -17,7 +17,7 @@ Ending = Any
 
 
 def ended(outcome: Published | Waiting) -> Ending:
-    """The final state of a run: a plain success, or one whose name says what it waits for."""
+    """The final state of a run: a success, or a state whose name says what it is waiting for."""
     came_to(outcome)
     if isinstance(outcome, Published):
         return outcome
@@ -33,23 +33,24 @@ _NAMES = {"plan": "AwaitingApproval", "disclosure": "AwaitingApproval", "embargo
 
 
 def in_words(waiting: Waiting) -> str:
-    """What a run waits for, in a sentence."""
+    """A sentence about what a run is waiting for."""
     if waiting.gate == "embargo":
         assert waiting.until is not None, "an embargo has an end"
         return f"release {waiting.release} is complete and may be published from {waiting.until}"
     what = "its plan" if waiting.gate == "plan" else "the finished release"
-    return f"release {waiting.release} waits for {', '.join(waiting.required)} to approve {what}"
+    required = ", ".join(waiting.required)
+    return f"release {waiting.release} is waiting for {required} to approve {what}"
 
 
 def _way_on(waiting: Waiting) -> str:
-    """For the dashboard: what is waited for, where to decide, what a decision is about."""
+    """Text for the dashboard: what is awaited, where to decide, and what a decision is about."""
     lines = [f"# {plain(waiting.title)}", "", f"{in_words(waiting)}.", ""]
     if waiting.gate != "embargo":
         desk = os.environ.get(DESK_URL)
         if desk:
             lines += [f"[Look at it and decide]({desk}/releases/{waiting.release})", ""]
         lines += ["On the command line: `hallmark waiting`, then `hallmark approve`.", ""]
-        lines += table(("What is decided about", "SHA-256"), waiting.seen.items())
+        lines += table(("What the decision is about", "SHA-256"), waiting.seen.items())
     for gap in waiting.blocking:
         lines += ["", f"- not recorded: {plain(gap)}"]
     return "\n".join(lines) + "\n"

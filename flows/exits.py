@@ -1,15 +1,15 @@
-"""Exit codes of the command line, and which error ends in which."""
+"""Exit codes of the command line, and the errors that lead to them."""
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the exit status of `hallmark` says; 0 is done."""
+    """Exit codes of `hallmark`; 0 means done."""
 
-    FAILED = 1  # anything that no other code names
-    USAGE = 2  # wrong arguments or a wrong spec
+    FAILED = 1  # any other error
+    USAGE = 2  # wrong arguments or an invalid spec
     DATA = 3  # the private table cannot be read, or breaks the spec
-    BUDGET = 4  # the ledger refuses
+    BUDGET = 4  # the ledger refuses the budget
     CHECK = 5  # the result failed a check and was not published
     VERIFICATION = 6  # a release folder is not what it claims
     WAITING = 7  # for an approval, or for the end of an embargo; run again with --resume
@@ -44,13 +44,13 @@ CODES = {
     "mechanisms.privacy.ledger_errors.LedgerError": ExitCode.BUDGET,
     "tasks.finalise.FinalCheckFailed": ExitCode.CHECK,
     "tasks.guard.StageFailed": ExitCode.FAILED,
-    "tasks.errors.SafeError": ExitCode.DATA,  # all others that are written to be shown
+    "tasks.errors.SafeError": ExitCode.DATA,  # all other errors whose message may be shown
     "builtins.OSError": ExitCode.FAILED,
 }
 
 
 def exit_code_of(error: BaseException) -> ExitCode | None:
-    """The exit code of an error that is written for users; None for any other."""
+    """The exit code of an error whose message may be shown to users; None for any other error."""
     for kind in type(error).__mro__:  # from the error's own class to the most general
         code = CODES.get(f"{kind.__module__}.{kind.__qualname__}")
         if code is not None:

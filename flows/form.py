@@ -1,4 +1,4 @@
-"""A release whose spec is a form in the dashboard, but for its columns."""
+"""A release whose spec is a form in the dashboard, except for its columns."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -19,7 +19,7 @@ from tasks.runs import run_logged
 from tasks.workspace import home, private_folder, whole
 
 
-# The dashboard makes the form from the type; what it sends we check ourselves, in house words.
+# The dashboard makes the form from the type; Hallmark checks what it sends, with its own messages.
 @flow(
     name="release-form",
     task_runner=DaskTaskRunner(cluster_kwargs=THREADS),
@@ -31,14 +31,14 @@ def release_form(
     out: str | None = None,
     resume: bool = False,
 ) -> Ending:
-    """Run the release that the form describes, of the columns of a spec file.
+    """Run the release that the form describes, with the columns of a spec file.
 
     Args:
         form: the release spec, section by section.
         spec: path of the spec whose columns and rules are released.
-        out: folder in which the release folder is made; a relative one starts in the folder of
-            `HALLMARK_RELEASES`, which it is where none is given.
-        resume: go on with a release that was started before.
+        out: folder in which the release folder is made; a relative path starts in the folder
+            `HALLMARK_RELEASES`, which is the default.
+        resume: continue a release that was started before.
     """
     with run_logged():
         sent = cast(dict[str, Any], form)  # as it was sent, since Prefect does not validate it
@@ -48,7 +48,7 @@ def release_form(
 
 
 def _written(spec: ReleaseSpec, form: dict[str, Any]) -> Path:
-    """The whole spec in a file of its own, which a resumed run reads again."""
+    """The whole spec in a separate file, which a resumed run reads again."""
     content = filled_in(spec, form)
     name = Path(str(content.get("release"))).name or "unnamed"  # not checked yet: it names no path
     path = private_folder(home() / "forms") / f"{name}.yaml"

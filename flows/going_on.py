@@ -1,7 +1,7 @@
-"""Let releases that waited go on: at once after the last decision, and by a sweep for the rest.
+"""Continue waiting releases: at once after the last decision, others by a regular sweep.
 
-A release goes on by being run again; whatever its gates say is looked up anew then, so starting
-one too early or twice changes nothing.
+A release continues by being run again, which checks its gates again, so starting one too early or
+twice changes nothing.
 """
 
 import os
@@ -23,22 +23,22 @@ RELEASE, CERTIFY = "release/on-demand", "certify/on-demand"
 
 @flow(name="go-on")
 def go_on_where_possible() -> list[str]:
-    """Start a run of every release whose gate has opened or whose embargo has ended."""
+    """Start a run of every release whose gate can be passed or whose embargo has ended."""
     book, known = open_ledger(ledger_url()), profile()
     started = []
     for waiting in waiting_releases():
         if may_go_on(waiting, book, known):
             run = go_on(waiting)
-            get_run_logger().info("release %s goes on: run %s", waiting.release, run)
+            get_run_logger().info("release %s continues: run %s", waiting.release, run)
             started.append(waiting.release)
     return started
 
 
 def go_on(waiting: Waiting) -> str | None:
-    """Start a run of the release on the server; its name, or None where there is no server.
+    """Start a run of the release on the server; returns its name, or None if there is no server.
 
-    Twice within an hour for the same stop at the same gate is one run; later it is tried again,
-    since the first may have failed before it came through.
+    Two calls within an hour for the same stop at the same gate start one run; a later call starts
+    another, since the first run may have failed early.
     """
     if not os.environ.get("PREFECT_API_URL"):
         return None

@@ -1,7 +1,7 @@
-"""Settings under which the orchestrator runs in this process: quiet, offline, inside our home.
+"""Settings of the orchestrator in this process: quiet, offline, inside Hallmark's home folder.
 
-Prefect reads its settings when it is first imported, so `configure` comes before that. What an
-operator has set already is kept, so that the same command runs against a Prefect server.
+Prefect reads its settings when it is first imported, so `configure` must be called before. Settings
+of the operator are kept, so that the same command can run against a Prefect server.
 """
 
 import logging
@@ -18,7 +18,7 @@ OFFLINE = {
     "DO_NOT_TRACK": "1",
     "GX_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-    "PREFECT_SERVER_UI_V2_ENABLED": "false",  # the other dashboard calls out from the browser
+    "PREFECT_SERVER_UI_V2_ENABLED": "false",  # that dashboard makes the browser contact other hosts
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
     "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
 }
@@ -29,8 +29,8 @@ _QUIET = {
 
 
 def configure(*, verbose: bool = False) -> None:
-    """Set what is not set; call before Prefect or Dask is imported."""
-    os.umask(0o077)  # whatever a library writes on the way is for its owner alone
+    """Set everything that is not set yet; call before Prefect or Dask is imported."""
+    os.umask(0o077)  # whatever a library writes is readable only by its owner
     settings = OFFLINE | ({} if verbose else _QUIET) | {"PREFECT_HOME": str(home() / "prefect")}
     for name, value in settings.items():
         os.environ.setdefault(name, value)
@@ -41,10 +41,10 @@ def configure(*, verbose: bool = False) -> None:
 
 
 def start_orchestrator() -> Thread:
-    """Start Prefect's own server in the background, unless a standing one is configured.
+    """Start Prefect's own server in the background, unless a running one is configured.
 
-    It needs some seconds, which the rest of the program spends on imports and on the plan. Prefect
-    finds it running; wait for the thread before running a flow.
+    It takes a few seconds, during which the program does its imports and the plan. Prefect finds
+    the server running; join the thread before running a flow.
     """
     starting = Thread(target=_start_server, name="orchestrator", daemon=True)
     starting.start()
@@ -55,9 +55,9 @@ def _start_server() -> None:
     from prefect.server.api.server import SubprocessASGIServer
     from prefect.settings import PREFECT_API_URL
 
-    # Ctrl-C is for the release, which ends in order; its server stays until then.
-    pthread_sigmask(SIG_BLOCK, {SIGINT})  # of this thread, and so of the process that it starts
+    # Ctrl-C is for the release, which ends in order; its server must run until then.
+    pthread_sigmask(SIG_BLOCK, {SIGINT})  # for this thread, and so for the process that it starts
     if not PREFECT_API_URL.value():
-        # Where it cannot start, the flow tries again itself and tells why.
+        # If it cannot start, the flow itself tries again and reports why.
         with suppress(Exception):
             SubprocessASGIServer().start()

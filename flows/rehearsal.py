@@ -12,14 +12,14 @@ from tasks.rendering.markdown import code, plain
 
 @flow(name="rehearsal")
 def rehearsal(spec: str, folder: str | None = None) -> Rehearsal:
-    """Run the release of `spec` at no budget; an approval of its plan is then bound to the result.
+    """Run the release of `spec` at no cost; an approval of its plan is then bound to the result.
 
-    It runs on made-up records, or on the table that the spec declares public or made up. Whoever
-    starts it cannot name another.
+    It runs on made-up records, or on the table that the spec declares public or made up. The
+    person who starts it cannot name another table.
 
     Args:
         spec: path of the release spec.
-        folder: where relative sources of the spec start; its own folder where it is not given.
+        folder: where relative sources of the spec start; defaults to the spec's folder.
     """
     start = given("folder", folder) if folder else None
     return _rehearse(prepare(given("spec", spec), start))
@@ -33,6 +33,6 @@ def _rehearse(prepared: Prepared) -> Rehearsal:
         markdown=f"# Rehearsal of {result.release}\n\n"
         f"{result.rows:,} records, {plain(result.records)}, in {result.seconds} s.\n\n"
         f"Report: {code(result.folder)}\n",
-        description="What a rehearsal showed; no private record had a part in it",
+        description="The result of a rehearsal, which used no private record",
     )
     return result

@@ -51,15 +51,15 @@ def release(
 ) -> Ending:
     """Run the release that the file `spec` describes and publish it in a folder under `out`.
 
-    Safe to run twice: what was drawn is read back, and what was published is left alone. Where
-    somebody must approve, the run ends and says what it waits for; run it again with `resume`.
+    Safe to run twice: drawn noise is read back, and a published release is left alone. If somebody
+    must approve, the run ends and says what it is waiting for; run it again with `resume`.
 
     Args:
         spec: path of the release spec.
-        out: folder in which the release folder is made; a relative one starts in the folder of
-            `HALLMARK_RELEASES`, which it is where none is given.
-        resume: go on with a release that was started before.
-        folder: where relative sources of the spec start; its own folder where it is not given.
+        out: folder in which the release folder is made; a relative path starts in the folder
+            `HALLMARK_RELEASES`, which is the default.
+        resume: continue a release that was started before.
+        folder: where relative sources of the spec start; defaults to the spec's folder.
     """
     with run_logged():
         start = given("folder", folder) if folder else None
@@ -70,9 +70,10 @@ def release(
 def carry_out(
     prepared: Product, out: Path, *, resume: bool, allowance: Allowance | None = None
 ) -> Published | Waiting:
-    """Take a release, or a certificate alone, through its stages as far as it may go, in a flow.
+    """Take a release, or a certificate alone, through its stages up to the next closed gate.
 
-    Stages that may be repeated run on Dask workers; those that draw noise run here, behind the log.
+    Must be called in a flow. Stages that may be repeated run on Dask workers; stages that draw
+    noise run here, behind the log.
     """
     about(prepared)
     workspace, ledger = Workspace.of(prepared.spec.release), ledger_url()
@@ -104,7 +105,7 @@ def carry_out(
 
 
 def _stage(prepared: Product, ledger: str, workspace: Workspace) -> None:
-    """Everything from the private table to a complete folder that is not yet published."""
+    """Run all stages from the private table to a complete folder that is not yet published."""
     cluster = prepared.spec.cluster or profile().cluster
     with stages_noted(workspace), current_client(cluster) as client:
         refuse_unfit(client, workspace, memory=prepared.plan.forecast().memory_bytes)
@@ -138,7 +139,7 @@ def _stage(prepared: Product, ledger: str, workspace: Workspace) -> None:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Made:
-    """What the stages between the private table and the report make."""
+    """The results of the stages between the private table and the report."""
 
     measurements: Measurements
     records: SyntheticFile  # made here, or elsewhere
@@ -149,7 +150,7 @@ class _Made:
 def _release(
     prepared: PreparedRelease, files: Sequence[Path], ledger: str, workspace: Workspace
 ) -> _Made:
-    """Records made of noisy measurements, their certificate, and the data files."""
+    """Records made from noisy measurements, their certificate, and the data files."""
     announce("select")
     selection = select(prepared, files, ledger, workspace)
     announce("privatize")
@@ -171,7 +172,7 @@ def _release(
 def _certificate(
     prepared: PreparedCertificate, files: Sequence[Path], ledger: str, workspace: Workspace
 ) -> _Made:
-    """A certificate of records that were made elsewhere, and no data file."""
+    """A certificate for records made elsewhere, and no data file."""
     announce("privatize")
     measurements = measure_to_certify(prepared, files, ledger, workspace)
     announce("read")

@@ -1,4 +1,4 @@
-"""Open an audit report, or render it anew from its JSON twin."""
+"""Open an audit report, or render it again from its JSON twin."""
 
 import webbrowser
 from pathlib import Path
@@ -12,14 +12,14 @@ from tasks.rendering.html import render_audit_report
 
 
 class ReportMissing(SafeError):
-    """The folder holds no audit report, or not one that can be read."""
+    """The folder has no audit report that this version can read."""
 
 
 def open_report(folder: Path) -> tuple[Path, bool]:
-    """Open the report of a release folder in the default browser, where there is one.
+    """Open the report of a release folder in the default browser, if there is one.
 
     Returns:
-        The report's absolute path, and whether a browser took it.
+        The report's absolute path, and whether a browser opened it.
     """
     path = _existing(folder / REPORT_FILE).resolve()
     try:
@@ -35,12 +35,12 @@ def render_again(folder: Path, out: Path) -> None:
         record = AuditRecord.model_validate_json(path.read_bytes())
     except ValidationError:
         raise ReportMissing(
-            f"{path} is no audit record of this version; run: hallmark verify {folder}"
+            f"{path} is not an audit record of this version; run: hallmark verify {folder}"
         ) from None
     out.write_text(render_audit_report(record), encoding="utf-8")
 
 
 def _existing(path: Path) -> Path:
     if not path.is_file():
-        raise ReportMissing(f"{path} does not exist; name a release folder")
+        raise ReportMissing(f"{path} does not exist; give a release folder")
     return path

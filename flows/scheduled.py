@@ -1,4 +1,4 @@
-"""A release of the calendar: what a schedule starts, and an operator who makes up for a period."""
+"""A release of the calendar, started by a schedule, or by an operator for a missed period."""
 
 from datetime import UTC, datetime
 
@@ -21,18 +21,18 @@ from tasks.workspace import AlreadyRunning
 def calendar_release(
     calendar: str, entry: str, out: str | None = None, period: str | None = None
 ) -> Ending:
-    """Run the release of a calendar's entry for one period, or go on with it.
+    """Run the release of a calendar's entry for one period, or continue it.
 
-    The period follows from when the run was scheduled for, so a late run is still about its own.
-    A schedule and an operator who start the same period do no double run: what one has started,
-    the other leaves alone.
+    The period follows from the time that the run was scheduled for, so a late run is still about
+    the right period. If a schedule and an operator start the same period, it runs only once: the
+    second run leaves the first alone.
 
     Args:
         calendar: path of the calendar.
-        entry: name of the entry in it.
-        out: folder in which the release folder is made; a relative one starts in the folder of
-            `HALLMARK_RELEASES`, which it is where none is given.
-        period: the period instead of the present one, such as 2026-11, where a run was missed.
+        entry: name of the entry.
+        out: folder in which the release folder is made; a relative path starts in the folder
+            `HALLMARK_RELEASES`, which is the default.
+        period: a missed period, such as 2026-11, instead of the current one.
     """
     moment = flow_run.scheduled_start_time or datetime.now(UTC)
     with run_logged():

@@ -1,9 +1,9 @@
-"""The one way to a terminal: text is shown as it is, and nothing in it is obeyed.
+"""All output to the terminal: text is shown as it is, and nothing in it is obeyed.
 
-Titles, reasons, names of files, messages of libraries: most of what a command shows was written by
-others. A terminal would obey escape sequences in it, rich its own [marks] and :names:, and a line
-break or a change of the direction of writing would let it pass for words of ours. So all that is
-shown goes through here, and styles are given beside the text, never inside it.
+Titles, reasons, file names, messages of libraries: most of what a command shows was written by
+others. A terminal would obey escape sequences in it, rich would obey its own [marks] and :names:,
+and with line breaks or a change of writing direction it could pass for Hallmark's own words. So
+everything shown goes through this module, and styles are given separately from the text.
 """
 
 import json
@@ -20,24 +20,24 @@ if TYPE_CHECKING:  # imported where something is laid out, to keep short answers
     from rich.text import Text
 
 Part = str | tuple[str, str]
-"""Text, or text with a style of rich's, such as `("void", "yellow")`."""
+"""Text, or text with a rich style, such as `("void", "yellow")`."""
 
 Cell = Part | list[Part]
-"""What stands in a cell of a table; a list is one below the other."""
+"""The content of a table cell; parts of a list are shown one below the other."""
 
 
 def say(text: str, *, err: bool = False, style: str | None = None) -> None:
-    """One line, however long; for people and for programs that read lines."""
+    """Print one line, however long, for people and for programs that read lines."""
     typer.secho(visible(text), err=err, fg=style)
 
 
 def say_json(value: Any, *, indent: int | None = 1) -> None:
-    """A value as JSON in ASCII, where all that is not seen is escaped."""
+    """Print a value as JSON in ASCII, in which everything invisible is escaped."""
     typer.echo(json.dumps(value, indent=indent))
 
 
 def line(*parts: Part) -> None:
-    """One line, wrapped between words where it is longer than the terminal is wide."""
+    """Print one line, wrapped between words if it is wider than the terminal."""
     console().print(_laid_out(parts))
 
 
@@ -48,7 +48,7 @@ def table(
     title: str | None = None,
     plain: bool = False,
 ) -> None:
-    """A table, ruled unless it is `plain`; without a heading where no column has one."""
+    """Print a table, ruled unless it is `plain`, and without headings if no column has one."""
     from rich import box
     from rich.table import Column, Table
 
@@ -66,7 +66,7 @@ def table(
 
 
 def console(*, err: bool = False) -> "Console":
-    """The terminal, for what is laid out; text that is not ours goes through `visible` first."""
+    """The terminal, for formatted output; text by others must go through `visible` first."""
     from rich.console import Console
 
     return Console(stderr=err, markup=False, emoji=False, highlight=False)

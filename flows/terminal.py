@@ -1,4 +1,4 @@
-"""What the command line shows of a release: findings of its table, its end, its checks."""
+"""How the command line shows a release: findings in its table, its result, its checks."""
 
 import os
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ if TYPE_CHECKING:  # what is only shown is imported by whoever made it
     from tasks.validate import Finding
     from tasks.verification import Verification
 
-_FAR = 2  # times as many rows as are expected, or fewer: perhaps another table
+_FAR = 2  # a factor more or fewer rows than expected: perhaps the wrong table
 
 
 def print_findings(findings: "Sequence[Finding]", *, expected_rows: int) -> None:
-    """Internal findings of a validation, for the steward's own eyes."""
+    """Print the internal findings of a validation, for the steward only."""
     table(
         ("column", "rule", "rows", "failing"),
         (
@@ -35,8 +35,8 @@ def print_findings(findings: "Sequence[Finding]", *, expected_rows: int) -> None
     rows = max(finding.rows for finding in findings)
     if not expected_rows / _FAR <= rows <= expected_rows * _FAR:
         line(
-            f"The table has {rows:,} rows, and the spec expects {expected_rows:,}: is it the one "
-            "that is meant? Forecasts are for what data.expected_rows says."
+            f"The table has {rows:,} rows, but the spec expects {expected_rows:,}: is it the right "
+            "table? Forecasts are based on data.expected_rows."
         )
 
 
@@ -47,7 +47,7 @@ def _style(finding: "Finding") -> str:
 
 
 def print_published(published: "Published") -> None:
-    """Where a release is, what it cost, what it guarantees, how to read on."""
+    """Print where a release is, what it cost, what it guarantees, and how to check it."""
     folder = os.path.relpath(published.folder)
     if published.earlier:
         line("This release was published before; nothing was drawn or charged again.")
@@ -69,7 +69,7 @@ def print_published(published: "Published") -> None:
 
 
 def print_verification(verification: "Verification") -> None:
-    """Every check of a release folder, and whether all of them passed."""
+    """Print every check of a release folder, and whether all of them passed."""
     for check in verification.checks:
         mark = ("ok   ", "green") if check.ok else ("WRONG", "red")
         line(mark, f"  {check.name}: {check.detail}")

@@ -1,4 +1,4 @@
-"""What the command line shows of the ledger: accounts with their balances, and their entries."""
+"""How the command line shows the ledger: accounts with their balances, and their entries."""
 
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def print_accounts(states: "Sequence[AccountState]") -> None:
-    """Accounts with their balances."""
+    """Print accounts with their balances."""
     if not states:
-        line("No account yet; open one with: hallmark ledger open --help")
+        line("There are no accounts yet; see: hallmark ledger open --help")
         return
     table(
         ("account", "cap", "spent", "reserved", "left"),
@@ -34,7 +34,7 @@ def print_accounts(states: "Sequence[AccountState]") -> None:
 
 
 def print_account(state: "AccountState") -> None:
-    """One account: its terms, and where it stands."""
+    """Print one account: its terms and its balance."""
     line(("account    ", "bold"), f"{state.name}; {_unit(state)}")
     line(("cap        ", "bold"), _cap(state))
     composed = "" if state.composition == "sum" else ", budgets added up"
@@ -46,7 +46,7 @@ def print_account(state: "AccountState") -> None:
 
 
 def print_history(steps: "Iterable[Step]") -> None:
-    """The append-only entries of an account, each with what was left after it."""
+    """Print the append-only entries of an account, each with the budget left after it."""
     table(
         ("#", "time (UTC)", "entry", "release, reason, hash", "budget", "left after it"),
         (
@@ -83,7 +83,7 @@ def _cap(state: "AccountState") -> str:
 
 
 def _spent(state: "AccountState") -> "Cell":
-    """Budgets added up, and under them what all releases so far come to together."""
+    """The sum of budgets and, below it, the composed epsilon of all releases so far."""
     spent = _amount(*state.spent, ROUND_CEILING)
     return spent if state.composition == "sum" else [spent, f"together {_composed(state)}"]
 
@@ -98,7 +98,7 @@ def _left(state: "AccountState") -> str:
 
 
 def _amount(epsilon: Fraction, delta: Fraction, rounding: str) -> str:
-    """To six digits, so rounded that nobody counts on budget that is not there."""
+    """The budget to six digits, rounded so that nobody counts on budget that does not exist."""
     six = Context(prec=6, rounding=rounding)
     shown = (six.divide(Decimal(e.numerator), Decimal(e.denominator)) for e in (epsilon, delta))
     return "ε {:g}, δ {:g}".format(*map(float, shown))

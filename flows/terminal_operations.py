@@ -1,4 +1,4 @@
-"""What the command line shows of operations: what waits, rehearsals, calendars."""
+"""How the command line shows operations: waiting releases, rehearsals, calendars."""
 
 import os
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ if TYPE_CHECKING:  # what is only shown is imported by whoever made it
 
 
 def print_waiting(found: "Sequence[tuple[Waiting, Standing | None]]") -> None:
-    """Releases that wait; each with what was decided, or None where only time must pass."""
+    """Print waiting releases, each with its decisions, or None if only time must pass."""
     if not found:
-        line("Nothing waits.")
+        line("Nothing is waiting.")
     for waiting, there in found:
         line((waiting.release, "bold"), f"  {waiting.title}")
         line(f"  waits at   {waiting.gate}, since {waiting.since:%Y-%m-%d %H:%M %Z}")
@@ -40,16 +40,16 @@ def print_waiting(found: "Sequence[tuple[Waiting, Standing | None]]") -> None:
 
 
 def print_rehearsal(result: "Rehearsal") -> None:
-    """How a rehearsal went."""
+    """Print the result of a rehearsal."""
     folder = os.path.relpath(result.folder)
     line(("Rehearsed", "bold"), f"  {result.release} in {result.seconds} s")
     line(("Records", "bold"), f"    {result.rows}, {result.records}")
     line(("Report", "bold"), f"     hallmark report {folder}")
-    line("An approval of the plan is bound to this rehearsal until spec or code change.")
+    line("An approval of the plan is bound to this rehearsal until the spec or the code changes.")
 
 
 def print_calendar(entries: "Sequence[tuple[str, Scheduled, Instance]]") -> None:
-    """The entries of a calendar, with the release that is due now."""
+    """Print the entries of a calendar, with the release that is due now."""
     from mechanisms.privacy.ledger_terms import shown
 
     table(

@@ -1,4 +1,4 @@
-"""What the command line shows of a plan."""
+"""How the command line shows a plan."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _STYLES = {"rough": "yellow", "useless": "red"}
 
 
 def print_plan(summary: Mapping[str, Any]) -> None:
-    """A plan, as `tasks.summary.plan_summary` makes it; with what its account has `left`."""
+    """Print a plan, as made by `tasks.summary.plan_summary`, and what is `left` on its account."""
     privacy, forecast = summary["privacy"], summary["forecast"]
     line((summary["title"], "bold"), f" ({summary['release']})")
     line(f"mechanism  {summary['mechanism']}: {summary['source']}")
@@ -48,21 +48,21 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         title="Noise",
     )
     _print_verdicts(summary["verdicts"])
-    line("diameter   the farthest apart that two values of a column can be, such as 99 years")
+    line("diameter   the largest distance between two values of a column, such as 99 years")
     line(
         f"forecast   {forecast['metric']}: {forecast['expected_error']:.4g} "
         f"({forecast['statement']})"
     )
     line(f"memory     {forecast['memory_bytes'] / 2**20:.0f} MiB at the peak")
     for total in summary["public_totals"]:
-        line(f"total      {total['total']}, held exactly; from {total['reference']}")
+        line(f"total      {total['total']}, reproduced exactly; from {total['reference']}")
     for warning in summary["warnings"]:
         line(("warning", "yellow"), f"    {warning}")
     line(("verdict", "bold"), f"    {summary['verdict']}")
 
 
 def print_sweep(alternatives: "Iterable[Alternative]") -> None:
-    """How good the release would be at other epsilons."""
+    """Print how good the release would be at other epsilons."""
     table(
         ("epsilon", "forecast", "largest certified", "useless", "say nothing", "verdict"),
         (
@@ -88,7 +88,7 @@ def _largest(told: "Sequence[Verdict]") -> tuple[str, str, str]:
 
 
 def _print_verdicts(told: Sequence[Mapping[str, Any]]) -> None:
-    """What can be certified of columns, and of those together of which that is worst."""
+    """Print the forecast bounds for single columns, and the worst for several together."""
     columns = [one for one in told if len(one["columns"]) == 1]
     if columns:
         table(
@@ -125,7 +125,7 @@ def _good_for(one: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _settings(parameters: Mapping[str, Any], within: str = "") -> Iterator[str]:
-    """The parameters that fit on a line each, as `name value`; all of them are in --json."""
+    """Parameters that fit on one line, as `name value`; --json has all of them."""
     for name, value in parameters.items():
         words = f"{within}{name.replace('_', ' ')} "
         if isinstance(value, Mapping):
@@ -137,7 +137,7 @@ def _settings(parameters: Mapping[str, Any], within: str = "") -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    """The text with its long fractions as decimals; they are exact in --json."""
+    """The text with long fractions as decimals; they are exact in --json."""
     return re.sub(
         r"(\d+)/(\d+)",
         lambda part: part[0] if len(part[0]) <= 12 else f"{int(part[1]) / int(part[2]):.6g}",

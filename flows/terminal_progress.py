@@ -1,4 +1,4 @@
-"""The progress of a release on the terminal, stage by stage."""
+"""How the terminal shows the progress of a release, stage by stage."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ _DOING = {
 
 @contextmanager
 def progress_shown(*, enabled: bool) -> Iterator[None]:
-    """Show the stages of a release, with a bar where a stage reports how far it is."""
+    """Show the stages of a release, with a bar if a stage reports its progress."""
     columns = (
         SpinnerColumn(finished_text="[green]✓"),
         TextColumn("{task.description}", markup=False),

@@ -3,11 +3,11 @@
 The suite is built from the spec. It runs on the values that the codecs read, so that validation
 and coding agree. Results are reduced, on the worker, to (rule, column, rows, failing rows): no
 value and no row number leaves it. Even those counts are exact statistics of private data, so they
-go to the workspace alone; what is public is which rules would have refused, and that they held.
-Values that break rules are for the steward: a page in the workspace shows them (`tasks.offending`).
-Values that count elsewhere, since the spec has them clamped or caught, are counted here too: where
-they are many, a steward has bounds to mend. So are the records beyond those that are kept of their
-person, where a whole table is checked at once; in a run they are counted when all are coded.
+stay in the workspace; public is only which rules would have refused, and that they held. Values
+that break rules are for the steward: a page in the workspace shows them (`tasks.offending`). Values
+that the spec clamps or catches are also counted here: if there are many, the steward should
+reconsider the bounds. So are records beyond a person's maximum, if a whole table is checked at
+once; in a run they are counted after all records are coded.
 """
 
 import json
@@ -47,13 +47,13 @@ class Rule:
 
     column: str
     rule: str  # in words, with the public bound
-    mend: str  # what the steward can do where it fails
-    refuses: bool = True  # or else rows that break it count elsewhere, as the spec says
+    mend: str  # what the steward can do if it fails
+    refuses: bool = True  # if not, rows that break it count elsewhere, as the spec says
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """How many rows broke a rule. Internal: an exact count of private rows."""
+    """The number of rows that break a rule. Internal: an exact count of private rows."""
 
     rule: Rule
     rows: int
@@ -62,11 +62,11 @@ class Finding:
 
 @task(name="validate")
 def validate(prepared: Prepared, workspace: Workspace) -> list[Rule]:
-    """The rules that would have refused; returns only if all of them held for every row.
+    """The rules that would have refused the table; returns only if all hold for every row.
 
     Raises:
         SourceError: the source cannot be read.
-        ValidationFailed: such a rule is broken; counts of failing rows are in the workspace.
+        ValidationFailed: a rule is broken; counts of failing rows are in the workspace.
     """
     check = guarded("validate", workspace.path, validate_part)
     workspace.offending.unlink(missing_ok=True)
@@ -97,7 +97,7 @@ _STEPPED = "{} is a multiple"
 
 
 def check_table(prepared: Prepared) -> list[Finding]:
-    """Internal findings of a whole table, in this process; also written as `validate` does."""
+    """Internal findings for a whole table, made in this process and written like `validate`'s."""
     workspace = Workspace.of(prepared.spec.release)
     check = guarded("validate", workspace.path, validate_part)
     bound = prepared.plan.adjacency.records
@@ -126,11 +126,11 @@ def check_table(prepared: Prepared) -> list[Finding]:
 
 
 def rule_of_truncation(person: str, records: int) -> Rule:
-    """The records that are kept of every person; no release fails for the others."""
+    """The rule about records beyond a person's maximum; no release fails because of it."""
     return Rule(
         column=person,
-        rule=f"are among the {records} that are kept of their person; else left out",
-        mend="raise privacy.unit.max_records where they are too many; noise grows with it",
+        rule=f"are among the {records} kept of their person; else left out",
+        mend="raise privacy.unit.max_records if they are too many; noise grows with it",
         refuses=False,
     )
 
@@ -143,11 +143,11 @@ def validate_part(
     *,
     offending: Path | None = None,
 ) -> list[Finding]:
-    """Findings for one part of the source, one a rule; reads it batch by batch.
+    """Findings for one part of the source, one per rule; reads it batch by batch.
 
     Args:
         see: called with the persons of every batch.
-        offending: the file in the restricted workspace for values that break rules; None for none.
+        offending: the file in the restricted workspace for values that break rules, if wanted.
     """
     codec = TableCodec.of(columns)
     suite = _suite(codec, person)
@@ -176,7 +176,7 @@ def _name(rule: Rule) -> str:
 
 
 def merge(findings: Iterable[Sequence[Finding]]) -> list[Finding]:
-    """Findings of a whole table from those of its parts."""
+    """Findings for a whole table from the findings for its parts."""
     totals: dict[Rule, list[int]] = defaultdict(lambda: [0, 0])
     for finding in (finding for part in findings for finding in part):
         totals[finding.rule][0] += finding.rows
@@ -187,13 +187,13 @@ def merge(findings: Iterable[Sequence[Finding]]) -> list[Finding]:
 
 
 def write_findings(findings: Sequence[Finding], path: Path) -> None:
-    """Write the internal findings, counts included, into the restricted workspace."""
+    """Write the internal findings, including counts, to the restricted workspace."""
     path.touch(mode=0o600)
     path.write_text(json.dumps([asdict(finding) for finding in findings], indent=1))
 
 
 def broken_rules(findings: Sequence[Finding], seen: Offending) -> list[BrokenRule]:
-    """The rules that rows break, with the values that were seen to break them."""
+    """The broken rules, with values that break them."""
     return [
         BrokenRule(
             **asdict(finding.rule),
@@ -212,7 +212,7 @@ def refuse_failures(findings: Sequence[Finding], page: Path) -> None:
     """Stop here unless every rule that refuses held for every row.
 
     Raises:
-        ValidationFailed: names each broken one and its mend; counts and values are only in `page`.
+        ValidationFailed: names each broken rule and its fix; counts and values are only in `page`.
     """
     if not any(finding.rows for finding in findings):
         raise ValidationFailed("data.source: the table has no rows; nothing can be released")
@@ -225,15 +225,15 @@ def refuse_failures(findings: Sequence[Finding], page: Path) -> None:
         raise ValidationFailed(
             f"the data break {len(broken)} rule(s) of the spec:\n"
             + "\n".join(lines)
-            + f"\nWhich values break them, in how many rows (confidential, do not publish): {page}"
+            + f"\nThe values that break them, with counts (confidential, do not publish): {page}"
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Check:
-    """A rule, the expectation that checks it, and where a checked frame breaks it.
+    """A rule, the expectation that checks it, and a function for the rows that break it.
 
-    Nothing tells where, if what breaks the rule is that there is no value.
+    There is no such function for rules that only missing values can break.
     """
 
     rule: Rule
@@ -254,7 +254,7 @@ def _suite(codec: TableCodec, person: str | None) -> list[_Check]:
             suite.append(
                 _Check(
                     rule=Rule(
-                        column=name, rule="are given (nulls: false)", mend="or set nulls: true"
+                        column=name, rule="have a value (nulls: false)", mend="set nulls: true"
                     ),
                     expectation=gxe.ExpectColumnValuesToNotBeNull(column=name),
                 )
@@ -264,7 +264,7 @@ def _suite(codec: TableCodec, person: str | None) -> list[_Check]:
             step = decimal(column.step)
             rule = Rule(
                 column=name,
-                rule=f"are multiples of {step}; else count in the cell that they lie in",
+                rule=f"are multiples of {step}; else count in the cell they lie in",
                 mend="give the column a finer step",
                 refuses=False,
             )
@@ -275,7 +275,8 @@ def _suite(codec: TableCodec, person: str | None) -> list[_Check]:
                 rule=Rule(
                     column=person,
                     rule="name a person",
-                    mend="records without one cannot be protected as a person's; drop them first",
+                    mend="records without a person cannot be protected as a person's; drop them "
+                    "first",
                 ),
                 expectation=gxe.ExpectColumnValuesToNotBeNull(column=person),
             )
@@ -284,7 +285,7 @@ def _suite(codec: TableCodec, person: str | None) -> list[_Check]:
 
 
 def _flagged(gxe: Any, rule: Rule, flag: str) -> _Check:
-    """A rule of which a column of the checked frame tells where it holds."""
+    """A rule that holds where a column of the checked frame says so."""
     return _Check(
         rule=rule,
         expectation=gxe.ExpectColumnValuesToBeInSet(column=flag, value_set=[True]),
@@ -293,7 +294,7 @@ def _flagged(gxe: Any, rule: Rule, flag: str) -> _Check:
 
 
 def _domain_check(gxe: Any, codec: Codec) -> _Check:
-    """Values lie in the public domain; the spec says whether others refuse, or count elsewhere."""
+    """The check that values lie in the public domain; others refuse, or count elsewhere."""
     column = codec.column
     if isinstance(column, NumericColumn | DateColumn):
         holds = f"lie between {' and '.join(column.ends)}"
@@ -323,11 +324,11 @@ def _domain_check(gxe: Any, codec: Codec) -> _Check:
 
 
 def _mend(column: NumericColumn | DateColumn) -> str:
-    """What to do about texts that cannot be read."""
+    """What to do about unreadable texts."""
     if isinstance(column, DateColumn):
-        return "mend the data, the column's format, or list the text under its null_markers"
+        return "correct the data or the column's format, or list the text under its null_markers"
     return (
-        "mend the data, say how they are written by decimal_mark and thousands, or list the text "
+        "correct the data, state their format by decimal_mark and thousands, or list the text "
         "under null_markers"
     )
 
@@ -359,10 +360,10 @@ def _checked_frame(codecs: Sequence[Codec], text: pd.DataFrame, person: str | No
 
 
 def _validator(expectations: Sequence[Any]) -> Callable[[pd.DataFrame], list[int]]:
-    """Counts the rows of a frame that fail each expectation."""
+    """A function that counts the rows of a frame that fail each expectation."""
     import great_expectations as gx
 
-    # This logger sets its own level when it is imported, and tells of every temporary folder.
+    # This logger sets its own level when it is imported, and logs every temporary folder.
     logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
     # It logs what an expectation failed on, which may be a row.
     logging.getLogger("great_expectations.validator").setLevel(logging.CRITICAL)
@@ -390,16 +391,16 @@ def _validator(expectations: Sequence[Any]) -> Callable[[pd.DataFrame], list[int
 
 
 def _unexpected(outcome: Any) -> dict[tuple[str, str], int]:
-    """Failing rows by expectation and column; nothing else of the result is looked at."""
+    """Failing rows by expectation and column; nothing else in the result is read."""
     failing = {}
     for result in outcome.results:
         config = result.expectation_config
         key = (config.type, config.kwargs["column"])
-        # An expectation that raised has no count, whatever shape its exception is told in.
+        # An expectation that raised has no count, whatever form its exception has.
         if "unexpected_count" not in result.result:
             raise ValidationFailed(
                 f"columns.{key[1].removesuffix(_READABLE.format(''))}: {key[0]} could not be "
-                "evaluated, so nothing is released; this is a mistake of Hallmark, please report it"
+                "evaluated, so nothing is released; this is a bug in Hallmark, please report it"
             )
         failing[key] = int(result.result["unexpected_count"])
     return failing

@@ -1,9 +1,9 @@
-"""The pages of the review desk, and the one way in for decisions.
+"""The pages of the review desk, and the only entrance for decisions.
 
-The desk shows what is decided about and takes what was signed. It knows no approver's key: a
-decision is signed in the approver's own browser, and entered only if it counts (`tasks.approvals`).
-So whoever reaches the desk can read, but not decide. What it shows is not published yet, which is
-why it asks for a password where one is set, and listens on this machine alone by default.
+The desk shows what a decision is about and takes signed decisions. It knows no approver's private
+key: a decision is signed in the approver's own browser, and entered only if it counts
+(`tasks.approvals`). So anybody who reaches the desk can read, but not decide. What it shows is not
+published yet, so it asks for a password if one is set, and by default listens only on this machine.
 """
 
 import json
@@ -60,7 +60,7 @@ desk.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
 
 @desk.middleware("http")
 async def _guarded(request: Request, call_next: RequestResponseEndpoint) -> Response:
-    """Keep pages out of caches, frames of others and foreign scripts."""
+    """Keep pages out of caches and foreign frames, and foreign scripts out of pages."""
     answer = await call_next(request)
     answer.headers.setdefault("Content-Security-Policy", _OWN)
     answer.headers["X-Content-Type-Options"] = "nosniff"
@@ -69,7 +69,7 @@ async def _guarded(request: Request, call_next: RequestResponseEndpoint) -> Resp
     return answer
 
 
-# Added last, it is met first.
+# Added last, so that it runs first.
 desk.add_middleware(
     Door,
     name="desk",
@@ -81,19 +81,19 @@ desk.add_middleware(
 
 @desk.get("/health")
 def health() -> dict[str, str]:
-    """That the desk answers."""
+    """The answer to health checks."""
     return {"status": "ok"}
 
 
 @desk.get("/metrics")
 def metrics() -> Response:
-    """For Prometheus, which gives the desk's password too."""
+    """Metrics for Prometheus, which must also give the desk's password."""
     return Response(_metrics.text(), media_type=CONTENT_TYPE)
 
 
 @desk.get("/", response_class=HTMLResponse)
 def overview() -> str:
-    """All releases that wait."""
+    """The page with all waiting releases."""
     book, known = open_ledger(ledger_url()), profile()
     rows = [
         (waiting, None if waiting.gate == "embargo" else standing_of(waiting, book, known))
@@ -104,7 +104,7 @@ def overview() -> str:
 
 @desk.get("/releases/{release}", response_class=HTMLResponse)
 def decision_page(release: str) -> str:
-    """What a release waits for, what is to be seen, and the form to decide with."""
+    """The page with what a release is waiting for, what to review, and the form for a decision."""
     waiting = _at_gate(release)
     book, known, workspace = open_ledger(ledger_url()), profile(), Workspace.of(release)
     summary, staged = None, []
@@ -144,7 +144,7 @@ def staged_file(release: str, name: str) -> Response:
 
 @desk.post("/decisions")
 def take_decision(signed: SignedDecision) -> dict[str, Any]:
-    """Enter a signed decision, and let the release go on if nothing is missing any more."""
+    """Enter a signed decision, and continue the release if nothing is missing any more."""
     waiting = _at_gate(signed.decision.release)
     book, known = open_ledger(ledger_url()), profile()
     decide(book, signed, waiting, known.approvers)

@@ -1,9 +1,8 @@
 """Render a record as one self-contained, printable HTML page.
 
-The page is made from the record alone: no file is read but the house's own templates, nothing is
-fetched, nothing runs in the reader's browser, and equal records give equal bytes. What a field is
-called and how it is tagged comes from its label, so a template cannot show a figure under another
-name.
+The page is made from the record alone: only Hallmark's own templates are read, nothing is fetched,
+nothing runs in the reader's browser, and equal records give equal bytes. The title and tag of a
+field come from its label, so a template cannot show a figure under another name.
 """
 
 import json
@@ -47,7 +46,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of equal sections, with the columns' labels."""
+    """Rows of sections of the same type, with the labels of the columns."""
 
     title: str
     columns: tuple[Shown, ...]
@@ -62,9 +61,7 @@ def render_audit_report(record: AuditRecord) -> str:
         TypeError: `record` is not an audit record; internal figures have no public page.
     """
     if not isinstance(record, AuditRecord):
-        raise TypeError(
-            f"the public report shows an AuditRecord; it was given {type(record).__name__}"
-        )
+        raise TypeError(f"the public report shows an AuditRecord, not {type(record).__name__}")
     certificate = record.utility.certificate
     claim = record.guarantee.claim
     return (
@@ -103,9 +100,7 @@ def render_for_people(record: AuditRecord) -> str:
         TypeError: `record` is not an audit record; internal figures have no public page.
     """
     if not isinstance(record, AuditRecord):
-        raise TypeError(
-            f"the page for people shows an AuditRecord; it was given {type(record).__name__}"
-        )
+        raise TypeError(f"the page for people shows an AuditRecord, not {type(record).__name__}")
     return (
         _environment()
         .get_template("for-people.html.j2")
@@ -120,13 +115,13 @@ def render_for_people(record: AuditRecord) -> str:
 
 
 def render_internal_review(review: InternalReview) -> str:
-    """The internal review report: compares with the private data, never to leave the workspace.
+    """The internal review report, which compares with the private data and stays in the workspace.
 
     Raises:
         TypeError: `review` is not an internal review.
     """
     if not isinstance(review, InternalReview):
-        raise TypeError(f"the review shows an InternalReview; it was given {type(review).__name__}")
+        raise TypeError(f"the review shows an InternalReview, not {type(review).__name__}")
     columns = sorted(review.columns, key=lambda column: -column.actual)
     return (
         _environment()
@@ -141,7 +136,7 @@ def render_internal_review(review: InternalReview) -> str:
 
 
 def render_validation(found: InternalValidation) -> str:
-    """The page with values that break the spec, never to leave the workspace.
+    """The page with values that break the spec, which stays in the workspace.
 
     Raises:
         TypeError: `found` is not an internal validation.
@@ -152,7 +147,7 @@ def render_validation(found: InternalValidation) -> str:
 
 
 def samples(record: AuditRecord) -> dict[str, str]:
-    """How many records the figures of each sample are computed from, in words."""
+    """Words for the number of records behind the figures of each sample."""
     given = record.utility.certificate.file
     whose = "synthetic rows" if given is None else "rows of the certified file"
     synthetic = f"n = {record.utility.rows:,} {whose}"
@@ -163,7 +158,7 @@ def samples(record: AuditRecord) -> dict[str, str]:
 
 
 def facts(section: LabelledSection, *, nested: bool = True) -> list[Fact]:
-    """The section's single values label by label, with those of sections that it holds."""
+    """The single values of a section and its nested sections, with their labels."""
     lines = []
     for name, label in section.labels().items():
         value = getattr(section, name)
@@ -175,7 +170,7 @@ def facts(section: LabelledSection, *, nested: bool = True) -> list[Fact]:
 
 
 def table(section: LabelledSection, name: str) -> Table:
-    """The rows that the section's field `name` holds; without the columns that are empty in all."""
+    """The rows in the section's field `name`, without columns that are empty in all rows."""
     label = section.labels()[name]
     rows = getattr(section, name)
     labels = type(rows[0]).labels()
@@ -189,7 +184,7 @@ def table(section: LabelledSection, name: str) -> Table:
 
 
 def show(value: Any, label: Shown) -> Markup:
-    """A value as its label says; everything in it is escaped."""
+    """A value in the form that its label states, escaped."""
     if isinstance(value, str) and value == NOT_RECORDED:
         return Markup('<span class="missing">not recorded</span>')
     if isinstance(value, bool):
@@ -242,20 +237,20 @@ def _plain(value: Any) -> str:
 
 
 def _is_table(value: Any) -> bool:
-    """Whether a value is shown as a table or a plot of its own, or is empty."""
+    """Whether a value is empty, or shown as a separate table or plot."""
     return isinstance(value, tuple | list) and (not value or not isinstance(value[0], str | float))
 
 
 def _alerts(record: AuditRecord) -> list[str]:
-    """What a reviewer must not overlook."""
+    """Sentences about what a reviewer must not overlook."""
     alerts = plain.exceptions_in_words(record)
     if record.signature.warning:
         alerts.append(record.signature.warning)
     vacuous = [bound.target for bound in record.utility.certificate.bounds if bound.vacuous]
     if vacuous:
         alerts.append(
-            f"The certificate says nothing about {', '.join(vacuous)}: the bound there is no "
-            "better than what holds of any data."
+            f"The certificate says nothing about {', '.join(vacuous)}: the bound there would hold "
+            "for any data."
         )
     checks: tuple[Check, ...] = (
         *record.post_processing.constraints,
@@ -265,14 +260,14 @@ def _alerts(record: AuditRecord) -> list[str]:
     )
     failed = [check.rule for check in checks if not check.held]
     if failed:
-        alerts.append(f"Checks that did not hold: {'; '.join(failed)}.")
+        alerts.append(f"Failed checks: {'; '.join(failed)}.")
     if record.provenance.software.dirty is True:
         alerts.append("The code that ran had uncommitted changes; the commit does not identify it.")
     return alerts
 
 
 def _with_groups(record: AuditRecord) -> LabelledSection:
-    """The guarantee, with the factors for groups that records of format 1 do not hold."""
+    """The guarantee with factors for groups, which records of format 1 lack."""
     guarantee = record.guarantee
     if guarantee.groups:
         return guarantee
@@ -308,5 +303,5 @@ def _environment() -> Environment:
     loader = environment.loader
     assert loader is not None, "set above"
     style, _, _ = loader.get_source(environment, "report.css")
-    environment.globals["style"] = Markup(style)  # ours, no part of any record
+    environment.globals["style"] = Markup(style)  # ours, not part of any record
     return environment

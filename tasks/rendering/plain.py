@@ -1,7 +1,7 @@
 """What a release means for a person in the data, in plain language.
 
-Everything said about a person follows from the claim, the noise and the account; nothing is said
-that the record does not hold. Bounds are rounded away from what they promise.
+Every statement about a person follows from the claim, the noise and the account in the record.
+Bounds are rounded away from what they promise.
 """
 
 import math
@@ -15,7 +15,7 @@ from schemas.labels import NOT_RECORDED
 from schemas.privacy_claim import Amount, PrivacyClaim
 from tasks.rendering.wording import amount, exact, number, percent
 
-_EXP_LIMIT = 25  # exp beyond this is "more than ten billion": no need of its digits
+_EXP_LIMIT = 25  # exp of more than this is "more than ten billion", without digits
 
 
 @dataclass(frozen=True)
@@ -24,27 +24,27 @@ class Topic:
 
     question: str
     answer: tuple[str, ...]
-    named: bool = False  # whether each paragraph starts with what it is about, and a colon
+    named: bool = False  # whether each paragraph starts with its subject and a colon
 
 
 _TERMS = {
-    "discretisation": "values are known only up to their cell, so they may lie anywhere in it",
+    "discretisation": "values are known only up to their cell, so they may be anywhere in it",
     "privatisation": "the noise that protects people, at its worst within the confidence",
-    "projection": "how far the records lie from the noisy answers: no table of records has exactly "
-    "those, since noise makes some negative and some contradict each other, so the nearest table "
-    "that a generator found stands in",
+    "projection": "the distance of the records from the noisy answers: no table of records has "
+    "exactly these answers, since noise makes some negative and some contradictory, so a generator "
+    "found a table near them",
     "rounding to records": "a distribution had to be turned into whole records",
     "number of records": "the number of private records is itself known only with noise",
 }
 
 
 def terms_in_words(names: Sequence[str]) -> list[tuple[str, str]]:
-    """What the terms of a bound mean, those that are known here; each with its name."""
+    """The meanings of a bound's terms, each with its name; unknown terms are left out."""
     return [(name, _TERMS[name]) for name in names if name in _TERMS]
 
 
 def exceptions_in_words(record: AuditRecord) -> list[str]:
-    """What lies outside the guarantee, a sentence each."""
+    """Sentences about what is outside the guarantee."""
     learnt = [c.name for c in record.protected.columns if c.bound_kind == "private_estimate"]
     facts = [fact.fact for fact in record.guarantee.unprotected]
     sentences = [f"{fact[:1].upper()}{fact[1:].rstrip('.')}." for fact in facts]
@@ -52,7 +52,7 @@ def exceptions_in_words(record: AuditRecord) -> list[str]:
         sentences.insert(
             0,
             f"The bounds of {', '.join(learnt)} were read off the private data without a charge: "
-            "the guarantee does not cover what they tell.",
+            "the guarantee does not cover what they reveal.",
         )
     return sentences
 
@@ -98,46 +98,48 @@ def _done(record: AuditRecord) -> Iterator[str]:
     columns = [column.description or column.name for column in protected.columns]
     names = f"{', '.join(columns[:-1])} and {columns[-1]}" if len(columns) > 1 else columns[0]
     yield (
-        f"{curator} holds a table: {protected.dataset}. Of each record this release used: {names}."
+        f"{curator} holds a table: {protected.dataset}. From each record this release used: "
+        f"{names}."
     )
     given = record.utility.certificate.file
     from_them = (
-        "From the noisy answers, and from what is public anyway, it drew new, invented records"
+        "From the noisy answers, and from public information, it drew new, invented records"
         if given is None
-        else "With the noisy answers it compared a file of records that were made elsewhere"
+        else "It compared a file of records made elsewhere with the noisy answers"
     )
     yield (
         "A program asked a limited number of questions about the table as a whole, such as how "
         "often combinations of these values occur, and mixed random noise into every answer. "
-        f"{from_them}; for that it did not look at your data again."
+        f"{from_them}; it did not look at your data again for that."
     )
     if identity.purpose != NOT_RECORDED:
         what = "The invented records are" if given is None else "The comparison is"
-        yield f"{what} published for this use: {identity.purpose}."
+        yield f"{what} published for this purpose: {identity.purpose}."
 
 
 def _disclosure_control(record: AuditRecord) -> Iterator[str]:
     claim, noise = record.guarantee.claim, record.mechanism.noise
     guess = percent(best_guess(claim.epsilon, claim.delta), 3, up=True)
-    # Another value in a record is one replacement, but two steps where neighbours add or take away.
+    # Changing a value in a record is one replacement, but two steps of adding or removing.
     steps = 1 if claim.neighbours == "replace_one" else 2
     detail = percent(best_guess(*claim.for_group(steps)), 3, up=True)
     if record.utility.certificate.file is None:
         yield (
-            "Identification: no published row is anybody's record, so there is no row to find you "
-            "in. A row can agree with your record by chance, and a row like yours could as well "
-            "appear without you, up to the factor above."
+            "Identification: no published row is anybody's record, so there is no row in which to "
+            "find you. A row can agree with your record by chance, and a row like yours could "
+            "appear just as well without you, up to the factor above."
         )
     else:
         yield (
-            "Identification: no row was published here. What the rows of the file may tell of you, "
-            "this certificate does not say; whoever made them answers for that."
+            "Identification: no row was published here. This certificate does not say what the "
+            "rows of the file may reveal about you; whoever made them is responsible for that."
         )
     yield (
-        "Learning something about you: take somebody who knows all about you but one detail, and "
-        "thinks two values of it equally likely. With what your record adds, the guess is right in "
-        f"at most {detail} of cases, where a coin is right in 50 %. What the table as a whole "
-        "teaches about people like you is not counted in this, and would be known without you."
+        "Learning something about you: suppose somebody knows everything about you except one "
+        "detail, and thinks two values of it equally likely. With what your record adds, their "
+        f"guess is right in at most {detail} of cases; a coin toss is right in 50 %. This does not "
+        "count what the table as a whole teaches about people like you, which would be known "
+        "without you."
     )
     if claim.neighbours == "add_remove":
         yield (
@@ -146,8 +148,8 @@ def _disclosure_control(record: AuditRecord) -> Iterator[str]:
         )
     else:
         yield (
-            "Finding out whether you are in the data: whether your record or another stands in the "
-            f"table can be told in at most {guess} of cases. How many records there are is public."
+            "Finding out whether you are in the data: somebody can tell whether the table contains "
+            f"your record or another in at most {guess} of cases. The number of records is public."
         )
     least = min(
         (n.standard_deviation for n in noise if n.unit == "records" and "discrete" in n.family),
@@ -156,13 +158,13 @@ def _disclosure_control(record: AuditRecord) -> Iterator[str]:
     if least >= 1:
         yield (
             "Small groups: the least noise on a count has a standard deviation of "
-            f"{number(least, 3)} records. That acts much like suppressing small counts: a group of "
-            f"up to about {math.floor(2 * least)} records cannot be told from an empty one by such "
-            "a count alone."
+            f"{number(least, 3)} records. The effect is like suppressing small counts: by such a "
+            f"count alone, a group of up to about {math.floor(2 * least)} records cannot be "
+            "distinguished from an empty one."
         )
     yield (
-        "Comparing tables: subtracting one release from another tells no more than all releases "
-        "of the account together, whose sum is limited by a cap."
+        "Comparing tables: subtracting one release from another reveals no more than all releases "
+        "on the account together, and a cap limits their sum."
     )
 
 
@@ -188,12 +190,12 @@ def best_guess(epsilon: Fraction, delta: Fraction | float) -> float:
 def plain_language(
     claim: PrivacyClaim, total: Amount, exceptions: Sequence[str]
 ) -> tuple[Topic, ...]:
-    """What a person in the data risks.
+    """Questions and answers about the risk of a person in the data.
 
     Args:
         claim: the release's claim.
         total: what all releases of the account so far, this one included, have spent.
-        exceptions: facts told or used outside the guarantee, each a sentence.
+        exceptions: sentences about facts revealed or used outside the guarantee.
     """
     return (
         Topic("What was published?", tuple(_published())),
@@ -208,15 +210,15 @@ def _published() -> Iterator[str]:
     yield (
         "A table of invented rows. A computer program drew them so that, taken together, they "
         "resemble the original table. No row was copied from it. A row may still look like a real "
-        "person; how much that can owe to the person's own data is what the promise limits."
+        "person; the promise limits how much the person's own data can have to do with that."
     )
 
 
 def _certified(file: CertifiedFile) -> Iterator[str]:
     yield (
-        f"A certificate: bounds on how far the records in {file.name} are from the original table, "
-        "taken together. Somebody else made those records; what they may tell of you is not "
-        "limited by the promise below, which is about the certificate alone."
+        f"A certificate: bounds on how far the records in {file.name}, taken together, are from "
+        "the original table. Somebody else made those records; the promise below is only about the "
+        "certificate, and does not limit what the records may reveal about you."
     )
 
 
@@ -232,21 +234,21 @@ def _promise(claim: PrivacyClaim) -> Iterator[str]:
     yield (
         f"Random noise was mixed into everything that was learnt from the original table. Whatever "
         f"somebody concludes from the release, they would have been nearly as likely to conclude "
-        f"if {yours} {world}: at most {odds_factor(claim.epsilon)} times as likely in the one case "
-        f"as in the other{tail}. This holds whatever else they know about you, "
-        f"and however much computing they do."
+        f"if {yours} {world}: at most {odds_factor(claim.epsilon)} times as likely in one case as "
+        f"in the other{tail}. This holds whatever else they know about you, and however much "
+        f"computing power they use."
     )
     yield f"The unit of the promise is {claim.unit_in_words}."
     if person:
         yield (
-            f"At most {claim.records_per_unit} records of a person were used; others were left out "
-            "before anything was computed."
+            f"At most {claim.records_per_unit} records of each person were used; others were left "
+            "out before anything was computed."
         )
     else:
         epsilon, delta = claim.for_group(2)
         slack = "" if claim.is_pure else f" and the slack becomes {number(delta, 3, up=True)}"
         yield (
-            "If several records are about you, the promise is weaker for all of them together: "
+            "If several records are about you, the promise for all of them together is weaker: "
             f"for two, the factor becomes {odds_factor(epsilon)}{slack}."
         )
 
@@ -261,55 +263,57 @@ def _strength(claim: PrivacyClaim) -> Iterator[str]:
     if claim.unit == "person" and claim.neighbours == "replace_one":
         pair = "which of two sets of records, equally likely beforehand, was yours"
     yield (
-        f"Take an attacker who knows everybody else's data and wants to tell {pair}. Guessing "
-        f"blindly is right in 50 % of cases. With the release, even the best attack is right in at "
+        f"Suppose an attacker knows everybody else's data and wants to find out {pair}. A blind "
+        f"guess is right in 50 % of cases. With the release, even the best attack is right in at "
         f"most {percent(guess, 3, up=True)}. Real attackers know less."
     )
     if claim.epsilon <= _EXP_LIMIT:
         factor = odds_factor(claim.epsilon)
         start = "In odds: " if claim.is_pure else "In odds, leaving the slack aside: "
         yield (
-            f"{start}a suspicion that stood at 1 to 100 can rise to at most {factor} to 100, or "
-            f"fall to 1 to {number(100 * math.exp(float(claim.epsilon)), 3, up=True)}."
+            f"{start}a suspicion at odds of 1 to 100 can rise to at most {factor} to 100, or fall "
+            f"to 1 to {number(100 * math.exp(float(claim.epsilon)), 3, up=True)}."
         )
     if guess > 0.99:
         yield (
-            "At this epsilon the promise by itself excludes little. What protects people then is "
-            "what is known of actual attacks, not this number."
+            "At this epsilon the promise by itself excludes little. Confidence that people are "
+            "protected then rests on what is known about actual attacks, not on this number."
         )
     if not claim.is_pure:
         yield (
-            f"The slack, called delta, is {exact(claim.delta)}: a chance may differ by that much "
-            f"more than the factor allows. It is no prediction that anybody's data will be "
+            f"The slack, called delta, is {exact(claim.delta)}: a probability may differ by that "
+            f"much more than the factor allows. It does not predict that anybody's data will be "
             f"revealed."
         )
 
 
 def _limits(claim: PrivacyClaim, exceptions: Sequence[str]) -> Iterator[str]:
     yield (
-        "The release is meant to teach something about the population. If it shows, say, that a "
-        "trade harms the lungs, that may be concluded of everybody in the trade, whether or not "
-        "they are in the table."
+        "The release is meant to teach something about the population. If it shows, for example, "
+        "that a trade harms the lungs, people may conclude that about everybody in the trade, "
+        "whether or not they are in the table."
     )
     group = "persons" if claim.unit == "person" else "records"
     epsilon, _ = claim.for_group(4)
     yield (
-        f"Facts shared by a group, such as a household, are protected less than one of its "
-        f"{group}: for four, the factor is {odds_factor(epsilon)}."
+        f"Facts shared by a group, such as a household, are protected less than those of one of "
+        f"its {group}: for four, the factor is {odds_factor(epsilon)}."
     )
     if exceptions:
-        yield "Not covered by the promise, because told or used exactly: " + " ".join(exceptions)
+        yield "Not covered by the promise, because revealed or used exactly: " + " ".join(
+            exceptions
+        )
 
 
 def _together(claim: PrivacyClaim, total: Amount) -> Iterator[str]:
     if total.epsilon <= claim.epsilon:
         yield (
-            "This is the only release on this account so far. Each further one would add to what "
-            "can be concluded, which is why the account has a cap."
+            "This is the only release on this account so far. Each further release would add to "
+            "what can be concluded, which is why the account has a cap."
         )
         return
     yield (
         f"All releases on this account so far add up to {amount(total)}, a factor of at most "
-        f"{odds_factor(total.epsilon)} for all of them together. Data about you that others hold "
-        "and publish are not counted."
+        f"{odds_factor(total.epsilon)} for all of them together. This does not count data about "
+        "you that others hold and publish."
     )

@@ -1,4 +1,4 @@
-"""Numbers in words.
+"""Numbers as text for people.
 
 A bound is printed rounded away from what it promises: an upper bound is never shown smaller than
 it is.
@@ -19,13 +19,13 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def number(value: float, digits: int = 4, *, up: bool = False) -> str:
     """A number with `digits` significant digits; `up` never rounds it down.
 
-    Thousands are set apart by commas; very large and very small numbers get a power of ten.
+    Thousands are separated by commas; very large and very small numbers have a power of ten.
     """
     if value == 0:
         return "0"
     if not math.isfinite(value):
         return "unbounded"
-    # repr, not the binary expansion: 0.1 is the tenth that was meant, and rounds up to 0.1
+    # repr, not the binary expansion: 0.1 means one tenth, and rounds up to 0.1
     context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_HALF_EVEN)
     rounded = context.create_decimal(Decimal(repr(float(value)))).normalize()
     exponent = rounded.adjusted()
@@ -41,7 +41,7 @@ def percent(share: float, digits: int = 3, *, up: bool = False) -> str:
 
 
 def exact(value: Fraction) -> str:
-    """A rational in decimals where that is exact and short, else as a ratio with its decimals."""
+    """A rational number in decimals if these are exact and short, else as a ratio with decimals."""
     decimal = number(float(value), 6)
     if value.denominator == 1:
         return f"{value.numerator:,}"
@@ -56,13 +56,13 @@ def amount(value: Amount) -> str:
 
 
 def certificate_in_words(certificate: CertificateFile) -> str:
-    """What a certificate says, in a sentence: its largest bound that says anything, and how many
-    say nothing."""
+    """A sentence about a certificate: its largest meaningful bound, and how many bounds say
+    nothing."""
     told = [bound for bound in certificate.bounds if not bound.vacuous]
     empty = [bound for bound in certificate.bounds if bound.vacuous]
     # The largest of several marginals is as vacuous as one of them, and counts with it.
     named = [bound.target for bound in empty if bound.columns] or [one.target for one in empty]
-    nothing = f"nothing is certified of {listed(named)}, where the bound is the largest possible"
+    nothing = f"nothing is certified about {listed(named)}, where the bound is the largest possible"
     if not told:
         return nothing
     worst = max(told, key=lambda bound: bound.value)
@@ -75,7 +75,7 @@ def certificate_in_words(certificate: CertificateFile) -> str:
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
-    """The names, or the first of them and how many there are besides."""
+    """The names, or the first few and how many more there are."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
@@ -86,8 +86,8 @@ def moment(value: datetime) -> str:
 
 
 def neighbours_in_words(claim: PrivacyClaim) -> str:
-    """What the neighbouring relation lets change."""
+    """What changes between neighbouring tables, in words."""
     what = "one record" if claim.unit == "record" else "all records of one person"
     if claim.neighbours == "replace_one":
         return f"{what} replaced by any other; the number of records is not hidden"
-    return f"{what} added or taken away; the number of records is protected too"
+    return f"{what} added or removed; the number of records is also protected"

@@ -152,7 +152,7 @@ def test_a_run_whose_process_was_killed_is_missed_and_one_that_ended_is_not(
     assert one.state.is_crashed()
 
 
-WAITS = "release r waits for methodologist to approve its plan"
+WAITS = "release r is waiting for methodologist to approve its plan"
 
 
 @pytest.mark.service
@@ -251,8 +251,8 @@ def test_people_are_told_through_a_block_of_the_agency(server: str, bell: Bell) 
     [
         ({"webhook": None, "block": None}, "give one of"),
         ({"webhook": "http://x", "block": "a/b"}, "give one of"),
-        ({"budget_below": Fraction(1, 3)}, "whole percents"),
-        ({"budget_below": Fraction(2)}, "whole percents"),
+        ({"budget_below": Fraction(1, 3)}, "a whole number of percent"),
+        ({"budget_below": Fraction(2)}, "a whole number of percent"),
     ],
 )
 def test_wrong_words_are_refused(asked: dict[str, Any], message: str) -> None:
@@ -271,7 +271,7 @@ def test_alerts_need_a_standing_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     done = CliRunner().invoke(app, ["alerts", "--webhook", "http://x"])
     assert done.exit_code == 2
-    assert "names no server" in done.output
+    assert "is not set;" in done.output
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_a_release_goes_through_both_gates(
     monkeypatch.setattr("getpass.getpass", lambda _: PASSPHRASE)
     agency = Agency(hallmark, tmp_path, home, approvals=BOTH)
     assert agency.release() == 7
-    assert "waits for methodologist to approve its plan" in agency.said.out
+    assert "is waiting for methodologist to approve its plan" in agency.said.out
     assert agency.charges == 0
     assert agency.release("--resume") == 7  # asking again changes nothing
     assert "test-release" in hallmark("waiting").out
@@ -93,7 +93,7 @@ def test_a_release_goes_through_both_gates(
     signed = [said for said in published.said if isinstance(said, SignedDecision)]
     assert len(signed) == 4
     assert all(is_genuine(one) for one in signed)
-    assert "Nothing waits" in hallmark("waiting").out
+    assert "Nothing is waiting" in hallmark("waiting").out
 
 
 def test_a_rejected_plan_stops_the_release_and_keeps_its_reservation(

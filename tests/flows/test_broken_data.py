@@ -109,7 +109,7 @@ def rule(*broken: str) -> str:
     return (
         f"the data break {len(broken)} rule(s) of the spec:\n"
         + "".join(f"  columns.{one}\n" for one in broken)
-        + "Which values break them, in how many rows (confidential, do not publish): "
+        + "The values that break them, with counts (confidential, do not publish): "
         "HOME/work/broken/validation.html"
     )
 
@@ -123,7 +123,7 @@ DATE = (
     "born: not all rows are dates written as %d/%m/%Y or null; mend the data, the column's format, "
     "or list the text under its null_markers"
 )
-GIVEN = "{}: not all rows are given (nulls: false); or set nulls: true"
+GIVEN = "{}: not all rows have a value (nulls: false); or set nulls: true"
 WIDEN = "widen the public interval if a public source allows it, or set outside: clamp"
 PERSON = (
     "person: not all rows name a person; records without one cannot be protected as a person's; "

@@ -218,7 +218,7 @@ def of_no_kind(folder: Path) -> Path:
         ),
         (lambda folder: vendor(folder, region="NA"), "column region: 1 of 300 values are missing"),
         (lacking, r"vendor\.csv: the header of vendor\.csv: .*region"),
-        (empty, "holds no record"),
+        (empty, "contains no record"),
         (of_no_kind, r"vendor\.txt: cannot tell the format"),
         (lambda folder: folder / "nothing.csv", r"nothing\.csv: cannot be read \(No such file"),
         (lambda folder: folder / "table.csv", "is the private table of the spec"),
@@ -318,4 +318,4 @@ def test_a_certificate_stopped_by_ctrl_c_says_how_to_go_on(
     example.open_account()
     monkeypatch.setattr("tasks.prepare.prepare_certificate", press_ctrl_c)
     done = hallmark("certify", write(tmp_path), vendor(tmp_path), "--out", tmp_path / "out")
-    assert (done.code, "run it again with --resume to go on" in done.err) == (130, True), done
+    assert (done.code, "run it again with --resume to continue" in done.err) == (130, True), done

@@ -21,8 +21,9 @@ VERIFY = ("ledger", "verify", ACCOUNT)
 def test_verify_says_which_anchor_it_compared_with_and_how_old_it_is(hallmark: Hallmark) -> None:
     opened()
     told = hallmark(*VERIFY).out
-    assert "the chain is whole" in told
-    assert "(0 minutes ago) and of entry 2, signed by this installation. It is the last" in told
+    assert "the chain is intact," in told
+    assert "(0 minutes ago) and covers all entries up to 2, signed by this installation. " in told
+    assert "It is the last" in told
 
 
 def test_verify_says_what_it_cannot_see_where_there_is_no_anchor(hallmark: Hallmark) -> None:
@@ -30,7 +31,7 @@ def test_verify_says_what_it_cannot_see_where_there_is_no_anchor(hallmark: Hallm
     anchors_file().unlink()
     done = hallmark(*VERIFY)
     assert done.code == 0
-    assert "No anchor of it is known here" in done.out
+    assert "No anchor of the account is known here" in done.out
     assert f"hallmark ledger anchor {ACCOUNT}" in done.out
 
 
@@ -55,7 +56,7 @@ def test_an_anchor_that_was_kept_elsewhere_tells_what_the_home_no_longer_does(
     kept = tmp_path / "kept.jsonl"
     assert f"Added entry 2 of {ACCOUNT}" in hallmark("ledger", "anchor", ACCOUNT, "-o", kept).out
     anchors_file().unlink()
-    assert f"{kept}: The newest anchor is of" in hallmark(*VERIFY, "--anchor", kept).out
+    assert f"{kept}: The newest anchor is from" in hallmark(*VERIFY, "--anchor", kept).out
     cut(ledger_url(), 1)
     done = hallmark(*VERIFY, "--anchor", kept)
     assert done.code == ExitCode.BUDGET
@@ -77,7 +78,7 @@ def test_an_anchor_gets_a_time_stamp_that_is_checked(hallmark: Hallmark, tmp_pat
         roots = ("--tsa-ca", tmp_path / "tsa" / "root.pem")
         done = hallmark("ledger", "anchor", ACCOUNT, "--tsa", url, *roots)
     assert done.code == 0, done
-    assert "has a time stamp of" in hallmark(*VERIFY).out
+    assert "has a time stamp from" in hallmark(*VERIFY).out
     assert "by an authority that was not checked" in hallmark(*VERIFY).out
     assert "root.pem vouches for" in hallmark(*VERIFY, *roots).out
 
@@ -98,13 +99,13 @@ def test_a_loss_that_somebody_answers_for_is_recorded_and_told_ever_after(
     cut(ledger_url(), 1)
     done = hallmark("ledger", "restored", ACCOUNT, "--reason", "the disk was lost; board, 3 May")
     assert done.code == 0, done
-    assert "goes on with 1 entries, and 1 that were known are lost" in done.out
+    assert "continues with 1 entries, and 1 known heads are lost" in done.out
     assert f"hallmark ledger cap {ACCOUNT}" in done.out
     told = hallmark(*VERIFY)
     assert told.code == 0
-    assert "lacks 1 heads that were known: the disk was lost; board, 3 May" in told.out
+    assert "lacks 1 known heads: the disk was lost; board, 3 May" in told.out
     again = hallmark("ledger", "restored", ACCOUNT, "--reason", "once more")
-    assert "lacks nothing that is known of it" in again.out
+    assert "has all entries that are known here;" in again.out
 
 
 def test_a_release_is_refused_until_somebody_answers_for_the_loss_and_then_says_so(
@@ -140,10 +141,10 @@ def test_an_account_that_was_dropped_can_be_given_up_and_opened_anew(hallmark: H
     ("arguments", "told"),
     [
         (("verify", ACCOUNT, "--anchor", "missing"), "missing does not exist"),
-        (("verify", ACCOUNT, "--anchor", "others.jsonl"), "tells nothing of account"),
+        (("verify", ACCOUNT, "--anchor", "others.jsonl"), "says nothing about account"),
         (("verify", ACCOUNT, "--anchor", "."), "cannot be relied on"),
         (("anchor", ACCOUNT, "--tsa-ca", "root.pem"), "name an authority with --tsa"),
-        (("restored", ACCOUNT, "--reason", " "), "say why"),
+        (("restored", ACCOUNT, "--reason", " "), "give a reason"),
     ],
 )
 def test_what_cannot_be_meant_exits_with_2(

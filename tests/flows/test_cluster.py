@@ -108,9 +108,9 @@ def test_an_address_is_reached_by_tls_with_the_keys_and_not_without(tmp_path: Pa
 REFUSED = [
     ("dask_kubernetes.operator.KubeCluster", "-m pip install dask-kubernetes"),
     ("distributed.Nothing", "module distributed has no Nothing"),
-    ("distributed.Client", "is no class of Dask clusters"),
-    ("os.system", "is no class of Dask clusters"),
-    ("tests.flows.small_cluster.no_cluster", "is no class of Dask clusters"),
+    ("distributed.Client", "is not a class of Dask clusters"),
+    ("os.system", "is not a class of Dask clusters"),
+    ("tests.flows.small_cluster.no_cluster", "is not a class of Dask clusters"),
 ]
 
 

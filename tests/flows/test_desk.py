@@ -59,7 +59,7 @@ def decision(keys: dict[str, Path], name: str = "Ada", **changes: object) -> dic
 
 
 def test_nothing_waits_on_a_new_installation(client: TestClient, home: Path):
-    assert "Nothing waits" in client.get("/").text
+    assert "Nothing is waiting" in client.get("/").text
     assert client.get("/releases/unknown").status_code == 404
 
 

@@ -76,7 +76,8 @@ def test_cut_columns_are_named(hallmark: Hallmark, tmp_path: Path, synthetic: Pa
     columns["age"] |= {"cell_width": 1}
     spec = example.write(tmp_path, ROWS, columns=columns)
     assert (
-        "columns cut to 32 cells: age" in hallmark("evaluate", spec, "--synthetic", synthetic).out
+        "columns coarsened to 32 cells: age"
+        in hallmark("evaluate", spec, "--synthetic", synthetic).out
     )
 
 
@@ -94,7 +95,7 @@ def test_what_is_not_defined_is_a_dash(hallmark: Hallmark, tmp_path: Path) -> No
     [
         (("--label", "empoyed"), "did you mean"),
         (("--label", "region=9"), "no value of columns.region"),
-        (("--test", "t.csv"), "there is a --label"),
+        (("--test", "t.csv"), "read with --label"),
     ],
 )
 def test_wrong_usage_exits_with_2(

@@ -24,7 +24,7 @@ def run(*command: str | Path, home: Path, **settings: str) -> subprocess.Complet
 
 def test_the_demonstration_says_which_account_it_opened(home: Path, tmp_path: Path):
     said = run(sys.executable, "-m", "flows.demo", tmp_path / "table.csv", home=home).stdout
-    assert "Opened the account rand-hie-participants, of epsilon 4" in said
+    assert "Opened account rand-hie-participants with epsilon 4" in said
     assert f"{home}/ledger.db" in said
     again = run(sys.executable, "-m", "flows.demo", tmp_path / "table.csv", home=home).stdout
     assert "Opened" not in again

@@ -77,7 +77,7 @@ def test_all_that_a_rehearsal_leaves_says_what_it_is_and_no_reader_takes_it_for_
         "REHEARSAL-data.csv",
         "REHEARSAL-data.parquet",
     }
-    assert "this is no release" in (folder / "audit-report.html").read_text()
+    assert "this is not a release" in (folder / "audit-report.html").read_text()
     assert not (folder / "registry.json").exists()
     own = agency.public_key()
     raw = own.public_bytes_raw().hex()

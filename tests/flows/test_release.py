@@ -135,8 +135,8 @@ def test_a_person_is_protected_with_a_bound_on_records(tmp_path: Path) -> None:
     beyond = (example.table(ROWS)["person"].value_counts() - 3).clip(lower=0).sum()
     assert beyond > 0
     page = Workspace.of("test-release").review.read_text()
-    assert f"{beyond:,} more private rows are left out" in page
-    assert "are among the 3 that are kept of their person; else left out" in page
+    assert f"{beyond:,} more private rows exceed the number kept" in page
+    assert "are among the 3 kept of their person; else left out" in page
 
 
 def test_a_folder_of_parquet_parts_is_released_like_one_file(tmp_path: Path) -> None:

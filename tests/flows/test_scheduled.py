@@ -60,7 +60,7 @@ def test_a_schedule_and_an_operator_do_no_double_run(hallmark: Hallmark, calenda
     with Workspace.of("acs-2026-11").held():  # the other's run
         code, said = run(hallmark, calendar, "2026-11")
     assert code == 0
-    assert "Another run of this release is under way" in said
+    assert "Another run of this release is in progress" in said
     assert charged() == []
 
 
@@ -121,4 +121,4 @@ def test_a_run_stopped_by_ctrl_c_says_how_to_go_on(
 ) -> None:
     monkeypatch.setattr("flows.scheduled.calendar_release", press_ctrl_c)
     code, said = run(hallmark, calendar, "2026-11")
-    assert (code, "run it again to go on" in said) == (130, True), said
+    assert (code, "run it again to continue" in said) == (130, True), said

@@ -81,7 +81,7 @@ def test_an_operator_starts_a_release_and_a_reviewer_approves_it_in_the_browser(
     decide(desk, agency, "Cy", "wrong", "the figures are plausible")
     expect(desk.locator("#answer")).to_contain_text("the passphrase does not open the key")
     decide(desk, agency, "Cy", PASSPHRASE, "the figures are plausible — naïve, but sound ✓")
-    expect(desk.locator("#answer")).to_contain_text("The release goes on")
+    expect(desk.locator("#answer")).to_contain_text("The release continues:")
 
     folder = agency.out / "test-release"
     wait_until(folder.exists, "the release is published")
@@ -120,7 +120,7 @@ def test_a_release_that_waits_survives_a_restart_of_the_server(
         "approve", "patient", "--name", "Ada", "--role", "methodologist",
         "--key", agency.folder / "keys" / "Ada.pem", "--reason", "a sound plan",
     )  # fmt: skip
-    assert "The release goes on" in approved.stdout, approved.stderr
+    assert "The release continues:" in approved.stdout, approved.stderr
     wait_until((agency.out / "patient").exists, "the release is published")
 
 
@@ -139,7 +139,7 @@ def test_a_certificate_is_started_approved_and_audited_on_the_server(
         "approve", "test-certificate", "--name", "Bo", "--role", "reviewer",
         "--key", agency.folder / "keys" / "Bo.pem", "--reason", "as its maker said",
     )  # fmt: skip
-    assert "The release goes on" in approved.stdout, approved.stderr
+    assert "The release continues:" in approved.stdout, approved.stderr
     folder = agency.out / "test-certificate"
     wait_until(folder.exists, "the certificate is published")
     verified = agency.hallmark("verify", folder, "--file", file)

@@ -109,7 +109,7 @@ def test_a_wrong_cluster_and_a_query_that_fails_at_a_row_give_the_budget_back_an
     profile.write_text("cluster: {class: os.system, options: {command: 'touch called'}}\n")
     status, said = house.release()
     assert (status, house.state()) == (USAGE, "cancelled")
-    assert "cluster.class: os.system is no class of Dask clusters" in said
+    assert "cluster.class: os.system is not a class of Dask clusters" in said
     assert not list(house.folder.rglob("called"))
 
     profile.unlink()

@@ -184,8 +184,8 @@ def test_scripts_read_none_but_csv_and_parquet_and_the_readme_tells_of_the_label
     text = readme(record, more)
     assert '| Stata (14 or later), with labels | `use "data.dta"` |' in text
     assert '| SPSS, with labels | `GET FILE="data.sav".` |' in text
-    assert "In `data.dta` and `data.sav` every category is a number with its label" in text
-    assert "with its label" not in readme(record, HARD_DICTIONARY)
+    assert "In `data.dta` and `data.sav` every category is a number with a label" in text
+    assert "with a label" not in readme(record, HARD_DICTIONARY)
 
 
 def readme(record: AuditRecord, dictionary: DataDictionary) -> str:
@@ -210,7 +210,7 @@ def test_the_readme_says_what_it_is_how_to_load_it_and_what_for(record: AuditRec
 def test_a_rehearsal_is_called_one(record: AuditRecord) -> None:
     signature = record.signature.model_copy(update={"origin": "rehearsal"})
     text = readme(record.model_copy(update={"signature": signature}), HARD_DICTIONARY)
-    assert "**REHEARSAL: this is no release.**" in text
+    assert "**REHEARSAL: this is not a release.**" in text
     assert "REHEARSAL" not in readme(record, HARD_DICTIONARY)
 
 

@@ -74,7 +74,7 @@ def test_deviations_of_noise_are_in_the_unit_that_was_measured(record: AuditReco
 def test_the_review_holds_the_answers_to_the_true_ones(run: Released) -> None:
     page = run.workspace.review.read_text()
     section = page.partition('<h2 id="queries">')[2].partition("</section>")[0]
-    assert "Outside their certified bounds" in section
+    assert "Answers outside their certified bounds" in section
     rows = re.findall(r'<tr><th scope="row"><code>(.*?)</code></th><td>(.*?)</td>', section)
     private = dict(rows)
     data = example.table(ROWS)

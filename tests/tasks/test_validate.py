@@ -70,15 +70,15 @@ def with_(**changes: str) -> dict[str, str]:
 RULES = [
     ("age", "are whole numbers or null", "40.5"),
     ("age", "are whole numbers or null", "forty"),
-    ("age", "are given (nulls: false)", "NA"),
+    ("age", "have a value (nulls: false)", "NA"),
     ("age", "lie between 0 and 99", "100"),
     ("age", "lie between 0 and 99", "-1"),
     ("region", "are one of the 3 categories", "2"),
-    ("region", "are given (nulls: false)", "NA"),
+    ("region", "have a value (nulls: false)", "NA"),
     ("employed", "are one of the 2 categories", "yes"),
-    ("employed", "are given (nulls: false)", "NA"),
+    ("employed", "have a value (nulls: false)", "NA"),
     ("since", "are dates written as %Y-%m-%d or null", "03.02.2001"),
-    ("since", "are given (nulls: false)", "NA"),
+    ("since", "have a value (nulls: false)", "NA"),
     ("since", "lie between 2000-01-01 and 2009-12-31", "2010-01-01"),
 ]
 CLAMPED = "lie between 0 and 400; else count at the bounds"
@@ -132,7 +132,7 @@ def test_a_column_of_nulls_alone_breaks_nothing_but_its_nulls(spec: Any, tmp_pat
     found = findings(tmp_path, spec.columns, [dict.fromkeys(BASE, "NA")] * 3)
     broken = {key: count for key, (_, count) in found.items() if count}
     assert broken == {
-        (column, "are given (nulls: false)"): 3 for column in COLUMNS if column != "income"
+        (column, "have a value (nulls: false)"): 3 for column in COLUMNS if column != "income"
     }
 
 
@@ -214,7 +214,7 @@ def test_counts_are_those_of_the_codecs(
         }
         for (column, rule), (_, failing) in found.items():
             if column == codec.name:
-                kind = "nulls" if "given" in rule else "can be read"
+                kind = "nulls" if "have a value" in rule else "can be read"
                 kind = "outside" if rule.startswith(("lie", "are one")) else kind
                 assert failing == counts[kind], rule
 
@@ -311,7 +311,7 @@ def test_the_values_that_break_rules_are_on_a_page_for_the_steward_alone(
     assert f"<code>{escape(SCRIPT)}</code></th><td>2</td>" in text
     assert "<code>x73193</code></th><td>1</td>" in text
     assert "<code>400.5</code></th><td>1</td>" in text
-    assert "<code>since</code>: not all rows are given (nulls: false)" in text
+    assert "<code>since</code>: not all rows have a value (nulls: false)" in text
     assert "INTERNAL - CONFIDENTIAL" in text
     assert text.index("x73193") < text.index("400.5")  # what refuses comes first
     assert sorted(path.name for path in page.parent.iterdir()) == [

@@ -2,7 +2,7 @@
 
 const form = document.getElementById("decide");
 const answer = document.getElementById("answer");
-const ahead = Date.parse(form.dataset.now) - performance.now(); // by the desk's clock, not this one's
+const ahead = Date.parse(form.dataset.now) - performance.now(); // the desk's clock counts, not this one
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -19,7 +19,7 @@ form.addEventListener("submit", async (event) => {
       body: JSON.stringify(signed),
     });
     const said = await reply.json();
-    if (!reply.ok) throw new Error(typeof said.detail === "string" ? said.detail : "it was not understood");
+    if (!reply.ok) throw new Error(typeof said.detail === "string" ? said.detail : "the desk did not understand the decision");
     say(outcome(said), "good");
   } catch (error) {
     say(`Not recorded: ${error.message}`, "bad");
@@ -33,7 +33,7 @@ function say(text, kind = "") {
 
 function outcome(said) {
   if (said.rejected) return "Recorded: rejected. The release stops here.";
-  if (said.passed) return said.run ? `Recorded. The release goes on: run ${said.run}.` : "Recorded. The release may go on.";
+  if (said.passed) return said.run ? `Recorded. The release continues: run ${said.run}.` : "Recorded. The release can continue.";
   const missing = said.not_recorded ? [...said.missing, `${said.not_recorded} items that are not recorded`] : said.missing;
   return `Recorded. Still missing: ${missing.join(", ")}.`;
 }
@@ -76,7 +76,7 @@ async function privateKey(pem, passphrase) {
   try {
     key = await crypto.subtle.importKey("pkcs8", der, "Ed25519", true, ["sign"]);
   } catch {
-    throw new Error("the file holds no Ed25519 private key; make one with hallmark approver-key");
+    throw new Error("the file is not an Ed25519 private key; make one with hallmark approver-key");
   }
   const jwk = await crypto.subtle.exportKey("jwk", key);
   const raw = atob(jwk.x.replace(/-/g, "+").replace(/_/g, "/"));
