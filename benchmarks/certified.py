@@ -37,7 +37,7 @@ from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.sparse_lipschitz import SparseLipschitz
 from schemas.loading import load_spec
-from schemas.spec_sections import PublicData
+from schemas.table_sections import PublicData
 from tasks.coding import TableCodec
 from tasks.public_data import read_public
 

@@ -24,6 +24,7 @@ import numpy as np
 from benchmarks.certified import ADJACENCY, CONFIDENCE, Tables, read
 from benchmarks.simulated import SimulatedCurator
 from mechanisms.arrays import AnyCodes
+from mechanisms.catalogue import CATALOGUE
 from mechanisms.certificates.bracket import Bracket, enclose, maps_to_count
 from mechanisms.certificates.granted import CertifiedWithShare
 from mechanisms.compute import SERIAL, Serial
@@ -103,7 +104,7 @@ def run(case: Case, runs: int, kept: Path) -> dict[str, Any]:
         adjacency=ADJACENCY,
         expected_records=len(own.private),
         parameters=case.parameters,
-        public=own.public if case.mechanism.name == "sparse-lipschitz" else None,
+        public=own.public if CATALOGUE[case.mechanism.name].takes_public_data else None,
     )
     missed, certified, low, high = 0, [], [], []
     for seed in range(runs):

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from benchmarks.simulated import SimulatedCurator
 from mechanisms.arrays import Codes
+from mechanisms.catalogue import CATALOGUE
 from mechanisms.geometry.domain import Attribute, Domain, Kind
 from mechanisms.geometry.grids import Axis, axis, product_space
 from mechanisms.geometry.spaces import FiniteSpace
@@ -165,7 +166,7 @@ def run(case: Case, data: str, dimensions: int, n: int, seed: int) -> float:
     rng = np.random.default_rng([seed, n])
     codes = coded(DATA[data](n, dimensions, rng))
     public = None
-    if case.mechanism == "sparse-lipschitz":
+    if CATALOGUE[case.mechanism].takes_public_data:
         public = coded(DATA[data](PUBLIC_RECORDS, dimensions, rng))
     adjacency = Adjacency(neighbours=Neighbours.REPLACE_ONE)
     mechanism = MECHANISMS[case.mechanism]

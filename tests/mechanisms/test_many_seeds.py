@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 from benchmarks.simulated import SimulatedCurator
+from mechanisms.catalogue import CATALOGUE, Guarantee
 from mechanisms.linear_queries import kinds
 from mechanisms.linear_queries.mechanism import LinearQueryMechanism
 from mechanisms.linear_queries.workload import Workload
@@ -109,19 +110,20 @@ def released(case: Case, kind: str, seed: int) -> tuple[np.ndarray, Any]:
     """The private table and what was made of it."""
     rng, shape = np.random.default_rng([seed, 29]), case.shape(kind)
     domain, mechanism = domain_of(shape), MECHANISMS[case.mechanism]
+    entry = CATALOGUE[case.mechanism]
     codes, parameters = table_of(kind, shape, rng), dict(case.parameters)
-    if isinstance(mechanism, LinearQueryMechanism):
+    if entry.answers_queries:
         pairs = list(combinations(range(len(shape)), 2))
         parameters["queries"] = Workload.of(domain, kinds.marginal_cells(domain, pairs))
-    pure = not isinstance(mechanism, Marginals | LinearQueryMechanism)
+    approximate = entry.answers_queries or entry.guarantee is Guarantee.NEEDS_DELTA
     plan = mechanism.plan(
         domain,
-        budget=Budget(epsilon=Fraction(case.epsilon), delta=Fraction(0 if pure else 1, 100_000)),
+        budget=Budget(epsilon=Fraction(case.epsilon), delta=Fraction(approximate, 100_000)),
         adjacency=REPLACE,
         expected_records=ROWS,
         parameters=parameters,
         public=np.random.default_rng(1).integers(shape, size=(1000, len(shape)), dtype=np.int32)
-        if case.mechanism == "sparse-lipschitz"
+        if entry.takes_public_data
         else None,
     )
     curator: Any = SimulatedCurator(codes=codes, adjacency=REPLACE, rng=rng)
