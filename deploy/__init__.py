@@ -1,1 +1,1 @@
-"""Where Hallmark runs: on one machine, in containers, on Kubernetes. Nothing imports it."""
+"""How Hallmark is deployed: on one machine, in containers, on Kubernetes. Nothing imports it."""

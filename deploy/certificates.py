@@ -1,9 +1,9 @@
-"""Make an authority and one certificate, by which Dask's processes know each other (TLS).
+"""Make an authority and one certificate, with which Dask's processes authenticate each other (TLS).
 
     python -m deploy.certificates FOLDER NAME...
 
-Scheduler, workers and releases of an installation share the certificate: who holds its key may join
-the cluster, and nobody else. Files that exist are kept; delete them to make new ones.
+Scheduler, workers and releases of an installation share the certificate: only holders of its key
+can join the cluster. Existing files are kept; delete them to make new ones.
 """
 
 import datetime
@@ -25,7 +25,7 @@ _AUTHORITY = "Hallmark cluster authority"
 
 
 def main(folder: Path, names: Sequence[str]) -> None:
-    """Make the files unless they are there, and say where they are."""
+    """Make the files unless they exist, and print their paths."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in certificates(folder, names).values():
         print(path)
@@ -44,7 +44,7 @@ def certificates(folder: Path, names: Sequence[str]) -> dict[str, Path]:
 
 
 def write_private(file: Path, content: bytes) -> None:
-    """Write a file for its owner alone, in the place of one that may be there."""
+    """Write a file readable only by its owner, replacing an existing one."""
     file.unlink(missing_ok=True)
     write_secret(file, content)
 
@@ -95,7 +95,7 @@ def _make(files: dict[str, Path], names: Sequence[str]) -> None:
     write_private(files["cert"], signed(names[0][:64], own_key, (hosts, False)))
     write_private(
         files["key"], own_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    )  # the authority's own key is forgotten: it signs nothing else
+    )  # the authority's own key is not kept: it signs nothing else
 
 
 def _name(common: str) -> x509.Name:

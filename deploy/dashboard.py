@@ -1,10 +1,10 @@
-"""Start Prefect's server with its dashboard, behind our door.
+"""Start Prefect's server with its dashboard, behind Hallmark's door.
 
     python -m deploy.dashboard [--host HOST] [--port PORT]
 
-As `prefect server start`, but wrong passwords are slowed down, and what describes the API asks for
-the password too. Open are the files of the dashboard, which are the same everywhere, the address of
-the API, which its login form needs before there is a password, and the health.
+Like `prefect server start`, except that guessing passwords is slowed down, and the descriptions of
+the API also need the password. Open are the files of the dashboard, which are the same everywhere,
+the address of the API, which the login form needs before there is a password, and health checks.
 """
 
 import argparse
@@ -22,7 +22,7 @@ _ABOUT_THE_API = ("/docs", "/redoc", "/openapi.json")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until told to stop."""
+    """Serve until stopped."""
     parser = argparse.ArgumentParser(prog="python -m deploy.dashboard", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=4200)
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
         name="dashboard",
         password=lambda: password.get_secret_value() if password else None,
         is_open=is_open,
-        asks=lambda path: not path.startswith("/api"),  # the dashboard has a form of its own
+        asks=lambda path: not path.startswith("/api"),  # the dashboard has its own login form
         devices=[device] if (device := os.environ.get(DEVICE)) else [],
     )
     uvicorn.run(
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
         ws_ping_interval=api.websocket_ping_interval,
         ws_ping_timeout=api.websocket_ping_timeout,
         log_level="warning",
-        # Whoever may say where a request comes from is not slowed down; a proxy is to be named.
+        # Anybody who may state a request's origin is not slowed down, so a proxy must be named.
         proxy_headers="FORWARDED_ALLOW_IPS" in os.environ,
     )
     return 0
@@ -58,7 +58,7 @@ def is_open(method: str, path: str) -> bool:
     """Whether Prefect's server answers this without a password."""
     if path in _OPEN:
         return method == "GET"
-    if method == "OPTIONS":  # a browser asks whether it may ask, and says no password then
+    if method == "OPTIONS":  # a browser's preflight request has no password
         return True
     first = "/" + path.lstrip("/").partition("/")[0]
     return first not in ("/api", *_ABOUT_THE_API)

@@ -1,4 +1,4 @@
-"""Create the two databases, each with a role of its own; again sets the roles' passwords anew.
+"""Create the two databases, each with its own role; another run resets the roles' passwords.
 
     python -m deploy.databases
 
@@ -19,7 +19,7 @@ USED = ("HALLMARK_LEDGER", "PREFECT_API_DATABASE_CONNECTION_URL")
 
 
 def main() -> int:
-    """Create both, and say so; 1 where the server does not let us."""
+    """Create both databases and report it; returns 1 if the server refuses."""
     missing = [name for name in (ADMINISTRATOR, *USED) if not os.environ.get(name)]
     if missing:
         print(f"error: {', '.join(missing)} not set", file=sys.stderr)

@@ -2,9 +2,9 @@
 
     python -m deploy.entrypoint COMMAND...
 
-Prefect and Hallmark read their secrets from variables. So that no value stands in a compose file, a
-manifest or the image, secrets are mounted as files: each one in /run/secrets that is named like a
-variable, such as HALLMARK_LEDGER, becomes that variable of the command. Other files are left alone.
+Prefect and Hallmark read their secrets from variables. To keep the values out of compose files,
+manifests and the image, secrets are mounted as files: each file in /run/secrets that is named like
+a variable, such as HALLMARK_LEDGER, becomes that variable of the command. Other files are ignored.
 """
 
 import os
@@ -18,10 +18,10 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
 
 
 def main(command: Sequence[str], secrets: Path = SECRETS) -> None:
-    """Become the command."""
+    """Replace this process by the command."""
     if not command:
         raise SystemExit("error: give the command to start")
-    os.umask(0o077)  # what the process writes is for its owner alone
+    os.umask(0o077)  # whatever the process writes is readable only by its owner
     environment = with_secrets(os.environ, secrets)
     if temporary := environment.get("TMPDIR"):
         Path(temporary).mkdir(parents=True, exist_ok=True)  # on a volume that may be new
@@ -32,7 +32,7 @@ def with_secrets(given: Mapping[str, str], folder: Path) -> dict[str, str]:
     """The environment with a variable for each secret file in the folder.
 
     Raises:
-        SystemExit: a secret cannot be read, is empty, or stands in the environment already.
+        SystemExit: a secret cannot be read, is empty, or is already in the environment.
     """
     files = sorted(folder.iterdir()) if folder.is_dir() else []
     return dict(given) | {
@@ -44,7 +44,7 @@ def with_secrets(given: Mapping[str, str], folder: Path) -> dict[str, str]:
 
 def _secret(file: Path, given: Mapping[str, str]) -> str:
     if file.name in given:
-        raise SystemExit(f"error: {file.name} is set beside the secret {file}; remove one of them")
+        raise SystemExit(f"error: {file.name} is set, but so is the secret {file}; remove one")
     try:
         text = file.read_text(encoding="utf-8").rstrip("\n")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Whether a service answers: exit status 0 if it does, for the health checks of containers.
+"""Check whether a service answers: exit status 0 if it does, for health checks of containers.
 
 python -m deploy.healthy http://127.0.0.1:4200/api/health
 """
@@ -11,7 +11,7 @@ SECONDS = 5
 
 
 def healthy(url: str) -> bool:
-    """Whether the service answers in time; a password that it asks for is an answer."""
+    """Whether the service answers in time; asking for a password counts as an answer."""
     try:
         build_opener(ProxyHandler({})).open(url, timeout=SECONDS)
     except HTTPError as error:

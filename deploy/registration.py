@@ -1,4 +1,4 @@
-"""Tell the Prefect server of PREFECT_API_URL what can be run; again changes what changed.
+"""Register what can be run with the Prefect server at PREFECT_API_URL; run again after changes.
 
 python -m deploy.registration [--calendar CALENDAR] [--spec SPEC ...] [--out FOLDER]
 """
@@ -11,16 +11,16 @@ from pathlib import Path
 
 _PREFECT_FILE = Path(__file__).parents[1] / "prefect.yaml"
 JOB_TEMPLATE = Path(__file__).with_name("work_pool.json")
-"""What a run may vary of the process that runs it: nothing. With the default template, whoever
-starts a run may give it another command, or an environment with a ledger of their own."""
+"""A job template without variables. With Prefect's default template, anybody who starts a run could
+give it another command, or an environment with their own ledger."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Register one after the other; the exit status of the first that fails, else 0."""
+    """Run the commands one after the other; returns the first nonzero exit status, else 0."""
     parser = argparse.ArgumentParser(prog="python -m deploy.registration", description=__doc__)
     parser.add_argument("--calendar", help="recurring releases")
-    parser.add_argument("--spec", nargs="*", default=[], help="specs with a form of their own")
-    parser.add_argument("--out", help="folder of release folders; else that of HALLMARK_RELEASES")
+    parser.add_argument("--spec", nargs="*", default=[], help="specs to offer as forms")
+    parser.add_argument("--out", help="folder of release folders; default: HALLMARK_RELEASES")
     asked = parser.parse_args(arguments)
     for command in commands(asked.calendar, asked.spec, asked.out):
         done = subprocess.run(command)
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def commands(calendar: str | None, specs: Sequence[str], out: str | None) -> list[list[str]]:
-    """The pool that workers take runs from, what prefect.yaml says, and the agency's own."""
+    """Commands that register the work pool, the deployments of prefect.yaml, and the agency's."""
     prefect = [sys.executable, "-m", "prefect", "--no-prompt"]
     options = [*(f"--spec={spec}" for spec in specs)]
     options += [f"--calendar={calendar}"] if calendar else []

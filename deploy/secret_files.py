@@ -1,9 +1,9 @@
-"""Make the secrets of an installation in containers: a folder of files, for its owner alone.
+"""Make the secrets of an installation in containers: a folder of files readable only by its owner.
 
     python -m deploy.secret_files FOLDER [--database HOST:PORT]
 
-Each file is named like the variable that it becomes (`deploy.entrypoint`). What exists is kept; to
-change a secret, delete its file and run this again. The agency's signing key is not made here.
+Each file is named like the variable that it becomes (`deploy.entrypoint`). Existing files are kept;
+to change a secret, delete its file and run this again. The agency's signing key is not made here.
 """
 
 import argparse
@@ -17,7 +17,7 @@ _CLUSTER = ("dask-scheduler", "dask-worker", "worker")
 
 
 def main(folder: Path, database: str) -> None:
-    """Make what is missing, and list all."""
+    """Make missing secrets, and list all."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     administrator = _kept(folder / "POSTGRES_PASSWORD", secrets.token_urlsafe(24))
     write_private(
@@ -30,7 +30,7 @@ def main(folder: Path, database: str) -> None:
         password = secrets.token_urlsafe(24)
         _kept(folder / name, f"postgresql+{driver}://{role}:{password}@{database}/{role}")
     operator = _kept(folder / "PREFECT_API_AUTH_STRING", f"operator:{secrets.token_urlsafe(24)}")
-    # What clients say and what the server expects are one string.
+    # Clients send the same string that the server expects.
     write_private(folder / "PREFECT_SERVER_API_AUTH_STRING", operator.encode())
     _kept(folder / "HALLMARK_DESK_AUTH", f"operator:{secrets.token_urlsafe(24)}")
     tls = folder / "tls"
@@ -41,7 +41,7 @@ def main(folder: Path, database: str) -> None:
 
 
 def _kept(file: Path, fresh: str) -> str:
-    """What the file holds; `fresh`, written to it, where there is none."""
+    """The content of the file, which is created with `fresh` if missing."""
     return kept_secret(file, fresh.encode).decode()
 
 

@@ -3,9 +3,9 @@
     python -m deploy.local [--port 4200] [--workers N] [--spec SPEC ...] [--calendar CALENDAR]
                            [--out FOLDER]
 
-PostgreSQL holds the ledger and the orchestrator's state; Prefect's server with the dashboard, a
+PostgreSQL stores the ledger and the orchestrator's state; Prefect's server with the dashboard, a
 worker that runs flows, a Dask scheduler with worker processes (TLS), and the review desk are
-processes of their own, all on the loopback address. A process that dies is started again.
+separate processes, all on the loopback address. A process that dies is started again.
 """
 
 import argparse
@@ -37,26 +37,32 @@ from tasks.server_mode import RELEASES
 from tasks.workspace import home as installation
 from tasks.workspace import private_folder
 
-SECONDS = 240  # the longest that a service is waited for
+SECONDS = 240  # the longest wait for a service
 _BACKOFF = (1, 2, 5, 10, 30)  # seconds before a process that died is started again
 
 
 def main() -> int:
-    """Start, register what can be run, and watch."""
+    """Start all services, register what can be run, and keep the services running."""
     parser = argparse.ArgumentParser(prog="python -m deploy.local", description=__doc__)
-    parser.add_argument("--port", type=int, default=4200, help="of the dashboard; others follow")
-    parser.add_argument("--workers", type=int, default=workers_by_default(), help="of Dask")
-    parser.add_argument("--spec", nargs="*", default=[], help="specs with a form of their own")
+    parser.add_argument(
+        "--port", type=int, default=4200, help="port of the dashboard; the others follow"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=workers_by_default(), help="number of Dask workers"
+    )
+    parser.add_argument("--spec", nargs="*", default=[], help="specs to offer as forms")
     parser.add_argument("--calendar", help="recurring releases")
     parser.add_argument("--out", default="releases", help="folder in which releases are published")
     asked = parser.parse_args()
     home, ports = installation(), Ports(asked.port)
     private_folder(home / "tmp")
-    lock = (home / "up.lock").open("a")  # the system lets go when this process ends, even killed
+    lock = (home / "up.lock").open(
+        "a"
+    )  # the system releases it when this process ends, even if killed
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        print(f"error: server mode is running in {home} already; stop that first", file=sys.stderr)
+        print(f"error: server mode is already running in {home}; stop it first", file=sys.stderr)
         return 1
     try:
         server = database.server(home)
@@ -86,7 +92,7 @@ def main() -> int:
 
 
 class Processes:
-    """The processes, each with how often it was started."""
+    """Processes that are kept running, each with the number of its starts."""
 
     def __init__(self, home: Path, environment: dict[str, str]) -> None:
         self._wanted: list[Service] = []
@@ -96,24 +102,24 @@ class Processes:
         self._starts: dict[str, int] = {}
 
     def start(self, service: Service) -> None:
-        """Start one more, to be kept running."""
+        """Start a process and keep it running."""
         self._wanted.append(service)
         self._start(service)
 
     def watch(self) -> None:
-        """Start again whatever dies; returns never."""
+        """Restart processes that die; never returns."""
         while True:
             for service in self._wanted:
                 if (code := self._running[service.name].poll()) is not None:
                     pause = _BACKOFF[min(self._starts[service.name], len(_BACKOFF)) - 1]
                     log = self._logs / f"{service.name}.log"
-                    print(f"{service.name} ended ({code}); again in {pause} s. See {log}")
+                    print(f"{service.name} ended ({code}); restarting in {pause} s. See {log}")
                     time.sleep(pause)
                     self._start(service)
             time.sleep(1)
 
     def stop(self) -> None:
-        """Stop all of them, the last first."""
+        """Stop all processes, the last one first."""
         for service in reversed(self._wanted):
             if (process := self._running.get(service.name)) is not None:
                 process.send_signal(signal.SIGTERM)
@@ -131,7 +137,7 @@ class Processes:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is ours to pass on
+                start_new_session=True,  # this process passes Ctrl-C on
             )
         self._starts[service.name] = self._starts.get(service.name, 0) + 1
 
@@ -139,7 +145,10 @@ class Processes:
 @contextmanager
 def _running(home: Path, environment: dict[str, str]) -> Iterator[Processes]:
     processes = Processes(home, environment)
-    for stop in (signal.SIGINT, signal.SIGTERM):  # a shell has the first ignored in the background
+    for stop in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # in the background, a shell makes it ignore the first
         signal.signal(stop, signal.default_int_handler)
     try:
         yield processes
@@ -148,7 +157,7 @@ def _running(home: Path, environment: dict[str, str]) -> Iterator[Processes]:
 
 
 def _wait_for(url: str) -> None:
-    """Until a service answers; a password that it asks for is an answer."""
+    """Wait until a service answers; asking for a password counts as an answer."""
     deadline = time.monotonic() + SECONDS
     while True:
         with suppress(httpx.HTTPError):
@@ -160,7 +169,7 @@ def _wait_for(url: str) -> None:
 
 
 def _register(environment: dict[str, str], specs: Sequence[str], calendar: str | None) -> None:
-    """Tell the server what can be run; running it again changes what changed."""
+    """Register what can be run with the server, which updates earlier registrations."""
     for command in commands(calendar, specs, environment[RELEASES]):
         done = subprocess.run(
             command, env={**os.environ, **environment}, capture_output=True, text=True
@@ -170,7 +179,7 @@ def _register(environment: dict[str, str], specs: Sequence[str], calendar: str |
 
 
 def _write_environment(home: Path, environment: dict[str, str]) -> None:
-    """A file that a shell sources to work with this installation."""
+    """Write the file that a shell sources to work with this installation."""
     file = home / "environment"
     file.touch(mode=0o600)
     lines = (f"export {name}={shlex.quote(value)}" for name, value in environment.items())
@@ -178,7 +187,7 @@ def _write_environment(home: Path, environment: dict[str, str]) -> None:
 
 
 def _write_profile(home: Path, ports: Ports) -> None:
-    """A profile that names our cluster, where there is none; an agency's own is left alone."""
+    """Write a profile that names the local cluster, unless the agency has one."""
     file = home / "profile.yaml"
     if not file.exists():
         file.write_text("hallmark_profile: 1\n" + profile_cluster(home, ports))

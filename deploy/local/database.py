@@ -1,4 +1,4 @@
-"""PostgreSQL for the ledger and the orchestrator: a server that is named, or one of our own."""
+"""PostgreSQL for the ledger and the orchestrator: a named server, or Hallmark's own."""
 
 import os
 import shutil
@@ -10,26 +10,26 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 SERVER_VARIABLE = "HALLMARK_DATABASE"
-_PREFIX = "hallmark"  # of our databases, where the URL names no other
+_PREFIX = "hallmark"  # of the databases' names, unless the URL has another
 _PURPOSES = ("ledger", "prefect")
 
 
 class DatabaseMissing(Exception):
-    """There is no PostgreSQL to use; the message says what to do."""
+    """No usable PostgreSQL; the message says what to do."""
 
 
 def server(home: Path) -> str:
-    """URL of a PostgreSQL server: the one that is named, else our own, started where needed.
+    """URL of a PostgreSQL server: the named one, or else Hallmark's own, which is started.
 
     Raises:
-        DatabaseMissing: neither can be had.
+        DatabaseMissing: there is neither.
     """
     named = os.environ.get(SERVER_VARIABLE)
     return named or _own(home)
 
 
 def create_databases(url: str) -> None:
-    """Create the two databases on the server, unless they are there."""
+    """Create the two databases on the server, unless they exist."""
     server = make_url(url).set(database="postgres").render_as_string(hide_password=False)
     try:
         with psycopg.connect(server, autocommit=True, connect_timeout=10) as connection:
@@ -44,9 +44,9 @@ def create_databases(url: str) -> None:
 
 
 def of(url: str, purpose: str) -> str:
-    """URL of our database for the ledger or for Prefect: PREFIX_ledger, PREFIX_prefect.
+    """URL of the database for the ledger or for Prefect: PREFIX_ledger, PREFIX_prefect.
 
-    The prefix is the database that `url` names; `hallmark` where it names none.
+    The prefix is the database that `url` names, by default `hallmark`.
     """
     parsed = make_url(url)
     name = f"{parsed.database or _PREFIX}_{purpose}"
@@ -54,7 +54,7 @@ def of(url: str, purpose: str) -> str:
 
 
 def stop(home: Path) -> None:
-    """Stop our own server, where one was started."""
+    """Stop Hallmark's own server, if one was started."""
     folder = home / "postgres"
     if folder.exists() and (programs := _programs()) is not None:
         subprocess.run(
@@ -65,7 +65,7 @@ def stop(home: Path) -> None:
 
 
 def _own(home: Path) -> str:
-    """Start a server that listens on a socket in the home folder, and on no port."""
+    """Start a server that listens only on a socket in the home folder; returns its URL."""
     programs = _programs()
     if programs is None:
         raise DatabaseMissing(
@@ -91,7 +91,7 @@ def _own(home: Path) -> str:
 
 
 def _programs() -> Path | None:
-    """Where PostgreSQL's programs are; Debian keeps them off the path."""
+    """The folder of PostgreSQL's programs, which Debian does not put on the path."""
     found = shutil.which("pg_ctl")
     if found:
         return Path(found).parent

@@ -1,4 +1,4 @@
-"""Passwords and TLS keys of an installation: made once, kept in its home, for its owner alone."""
+"""Passwords and TLS keys of an installation: made once, and kept in its home for its owner only."""
 
 import secrets
 import socket
@@ -9,16 +9,16 @@ from tasks.secret_files import kept_secret
 
 
 def password(folder: Path, name: str) -> str:
-    """`user:password` of a service, read back or made."""
+    """The `user:password` of a service, made if missing."""
     made = f"operator:{secrets.token_urlsafe(24)}"
     return kept_secret(folder / name, made.encode).decode()
 
 
 def token(folder: Path, name: str) -> str:
-    """A secret that only programs say, read back or made."""
+    """A secret that only programs use, made if missing."""
     return kept_secret(folder / name, lambda: secrets.token_urlsafe(24).encode()).decode()
 
 
 def certificates(folder: Path) -> dict[str, Path]:
-    """Paths of `ca`, `cert` and `key` in PEM, by which Dask's processes know each other."""
+    """Paths of `ca`, `cert` and `key` in PEM, with which Dask's processes authenticate."""
     return tls.certificates(folder, (socket.gethostname(), "localhost", "127.0.0.1"))

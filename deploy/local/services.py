@@ -15,25 +15,25 @@ from tasks.signing import KEY_FILE_VARIABLE
 
 LOOPBACK = "127.0.0.1"
 
-# Dask's processes have web servers, which listen to everybody even where no page is wanted.
+# Dask's processes have web servers, which listen on all addresses even without any page.
 _HTTP = ("--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0")
-_HEALTH_ALONE = '["distributed.http.health"]'  # and no paths, logs or metrics
+_HEALTH_ALONE = '["distributed.http.health"]'  # no paths, logs or metrics
 
 
 @dataclass(frozen=True)
 class Ports:
-    """Ports on the loopback address, counted on from the dashboard's."""
+    """Ports on the loopback address, following the dashboard's."""
 
     dashboard: int
 
     @property
     def desk(self) -> int:
-        """The review desk."""
+        """The review desk's port."""
         return self.dashboard + 1
 
     @property
     def scheduler(self) -> int:
-        """Dask's scheduler."""
+        """The Dask scheduler's port."""
         return self.dashboard + 2
 
 
@@ -46,10 +46,10 @@ class Service:
 
 
 def settings(home: Path, ports: Ports, server: str, releases: Path) -> dict[str, str]:
-    """The environment that all processes share, and a shell that works with them.
+    """The environment of all processes, and of a shell that works with them.
 
     Args:
-        releases: absolute path of the folder that is published in.
+        releases: absolute path of the folder to publish in.
     """
     orchestrator = database.of(server, "prefect")
     auth, device = password(home, "dashboard-password"), token(home, "device")
@@ -78,7 +78,7 @@ def settings(home: Path, ports: Ports, server: str, releases: Path) -> dict[str,
 
 
 def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
-    """What is started, in this order."""
+    """The services, in the order in which they are started."""
     files = certificates(home)
     tls = ("--tls-ca-file", files["ca"], "--tls-cert", files["cert"], "--tls-key", files["key"])
     keys = tuple(map(str, tls))
@@ -130,7 +130,7 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
                 *python,
                 "uvicorn",
                 "flows.desk:desk",
-                "--no-proxy-headers",  # whoever may say where a request comes from may guess on
+                "--no-proxy-headers",  # anybody who may state a request's origin could guess on
                 *_at(ports.desk),
                 "--log-level",
                 "warning",
@@ -144,7 +144,7 @@ def _at(port: int) -> tuple[str, ...]:
 
 
 def profile_cluster(home: Path, ports: Ports) -> str:
-    """The section of a profile by which releases run on these workers."""
+    """The profile section that makes releases run on these workers."""
     files = certificates(home)
     return (
         "cluster:\n"
@@ -157,5 +157,5 @@ def profile_cluster(home: Path, ports: Ports) -> str:
 
 
 def workers_by_default() -> int:
-    """One Dask worker a core."""
+    """The default number of Dask workers, one per core."""
     return os.cpu_count() or 1

@@ -92,7 +92,7 @@ def test_a_secret_that_is_set_twice_or_empty_stops_the_process(tmp_path: Path):
     (tmp_path / "HALLMARK_LEDGER").write_text("x")
     done = entered(tmp_path, {"HALLMARK_LEDGER": "y"})
     assert done.returncode == 1
-    assert "HALLMARK_LEDGER is set beside the secret" in done.stderr
+    assert "HALLMARK_LEDGER is set, but so is the secret" in done.stderr
     (tmp_path / "HALLMARK_LEDGER").write_text("\n")
     assert "is empty" in entered(tmp_path, {}).stderr
 
