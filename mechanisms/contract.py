@@ -24,7 +24,7 @@ from mechanisms.compute import SERIAL, Compute
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import AllCalls
 from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise
 
@@ -296,9 +296,9 @@ class Mechanism(Protocol):
         """
         ...
 
-    def select(self, curator: Curator, plan: Any) -> Any: ...
+    def select(self, curator: AllCalls, plan: Any) -> Any: ...
 
-    def measure(self, curator: Curator, plan: Any, selection: Any) -> Measurements: ...
+    def measure(self, curator: AllCalls, plan: Any, selection: Any) -> Measurements: ...
 
     def generate(
         self,

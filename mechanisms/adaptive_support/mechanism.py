@@ -30,7 +30,7 @@ from mechanisms.geometry.paths import snake
 from mechanisms.geometry.simplex import project_on_simplex
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import Measuring
 from mechanisms.single_histogram.records import public_records, records_along, refuse_no_rows
 
 
@@ -69,13 +69,13 @@ class AdaptiveSupport:
             parameters=parameters,
         )
 
-    def select(self, curator: Curator, plan: AdaptiveSupportPlan) -> Selection:
+    def select(self, curator: Measuring, plan: AdaptiveSupportPlan) -> Selection:
         """The candidate with the least bound, from noisy numbers of occupied points."""
         sizes = tuple(curator.histograms("support", plan.size_queries))
         return Selection(sizes=sizes, candidate=plan.chosen(sizes, curator.total()))
 
     def measure(
-        self, curator: Curator, plan: AdaptiveSupportPlan, selection: Selection
+        self, curator: Measuring, plan: AdaptiveSupportPlan, selection: Selection
     ) -> Measurements:
         """The histogram of the chosen grid, after the numbers that it was chosen by."""
         tables = curator.histograms("histogram", plan.queries(selection.candidate))

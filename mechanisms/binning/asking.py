@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 
 from mechanisms.arrays import Counts
 from mechanisms.binning.bins import Bins
+from mechanisms.privacy.calls import MarginalRounds
 from mechanisms.privacy.cells import CellMap
-from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import HistogramQuery, L1Score, Score
 
 
 @dataclass(frozen=True)
 class BinnedCurator:
-    """Asks `curator` what it is asked, in cells. It has the calls that selections make."""
+    """Asks `curator` what it is asked, in cells."""
 
-    curator: Curator
+    curator: MarginalRounds
     bins: tuple[Bins, ...]
 
     def total(self) -> int | None:

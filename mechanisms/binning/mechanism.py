@@ -13,13 +13,13 @@ Oracle.  tests/mechanisms/binning/test_mechanism.py.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from mechanisms.arrays import AnyCodes, Counts
 from mechanisms.binning.asking import BinnedCurator
-from mechanisms.binning.bins import Bins, coarse_domain, equal_runs
+from mechanisms.binning.bins import coarse_domain, equal_runs
 from mechanisms.binning.certify import certify_cells
 from mechanisms.binning.plan import BinnedPlan
 from mechanisms.binning.quantiles import nearest_shares
@@ -33,7 +33,7 @@ from mechanisms.marginals.selection.design import Answer
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import gaussian_sigma2
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import MarginalRounds
 
 CALL = "binning"
 BINS = "bins"  # in the history: by column, the first cell of every bin
@@ -115,18 +115,19 @@ class PrivatelyBinned:
             sigma2=noise.value,
         )
 
-    def select(self, curator: Curator, plan: BinnedPlan) -> BinnedSelection:
+    def select(self, curator: MarginalRounds, plan: BinnedPlan) -> BinnedSelection:
         """The histograms, and what the mechanism selects on their bins."""
         histograms = tuple(curator.histograms(CALL, plan.queries))
         bins = plan.chosen(histograms)
-        return BinnedSelection(histograms, self.inner.select(_asking(curator, bins), plan.on(bins)))
+        inner = self.inner.select(BinnedCurator(curator, bins), plan.on(bins))
+        return BinnedSelection(histograms, inner)
 
     def measure(
-        self, curator: Curator, plan: BinnedPlan, selection: BinnedSelection
+        self, curator: MarginalRounds, plan: BinnedPlan, selection: BinnedSelection
     ) -> MarginalMeasurements:
         """The mechanism's answers, then the histograms."""
         bins = plan.chosen(selection.histograms)
-        own = self.inner.measure(_asking(curator, bins), plan.on(bins), selection.inner)
+        own = self.inner.measure(BinnedCurator(curator, bins), plan.on(bins), selection.inner)
         return replace(own, tables=(*own.tables, *selection.histograms))
 
     def generate(
@@ -201,10 +202,6 @@ def _check(domain: Domain, share: Fraction, bins: Mapping[str, int]) -> None:
                 f"binning.columns.{name}: {number} bins of {attribute.levels} cells; give 2 at "
                 "least, and fewer than cells"
             )
-
-
-def _asking(curator: Curator, bins: tuple[Bins, ...]) -> Curator:
-    return cast(Curator, BinnedCurator(curator, bins))  # it has all calls that selections make
 
 
 def _parts(

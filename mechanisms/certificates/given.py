@@ -33,7 +33,7 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import Measuring
 from mechanisms.privacy.events import Event
 
 MARGINALS = 2  # columns certified jointly, where the spec does not say
@@ -157,7 +157,7 @@ class CertifyGiven:
             measured=measured,
         )
 
-    def measure(self, curator: Curator, plan: GivenPlan) -> Measurements:
+    def measure(self, curator: Measuring, plan: GivenPlan) -> Measurements:
         """All marginals and columns in one call."""
         tables = curator.histograms("certificate", plan.measured.queries)
         return Measurements(tables=tuple(tables), total=curator.total())

@@ -37,7 +37,7 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import AllCalls
 from mechanisms.privacy.events import Event, merged
 
 
@@ -166,10 +166,10 @@ class CertifiedWithShare:
             )
         return plan
 
-    def select(self, curator: Curator, plan: GrantedPlan) -> Any:
+    def select(self, curator: AllCalls, plan: GrantedPlan) -> Any:
         return self.inner.select(curator, plan.inner)
 
-    def measure(self, curator: Curator, plan: GrantedPlan, selection: Any) -> Measurements:
+    def measure(self, curator: AllCalls, plan: GrantedPlan, selection: Any) -> Measurements:
         """The mechanism's answers, then the marginals'."""
         own = self.inner.measure(curator, plan.inner, selection)
         marginals = curator.histograms("certificate", plan.measured.queries)

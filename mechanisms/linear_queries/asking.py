@@ -13,8 +13,8 @@ from functools import cached_property
 
 from mechanisms.arrays import Counts
 from mechanisms.linear_queries.universe import Universe
+from mechanisms.privacy.calls import RefreshedRounds
 from mechanisms.privacy.cells import CellMap
-from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import ExponentialMechanism
 from mechanisms.privacy.linear_queries import Block, LinearQueries
 from mechanisms.privacy.queries import Admissible, HistogramQuery, Question
@@ -23,13 +23,13 @@ from mechanisms.privacy.refresh import Refresh, StepQuestion
 
 @dataclass(frozen=True)
 class UniverseCurator:
-    """Asks `curator` what it is asked, in the domain's cells. It has the calls that methods make.
+    """Asks `curator` what it is asked, in the domain's cells.
 
     Attributes:
         columns: positions in the domain of the universe's columns.
     """
 
-    curator: Curator
+    curator: RefreshedRounds
     universe: Universe
     columns: tuple[int, ...]
 

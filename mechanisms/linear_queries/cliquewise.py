@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -58,15 +58,22 @@ from mechanisms.marginals.selection.spending import rho_of
 from mechanisms.privacy.accountant import zcdp_epsilon
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import QueryRounds, RefreshedRounds
 from mechanisms.privacy.events import Event, merged
 
 CLIQUEWISE = "cliquewise"
-M = TypeVar("M", bound=Method)
-
 _DEVIATION = 1e-3  # of every cell of every mu_A, as the model takes them: a guess, alike for all
 _NAMED = 3  # cliques of a noise line
 _COLUMNS = 6  # in a message
+
+
+class CliqueMethod(Method, Protocol):
+    """A method that a `CliqueCurator` can serve: it refreshes no queries."""
+
+    def ask(self, curator: QueryRounds) -> tuple[Counts, ...]: ...
+
+
+M = TypeVar("M", bound=CliqueMethod)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -158,7 +165,7 @@ class Cliquewise(CountsRecords, Generic[M]):
             f"the model that joins them: {statement}"
         )
 
-    def ask(self, curator: Curator) -> tuple[Counts, ...]:
+    def ask(self, curator: RefreshedRounds) -> tuple[Counts, ...]:
         """The number of records where that is measured apart, and a table for each clique."""
         counted = self.count.ask(curator)
         number = self.count.number(counted, None) if counted else curator.total()

@@ -12,7 +12,7 @@ Oracle.  tests/mechanisms/linear_queries/test_mechanism.py counts misses over ma
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import largest_rho
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import RefreshedRounds
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.linear_queries import LinearQueries
 
@@ -113,13 +113,15 @@ class LinearQueryMechanism:
         assert fits(plan.events, budget), "what is planned fits the budget"
         return plan
 
-    def select(self, curator: Curator, plan: LinearQueryPlan) -> None:
+    def select(self, curator: RefreshedRounds, plan: LinearQueryPlan) -> None:
         """Nothing: methods choose and measure in turn."""
 
-    def measure(self, curator: Curator, plan: LinearQueryPlan, selection: None) -> Measurements:
+    def measure(
+        self, curator: RefreshedRounds, plan: LinearQueryPlan, selection: None
+    ) -> Measurements:
         """All that the method asks, then the worst query of the distribution made of it."""
         total = curator.total()
-        asked = cast(Curator, UniverseCurator(curator, plan.method.universe, plan.columns))
+        asked = UniverseCurator(curator, plan.method.universe, plan.columns)
         tables = plan.method.ask(asked)
         if plan.worst:
             made = plan.method.distribution(tables, total, progress=_quiet)

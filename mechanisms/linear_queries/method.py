@@ -17,7 +17,7 @@ from mechanisms.arrays import Counts, Floats
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import RefreshedRounds
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import Noise
 
@@ -85,7 +85,7 @@ class Method(Protocol):
         """The number of records to go on with: public, or as the answers tell; at least 1."""
         ...
 
-    def ask(self, curator: Curator) -> tuple[Counts, ...]:
+    def ask(self, curator: RefreshedRounds) -> tuple[Counts, ...]:
         """All that is asked of the private data: noisy answers, or positions of choices."""
         ...
 

@@ -15,8 +15,8 @@ from mechanisms.contract import NoiseLine
 from mechanisms.linear_queries.spending import Amount
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.calls import Histograms
 from mechanisms.privacy.cells import CellMap
-from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import HistogramQuery, Noise
 from mechanisms.privacy.transforms import Total
@@ -45,7 +45,7 @@ class Records:
             return ()
         return (NoiseLine.of(self.query, "the number of records", 1, adjacency=self.adjacency),)
 
-    def ask(self, curator: Curator) -> tuple[Counts, ...]:
+    def ask(self, curator: Histograms) -> tuple[Counts, ...]:
         """The noisy number, or nothing where it is public."""
         return () if self.query is None else tuple(curator.histograms("total", [self.query]))
 

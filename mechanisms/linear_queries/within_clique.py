@@ -14,7 +14,6 @@ Oracle.  tests/mechanisms/linear_queries/test_within_clique.py selects the colum
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -22,8 +21,8 @@ from mechanisms.arrays import Counts, Floats
 from mechanisms.linear_queries.asking import UniverseCurator
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.marginals.cliques import Clique, cells, title
+from mechanisms.privacy.calls import RefreshedRounds
 from mechanisms.privacy.cells import marginal
-from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import ExponentialMechanism
 from mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
 from mechanisms.privacy.queries import Admissible, HistogramQuery, Question
@@ -99,7 +98,7 @@ def named(universe: Universe, clique: Clique) -> str:
 
 @dataclass(frozen=True, eq=False)
 class CliqueCurator:
-    """Asks about the records' columns in a clique. It has the calls that methods make.
+    """Asks about the records' columns in a clique.
 
     Attributes:
         asked: the curator of the whole universe, about the clique's cells.
@@ -112,11 +111,13 @@ class CliqueCurator:
     number: int | None
 
     @classmethod
-    def of(cls, curator: Curator, own: Universe, clique: Clique, number: int | None) -> Curator:
+    def of(
+        cls, curator: RefreshedRounds, own: Universe, clique: Clique, number: int | None
+    ) -> "CliqueCurator":
         """For a method on `own`, the universe of the clique."""
         cells_themselves = tuple(np.arange(k) for k in own.shape)
         asked = UniverseCurator(curator, replace(own, levels=cells_themselves), clique)
-        return cast(Curator, cls(asked, clique, number))
+        return cls(asked, clique, number)
 
     def total(self) -> int | None:
         """The number of records as it is known by now, which costs nothing more."""

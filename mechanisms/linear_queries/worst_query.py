@@ -26,7 +26,7 @@ from mechanisms.linear_queries.questions import FixedQuestion, reference, signed
 from mechanisms.linear_queries.spending import Amount, choice_line
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import QueryRounds
 from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import SCORE_STEPS, HistogramQuery, Noise
 from mechanisms.privacy.tails import reach
@@ -97,7 +97,7 @@ class WorstQuery:
             }
         }
 
-    def ask(self, curator: Curator, answers: Floats, records: int) -> tuple[Counts, ...]:
+    def ask(self, curator: QueryRounds, answers: Floats, records: int) -> tuple[Counts, ...]:
         """The worst query's position among queries and negations, and its noisy answer.
 
         Args:

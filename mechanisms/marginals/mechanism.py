@@ -49,7 +49,7 @@ from mechanisms.marginals.plan import MarginalPlan
 from mechanisms.marginals.selection.design import Answer, Asked
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import MarginalRounds
 from mechanisms.privacy.simulation import simulate_discrete_gaussian
 
 FIRST_CALL = "marginals"
@@ -118,7 +118,7 @@ class Marginals:
         plan.memory()
         return plan
 
-    def select(self, curator: Curator, plan: MarginalPlan) -> tuple[Answer, ...]:
+    def select(self, curator: MarginalRounds, plan: MarginalPlan) -> tuple[Answer, ...]:
         """Everything that is asked, where some of it is chosen on answers; nothing elsewhere."""
         if not plan.chooses:
             return ()
@@ -126,7 +126,7 @@ class Marginals:
         return (*first, *plan.design.rounds(curator, first, _Drafts(plan)))
 
     def measure(
-        self, curator: Curator, plan: MarginalPlan, selection: tuple[Answer, ...]
+        self, curator: MarginalRounds, plan: MarginalPlan, selection: tuple[Answer, ...]
     ) -> MarginalMeasurements:
         """All answers."""
         answers = selection or _first(curator, plan)
@@ -283,7 +283,7 @@ def marginals_of(shape: Sequence[int], answers: Sequence[Answer]) -> tuple[Noisy
     return tuple(known.values())
 
 
-def _first(curator: Curator, plan: MarginalPlan) -> tuple[Answer, ...]:
+def _first(curator: MarginalRounds, plan: MarginalPlan) -> tuple[Answer, ...]:
     asked = plan.design.first
     tables = curator.histograms(FIRST_CALL, [a.query(plan.domain.shape) for a in asked])
     return tuple(Answer(a, table) for a, table in zip(asked, tables, strict=True))

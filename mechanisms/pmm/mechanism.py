@@ -28,7 +28,7 @@ from mechanisms.pmm.design import NodeCounts, SiblingDifferences
 from mechanisms.pmm.plan import PMMPlan, make_plan
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import Measuring
 from mechanisms.single_histogram.parameters import refuse_unknown
 from mechanisms.single_histogram.records import public_records, records_along, refuse_no_rows
 
@@ -77,10 +77,10 @@ class TreeMechanism:
             depth=parameters.get("depth", "auto"),
         )
 
-    def select(self, curator: Curator, plan: PMMPlan) -> None:
+    def select(self, curator: Measuring, plan: PMMPlan) -> None:
         """Nothing is left to choose: the plan says what is measured."""
 
-    def measure(self, curator: Curator, plan: PMMPlan, selection: None) -> Measurements:
+    def measure(self, curator: Measuring, plan: PMMPlan, selection: None) -> Measurements:
         """All levels of the partition in one call."""
         tables = curator.histograms("levels", plan.queries) if plan.queries else []
         return Measurements(tables=tuple(tables), total=curator.total())

@@ -20,7 +20,7 @@ from mechanisms.contract import (
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import Measuring
 from mechanisms.single_histogram.plan import HistogramPlan
 from mechanisms.single_histogram.release import generate, measure
 
@@ -56,10 +56,10 @@ class HistogramMechanism:
             parameters=parameters,
         )
 
-    def select(self, curator: Curator, plan: HistogramPlan) -> None:
+    def select(self, curator: Measuring, plan: HistogramPlan) -> None:
         """Nothing is left to choose: the plan says what is measured."""
 
-    def measure(self, curator: Curator, plan: HistogramPlan, selection: None) -> Measurements:
+    def measure(self, curator: Measuring, plan: HistogramPlan, selection: None) -> Measurements:
         """See `mechanisms.single_histogram.release.measure`."""
         return measure(curator, plan)
 

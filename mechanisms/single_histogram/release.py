@@ -16,12 +16,12 @@ from mechanisms.contract import Measurements, Progress, SyntheticMeasure
 from mechanisms.families.estimate import FamilyEstimate
 from mechanisms.geometry.line import path_loss
 from mechanisms.geometry.projection import project, project_on_path
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import Measuring
 from mechanisms.single_histogram.plan import HistogramPlan
 from mechanisms.single_histogram.records import public_records, records_along, refuse_no_rows
 
 
-def measure(curator: Curator, plan: HistogramPlan) -> Measurements:
+def measure(curator: Measuring, plan: HistogramPlan) -> Measurements:
     """All parts of the histogram's measurement in one call."""
     tables = curator.histograms("histogram", plan.queries) if plan.queries else []
     return Measurements(tables=tuple(tables), total=curator.total())

@@ -25,7 +25,7 @@ from mechanisms.families.programs import Program, Support, solve
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import Measuring
 from mechanisms.single_histogram.records import public_records, records_along, refuse_no_rows
 from mechanisms.sparse_lipschitz.plan import DISCRETISATION_DOUBT, SparseLipschitzPlan, make_plan
 
@@ -64,10 +64,12 @@ class SparseLipschitz:
             public=public,
         )
 
-    def select(self, curator: Curator, plan: SparseLipschitzPlan) -> None:
+    def select(self, curator: Measuring, plan: SparseLipschitzPlan) -> None:
         """Nothing is left to choose: the plan says what is measured."""
 
-    def measure(self, curator: Curator, plan: SparseLipschitzPlan, selection: None) -> Measurements:
+    def measure(
+        self, curator: Measuring, plan: SparseLipschitzPlan, selection: None
+    ) -> Measurements:
         """All blocks in one call."""
         tables = curator.histograms("blocks", plan.queries)
         return Measurements(tables=tuple(tables), total=curator.total())

@@ -41,7 +41,7 @@ from mechanisms.linear_queries.weights import Weights
 from mechanisms.marginals.cliques import Clique
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import Histograms
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
 from mechanisms.privacy.queries import GaussianNoise, Noise
@@ -145,7 +145,7 @@ class Direct:
         )
         return min(self.strategy.forecast / self.expected_records, 2.0), statement
 
-    def ask(self, curator: Curator) -> tuple[Counts, ...]:
+    def ask(self, curator: Histograms) -> tuple[Counts, ...]:
         return tuple(curator.histograms("tables", self.strategy.queries))
 
     @property

@@ -49,8 +49,8 @@ from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import gaussian_sigma2
+from mechanisms.privacy.calls import Histograms
 from mechanisms.privacy.cells import marginal
-from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, Noise
 from mechanisms.privacy.rounding import decimal_above
@@ -166,7 +166,7 @@ class Dpam:
         )
         return min(rate, 2.0), statement
 
-    def ask(self, curator: Curator) -> tuple[Counts, ...]:
+    def ask(self, curator: Histograms) -> tuple[Counts, ...]:
         return tuple(curator.histograms("histogram", [self.query]))
 
     @property

@@ -47,7 +47,7 @@ from mechanisms.linear_queries.weights import Weights, tilted
 from mechanisms.marginals.cliques import cells
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import QueryRounds
 from mechanisms.privacy.events import Event, ExponentialMechanism
 
 ITERATES = ("tail-average", "mean", "last", "uniform")
@@ -165,7 +165,7 @@ class FrankWolfe(CountsRecords):
         best = min(found, key=found.__getitem__)
         return found[best], f"an estimate from theory, by far too large as a rule: {best}"
 
-    def ask(self, curator: Curator) -> tuple[Counts, ...]:
+    def ask(self, curator: QueryRounds) -> tuple[Counts, ...]:
         """The number of records where it is private, and the positions of all choices."""
         counted = self.count.ask(curator)
         number = self.count.number(counted, curator.total())

@@ -40,7 +40,7 @@ from mechanisms.linear_queries.total import records, shared
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import RefreshedRounds
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import SCORE_STEPS
 from mechanisms.privacy.refresh import Refresh
@@ -111,7 +111,7 @@ class Dqrs(DualQuery):
             replace(drawn, cells=sum(self.draws), parameter=told),
         )
 
-    def ask(self, curator: Curator) -> tuple[Counts, ...]:
+    def ask(self, curator: RefreshedRounds) -> tuple[Counts, ...]:
         """The number of records where it is private, and the queries of rounds 2 to T."""
         counted = self.count.ask(curator)
         number = self.count.number(counted, curator.total())

@@ -32,7 +32,7 @@ from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import Weights
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import RefreshedRounds
 from mechanisms.privacy.events import Event, ExponentialMechanism
 
 _SEED = 1402_1526  # of the public draws of round 1
@@ -160,7 +160,7 @@ class DualQuery(CountsRecords):
             "Theorem 4.2, at these parameters; at most the queries' range"
         )
 
-    def ask(self, curator: Curator) -> tuple[Counts, ...]:
+    def ask(self, curator: RefreshedRounds) -> tuple[Counts, ...]:
         """The number of records where it is private, and the positions of all choices."""
         counted = self.count.ask(curator)
         number = self.count.number(counted, curator.total())

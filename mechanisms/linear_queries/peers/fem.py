@@ -36,7 +36,7 @@ from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import Weights
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import QueryRounds
 from mechanisms.privacy.events import Event, ExponentialMechanism
 
 _SEED = 2007_05453  # of all public draws
@@ -163,7 +163,7 @@ class Fem(CountsRecords):
             "sampling and noise of choices, constants set to 1; at most the queries' range"
         )
 
-    def ask(self, curator: Curator) -> tuple[Counts, ...]:
+    def ask(self, curator: QueryRounds) -> tuple[Counts, ...]:
         """The number of records where it is private, and the positions of all choices."""
         counted = self.count.ask(curator)
         number = self.count.number(counted, curator.total())

@@ -36,7 +36,7 @@ from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import Weights
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import QueryRounds
 from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import HistogramQuery
 from mechanisms.privacy.transforms import WeightedSum
@@ -142,7 +142,7 @@ class Mwem(CountsRecords):
         cells = queries.blocks[block].cells
         return HistogramQuery(cells, noise, transform, adaptive=self._uneven)
 
-    def ask(self, curator: Curator) -> tuple[Counts, ...]:
+    def ask(self, curator: QueryRounds) -> tuple[Counts, ...]:
         """The number of records where it is private; positions of choices; noisy answers."""
         counted = self.count.ask(curator)
         number = self.count.number(counted, curator.total())

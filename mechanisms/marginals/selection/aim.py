@@ -51,7 +51,7 @@ from mechanisms.marginals.selection.spending import (
 from mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import MarginalRounds
 from mechanisms.privacy.events import Event, ExponentialMechanism, merged
 
 ROUNDS_PER_ATTRIBUTE = 16
@@ -220,7 +220,7 @@ class AimDesign:
         return noise, False
 
     def rounds(
-        self, curator: Curator, first: Sequence[Answer], modeller: Modeller
+        self, curator: MarginalRounds, first: Sequence[Answer], modeller: Modeller
     ) -> tuple[Answer, ...]:
         """Choose, measure, fit; with less noise once a round teaches less than its noise."""
         shape, total = self.domain.shape, curator.total()

@@ -20,8 +20,8 @@ from mechanisms.marginals.evidence import Evidence
 from mechanisms.marginals.generators.generator import Model
 from mechanisms.marginals.groups import Sizes, group_of, sizes_of
 from mechanisms.privacy.adjacency import Adjacency
+from mechanisms.privacy.calls import MarginalRounds
 from mechanisms.privacy.cells import marginal
-from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery
 
@@ -145,7 +145,7 @@ class Design(Protocol):
         ...
 
     def rounds(
-        self, curator: Curator, first: Sequence[Answer], modeller: Modeller
+        self, curator: MarginalRounds, first: Sequence[Answer], modeller: Modeller
     ) -> tuple[Answer, ...]:
         """Everything that is asked after `first`: choices and the marginals that were chosen.
 

@@ -39,7 +39,7 @@ from mechanisms.marginals.selection.workload import Workload, parse_workload, re
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import gaussian_sigma2, largest_rho
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import MarginalRounds
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.rounding import decimal_above
 
@@ -132,7 +132,7 @@ class FixedDesign:
         return tuple(lines)
 
     def rounds(
-        self, curator: Curator, first: Sequence[Answer], modeller: Modeller
+        self, curator: MarginalRounds, first: Sequence[Answer], modeller: Modeller
     ) -> tuple[Answer, ...]:
         """Nothing is left to ask."""
         return ()

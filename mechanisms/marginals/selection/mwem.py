@@ -45,7 +45,7 @@ from mechanisms.marginals.selection.workload import Workload, parse_workload, re
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import largest_rho
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import MarginalRounds
 from mechanisms.privacy.events import Event, ExponentialMechanism
 
 ONE_WAY_SHARE = Fraction(1, 5)  # of rho, where the spec gives none
@@ -164,7 +164,7 @@ class MwemDesign:
         )
 
     def rounds(
-        self, curator: Curator, first: Sequence[Answer], modeller: Modeller
+        self, curator: MarginalRounds, first: Sequence[Answer], modeller: Modeller
     ) -> tuple[Answer, ...]:
         """Choose, measure, fit. A marginal may be chosen again."""
         shape, total = self.domain.shape, curator.total()

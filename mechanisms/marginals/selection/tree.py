@@ -48,7 +48,7 @@ from mechanisms.marginals.selection.workload import refuse_large
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import largest_rho
-from mechanisms.privacy.curator import Curator
+from mechanisms.privacy.calls import MarginalRounds
 from mechanisms.privacy.events import Event, ExponentialMechanism
 
 Pick = Callable[[Sequence[Clique]], int]
@@ -133,7 +133,7 @@ class TreeDesign:
         )
 
     def rounds(
-        self, curator: Curator, first: Sequence[Answer], modeller: Modeller
+        self, curator: MarginalRounds, first: Sequence[Answer], modeller: Modeller
     ) -> tuple[Answer, ...]:
         """The choices, one call each, and the chosen pairs in one call."""
         _, epsilon, sigma2 = _noise(self.rho, self.adjacency, len(self.domain))
