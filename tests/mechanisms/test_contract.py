@@ -5,6 +5,7 @@ of one mechanism are about what it alone does.
 """
 
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,9 @@ from mechanisms.privacy.accountant import fits, pure_epsilon
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.cells import ArrayCounter
-from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.ledger import Ledger
 from mechanisms.registry import MECHANISMS, planned
 from tests.mechanisms.single_histogram.domains import line, nominal, places
+from tests.mechanisms.single_histogram.runs import curator_of
 
 RECORDS = 60
 EPSILON = Fraction(2)
@@ -89,50 +89,29 @@ def codes_of(domain: Domain, seed: int, rows: int = RECORDS) -> np.ndarray:
     return np.random.default_rng(seed).integers(domain.shape, size=(rows, len(domain))).astype("i4")
 
 
-def ledger_for(plan: Any, folder: Path) -> Ledger:
-    """A fresh ledger on which the plan's budget is reserved."""
-    ledger = Ledger(f"sqlite:///{folder}/ledger.sqlite")
-    ledger.open_account(
-        "people", cap=plan.budget, adjacency=plan.adjacency, by="steward", reason="a test"
-    )
-    ledger.reserve("people", "r1", plan.budget, adjacency=plan.adjacency, binding="plan")
-    return ledger
-
-
-def curator_of(plan: Any, ledger: Ledger, codes: np.ndarray) -> Curator:
-    return Curator(
-        counter=ArrayCounter(codes),
-        ledger=ledger,
-        release="r1",
-        adjacency=plan.adjacency,
-        budget=plan.budget,
-    )
-
-
 def check_release(mechanism: Mechanism, plan: Any, folder: Path) -> None:
     """Run all stages, the private ones twice, and hold them to the contract."""
-    domain, ledger = plan.domain, ledger_for(plan, folder)
-    codes, others = codes_of(domain, 1), codes_of(domain, 2)
+    domain = plan.domain
     assert plan.mechanism == mechanism.name
     assert fits(plan.events, plan.budget)
     copy = pickle.loads(pickle.dumps(plan))
     assert copy.events == plan.events
     assert copy.parameters == plan.parameters
 
-    curator = curator_of(plan, ledger, codes)
+    curator = curator_of(plan, codes_of(domain, 1), folder)
     measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    charged = ledger.events("r1")
+    charged = curator.ledger.events("r1")
     assert charged, "somebody asked"
     assert fits(charged, plan.budget)
     assert plan.budget.delta or pure_epsilon(charged) <= plan.budget.epsilon
     assert measured.total == (RECORDS if plan.adjacency.total_is_public else None)
 
     # Of other records, asked again under the same name: whatever comes back was in the log.
-    curator = curator_of(plan, ledger, others)
+    curator = replace(curator, counter=ArrayCounter(codes_of(domain, 2)))
     again = mechanism.measure(curator, plan, mechanism.select(curator, plan))
     assert len(again.tables) == len(measured.tables)
     assert all(map(np.array_equal, again.tables, measured.tables))
-    assert ledger.events("r1") == charged
+    assert curator.ledger.events("r1") == charged
 
     made, once_more = (
         mechanism.generate(
@@ -207,7 +186,7 @@ def test_queries_are_needed_by_whatever_answers_them_and_refused_elsewhere(name:
 @pytest.mark.parametrize("name", NAMES)
 def test_no_rows_cannot_be_asked_for(name: str, tmp_path: Path) -> None:
     mechanism, plan = MECHANISMS[name], plan_of(MECHANISMS[name])
-    curator = curator_of(plan, ledger_for(plan, tmp_path), codes_of(TABLE, 1))
+    curator = curator_of(plan, codes_of(TABLE, 1), tmp_path)
     measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
     with refused("output.rows: 0"):
         mechanism.generate(
@@ -268,13 +247,13 @@ def test_a_certificate_alone_is_drawn_once_within_its_budget(
 ) -> None:
     certifier = CertifyGiven()
     plan = plan_of(certifier, TOWNS, delta=delta, adjacency=adjacency)
-    ledger = ledger_for(plan, tmp_path)
+    curator = curator_of(plan, codes_of(TOWNS, 1), tmp_path)
+    changed = replace(curator, counter=ArrayCounter(codes_of(TOWNS, 2)))
     assert fits(plan.events, plan.budget)
-    first, again = (
-        certifier.measure(curator_of(plan, ledger, codes_of(TOWNS, seed)), plan) for seed in (1, 2)
-    )
+    first, again = (certifier.measure(asked, plan) for asked in (curator, changed))
     assert all(map(np.array_equal, first.tables, again.tables))
     assert first.total == (RECORDS if adjacency.total_is_public else None)
-    assert fits(ledger.events("r1"), plan.budget)
+    charged = curator.ledger.events("r1")
+    assert fits(charged, plan.budget)
     if not delta:
-        assert pure_epsilon(ledger.events("r1")) == EPSILON
+        assert pure_epsilon(charged) == EPSILON

@@ -14,14 +14,12 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.simplex import project_on_simplex
 from mechanisms.geometry.wasserstein import w1
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter, count_codes
-from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.ledger import Ledger
+from mechanisms.privacy.cells import count_codes
 from mechanisms.privacy.queries import HistogramQuery
 from mechanisms.privacy.simulation import simulate_discrete_laplace
 from tests.mechanisms.adaptive_support.test_plan import make
 from tests.mechanisms.single_histogram.domains import line, nominal
+from tests.mechanisms.single_histogram.runs import curator_of
 
 FALSE_POSITIVE_RATE = 1e-6
 RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
@@ -193,21 +191,12 @@ def test_a_twin_that_understates_the_noise_is_found_out(tmp_path) -> None:
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_a_release_through_the_curator_spends_its_budget(adjacency, tmp_path) -> None:
     rng = np.random.default_rng(13)
-    codes, budget = table(2000, rng) % SMALL.shape, Budget(epsilon=Fraction(1))
-    plan = make(SMALL, adjacency, 2000, budget.epsilon)
-    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.sqlite'}")
-    ledger.open_account("people", cap=budget, adjacency=adjacency, by="steward", reason="a test")
-    ledger.reserve("people", "r1", budget, adjacency=adjacency, binding="plan")
-    curator = Curator(
-        counter=ArrayCounter(codes),
-        ledger=ledger,
-        release="r1",
-        adjacency=adjacency,
-        budget=budget,
-    )
+    codes = table(2000, rng) % SMALL.shape
+    plan = make(SMALL, adjacency, 2000, Fraction(1))
+    curator = curator_of(plan, codes, tmp_path)
     mechanism = AdaptiveSupport()
     measurements = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    assert set(ledger.events("r1")) == set(plan.events)
+    assert set(curator.ledger.events("r1")) == set(plan.events)
 
     synthetic = generated(plan, measurements)
     certificate = mechanism.certify(plan, measurements, synthetic, confidence=0.95, rng=rng)

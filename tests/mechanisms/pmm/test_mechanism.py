@@ -14,10 +14,9 @@ from mechanisms.pmm.mechanism import TreeMechanism, leaf_masses
 from mechanisms.pmm.tree import transport_cost
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter, count_codes
-from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.ledger import Ledger
+from mechanisms.privacy.cells import count_codes
 from mechanisms.privacy.simulation import simulate_discrete_laplace
+from tests.mechanisms.single_histogram.runs import curator_of
 
 MECHANISMS = [PMM(), PMMH()]
 RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
@@ -186,21 +185,10 @@ def test_a_release_through_the_curator_spends_its_budget(adjacency, mechanism, t
     rng = np.random.default_rng(12)
     codes = table(DOMAIN, 2000, rng)
     plan = make(DOMAIN, adjacency, 2000, mechanism=mechanism)
-    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.sqlite'}")
-    ledger.open_account(
-        "people", cap=plan.budget, adjacency=adjacency, by="steward", reason="a test"
-    )
-    ledger.reserve("people", "r1", plan.budget, adjacency=adjacency, binding="plan")
-    curator = Curator(
-        counter=ArrayCounter(codes),
-        ledger=ledger,
-        release="r1",
-        adjacency=adjacency,
-        budget=plan.budget,
-    )
+    curator = curator_of(plan, codes, tmp_path)
     measurements = PMM().measure(curator, plan, PMM().select(curator, plan))
-    assert set(ledger.events("r1")) == set(plan.events)
-    assert len(ledger.events("r1")) == len(plan.events)
+    assert set(curator.ledger.events("r1")) == set(plan.events)
+    assert len(curator.ledger.events("r1")) == len(plan.events)
 
     synthetic = generated(plan, measurements, None, rng)
     certificate = PMM().certify(plan, measurements, synthetic, confidence=0.95, rng=rng)

@@ -110,17 +110,6 @@ def test_a_constant_query_is_answered_without_cost(tmp_path) -> None:
     assert rho([method.measurement(4).event(REPLACE)]) > 0
 
 
-def test_a_resumed_run_gives_the_same_without_looking_at_records(tmp_path) -> None:
-    method = planned(plan_mwem, SMALL, adjacency=ADD, rounds=3)
-    asked = curator(tmp_path, bits(300, 3), method)
-    first = method.ask(asked)
-    again = method.ask(replace(asked, counter=Gone(300)))
-    for one, other in zip(first, again, strict=True):
-        np.testing.assert_array_equal(one, other)
-    laws = [finished(method, answers, asked).shares for answers in (first, again)]
-    np.testing.assert_array_equal(*laws)
-
-
 def test_a_run_resumes_where_arithmetic_differs(tmp_path, monkeypatch) -> None:
     """References a hair off, as on another processor, ask the same of the log."""
     method = planned(plan_mwem, SMALL, rounds=4)
