@@ -41,12 +41,11 @@ def copy(source: Path, target: Path, changed: set[Path]) -> None:
 
 
 def with_block(before: str, block: str) -> str:
-    """The text with the added lines of a block below the line with which the block begins."""
-    anchor, *added = block.splitlines(keepends=True)
-    assert anchor.startswith(" ")
-    assert all(line.startswith("+") for line in added)
-    assert anchor[1:] in before
-    return before.replace(anchor[1:], anchor[1:] + "".join(line[1:] for line in added), 1)
+    """The text with the lines that a block adds (+) next to a line that is there."""
+    lines = block.splitlines(keepends=True)
+    there = "".join(line[1:] for line in lines if not line.startswith("+"))
+    assert there in before
+    return before.replace(there, "".join(line[1:] for line in lines), 1)
 
 
 @pytest.fixture(scope="module")
