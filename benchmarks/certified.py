@@ -36,6 +36,7 @@ from mechanisms.geometry.transport import transport
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
 from mechanisms.sparse_lipschitz import SparseLipschitz
+from mechanisms.sparse_lipschitz.mechanism import CALL
 from schemas.loading import load_spec
 from schemas.table_sections import PublicData
 from tasks.coding import TableCodec
@@ -112,14 +113,14 @@ def release(
         plan, answers, rows=None, rng=rng, progress=lambda share, doing: None
     )
     estimate = plan.estimator.estimate(
-        answers.tables[: len(plan.estimator.queries)], len(tables.private)
+        answers.tables[CALL][: len(plan.estimator.queries)], len(tables.private)
     )
     low, high = tables.truth(synthetic.codes)
     found = {"k": k, "points": points, "true_low": low, "true_high": high}
     if variant == "paper":
         return found | path_certificate(plan, estimate.tables, synthetic.codes, rng)
     distances = plan.discretisation.upper(
-        answers.tables[len(plan.estimator.queries) :], confidence=0.995
+        answers.tables[CALL][len(plan.estimator.queries) :], confidence=0.995
     )
     certificate = certify_family(
         plan.estimator,

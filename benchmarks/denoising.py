@@ -24,8 +24,7 @@ from mechanisms.marginals.cliques import Clique, all_ways
 from mechanisms.marginals.evidence import Evidence
 from mechanisms.marginals.generators.noise_aware.latent_classes import LatentClassFit
 from mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware
-from mechanisms.marginals.mechanism import MarginalMeasurements, evidence_of
-from mechanisms.marginals.selection.design import Answer
+from mechanisms.marginals.mechanism import answers_of, evidence_of
 from mechanisms.metrics.sliced_pairs import sliced_w1_of_pair
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
@@ -83,10 +82,8 @@ def measured(
     curator = SimulatedCurator(
         codes=table.train, adjacency=adjacency, rng=np.random.default_rng(seed)
     )
-    answers = mechanism.measure(curator, plan, ())  # type: ignore[arg-type]  # answers alike
-    assert isinstance(answers, MarginalMeasurements)
-    given = [Answer(a, t) for a, t in zip(answers.asked, answers.tables, strict=True)]
-    return evidence_of(plan.domain, given, answers.total)
+    answers = mechanism.measure(curator, plan, ())
+    return evidence_of(plan.domain, answers_of(answers), answers.total)
 
 
 def truth(name: str) -> Tables:

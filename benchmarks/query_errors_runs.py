@@ -28,6 +28,7 @@ from mechanisms.arrays import Floats
 from mechanisms.linear_queries.frank_wolfe.dpfw import FrankWolfe
 from mechanisms.linear_queries.frank_wolfe.path import CellPath
 from mechanisms.linear_queries.mechanism import answers_of
+from mechanisms.linear_queries.method import CHOICES_CALL
 from mechanisms.linear_queries.questions import signed
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
@@ -233,8 +234,8 @@ def _facts(method: Any, tables: Any, exact: Floats | None) -> Line:
     told = method.parameters
     facts = {name: told[name] for name in names if name in told}
     facts |= {name: told[name] for name in ("strategy", "estimator", "tables") if name in told}
-    if exact is not None:  # the number of records is public, so choices are the first answers
-        facts["gap"] = path_gap(method, [int(position) for position in tables[0]], exact)
+    if exact is not None:
+        facts["gap"] = path_gap(method, tables[CHOICES_CALL][0].tolist(), exact)
     return facts
 
 

@@ -31,6 +31,7 @@ from mechanisms.geometry.domain import Domain
 from mechanisms.geometry.transport import transport_many
 from mechanisms.privacy.budget import Budget
 from mechanisms.sparse_lipschitz import SparseLipschitz
+from mechanisms.sparse_lipschitz.mechanism import CALL
 from tasks.compute import DaskCompute
 
 
@@ -49,7 +50,7 @@ def programs() -> None:
         rng = np.random.default_rng(1)
         curator: Any = SimulatedCurator(codes=tables.private, adjacency=ADJACENCY, rng=rng)
         answers = SparseLipschitz().measure(curator, plan, None)
-        estimate = plan.estimator.estimate(answers.tables, answers.total)
+        estimate = plan.estimator.estimate(answers.tables[CALL], answers.total)
         support = Support.of(plan.family, plan.support)
         targets = tuple(table / float(estimate.total) for table in estimate.tables)
         began = time.perf_counter()

@@ -10,10 +10,10 @@ Only `select` and `measure` get a curator. All that passes between stages is pub
 so that a stage may run on another machine.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from math import pi, sqrt
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from mechanisms.compute import SERIAL, Compute
 from mechanisms.geometry.domain import Domain
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calls import AllCalls
+from mechanisms.privacy.calls import AllCalls, TablesByCall
 from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise
 
@@ -143,13 +143,19 @@ class Plan(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Measurements:
-    """Noisy answers, in the order in which the selection asked for them.
+    """Noisy answers by the curator's call.
 
-    `total` is the number of records where that is public, else None.
+    Attributes:
+        tables: by the call's name, in the order of the calls.
+        total: number of records where that is public, else None.
     """
 
-    tables: tuple[Counts, ...]
+    tables: TablesByCall
     total: int | None
+
+    def with_call(self, call: str, tables: Iterable[Counts]) -> Self:
+        """With the answers of one more call."""
+        return replace(self, tables={**self.tables, call: tuple(tables)})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,7 +15,12 @@ from typing import Any
 import numpy as np
 
 from mechanisms.adaptive_support.certify import certify
-from mechanisms.adaptive_support.plan import AdaptiveSupportPlan, make_plan
+from mechanisms.adaptive_support.plan import (
+    HISTOGRAM_CALL,
+    SUPPORT_CALL,
+    AdaptiveSupportPlan,
+    make_plan,
+)
 from mechanisms.arrays import AnyCodes, Counts
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
@@ -71,15 +76,18 @@ class AdaptiveSupport:
 
     def select(self, curator: Measuring, plan: AdaptiveSupportPlan) -> Selection:
         """The candidate with the least bound, from noisy numbers of occupied points."""
-        sizes = tuple(curator.histograms("support", plan.size_queries))
+        sizes = tuple(curator.histograms(SUPPORT_CALL, plan.size_queries))
         return Selection(sizes=sizes, candidate=plan.chosen(sizes, curator.total()))
 
     def measure(
         self, curator: Measuring, plan: AdaptiveSupportPlan, selection: Selection
     ) -> Measurements:
         """The histogram of the chosen grid, after the numbers that it was chosen by."""
-        tables = curator.histograms("histogram", plan.queries(selection.candidate))
-        return Measurements(tables=(*selection.sizes, *tables), total=curator.total())
+        tables = curator.histograms(HISTOGRAM_CALL, plan.queries(selection.candidate))
+        return Measurements(
+            tables={SUPPORT_CALL: selection.sizes, HISTOGRAM_CALL: tuple(tables)},
+            total=curator.total(),
+        )
 
     def generate(
         self,

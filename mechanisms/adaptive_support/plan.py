@@ -32,6 +32,8 @@ from mechanisms.single_histogram.grid import Grid, grids
 from mechanisms.single_histogram.parameters import refuse_unknown
 
 MOST_POINTS = 2**24  # of one grid: 128 MiB of counts, a few times that in use
+SUPPORT_CALL = "support"  # of the numbers of occupied points
+HISTOGRAM_CALL = "histogram"  # of what is asked of the chosen grid
 SELECTION_SHARE = Fraction(1, 4)  # of epsilon, for choosing the grid; see adaptive_support.md
 TOTAL_SHARE = Fraction(1, 20)  # of what the choice leaves, for a private number of records
 _BYTES_PER_POINT = 48  # counts, noise, estimate, masses and their temporaries
@@ -120,8 +122,8 @@ class AdaptiveSupportPlan:
 
     def answers(self, measurements: Measurements) -> Answers:
         """What the measurements say of the chosen grid."""
-        sizes = measurements.tables[: len(self.candidates)]
-        histogram, *everyone = measurements.tables[len(self.candidates) :]
+        sizes = measurements.tables[SUPPORT_CALL]
+        histogram, *everyone = measurements.tables[HISTOGRAM_CALL]
         candidate = self.chosen(sizes, measurements.total)
         return Answers(
             candidate=candidate,

@@ -28,7 +28,7 @@ from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import Certificate, Measurements, Progress, SyntheticMeasure
 from mechanisms.geometry.domain import Domain, Kind
-from mechanisms.marginals.mechanism import MarginalMeasurements, Marginals
+from mechanisms.marginals.mechanism import MarginalMeasurements, Marginals, answers_of
 from mechanisms.marginals.selection.design import Answer
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
@@ -128,7 +128,7 @@ class PrivatelyBinned:
         """The mechanism's answers, then the histograms."""
         bins = plan.chosen(selection.histograms)
         own = self.inner.measure(BinnedCurator(curator, bins), plan.on(bins), selection.inner)
-        return replace(own, tables=(*own.tables, *selection.histograms))
+        return own.with_call(CALL, selection.histograms)
 
     def generate(
         self,
@@ -141,11 +141,16 @@ class PrivatelyBinned:
         checkpoint: Checkpoint | None = None,
     ) -> SyntheticMeasure:
         """The mechanism's records, with cells for their bins. The history has the bins."""
-        own, histograms = _parts(plan, measurements)
+        histograms = measurements.tables[CALL]
         bins = plan.chosen(histograms)
         first, then = rng.spawn(2)  # so that cells do not depend on how much the mechanism draws
         made = self.inner.generate(
-            plan.on(bins), own, rows=rows, rng=first, progress=progress, checkpoint=checkpoint
+            plan.on(bins),
+            measurements,
+            rows=rows,
+            rng=first,
+            progress=progress,
+            checkpoint=checkpoint,
         )
         codes = made.codes.copy()
         for one, counts in zip(bins, histograms, strict=True):
@@ -165,12 +170,11 @@ class PrivatelyBinned:
         compute: Compute = SERIAL,
     ) -> Certificate:
         """Bounds on every column on all its cells; see `certify_cells`."""
-        own, histograms = _parts(plan, measurements)
         return certify_cells(
             plan,
-            [Answer(a, t) for a, t in zip(own.asked, own.tables, strict=True)],
-            own.total,
-            histograms,
+            answers_of(measurements),
+            measurements.total,
+            measurements.tables[CALL],
             synthetic.codes,
             confidence=confidence,
             rng=rng,
@@ -202,14 +206,3 @@ def _check(domain: Domain, share: Fraction, bins: Mapping[str, int]) -> None:
                 f"binning.columns.{name}: {number} bins of {attribute.levels} cells; give 2 at "
                 "least, and fewer than cells"
             )
-
-
-def _parts(
-    plan: BinnedPlan, measurements: Measurements
-) -> tuple[MarginalMeasurements, tuple[Counts, ...]]:
-    """The mechanism's measurements, and the histograms."""
-    assert isinstance(measurements, MarginalMeasurements), "what `measure` returned"
-    own = len(measurements.asked)
-    tables = measurements.tables
-    histograms = tables[own : own + len(plan.columns)]
-    return replace(measurements, tables=tables[:own]), histograms

@@ -20,7 +20,11 @@ import numpy as np
 
 from mechanisms.arrays import AnyCodes
 from mechanisms.certificates.family import METRIC
-from mechanisms.certificates.measured_marginals import MeasuredMarginals, marginals_within
+from mechanisms.certificates.measured_marginals import (
+    CERTIFICATE_CALL,
+    MeasuredMarginals,
+    marginals_within,
+)
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
     Certificate,
@@ -159,8 +163,8 @@ class CertifyGiven:
 
     def measure(self, curator: Measuring, plan: GivenPlan) -> Measurements:
         """All marginals and columns in one call."""
-        tables = curator.histograms("certificate", plan.measured.queries)
-        return Measurements(tables=tuple(tables), total=curator.total())
+        tables = curator.histograms(CERTIFICATE_CALL, plan.measured.queries)
+        return Measurements(tables={CERTIFICATE_CALL: tuple(tables)}, total=curator.total())
 
     def certify(
         self,

@@ -20,7 +20,11 @@ from typing import Any
 import numpy as np
 
 from mechanisms.arrays import AnyCodes
-from mechanisms.certificates.measured_marginals import MeasuredMarginals, marginals_within
+from mechanisms.certificates.measured_marginals import (
+    CERTIFICATE_CALL,
+    MeasuredMarginals,
+    marginals_within,
+)
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
@@ -172,8 +176,8 @@ class CertifiedWithShare:
     def measure(self, curator: AllCalls, plan: GrantedPlan, selection: Any) -> Measurements:
         """The mechanism's answers, then the marginals'."""
         own = self.inner.measure(curator, plan.inner, selection)
-        marginals = curator.histograms("certificate", plan.measured.queries)
-        return replace(own, tables=(*own.tables, *marginals))
+        marginals = curator.histograms(CERTIFICATE_CALL, plan.measured.queries)
+        return own.with_call(CERTIFICATE_CALL, marginals)
 
     def generate(
         self,
@@ -186,9 +190,8 @@ class CertifiedWithShare:
         checkpoint: Checkpoint | None = None,
     ) -> SyntheticMeasure:
         """The mechanism's records, from its own measurements."""
-        own, _ = _parts(plan, measurements)
         return self.inner.generate(
-            plan.inner, own, rows=rows, rng=rng, progress=progress, checkpoint=checkpoint
+            plan.inner, measurements, rows=rows, rng=rng, progress=progress, checkpoint=checkpoint
         )
 
     def certify(
@@ -202,13 +205,12 @@ class CertifiedWithShare:
         compute: Compute = SERIAL,
     ) -> Certificate:
         """The mechanism's bounds, and those of the marginals, each with half of the failures."""
-        own, marginals = _parts(plan, measurements)
         each = 1 - (1 - confidence) / 2
         inner = self.inner.certify(
-            plan.inner, own, synthetic, confidence=each, rng=rng, compute=compute
+            plan.inner, measurements, synthetic, confidence=each, rng=rng, compute=compute
         )
         family = plan.measured.certify_marginals(
-            marginals, synthetic.codes, confidence=each, compute=compute, rng=rng
+            measurements, synthetic.codes, confidence=each, compute=compute, rng=rng
         )
         return replace(
             inner,
@@ -221,13 +223,3 @@ class CertifiedWithShare:
             ),
             cost=plan.granted,
         )
-
-
-def _parts(plan: GrantedPlan, measurements: Measurements) -> tuple[Measurements, Measurements]:
-    """The mechanism's measurements, and the certificate's."""
-    own = len(measurements.tables) - len(plan.measured.queries)
-    tables = measurements.tables
-    return (
-        replace(measurements, tables=tables[:own]),
-        replace(measurements, tables=tables[own:]),
-    )

@@ -52,6 +52,7 @@ from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.queries import HistogramQuery
 from mechanisms.strategies.choose import expected_noise
 
+CERTIFICATE_CALL = "certificate"  # of all queries that the certificate rests on
 FINEST = 32  # cells of a line, where nobody asks for more: flows take time
 SHARES = tuple(Fraction(1, n) for n in (20, 10, 5, 3, 2))
 """Parts of epsilon to choose from, for single columns."""
@@ -176,7 +177,7 @@ class MeasuredMarginals:
         """Bounds for these records: all marginals and all columns, jointly.
 
         Args:
-            measurements: answers to `queries`.
+            measurements: with the answers to `queries`, by `CERTIFICATE_CALL`.
             synthetic_codes: the released records, shape (rows, attributes), rows >= 1.
         """
         estimate, own = self._estimates(measurements)
@@ -239,7 +240,7 @@ class MeasuredMarginals:
     def _estimates(
         self, measurements: Measurements
     ) -> tuple[FamilyEstimate, FamilyEstimate | None]:
-        tables, marginals = measurements.tables, len(self.estimator.queries)
+        tables, marginals = measurements.tables[CERTIFICATE_CALL], len(self.estimator.queries)
         estimate = self.estimator.estimate(tables[:marginals], measurements.total)
         if self.own is None:
             return estimate, None

@@ -38,7 +38,7 @@ from mechanisms.linear_queries import settings
 from mechanisms.linear_queries.direct import field
 from mechanisms.linear_queries.direct.certify import query_bounds
 from mechanisms.linear_queries.direct.linear_estimate import LinearEstimate
-from mechanisms.linear_queries.dpam.method import Dpam, calibrated, plan_dpam
+from mechanisms.linear_queries.dpam.method import HISTOGRAM_CALL, Dpam, calibrated, plan_dpam
 from mechanisms.linear_queries.frank_wolfe.dpfw import FrankWolfe, plan_dpfw
 from mechanisms.linear_queries.method import Distribution, ErrorBounds, Method
 from mechanisms.linear_queries.spending import best_amount
@@ -47,7 +47,9 @@ from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.within_clique import (
     CliqueCurator,
     cliques_of,
+    in_clique,
     named,
+    of_clique,
     table_of,
     within,
 )
@@ -58,7 +60,7 @@ from mechanisms.marginals.selection.spending import rho_of
 from mechanisms.privacy.accountant import zcdp_epsilon
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calls import QueryRounds, RefreshedRounds
+from mechanisms.privacy.calls import QueryRounds, RefreshedRounds, TablesByCall
 from mechanisms.privacy.events import Event, merged
 
 CLIQUEWISE = "cliquewise"
@@ -70,7 +72,7 @@ _COLUMNS = 6  # in a message
 class CliqueMethod(Method, Protocol):
     """A method that a `CliqueCurator` can serve: it refreshes no queries."""
 
-    def ask(self, curator: QueryRounds) -> tuple[Counts, ...]: ...
+    def ask(self, curator: QueryRounds) -> TablesByCall: ...
 
 
 M = TypeVar("M", bound=CliqueMethod)
@@ -165,27 +167,25 @@ class Cliquewise(CountsRecords, Generic[M]):
             f"the model that joins them: {statement}"
         )
 
-    def ask(self, curator: RefreshedRounds) -> tuple[Counts, ...]:
+    def ask(self, curator: RefreshedRounds) -> TablesByCall:
         """The number of records where that is measured apart, and a table for each clique."""
         counted = self.count.ask(curator)
         number = self.count.number(counted, None) if counted else curator.total()
-        told = [
-            table
-            for clique, method in zip(self.cliques, self.methods, strict=True)
-            for table in method.ask(CliqueCurator.of(curator, method.universe, clique, number))
-        ]
-        return (*counted, *told)
+        asked = dict(counted)
+        for clique, method in zip(self.cliques, self.methods, strict=True):
+            told = method.ask(CliqueCurator.of(curator, method.universe, clique, number))
+            asked |= {in_clique(call, clique): tables for call, tables in told.items()}
+        return asked
 
     def distribution(
-        self, answers: Sequence[Counts], total: int | None, *, progress: Progress
+        self, answers: TablesByCall, total: int | None, *, progress: Progress
     ) -> Distribution:
         """The graphical model of what the methods make of their answers."""
         number = self.records(answers, total)
         tables: dict[Clique, Floats] = {}
-        for clique, method, told in zip(
-            self.cliques, self.methods, answers[-len(self.cliques) :], strict=True
-        ):
-            made = method.distribution((told,), number, progress=_quiet)
+        for clique, method in zip(self.cliques, self.methods, strict=True):
+            told = of_clique(answers, clique)
+            made = method.distribution(told, number, progress=_quiet)
             tables[clique] = number * table_of(method.universe, made.answers())
             progress(len(tables) / len(self.cliques) / 2, "finding the cliques' distributions")
         return field.fitted(
@@ -219,13 +219,15 @@ class MeasuredCliquewise(Cliquewise[Dpam]):
         precisions = np.array([1 / float(method.sigma2) for method in self.methods])
         return LinearEstimate(self.universe, self.cliques, precisions)
 
-    def records(self, answers: Sequence[Counts], total: int | None) -> int:
+    def records(self, answers: TablesByCall, total: int | None) -> int:
         """The number of records, public or as all histograms have it together."""
-        return max(total, 1) if total is not None else self.estimate.records(answers)
+        return (
+            max(total, 1) if total is not None else self.estimate.records(self._histograms(answers))
+        )
 
     def bounds(
         self,
-        answers: Sequence[Counts],
+        answers: TablesByCall,
         total: int | None,
         made: Floats,
         *,
@@ -236,12 +238,15 @@ class MeasuredCliquewise(Cliquewise[Dpam]):
         return query_bounds(
             self.estimate,
             [method.query.noise for method in self.methods],
-            answers,
+            self._histograms(answers),
             total,
             made,
             confidence=confidence,
             rng=rng,
         )
+
+    def _histograms(self, answers: TablesByCall) -> list[Counts]:
+        return [answers[in_clique(HISTOGRAM_CALL, clique)][0] for clique in self.cliques]
 
 
 def plan_dpfw_or_cliquewise(

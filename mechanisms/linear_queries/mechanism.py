@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.arrays import AnyCodes, Counts
+from mechanisms.arrays import AnyCodes
 from mechanisms.checkpoint import Checkpoint
 from mechanisms.compute import SERIAL, Compute
 from mechanisms.contract import (
@@ -36,7 +36,6 @@ from mechanisms.linear_queries.method import ErrorBounds, Method, SelfBounding
 from mechanisms.linear_queries.plan import LARGEST_ERROR, WIDEST_RANGE, LinearQueryPlan
 from mechanisms.linear_queries.spending import Amount
 from mechanisms.linear_queries.workload import Workload
-from mechanisms.linear_queries.worst_query import ANSWERS as WORST_ANSWERS
 from mechanisms.linear_queries.worst_query import WorstQuery
 from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency
@@ -126,7 +125,7 @@ class LinearQueryMechanism:
         if plan.worst:
             made = plan.method.distribution(tables, total, progress=_quiet)
             records = plan.method.records(tables, total)
-            tables = (*tables, *plan.worst.ask(asked, made.answers(), records))
+            tables = {**tables, **plan.worst.ask(asked, made.answers(), records)}
         return Measurements(tables=tables, total=total)
 
     def generate(
@@ -146,7 +145,7 @@ class LinearQueryMechanism:
         """
         if rows is not None and rows < 1:
             raise ValueError(f"output.rows: {rows}; ask for at least 1")
-        (tables, _), total = _parts(plan, measurements), measurements.total
+        tables, total = measurements.tables, measurements.total
         made = plan.method.distribution(tables, total, progress=progress)
         records = plan.method.records(tables, total)
         cells = made.cells(rows or records, rng)
@@ -172,12 +171,12 @@ class LinearQueryMechanism:
         compute: Compute = SERIAL,
     ) -> Certificate:
         """Bounds on the largest error of any query, of the distribution and of the records."""
-        (tables, told), total = _parts(plan, measurements), measurements.total
+        tables, total = measurements.tables, measurements.total
         made = synthetic.kept[ANSWERS]
         drawn = answers_of(plan.workload, synthetic.codes)
         if plan.worst:
             records = plan.method.records(tables, total)
-            terms = plan.worst.bound(told, made, records, confidence=confidence)
+            terms = plan.worst.bound(tables, made, records, confidence=confidence)
             found = ErrorBounds(
                 each=np.minimum(sum(terms.values()), _farthest(plan.workload.queries, made)),
                 terms=terms,
@@ -208,14 +207,6 @@ class LinearQueryMechanism:
                 bounds=found.each,
             ),
         )
-
-
-def _parts(
-    plan: LinearQueryPlan, measurements: Measurements
-) -> tuple[tuple[Counts, ...], tuple[Counts, ...]]:
-    """The method's answers, and those of the certificate."""
-    own = len(measurements.tables) - (WORST_ANSWERS if plan.worst else 0)
-    return measurements.tables[:own], measurements.tables[own:]
 
 
 def answers_of(workload: Workload, codes: NDArray[np.integer]) -> NDArray[np.float64]:

@@ -6,20 +6,22 @@
 `mechanism` puts a method behind the house's contract, adds records and a certificate.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.arrays import Counts, Floats
+from mechanisms.arrays import Floats
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.calls import RefreshedRounds
+from mechanisms.privacy.calls import RefreshedRounds, TablesByCall
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import Noise
+
+CHOICES_CALL = "choices"  # of methods that draw all of theirs in one
 
 
 class Distribution(Protocol):
@@ -81,16 +83,16 @@ class Method(Protocol):
         """Of the number of records, where it is private and `ask` measures it."""
         ...
 
-    def records(self, answers: Sequence[Counts], total: int | None) -> int:
+    def records(self, answers: TablesByCall, total: int | None) -> int:
         """The number of records to go on with: public, or as the answers tell; at least 1."""
         ...
 
-    def ask(self, curator: RefreshedRounds) -> tuple[Counts, ...]:
-        """All that is asked of the private data: noisy answers, or positions of choices."""
+    def ask(self, curator: RefreshedRounds) -> TablesByCall:
+        """All that is asked of the private data: noisy answers, positions of choices."""
         ...
 
     def distribution(
-        self, answers: Sequence[Counts], total: int | None, *, progress: Progress
+        self, answers: TablesByCall, total: int | None, *, progress: Progress
     ) -> Distribution:
         """The distribution that answers the queries; the same for the same answers.
 
@@ -107,7 +109,7 @@ class SelfBounding(Method, Protocol):
 
     def bounds(
         self,
-        answers: Sequence[Counts],
+        answers: TablesByCall,
         total: int | None,
         made: Floats,
         *,

@@ -6,21 +6,20 @@ Source.  mechanisms/privacy/transforms.py, `Total`, for the sensitivity.
 Oracle.  tests/mechanisms/linear_queries/test_total.py.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mechanisms.arrays import Counts
 from mechanisms.contract import NoiseLine
 from mechanisms.linear_queries.spending import Amount
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.calls import Histograms
+from mechanisms.privacy.calls import Histograms, TablesByCall
 from mechanisms.privacy.cells import CellMap
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import HistogramQuery, Noise
 from mechanisms.privacy.transforms import Total
 
+_CALL = "total"
 TOTAL_SHARE = Fraction(1, 20)  # of the amount, where the number of records is private
 
 
@@ -45,21 +44,23 @@ class Records:
             return ()
         return (NoiseLine.of(self.query, "the number of records", 1, adjacency=self.adjacency),)
 
-    def ask(self, curator: Histograms) -> tuple[Counts, ...]:
+    def ask(self, curator: Histograms) -> TablesByCall:
         """The noisy number, or nothing where it is public."""
-        return () if self.query is None else tuple(curator.histograms("total", [self.query]))
+        if self.query is None:
+            return {}
+        return {_CALL: tuple(curator.histograms(_CALL, [self.query]))}
 
-    def number(self, answers: Sequence[Counts], total: int | None) -> int:
+    def number(self, answers: TablesByCall, total: int | None) -> int:
         """The number to go on with, at least 1.
 
         Args:
-            answers: of `ask`, and whatever was asked after it.
+            answers: with those of `ask`.
             total: where that is public.
         """
         if self.query is None:
             assert total is not None, "a public number of records"
             return max(total, 1)
-        return max(int(answers[0][0]), 1)
+        return max(int(answers[_CALL][0][0]), 1)
 
 
 class CountsRecords:
@@ -72,7 +73,7 @@ class CountsRecords:
         """Of the number of records, where it is measured."""
         return None if self.count.query is None else self.count.query.noise
 
-    def records(self, answers: Sequence[Counts], total: int | None) -> int:
+    def records(self, answers: TablesByCall, total: int | None) -> int:
         """The number of records to go on with."""
         return self.count.number(answers, total)
 

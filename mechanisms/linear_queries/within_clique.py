@@ -21,7 +21,7 @@ from mechanisms.arrays import Counts, Floats
 from mechanisms.linear_queries.asking import UniverseCurator
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.marginals.cliques import Clique, cells, title
-from mechanisms.privacy.calls import RefreshedRounds
+from mechanisms.privacy.calls import RefreshedRounds, TablesByCall
 from mechanisms.privacy.cells import marginal
 from mechanisms.privacy.events import ExponentialMechanism
 from mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
@@ -91,6 +91,19 @@ def table_of(universe: Universe, answers: Floats) -> Floats:
     return shares
 
 
+def in_clique(call: str, clique: Clique) -> str:
+    """The call's name where it is asked about a clique; no other clique has it."""
+    return f"{call} in clique {' '.join(map(str, clique))}"
+
+
+def of_clique(answers: TablesByCall, clique: Clique) -> TablesByCall:
+    """What was asked about a clique, under the names that its method gave the calls."""
+    where = in_clique("", clique)
+    return {
+        call.removesuffix(where): tables for call, tables in answers.items() if call.endswith(where)
+    }
+
+
 def named(universe: Universe, clique: Clique) -> str:
     """The clique for people."""
     return title(clique, [universe.name(column) for column in range(len(universe.shape))])
@@ -125,7 +138,7 @@ class CliqueCurator:
 
     def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
         """See `Curator.histograms`."""
-        return self.asked.histograms(self._in_clique(call), queries)
+        return self.asked.histograms(in_clique(call, self.clique), queries)
 
     def choices(
         self,
@@ -136,10 +149,9 @@ class CliqueCurator:
         admissible: Admissible | None = None,
     ) -> list[int]:
         """See `Curator.choices`."""
-        return self.asked.choices(self._in_clique(call), queries, question, events, admissible)
-
-    def _in_clique(self, call: str) -> str:
-        return f"{call} in clique {' '.join(map(str, self.clique))}"
+        return self.asked.choices(
+            in_clique(call, self.clique), queries, question, events, admissible
+        )
 
 
 def _projected(rules: Rules, clique: Clique) -> Rules:

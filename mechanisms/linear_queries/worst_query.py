@@ -12,7 +12,7 @@ Source.  McSherry, Talwar (2007), Mechanism design via differential privacy, The
 Oracle.  tests/mechanisms/linear_queries/test_mechanism.py simulates misses.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
@@ -20,19 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.arrays import Counts, Floats
+from mechanisms.arrays import Floats
 from mechanisms.contract import NoiseLine
 from mechanisms.linear_queries.questions import FixedQuestion, reference, signed
 from mechanisms.linear_queries.spending import Amount, choice_line
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.calls import QueryRounds
+from mechanisms.privacy.calls import QueryRounds, TablesByCall
 from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import SCORE_STEPS, HistogramQuery, Noise
 from mechanisms.privacy.tails import reach
 from mechanisms.privacy.transforms import WeightedSum
 
-ANSWERS = 2  # tables that are asked: the choice, and the chosen query's answer
+_CHOICE, _ANSWER = "worst-query", "worst-answer"  # calls
 CHOICE_SHARE = Fraction(3, 4)  # of the amount: a choice among many errs by more than a number
 
 
@@ -97,7 +97,7 @@ class WorstQuery:
             }
         }
 
-    def ask(self, curator: QueryRounds, answers: Floats, records: int) -> tuple[Counts, ...]:
+    def ask(self, curator: QueryRounds, answers: Floats, records: int) -> TablesByCall:
         """The worst query's position among queries and negations, and its noisy answer.
 
         Args:
@@ -106,24 +106,24 @@ class WorstQuery:
         """
         queries = self.universe.queries
         against = FixedQuestion(reference(self.universe, records, answers))
-        (position,) = curator.choices("worst-query", queries, against, [self.choice])
+        (position,) = curator.choices(_CHOICE, queries, against, [self.choice])
         query = self._query(signed(position, queries.size)[0])
-        (answer,) = curator.histograms("worst-answer", [query])
-        return np.array([position], dtype=np.int64), answer
+        (answer,) = curator.histograms(_ANSWER, [query])
+        return {_CHOICE: (np.array([position], dtype=np.int64),), _ANSWER: (answer,)}
 
     def bound(
-        self, told: Sequence[Counts], answers: Floats, records: int, *, confidence: float
+        self, told: TablesByCall, answers: Floats, records: int, *, confidence: float
     ) -> Mapping[str, float]:
         """Terms that sum to a bound on the largest error of any query, in the queries' own scale.
 
         Args:
-            told: of `ask`.
+            told: with the answers of `ask`.
             answers, records: as they were given to `ask`.
         """
         queries = self.universe.queries
         failure = (1 - confidence) / (3 if self.total_noise else 2)
-        chosen, sign = signed(int(told[0][0]), queries.size)
-        seen = sign * (int(told[1][0]) / queries.unit - records * float(answers[chosen]))
+        chosen, sign = signed(int(told[_CHOICE][0][0]), queries.size)
+        seen = sign * (int(told[_ANSWER][0][0]) / queries.unit - records * float(answers[chosen]))
         noise = reach(self.noise, failure) / queries.unit
         sensitivity = queries.sensitivity(self.adjacency) / queries.unit
         scale = 2 * sensitivity / float(self.choice.epsilon)

@@ -46,22 +46,32 @@ from mechanisms.marginals.generators.generator import Model
 from mechanisms.marginals.one_ways import combine, margins, simulate_errors
 from mechanisms.marginals.parameters import design_of, generator_of
 from mechanisms.marginals.plan import MarginalPlan
-from mechanisms.marginals.selection.design import Answer, Asked
+from mechanisms.marginals.selection.design import FIRST_CALL, Answer, Asked
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calls import MarginalRounds
 from mechanisms.privacy.simulation import simulate_discrete_gaussian
 
-FIRST_CALL = "marginals"
 _FITTED = 0.6  # progress when the model is fitted, where records take longest
 _DRAFT_SEED = 20_240_613  # drafts must be the same when a run resumes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MarginalMeasurements(Measurements):
-    """Noisy tables with what was asked, in the same order; further tables may follow."""
+    """Noisy tables, and what was asked in the calls of a selection, in the same order."""
 
-    asked: tuple[Asked, ...]
+    asked: Mapping[str, tuple[Asked, ...]]
+
+    @classmethod
+    def of(cls, answers: Sequence[Answer], total: int | None) -> "MarginalMeasurements":
+        """Those of all answers, call by call."""
+        calls = dict.fromkeys(answer.call for answer in answers)
+        by_call = {call: [one for one in answers if one.call == call] for call in calls}
+        return cls(
+            tables={call: tuple(one.counts for one in told) for call, told in by_call.items()},
+            total=total,
+            asked={call: tuple(one.asked for one in told) for call, told in by_call.items()},
+        )
 
 
 @dataclass(frozen=True)
@@ -130,11 +140,7 @@ class Marginals:
     ) -> MarginalMeasurements:
         """All answers."""
         answers = selection or _first(curator, plan)
-        return MarginalMeasurements(
-            tables=tuple(answer.counts for answer in answers),
-            total=curator.total(),
-            asked=tuple(answer.asked for answer in answers),
-        )
+        return MarginalMeasurements.of(answers, curator.total())
 
     def generate(
         self,
@@ -155,7 +161,7 @@ class Marginals:
         """
         if rows is not None and rows < 1:
             raise ValueError(f"output.rows: {rows}; ask for at least 1")
-        answers = _answers(measurements)
+        answers = answers_of(measurements)
         evidence = plan.with_totals(evidence_of(plan.domain, answers, measurements.total))
         model = plan.generator.fit(
             evidence,
@@ -194,9 +200,8 @@ class Marginals:
         if not 0 < confidence < 1:
             raise ValueError(f"certificate.confidence: {confidence}; give a number between 0 and 1")
         public, first = plan.adjacency.total_is_public, plan.design.first
-        counts, total = one_ways(
-            plan.domain, _answers(measurements)[: len(first)], measurements.total
-        )
+        told = [answer for answer in answers_of(measurements) if answer.call == FIRST_CALL]
+        counts, total = one_ways(plan.domain, told, measurements.total)
         error_counts, error_totals = simulate_errors(
             plan.domain.shape,
             first,
@@ -248,6 +253,16 @@ class _Drafts:
         return self.plan.generator.admits(self.plan.domain, cliques, share)
 
 
+def answers_of(measurements: Measurements) -> tuple[Answer, ...]:
+    """Each table of a selection's calls with its question."""
+    assert isinstance(measurements, MarginalMeasurements), "what `measure` returned"
+    return tuple(
+        Answer(asked, table, call)
+        for call, every in measurements.asked.items()
+        for asked, table in zip(every, measurements.tables[call], strict=True)
+    )
+
+
 def one_ways(
     domain: Domain, answers: Sequence[Answer], total: int | None
 ) -> tuple[tuple[np.ndarray[Any, np.dtype[np.float64]], ...], float]:
@@ -289,17 +304,10 @@ def _first(curator: MarginalRounds, plan: MarginalPlan) -> tuple[Answer, ...]:
     return tuple(Answer(a, table) for a, table in zip(asked, tables, strict=True))
 
 
-def _answers(measurements: Measurements) -> tuple[Answer, ...]:
-    """Each table with its question; tables of a certificate's own may follow."""
-    assert isinstance(measurements, MarginalMeasurements), "what `measure` returned"
-    tables = measurements.tables[: len(measurements.asked)]
-    return tuple(Answer(a, t) for a, t in zip(measurements.asked, tables, strict=True))
-
-
 def _chosen(plan: MarginalPlan, answers: Sequence[Answer]) -> list[str]:
     """Marginals that were selected in private rounds, in their order."""
-    after = answers[len(plan.design.first) :]
-    return [title(answer.asked.clique, plan.domain.names) for answer in after]
+    after = [answer.asked.clique for answer in answers if answer.call != FIRST_CALL]
+    return [title(clique, plan.domain.names) for clique in after]
 
 
 def _within(progress: Progress, start: float, end: float, share: float, doing: str) -> None:

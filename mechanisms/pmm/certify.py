@@ -27,7 +27,7 @@ from mechanisms.certificates.one_way import (
 from mechanisms.certificates.simultaneous import draws_needed, simultaneous_quantiles
 from mechanisms.contract import Bound, Certificate, Measurements, SyntheticMeasure
 from mechanisms.geometry.domain import Domain
-from mechanisms.pmm.plan import PMMPlan
+from mechanisms.pmm.plan import LEVELS_CALL, PMMPlan
 from mechanisms.pmm.tree import transport_cost
 
 SIMULATED = 1 << 30  # noisy entries to rank; with those of the pilot about a minute
@@ -51,7 +51,7 @@ def certify(
     each = 1 - (1 - confidence) / 2
     model, public = plan.noise_model(), measurements.total
     root = () if public is None else (np.array([public], dtype=np.int64),)
-    leaves = model.leaves([*root, *measurements.tables])
+    leaves = model.leaves([*root, *measurements.tables[LEVELS_CALL]])
     total = float(leaves.sum()) if public is None else float(public)
     moves: list[NDArray[np.float64]] = []
 

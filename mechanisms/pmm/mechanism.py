@@ -25,7 +25,7 @@ from mechanisms.contract import (
 from mechanisms.geometry.domain import Domain
 from mechanisms.pmm.certify import certify
 from mechanisms.pmm.design import NodeCounts, SiblingDifferences
-from mechanisms.pmm.plan import PMMPlan, make_plan
+from mechanisms.pmm.plan import LEVELS_CALL, PMMPlan, make_plan
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calls import Measuring
@@ -82,8 +82,8 @@ class TreeMechanism:
 
     def measure(self, curator: Measuring, plan: PMMPlan, selection: None) -> Measurements:
         """All levels of the partition in one call."""
-        tables = curator.histograms("levels", plan.queries) if plan.queries else []
-        return Measurements(tables=tuple(tables), total=curator.total())
+        tables = curator.histograms(LEVELS_CALL, plan.queries) if plan.queries else []
+        return Measurements(tables={LEVELS_CALL: tuple(tables)}, total=curator.total())
 
     def generate(
         self,
@@ -134,12 +134,12 @@ def number_of_records(measurements: Measurements) -> int:
     """The public number of records or, where it is private, the noisy one, at least 0."""
     if measurements.total is not None:
         return measurements.total
-    return max(0, int(measurements.tables[0][0]))
+    return max(0, int(measurements.tables[LEVELS_CALL][0][0]))
 
 
 def leaf_masses(plan: PMMPlan, measurements: Measurements) -> Floats:
     """Nonnegative leaf masses, shape (leaves,), that sum to the number of records."""
-    below = measurements.tables[1 if measurements.total is None else 0 :]
+    below = measurements.tables[LEVELS_CALL][1 if measurements.total is None else 0 :]
     empty = plan.partition.empties
     return plan.design.released(number_of_records(measurements), below, empty)
 

@@ -40,6 +40,7 @@ from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
 from mechanisms.privacy.transforms import Total
 
 FORECAST_CONFIDENCE = 0.975  # of the columns: half of what a certificate at 0.95 leaves
+LEVELS_CALL = "levels"  # of everything that is measured
 MAX_DEPTH = 22  # four million leaves: one more level doubles gigabytes and minutes
 PARTS = 10_000  # the budget is shared among levels in this many equal parts
 ROOT = 1.0  # E |x| <= ROOT * scale

@@ -13,6 +13,9 @@ from mechanisms.privacy.linear_queries import LinearQueries
 from mechanisms.privacy.queries import Admissible, HistogramQuery, Question, Score
 from mechanisms.privacy.refresh import Refresh, StepQuestion
 
+TablesByCall = Mapping[str, tuple[Counts, ...]]
+"""Answers by the call's name, as the measurement log has it: a table for each query, in order."""
+
 
 class PublicTotal(Protocol):
     """Tells the number of records where that is public."""

@@ -22,7 +22,7 @@ from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calls import Measuring
 from mechanisms.single_histogram.plan import HistogramPlan
-from mechanisms.single_histogram.release import generate, measure
+from mechanisms.single_histogram.release import estimated, generate, measure
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class HistogramMechanism:
         certificate = certify_family_and_columns(
             plan.domain,
             plan.estimator,
-            plan.estimator.estimate(measurements.tables, measurements.total),
+            estimated(plan, measurements),
             synthetic.codes,
             confidence=confidence,
             compute=compute,

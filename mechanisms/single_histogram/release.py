@@ -20,11 +20,18 @@ from mechanisms.privacy.calls import Measuring
 from mechanisms.single_histogram.plan import HistogramPlan
 from mechanisms.single_histogram.records import public_records, records_along, refuse_no_rows
 
+CALL = "histogram"
+
 
 def measure(curator: Measuring, plan: HistogramPlan) -> Measurements:
     """All parts of the histogram's measurement in one call."""
-    tables = curator.histograms("histogram", plan.queries) if plan.queries else []
-    return Measurements(tables=tuple(tables), total=curator.total())
+    tables = curator.histograms(CALL, plan.queries) if plan.queries else []
+    return Measurements(tables={CALL: tuple(tables)}, total=curator.total())
+
+
+def estimated(plan: HistogramPlan, measurements: Measurements) -> FamilyEstimate:
+    """The histogram and the number of records, from all that was measured."""
+    return plan.estimator.estimate(measurements.tables[CALL], measurements.total)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,7 +53,7 @@ def distribution(plan: HistogramPlan, measurements: Measurements) -> Distributio
     Raises:
         ValueError: the number of records came out as 0 or less.
     """
-    estimate = plan.estimator.estimate(measurements.tables, measurements.total)
+    estimate = estimated(plan, measurements)
     if not estimate.total > 0:
         raise ValueError(
             f"the number of records was measured as {float(estimate.total):g}, so there is "
@@ -67,7 +74,7 @@ def generate(
     """
     refuse_no_rows(rows)
     progress(0.0, "projecting the noisy histogram")
-    estimate = plan.estimator.estimate(measurements.tables, measurements.total)
+    estimate = estimated(plan, measurements)
     records, grid = round(float(estimate.total)), plan.design.grid
     history = {"measured_records": records, "points": grid.size}
     if records < 1:

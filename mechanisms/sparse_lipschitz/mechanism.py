@@ -32,6 +32,9 @@ from mechanisms.sparse_lipschitz.plan import DISCRETISATION_DOUBT, SparseLipschi
 TIME_LIMIT = 600.0  # seconds for the program
 
 
+CALL = "blocks"
+
+
 class SparseLipschitz:
     """Certified release of low-dimensional marginals, for tables with a public cousin.
 
@@ -71,8 +74,8 @@ class SparseLipschitz:
         self, curator: Measuring, plan: SparseLipschitzPlan, selection: None
     ) -> Measurements:
         """All blocks in one call."""
-        tables = curator.histograms("blocks", plan.queries)
-        return Measurements(tables=tuple(tables), total=curator.total())
+        tables = curator.histograms(CALL, plan.queries)
+        return Measurements(tables={CALL: tuple(tables)}, total=curator.total())
 
     def generate(
         self,
@@ -136,7 +139,7 @@ class SparseLipschitz:
         distances = None
         blocks_confidence = confidence
         if plan.discretisation is not None:
-            answers = measurements.tables[len(plan.estimator.queries) :]
+            answers = measurements.tables[CALL][len(plan.estimator.queries) :]
             doubt = float(DISCRETISATION_DOUBT) * (1 - confidence)
             distances = plan.discretisation.upper(answers, confidence=1 - doubt)
             blocks_confidence = confidence + doubt
@@ -154,7 +157,7 @@ class SparseLipschitz:
 
 
 def _estimate(plan: SparseLipschitzPlan, measurements: Measurements) -> FamilyEstimate:
-    answers = measurements.tables[: len(plan.estimator.queries)]
+    answers = measurements.tables[CALL][: len(plan.estimator.queries)]
     return plan.estimator.estimate(answers, measurements.total)
 
 

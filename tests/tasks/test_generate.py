@@ -83,7 +83,7 @@ def test_the_stage_writes_obedient_records_and_their_history(
     monkeypatch.setattr(type(of.mechanism), "generate", lambda *_, **__: made)
     monkeypatch.setattr("tasks.generate.reporter", lambda stage: lambda share, doing: None)
     workspace = Workspace.of("test-release")
-    file = generate.fn(of, Measurements(tables=(), total=500), workspace)
+    file = generate.fn(of, Measurements(tables={}, total=500), workspace)
     assert isinstance(file, SyntheticFile)
     assert of.plan.domain.rules.valid(file.load().codes).all()
     assert json.loads(file.path.with_suffix(".json").read_text())[MOVED] > 0

@@ -41,7 +41,7 @@ from mechanisms.linear_queries.weights import Weights
 from mechanisms.marginals.cliques import Clique
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calls import Histograms
+from mechanisms.privacy.calls import Histograms, TablesByCall
 from mechanisms.privacy.events import Event, merged
 from mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
 from mechanisms.privacy.queries import GaussianNoise, Noise
@@ -52,6 +52,7 @@ _NEAR = 0.1  # how far a fit may be from the best, root mean square, in standard
 _STEPS = 2000
 _NAMED = 3  # tables of a noise line
 _VECTORS = 24  # of the universe's cells that mirror descent keeps
+CALL = "tables"
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,20 +146,20 @@ class Direct:
         )
         return min(self.strategy.forecast / self.expected_records, 2.0), statement
 
-    def ask(self, curator: Histograms) -> tuple[Counts, ...]:
-        return tuple(curator.histograms("tables", self.strategy.queries))
+    def ask(self, curator: Histograms) -> TablesByCall:
+        return {CALL: tuple(curator.histograms(CALL, self.strategy.queries))}
 
     @property
     def total_noise(self) -> Noise | None:
         """See `Method`: all tables tell the number of records, none by itself."""
         return None
 
-    def records(self, answers: Sequence[Counts], total: int | None) -> int:
+    def records(self, answers: TablesByCall, total: int | None) -> int:
         """The number of records, public or as all tables have it together."""
-        return max(total, 1) if total is not None else self.strategy.estimate.records(answers)
+        return max(total, 1) if total is not None else self.strategy.estimate.records(answers[CALL])
 
     def distribution(
-        self, answers: Sequence[Counts], total: int | None, *, progress: Progress
+        self, answers: TablesByCall, total: int | None, *, progress: Progress
     ) -> Distribution:
         records = self.records(answers, total)
         match self.estimator:
@@ -166,7 +167,7 @@ class Direct:
                 deviations = self.strategy.estimate.precisions**-0.5
                 return field.fitted(
                     self.universe,
-                    dict(zip(self._cliques, answers, strict=True)),
+                    dict(zip(self._cliques, answers[CALL], strict=True)),
                     dict(zip(self._cliques, deviations.tolist(), strict=True)),
                     records,
                     total_is_public=total is not None,
@@ -175,12 +176,12 @@ class Direct:
             case "projection":
                 possible = self.universe.possible
                 masses = np.zeros(self.universe.size)
-                masses[possible] = project_on_simplex(answers[0][possible], records).masses
+                masses[possible] = project_on_simplex(answers[CALL][0][possible], records).masses
                 return Weights(self.universe, masses / masses.sum())
             case "workload":
-                task, numbers = self._on_queries(answers, records), self.universe.queries.size
+                task, numbers = self._on_queries(answers[CALL], records), self.universe.queries.size
             case _:
-                task = self._on_tables(answers, records)
+                task = self._on_tables(answers[CALL], records)
                 numbers = int(np.count_nonzero(task.precision))
         gap = _NEAR**2 / 2 * numbers  # see `mirror_descent`
 
@@ -192,7 +193,7 @@ class Direct:
 
     def bounds(
         self,
-        answers: Sequence[Counts],
+        answers: TablesByCall,
         total: int | None,
         made: Floats,
         *,
@@ -203,7 +204,7 @@ class Direct:
         return query_bounds(
             self.strategy.estimate,
             self.strategy.noises,
-            answers,
+            answers[CALL],
             total,
             made,
             confidence=confidence,

@@ -19,7 +19,7 @@ Theorem 5 bounds that of DPAM by about the square root of this, which is more wh
 anything. The projection of the histogram, and `direct` all the more, are better at the same cost.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log, sqrt
@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.arrays import Counts, Floats
+from mechanisms.arrays import Floats
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries.bounds import mirror_descent_rate
 from mechanisms.linear_queries.direct.certify import query_bounds
@@ -49,7 +49,7 @@ from mechanisms.privacy.accountant import fits
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from mechanisms.privacy.calibration import gaussian_sigma2
-from mechanisms.privacy.calls import Histograms
+from mechanisms.privacy.calls import Histograms, TablesByCall
 from mechanisms.privacy.cells import marginal
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, Noise
@@ -62,6 +62,8 @@ _WIDTH_DRAWS = 40  # of the Gaussian width
 _SEED = 20250  # of its draws: public
 _DIGITS = 6
 _VECTORS = 12  # of the universe's cells that the iteration keeps
+
+HISTOGRAM_CALL = "histogram"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -166,22 +168,22 @@ class Dpam:
         )
         return min(rate, 2.0), statement
 
-    def ask(self, curator: Histograms) -> tuple[Counts, ...]:
-        return tuple(curator.histograms("histogram", [self.query]))
+    def ask(self, curator: Histograms) -> TablesByCall:
+        return {HISTOGRAM_CALL: tuple(curator.histograms(HISTOGRAM_CALL, [self.query]))}
 
     @property
     def total_noise(self) -> Noise | None:
         """See `Method`: the histogram tells the number of records."""
         return None
 
-    def records(self, answers: Sequence[Counts], total: int | None) -> int:
+    def records(self, answers: TablesByCall, total: int | None) -> int:
         """The number of records, public or the sum of the histogram."""
-        return max(total if total is not None else int(answers[0].sum()), 1)
+        return max(total if total is not None else int(answers[HISTOGRAM_CALL][0].sum()), 1)
 
     def distribution(
-        self, answers: Sequence[Counts], total: int | None, *, progress: Progress
+        self, answers: TablesByCall, total: int | None, *, progress: Progress
     ) -> Distribution:
-        table, records = answers[0], self.records(answers, total)
+        table, records = answers[HISTOGRAM_CALL][0], self.records(answers, total)
         settings = Settings(
             steps=self.steps,
             alpha=self.alpha,
@@ -197,7 +199,7 @@ class Dpam:
 
     def bounds(
         self,
-        answers: Sequence[Counts],
+        answers: TablesByCall,
         total: int | None,
         made: Floats,
         *,
@@ -208,7 +210,13 @@ class Dpam:
         everything = tuple(range(len(self.universe.shape)))
         estimate = LinearEstimate(self.universe, (everything,), np.array([1 / float(self.sigma2)]))
         return query_bounds(
-            estimate, [self.query.noise], answers, total, made, confidence=confidence, rng=rng
+            estimate,
+            [self.query.noise],
+            answers[HISTOGRAM_CALL],
+            total,
+            made,
+            confidence=confidence,
+            rng=rng,
         )
 
 

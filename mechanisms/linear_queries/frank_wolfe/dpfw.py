@@ -33,12 +33,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.arrays import Counts
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries import bounds, settings
 from mechanisms.linear_queries.frank_wolfe import constants
 from mechanisms.linear_queries.frank_wolfe.field import Field, FieldPath, tree_cells, widest
 from mechanisms.linear_queries.frank_wolfe.path import CellPath, coefficients, combination
+from mechanisms.linear_queries.method import CHOICES_CALL
 from mechanisms.linear_queries.questions import PathQuestion, signed
 from mechanisms.linear_queries.spending import best_amount, choice_line
 from mechanisms.linear_queries.total import CountsRecords, Records, records, shared
@@ -47,7 +47,7 @@ from mechanisms.linear_queries.weights import Weights, tilted
 from mechanisms.marginals.cliques import cells
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calls import QueryRounds
+from mechanisms.privacy.calls import QueryRounds, TablesByCall
 from mechanisms.privacy.events import Event, ExponentialMechanism
 
 ITERATES = ("tail-average", "mean", "last", "uniform")
@@ -165,24 +165,24 @@ class FrankWolfe(CountsRecords):
         best = min(found, key=found.__getitem__)
         return found[best], f"an estimate from theory, by far too large as a rule: {best}"
 
-    def ask(self, curator: QueryRounds) -> tuple[Counts, ...]:
+    def ask(self, curator: QueryRounds) -> TablesByCall:
         """The number of records where it is private, and the positions of all choices."""
         counted = self.count.ask(curator)
         number = self.count.number(counted, curator.total())
         queries, events = self.universe.queries, (self.choices,)
         if self._is_field:
             field = PathQuestion(self.universe, number, self._field, self._described)
-            chosen = curator.choices("choices", queries, field, events, _Admissible(field))
+            chosen = curator.choices(CHOICES_CALL, queries, field, events, _Admissible(field))
         else:
             question = PathQuestion(self.universe, number, self._path, self._described)
-            chosen = curator.choices("choices", queries, question, events)
-        return (*counted, np.array(chosen, dtype=np.int64))
+            chosen = curator.choices(CHOICES_CALL, queries, question, events)
+        return {**counted, CHOICES_CALL: (np.array(chosen, dtype=np.int64),)}
 
     def distribution(
-        self, answers: Sequence[Counts], total: int | None, *, progress: Progress
+        self, answers: TablesByCall, total: int | None, *, progress: Progress
     ) -> Weights | Field:
         """The distribution that `iterate` names, from the choices alone."""
-        chosen = [int(position) for position in answers[-1]]
+        chosen = [int(position) for position in answers[CHOICES_CALL][0]]
         if self.iterate == "mean":
             return self._mean(chosen, progress)
         weights = combination(

@@ -27,6 +27,7 @@ import numpy as np
 from mechanisms.arrays import Counts
 from mechanisms.contract import NoiseLine
 from mechanisms.linear_queries import settings
+from mechanisms.linear_queries.method import CHOICES_CALL
 from mechanisms.linear_queries.peers.dual_query import (
     DualPath,
     DualQuery,
@@ -40,7 +41,7 @@ from mechanisms.linear_queries.total import records, shared
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calls import RefreshedRounds
+from mechanisms.privacy.calls import RefreshedRounds, TablesByCall
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import SCORE_STEPS
 from mechanisms.privacy.refresh import Refresh
@@ -111,15 +112,15 @@ class Dqrs(DualQuery):
             replace(drawn, cells=sum(self.draws), parameter=told),
         )
 
-    def ask(self, curator: RefreshedRounds) -> tuple[Counts, ...]:
+    def ask(self, curator: RefreshedRounds) -> TablesByCall:
         """The number of records where it is private, and the queries of rounds 2 to T."""
         counted = self.count.ask(curator)
         number = self.count.number(counted, curator.total())
         queries, samples = self.universe.queries, self.samples
         question = StepsQuestion(self.universe, number, self._path, f"dqrs {samples}")
         start = drawn_evenly(self.universe, samples)
-        held = curator.refreshed("choices", queries, question, start, self.refreshes)
-        return (*counted, np.array(held, dtype=np.int64))
+        held = curator.refreshed(CHOICES_CALL, queries, question, start, self.refreshes)
+        return {**counted, CHOICES_CALL: (np.array(held, dtype=np.int64),)}
 
 
 def plan_dqrs(

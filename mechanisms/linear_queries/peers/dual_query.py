@@ -14,7 +14,7 @@ Source.  Gaboardi, Gallego Arias, Hsu, Roth, Wu (2014), Dual Query: practical pr
 Oracle.  tests/mechanisms/linear_queries/peers/test_dual_query.py.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log
@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.arrays import Counts, Floats
+from mechanisms.arrays import Floats
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries import bounds, settings
+from mechanisms.linear_queries.method import CHOICES_CALL
 from mechanisms.linear_queries.questions import PathQuestion, signed
 from mechanisms.linear_queries.spending import Amount, best_amount, choice_line
 from mechanisms.linear_queries.total import CountsRecords, Records, records, shared
@@ -32,7 +33,7 @@ from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import Weights
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calls import RefreshedRounds
+from mechanisms.privacy.calls import RefreshedRounds, TablesByCall
 from mechanisms.privacy.events import Event, ExponentialMechanism
 
 _SEED = 1402_1526  # of the public draws of round 1
@@ -160,21 +161,21 @@ class DualQuery(CountsRecords):
             "Theorem 4.2, at these parameters; at most the queries' range"
         )
 
-    def ask(self, curator: RefreshedRounds) -> tuple[Counts, ...]:
+    def ask(self, curator: RefreshedRounds) -> TablesByCall:
         """The number of records where it is private, and the positions of all choices."""
         counted = self.count.ask(curator)
         number = self.count.number(counted, curator.total())
         described = f"dual-query {self.samples} {_SEED}"
         question = PathQuestion(self.universe, number, self._path, described)
-        chosen = curator.choices("choices", self.universe.queries, question, self.choices)
-        return (*counted, np.array(chosen, dtype=np.int64))
+        chosen = curator.choices(CHOICES_CALL, self.universe.queries, question, self.choices)
+        return {**counted, CHOICES_CALL: (np.array(chosen, dtype=np.int64),)}
 
     def distribution(
-        self, answers: Sequence[Counts], total: int | None, *, progress: Progress
+        self, answers: TablesByCall, total: int | None, *, progress: Progress
     ) -> Weights:
         """The records of all rounds."""
         question = PathQuestion(self.universe, 1, self._path, "")
-        return Weights(self.universe, question.at(answers[-1].tolist()).shares())
+        return Weights(self.universe, question.at(answers[CHOICES_CALL][0].tolist()).shares())
 
     def _path(self) -> DualPath:
         return DualPath(self.universe, self.samples)

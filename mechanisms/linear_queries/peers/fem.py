@@ -13,16 +13,17 @@ Source.  Vietri, Tian, Bun, Steinke, Wu (2020), New oracle-efficient algorithms 
 Oracle.  tests/mechanisms/linear_queries/peers/test_fem.py.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from mechanisms.arrays import Counts, Floats
+from mechanisms.arrays import Floats
 from mechanisms.contract import NoiseLine, Progress
 from mechanisms.linear_queries import bounds, settings
+from mechanisms.linear_queries.method import CHOICES_CALL
 from mechanisms.linear_queries.peers.perturbation import (
     ByCoordinate,
     BySeparator,
@@ -36,7 +37,7 @@ from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import Weights
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calls import QueryRounds
+from mechanisms.privacy.calls import QueryRounds, TablesByCall
 from mechanisms.privacy.events import Event, ExponentialMechanism
 
 _SEED = 2007_05453  # of all public draws
@@ -163,21 +164,21 @@ class Fem(CountsRecords):
             "sampling and noise of choices, constants set to 1; at most the queries' range"
         )
 
-    def ask(self, curator: QueryRounds) -> tuple[Counts, ...]:
+    def ask(self, curator: QueryRounds) -> TablesByCall:
         """The number of records where it is private, and the positions of all choices."""
         counted = self.count.ask(curator)
         number = self.count.number(counted, curator.total())
         described = f"{self.name} {self.samples} {self.scale!r} {_SEED}"
         question = PathQuestion(self.universe, number, self._path, described)
-        chosen = curator.choices("choices", self.universe.queries, question, (self.choices,))
-        return (*counted, np.array(chosen, dtype=np.int64))
+        chosen = curator.choices(CHOICES_CALL, self.universe.queries, question, (self.choices,))
+        return {**counted, CHOICES_CALL: (np.array(chosen, dtype=np.int64),)}
 
     def distribution(
-        self, answers: Sequence[Counts], total: int | None, *, progress: Progress
+        self, answers: TablesByCall, total: int | None, *, progress: Progress
     ) -> Weights:
         """The records of all rounds."""
         question = PathQuestion(self.universe, 1, self._path, "")
-        return Weights(self.universe, question.at(answers[-1].tolist()).shares())
+        return Weights(self.universe, question.at(answers[CHOICES_CALL][0].tolist()).shares())
 
     def _path(self) -> LeaderPath:
         return LeaderPath(self.universe, self.perturbation, self.samples, self.scale)

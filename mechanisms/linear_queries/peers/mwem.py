@@ -36,7 +36,7 @@ from mechanisms.linear_queries.universe import Universe
 from mechanisms.linear_queries.weights import Weights
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calls import QueryRounds
+from mechanisms.privacy.calls import QueryRounds, TablesByCall
 from mechanisms.privacy.events import Event, ExponentialMechanism
 from mechanisms.privacy.queries import HistogramQuery
 from mechanisms.privacy.transforms import WeightedSum
@@ -142,10 +142,10 @@ class Mwem(CountsRecords):
         cells = queries.blocks[block].cells
         return HistogramQuery(cells, noise, transform, adaptive=self._uneven)
 
-    def ask(self, curator: QueryRounds) -> tuple[Counts, ...]:
+    def ask(self, curator: QueryRounds) -> TablesByCall:
         """The number of records where it is private; positions of choices; noisy answers."""
-        counted = self.count.ask(curator)
-        number = self.count.number(counted, curator.total())
+        asked = dict(self.count.ask(curator))
+        number = self.count.number(asked, curator.total())
         queries, event = self.universe.queries, ExponentialMechanism(epsilon=self.epsilon)
         chosen, noisy, shares = list[int](), list[int](), self.universe.uniform
         for turn in range(1, self.rounds + 1):
@@ -153,21 +153,26 @@ class Mwem(CountsRecords):
                 reference(self.universe, number, self.universe.answers(shares)),
                 question_digest(self.universe, number, f"mwem after {chosen} {noisy}"),
             )
-            chosen += curator.choices(f"round-{turn}-choice", queries, question, (event,))
-            query, _ = signed(chosen[-1], queries.size)
-            (answer,) = curator.histograms(f"round-{turn}-answer", [self.measurement(query)])
+            (position,) = curator.choices(_choice(turn), queries, question, (event,))
+            query, _ = signed(position, queries.size)
+            (answer,) = curator.histograms(_answer(turn), [self.measurement(query)])
+            chosen.append(position)
             noisy.append(int(answer[0]))
+            asked[_choice(turn)] = (np.array([position], dtype=np.int64),)
+            asked[_answer(turn)] = (answer,)
             shares = self._reweighed(shares, chosen, noisy, number)
-        return (*counted, np.array(chosen, dtype=np.int64), np.array(noisy, dtype=np.int64))
+        return asked
 
     def distribution(
-        self, answers: Sequence[Counts], total: int | None, *, progress: Progress
+        self, answers: TablesByCall, total: int | None, *, progress: Progress
     ) -> Weights:
         """The last round's."""
         number = self.count.number(answers, total)
-        chosen, noisy = answers[-2].tolist(), answers[-1].tolist()
+        turns = range(1, self.rounds + 1)
+        chosen = [int(answers[_choice(turn)][0][0]) for turn in turns]
+        noisy = [int(answers[_answer(turn)][0][0]) for turn in turns]
         shares = self.universe.uniform
-        for turn in range(1, self.rounds + 1):
+        for turn in turns:
             shares = self._reweighed(shares, chosen[:turn], noisy[:turn], number)
             progress(turn / self.rounds, "reweighing the universe")
         return Weights(self.universe, shares)
@@ -207,6 +212,14 @@ class Mwem(CountsRecords):
     def _uneven(self) -> bool:
         """Whether queries differ in sensitivity."""
         return len(np.unique(self._spans)) > 1
+
+
+def _choice(turn: int) -> str:
+    return f"round-{turn}-choice"
+
+
+def _answer(turn: int) -> str:
+    return f"round-{turn}-answer"
 
 
 def plan_mwem(

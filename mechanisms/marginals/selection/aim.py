@@ -244,8 +244,9 @@ class AimDesign:
             ]
             clique, _ = candidates[curator.choose(_choice(number), scores, noise.choice)]
             asked = Asked(clique, noise.sigma2, adaptive=True)
-            (table,) = curator.histograms(f"round-{number}-marginal", [asked.query(shape)])
-            answers.append(Answer(asked, table))
+            call = f"round-{number}-marginal"
+            (table,) = curator.histograms(call, [asked.query(shape)])
+            answers.append(Answer(asked, table, call))
             if last:
                 break
             expected = records * model.marginal(clique)

@@ -25,6 +25,8 @@ from mechanisms.privacy.cells import marginal
 from mechanisms.privacy.events import Event
 from mechanisms.privacy.queries import GaussianNoise, HistogramQuery
 
+FIRST_CALL = "marginals"  # everything that is asked before any answer is seen
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -75,10 +77,14 @@ def line_of_columns(domain: Domain, asked: Sequence[Asked], adjacency: Adjacency
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What the curator answered; counts of shape (cells,) in C order."""
+    """What the curator answered; counts of shape (cells,) in C order.
+
+    `call` is the curator's, under which the measurement log has the answer.
+    """
 
     asked: Asked
     counts: Counts
+    call: str = FIRST_CALL
 
     @property
     def sigma(self) -> float:

@@ -186,8 +186,9 @@ class MwemDesign:
             event = ExponentialMechanism(epsilon=epsilon)
             clique = candidates[curator.choose(f"round-{number}-choice", scores, event)]
             asked = Asked(clique, sigma2)
-            (table,) = curator.histograms(f"round-{number}-marginal", [asked.query(shape)])
-            answers.append(Answer(asked, table))
+            call = f"round-{number}-marginal"
+            (table,) = curator.histograms(call, [asked.query(shape)])
+            answers.append(Answer(asked, table, call))
         return tuple(answers[len(first) :])
 
     def _admitted(self, answers: Sequence[Answer], modeller: Modeller) -> tuple[Clique, ...]:

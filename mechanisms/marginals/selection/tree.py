@@ -51,6 +51,8 @@ from mechanisms.privacy.calibration import largest_rho
 from mechanisms.privacy.calls import MarginalRounds
 from mechanisms.privacy.events import Event, ExponentialMechanism
 
+_PAIRS = "pairs"  # the call that measures them
+
 Pick = Callable[[Sequence[Clique]], int]
 """Which of several pairs joins the tree next, by position."""
 
@@ -153,8 +155,8 @@ class TreeDesign:
             return curator.choose(f"round-{next(calls)}-choice", scores, event)
 
         asked = [Asked(pair, sigma2) for pair in _tree(len(self.domain), private)]
-        tables = curator.histograms("pairs", [one.query(shape) for one in asked])
-        return tuple(Answer(one, table) for one, table in zip(asked, tables, strict=True))
+        tables = curator.histograms(_PAIRS, [one.query(shape) for one in asked])
+        return tuple(Answer(one, table, _PAIRS) for one, table in zip(asked, tables, strict=True))
 
 
 def plan_tree(

@@ -40,7 +40,11 @@ def measured(
     sizes = tuple(answer(query) for query in plan.size_queries)
     chosen = plan.chosen(sizes, total)
     return Measurements(
-        tables=(*sizes, *(answer(query) for query in plan.queries(chosen))), total=total
+        tables={
+            "support": sizes,
+            "histogram": tuple(answer(query) for query in plan.queries(chosen)),
+        },
+        total=total,
     )
 
 
@@ -115,7 +119,7 @@ def test_as_many_records_come_out_as_were_measured_or_asked_for(adjacency) -> No
     rng = np.random.default_rng(8)
     plan = make(SQUARE, adjacency, 300)
     measurements = measured(plan, table(300, rng), rng)
-    expected = 300 if adjacency.total_is_public else int(measurements.tables[-1][0])
+    expected = 300 if adjacency.total_is_public else int(measurements.tables["histogram"][-1][0])
     assert len(generated(plan, measurements).codes) == expected
     for rows in (1, 1000):
         codes = generated(plan, measurements, rows).codes
@@ -129,8 +133,8 @@ def test_an_empty_table_becomes_one_public_record(adjacency) -> None:
     plan, rng = make(SQUARE, adjacency, 100), np.random.default_rng(9)
     measurements = measured(plan, np.zeros((0, 3), dtype=int), rng)
     if not adjacency.total_is_public:
-        tables = (*measurements.tables[:-1], np.array([-4]))
-        measurements = Measurements(tables=tables, total=None)
+        tables = (*measurements.tables["histogram"][:-1], np.array([-4]))
+        measurements = measurements.with_call("histogram", tables)
     assert generated(plan, measurements).codes.tolist() == [[10, 10, 1]]
 
 

@@ -198,7 +198,7 @@ def measured(plan: GivenPlan, codes: np.ndarray, rng: np.random.Generator) -> Me
         exact = query.transform(count_codes(codes, [query.cells])[0])
         tables.append(exact + simulate_discrete_laplace(rng, query.noise.scale, len(exact)))
     total = len(codes) if plan.adjacency.total_is_public else None
-    return Measurements(tables=tuple(tables), total=total)
+    return Measurements(tables={"certificate": tuple(tables)}, total=total)
 
 
 def certificate_of(

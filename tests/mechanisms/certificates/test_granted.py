@@ -26,6 +26,7 @@ from mechanisms.privacy.cells import ArrayCounter, count_codes
 from mechanisms.privacy.curator import Curator
 from mechanisms.privacy.events import DiscreteLaplace
 from mechanisms.privacy.ledger import Ledger
+from mechanisms.privacy.queries import HistogramQuery
 from mechanisms.privacy.simulation import simulate_discrete_laplace
 from mechanisms.psmm import PSMM
 from mechanisms.registry import MECHANISMS
@@ -226,12 +227,16 @@ def released(
     inner: Mechanism, plan: GrantedPlan, codes: np.ndarray, rng: np.random.Generator
 ) -> tuple[Measurements, SyntheticMeasure]:
     """Noisy answers as the curator gives them, with noise that a seed fixes, and the records."""
-    tables = []
-    for query in (*plan.inner.queries, *plan.measured.queries):
+
+    def answer(query: HistogramQuery) -> np.ndarray:
         exact = query.transform(count_codes(codes, [query.cells])[0])
-        tables.append(exact + simulate_discrete_laplace(rng, query.noise.scale, len(exact)))
+        return exact + simulate_discrete_laplace(rng, query.noise.scale, len(exact))
+
+    own = "histogram" if inner.name == "psmm" else "levels"
+    tables = {own: tuple(map(answer, plan.inner.queries))}
+    tables["certificate"] = tuple(map(answer, plan.measured.queries))
     total = len(codes) if plan.adjacency.total_is_public else None
-    measurements = Measurements(tables=tuple(tables), total=total)
+    measurements = Measurements(tables=tables, total=total)
     wrapped = CertifiedWithShare(inner, TENTH)
     return measurements, wrapped.generate(
         plan, measurements, rows=None, rng=rng, progress=lambda share, what: None
@@ -274,9 +279,8 @@ def test_records_are_made_from_the_mechanisms_own_measurements_alone() -> None:
     plan = make(cells=3)
     codes = np.random.default_rng(84).integers(0, 2, size=(300, 2))
     measurements, _ = released(PMM(), plan, codes, np.random.default_rng(85))
-    own = len(plan.inner.queries)
-    others = [table + 99 for table in measurements.tables[own:]]
-    changed = replace(measurements, tables=(*measurements.tables[:own], *others))
+    others = [table + 99 for table in measurements.tables["certificate"]]
+    changed = measurements.with_call("certificate", others)
     made = [
         CertifiedWithShare(PMM(), TENTH).generate(
             plan, answers, rows=50, rng=np.random.default_rng(0), progress=lambda *_: None
@@ -301,15 +305,15 @@ def test_the_curator_is_asked_twice_and_charged_the_whole_budget(tmp_path) -> No
     wrapped = CertifiedWithShare(PMM(), TENTH, 2, 3)
     selection = wrapped.select(curator, plan)
     measurements = wrapped.measure(curator, plan, selection)
-    assert len(measurements.tables) == len(plan.inner.queries) + len(plan.measured.queries)
-    assert [len(table) for table in measurements.tables[-1:]] == [
+    calls = {"levels": len(plan.inner.queries), "certificate": len(plan.measured.queries)}
+    assert {call: len(tables) for call, tables in measurements.tables.items()} == calls
+    assert [len(table) for table in measurements.tables["certificate"][-1:]] == [
         plan.measured.family.blocks[0].space.size
     ]
     assert measurements.total == 20
     assert pure_epsilon(ledger.events("r1")) == plan.budget.epsilon
     again = wrapped.measure(curator, plan, selection)  # read back, not drawn again
-    for one, other in zip(measurements.tables, again.tables, strict=True):
-        assert (one == other).all()
+    np.testing.assert_equal(again.tables, measurements.tables)
     assert pure_epsilon(ledger.events("r1")) == plan.budget.epsilon
 
 

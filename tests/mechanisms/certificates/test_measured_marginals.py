@@ -151,7 +151,7 @@ def test_more_columns_than_there_are_cannot_be_certified_jointly() -> None:
 def exact_answers(plan: MeasuredMarginals, codes: np.ndarray) -> Measurements:
     answers = (query.transform(count_codes(codes, [query.cells])[0]) for query in plan.queries)
     total = len(codes) if plan.estimator.total_is_public else None
-    return Measurements(tables=tuple(answers), total=total)
+    return Measurements(tables={"certificate": tuple(answers)}, total=total)
 
 
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)

@@ -166,8 +166,9 @@ def test_one_clique_is_the_plain_method(tmp_path: Path, name: str, adjacency: Ad
     assert method.methods[0].parameters == plain.parameters
     asked = curator(tmp_path, bits(400, 3), method)
     answers = method.ask(asked)
-    found, expected = finished(method, answers, asked), finished(plain, answers, asked)
-    assert method.records(answers, asked.total()) == plain.records(answers, asked.total())
+    own = {call.removesuffix(" in clique 0 1 2"): tables for call, tables in answers.items()}
+    found, expected = finished(method, answers, asked), finished(plain, own, asked)
+    assert method.records(answers, asked.total()) == plain.records(own, asked.total())
     np.testing.assert_allclose(found.answers(), expected.answers(), atol=2e-4)
 
 
@@ -243,7 +244,7 @@ def test_bounds_of_dpam_miss_no_more_often_than_stated_and_half_of_them_do(
         each = method.bounds(answers, total, made, confidence=0.8, rng=rng).each
         misses += bool((np.abs(made - truth) > each).any())
         # The linear estimate is the worst case for the part that is noise.
-        parts = method.estimate.pooled([table[None, :] for table in answers])
+        parts = method.estimate.pooled([table[None, :] for (table,) in answers.values()])
         number = method.records(answers, total)
         parts[()] = np.array([[float(number)]])
         linear = method.estimate.answers(parts)[0] / number
@@ -357,8 +358,7 @@ def test_a_resumed_run_gives_the_same_without_looking_at_records(tmp_path: Path,
     first = method.ask(asked)
     resumed = pickle.loads(pickle.dumps(method))
     again = resumed.ask(replace(asked, counter=Gone(400)))
-    for one, other in zip(first, again, strict=True):
-        np.testing.assert_array_equal(one, other)
+    np.testing.assert_equal(first, again)
     found = [finished(m, a, asked) for m, a in ((method, first), (resumed, again))]
     np.testing.assert_array_equal(found[0].answers(), found[1].answers())
     drawn = [one.cells(30, np.random.default_rng(1)) for one in found]

@@ -43,8 +43,8 @@ def test_a_public_number_is_neither_asked_nor_paid() -> None:
     counted = records(UNIVERSE, amount, REPLACE)
     assert (counted.events, counted.lines, counted.query) == ((), (), None)
     assert shared(amount, REPLACE) == amount
-    assert counted.number((), 17) == 17
-    assert counted.number((), 0) == 1
+    assert counted.number({}, 17) == 17
+    assert counted.number({}, 0) == 1
 
 
 def test_a_release_that_asked_with_other_noise_is_refused_and_not_drawn_anew(tmp_path) -> None:
@@ -61,8 +61,8 @@ def test_a_release_that_asked_with_other_noise_is_refused_and_not_drawn_anew(tmp
 
 def test_the_noisy_number_is_near_and_at_least_one() -> None:
     counted = records(UNIVERSE, best_amount(BUDGETS[0], lambda w: w.choice(20)), ADD)
-    assert counted.number((np.array([-5]),), None) == 1
-    assert counted.number((np.array([812]), np.array([3])), None) == 812
+    assert counted.number({"total": (np.array([-5]),)}, None) == 1
+    assert counted.number({"total": (np.array([812]),), "choices": (np.array([3]),)}, None) == 812
 
 
 def test_choices_are_asked_with_the_noisy_number(tmp_path, monkeypatch) -> None:
@@ -76,6 +76,6 @@ def test_choices_are_asked_with_the_noisy_number(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(PathQuestion, "__init__", watching)
     method = planned(plan_dpfw, UNIVERSE, adjacency=ADD, rounds=5)
     answers = method.ask(curator(tmp_path, bits(500), method))
-    assert seen == [int(answers[0][0])]
+    assert seen == [int(answers["total"][0][0])]
     # Its standard deviation is about 18: seven of them are missed once in 10^11 runs.
     assert abs(seen[0] - 500) < 130

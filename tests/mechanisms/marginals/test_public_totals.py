@@ -10,7 +10,7 @@ import pytest
 
 from mechanisms.geometry.domain import Domain, Kind
 from mechanisms.marginals import MarginalPlan
-from mechanisms.marginals.mechanism import MarginalMeasurements, evidence_of
+from mechanisms.marginals.mechanism import MarginalMeasurements, answers_of, evidence_of
 from mechanisms.marginals.selection.design import Answer
 from mechanisms.privacy.adjacency import Adjacency, Neighbours
 from mechanisms.privacy.budget import Budget
@@ -69,11 +69,11 @@ def measured(plan: MarginalPlan, codes: np.ndarray) -> MarginalMeasurements:
     rng = np.random.default_rng(5)
     asked = plan.design.first
     exact = ArrayCounter(codes).count([a.query(SHAPE).cells for a in asked])
-    tables = tuple(
-        t + simulate_discrete_gaussian(rng, a.sigma2, t.shape)
+    answers = [
+        Answer(a, t + simulate_discrete_gaussian(rng, a.sigma2, t.shape))
         for a, t in zip(asked, exact, strict=True)
-    )
-    return MarginalMeasurements(tables=tables, total=len(codes), asked=asked)
+    ]
+    return MarginalMeasurements.of(answers, len(codes))
 
 
 def distance(totals: PublicTotals, plan: MarginalPlan, codes: np.ndarray) -> float:
@@ -104,7 +104,7 @@ def test_evidence_holds_totals_exactly_as_shares_of_what_was_measured() -> None:
         totals = of(codes, (0,), (1, 2), times=times)
         plan = make(totals)
         told = measured(plan, codes)
-        answers = [Answer(a, t) for a, t in zip(told.asked, told.tables, strict=True)]
+        answers = answers_of(told)
         before = evidence_of(plan.domain, answers, told.total)
         evidence = plan.with_totals(before)
         for clique in ((0,), (1, 2)):
@@ -123,7 +123,7 @@ def test_totals_of_groups_of_cells_are_no_evidence() -> None:
     band = PublicTotal("b", (0,), np.arange(6) // 3, np.array([1, ROWS - 1]), ("low", "high"))
     plan = make(PublicTotals(SHAPE, (band,)))
     told = measured(plan, codes)
-    answers = [Answer(a, t) for a, t in zip(told.asked, told.tables, strict=True)]
+    answers = answers_of(told)
     evidence = evidence_of(plan.domain, answers, told.total)
     assert plan.with_totals(evidence).by_clique.keys() == evidence.by_clique.keys()
 
@@ -144,7 +144,7 @@ def test_a_total_that_would_make_the_model_too_large_is_left_to_the_repair() -> 
     )
     assert isinstance(plan, MarginalPlan)
     told = measured(plan, codes)
-    answers = [Answer(a, t) for a, t in zip(told.asked, told.tables, strict=True)]
+    answers = answers_of(told)
     evidence = plan.with_totals(evidence_of(plan.domain, answers, told.total))
     assert evidence.by_clique[0,].sigma == 0
     assert (0, 1, 2, 3) not in evidence.by_clique

@@ -66,7 +66,8 @@ def measured(plan: PMMPlan, codes: np.ndarray, rng: np.random.Generator) -> Meas
         for table, scale in zip(exact, plan.scales, strict=True)
     ]
     return Measurements(
-        tables=tuple(tables), total=len(codes) if plan.adjacency.total_is_public else None
+        tables={"levels": tuple(tables)},
+        total=len(codes) if plan.adjacency.total_is_public else None,
     )
 
 
@@ -84,9 +85,9 @@ def binary_misses(mechanism: TreeMechanism, adjacency: Adjacency, understated: i
     for _ in range(RELEASES):
         measurements = measured(plan, codes, rng)
         if mechanism.name == "pmm":
-            noise = measurements.tables[-1] @ [1, -1] + 100
+            noise = measurements.tables["levels"][-1] @ [1, -1] + 100
         else:
-            noise = measurements.tables[-1][0] + 100
+            noise = measurements.tables["levels"][-1][0] + 100
         end = int(noise < 0)  # fewer records seem to be on the other side
         synthetic = SyntheticMeasure(codes=np.full((1, 1), end, dtype=np.int32))
         certificate = PMM().certify(
@@ -184,7 +185,7 @@ def test_without_noise_the_joint_bound_is_transport_along_the_tree_plus_the_leav
 def test_a_total_that_may_be_nothing_but_noise_leaves_the_bounds_vacuous() -> None:
     """Noise of scale 1 exceeds 1 record more often than the certificate may fail."""
     plan = make(BINARY, RELATIONS[1], depth=0)
-    measurements = Measurements(tables=(np.array([1]),), total=None)
+    measurements = Measurements(tables={"levels": (np.array([1]),)}, total=None)
     synthetic = SyntheticMeasure(codes=np.zeros((4, 1), dtype=np.int32))
     certificate = PMM().certify(
         plan, measurements, synthetic, confidence=0.9, rng=np.random.default_rng(27)

@@ -69,7 +69,8 @@ def measured(plan: PMMPlan, codes: np.ndarray, rng: np.random.Generator) -> Meas
         exact = query.transform(counts)
         tables.append(exact + simulate_discrete_laplace(rng, query.noise.scale, len(exact)))
     return Measurements(
-        tables=tuple(tables), total=len(codes) if plan.adjacency.total_is_public else None
+        tables={"levels": tuple(tables)},
+        total=len(codes) if plan.adjacency.total_is_public else None,
     )
 
 
@@ -106,7 +107,7 @@ def test_as_many_records_come_out_as_were_measured_or_asked_for(adjacency, mecha
     rng = np.random.default_rng(2)
     plan = make(DOMAIN, adjacency, 300, mechanism=mechanism)
     measurements = measured(plan, table(DOMAIN, 300, rng), rng)
-    expected = 300 if adjacency.total_is_public else int(measurements.tables[0][0])
+    expected = 300 if adjacency.total_is_public else int(measurements.tables["levels"][0][0])
     assert len(generated(plan, measurements, None, rng).codes) == expected
     for rows in (1, 299, 1000):
         codes = generated(plan, measurements, rows, rng).codes
@@ -160,9 +161,8 @@ def test_an_empty_table_becomes_one_public_record(adjacency, mechanism) -> None:
     rng = np.random.default_rng(4)
     measurements = measured(plan, np.zeros((0, 2), dtype=int), rng)
     if not adjacency.total_is_public:  # whatever the noise made of the root
-        measurements = Measurements(
-            tables=(np.array([-3]), *measurements.tables[1:]), total=measurements.total
-        )
+        tables = (np.array([-3]), *measurements.tables["levels"][1:])
+        measurements = measurements.with_call("levels", tables)
     assert generated(plan, measurements, None, rng).codes.tolist() == [[8, 1]]
     assert generated(plan, measurements, 4, rng).codes.tolist() == [[8, 1]] * 4
 

@@ -65,7 +65,7 @@ def test_the_projection_solves_the_corrected_program_of_the_paper() -> None:
     for _ in range(5):
         codes = table(plan.domain, 60, rng)
         measurements, _ = measured(plan, codes, rng)
-        given = plan.estimator.estimate(measurements.tables, 60).tables[0] / 60
+        given = plan.estimator.estimate(measurements.tables["histogram"], 60).tables[0] / 60
         size = len(given)
         moves = np.kron(np.eye(size), np.ones(size)) - np.kron(np.ones(size), np.eye(size))
         solved = linprog(
@@ -118,7 +118,8 @@ def test_as_many_records_come_out_as_were_measured_or_asked_for(adjacency) -> No
 def test_a_number_of_records_that_comes_out_as_none_makes_one_public_record() -> None:
     plan = make(PSMM(), MIXED, RELATIONS[1], cells=2)
     empty = Measurements(
-        tables=tuple(np.full(n, -2) for _, n in plan.design.strategy.noise), total=None
+        tables={"histogram": tuple(np.full(n, -2) for _, n in plan.design.strategy.noise)},
+        total=None,
     )
     assert generated(PSMM(), plan, empty).codes.tolist() == [[6, 4, 1]]
     assert generated(PSMM(), plan, empty, 2).codes.tolist() == [[6, 4, 1]] * 2

@@ -35,7 +35,7 @@ def make(
 
 
 def measured(
-    plan: HistogramPlan, codes: np.ndarray, rng: np.random.Generator
+    plan: HistogramPlan, codes: np.ndarray, rng: np.random.Generator, call: str = "histogram"
 ) -> tuple[Measurements, list[np.ndarray]]:
     """Noisy answers as the curator gives them, and the noise in them."""
     tables, noises = [], []
@@ -44,7 +44,7 @@ def measured(
         noises.append(simulate_discrete_laplace(rng, query.noise.scale, len(exact)))
         tables.append(exact + noises[-1])
     total = len(codes) if plan.adjacency.total_is_public else None
-    return Measurements(tables=tuple(tables), total=total), noises
+    return Measurements(tables={call: tuple(tables)}, total=total), noises
 
 
 def error_of(plan: HistogramPlan, noises: list[np.ndarray]) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Sparse-Lipschitz from plan to records and certificate: invariants, coverage, edge cases."""
 
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args
@@ -21,7 +22,8 @@ from mechanisms.privacy.budget import Budget
 from mechanisms.sparse_lipschitz import SparseLipschitz, SparseLipschitzPlan
 from mechanisms.sparse_lipschitz.mechanism import _tour
 from tests.mechanisms.single_histogram.domains import line, nominal
-from tests.mechanisms.single_histogram.runs import curator_of, generated, measured
+from tests.mechanisms.single_histogram.runs import curator_of, generated
+from tests.mechanisms.single_histogram.runs import measured as measured_in
 from tests.mechanisms.sparse_lipschitz.test_plan import MANY, make, public_table
 
 FALSE_POSITIVE_RATE = 1e-6
@@ -36,6 +38,7 @@ EXACT = 3
 SMALL = Domain((line("x", 4, width=0.0), line("y", 4, width=0.0, has_null=True), nominal("c", 2)))
 LEVEL = 0.8
 MECHANISM = SparseLipschitz()
+measured = partial(measured_in, call="blocks")
 
 
 def certified(
@@ -188,7 +191,7 @@ def test_as_many_records_come_out_as_were_measured_or_asked_for(adjacency) -> No
     plan = make(SMALL, adjacency, records=300, cells=2)
     measurements, _ = measured(plan, public_table(SMALL, 300), np.random.default_rng(7))
     total = plan.estimator.estimate(
-        measurements.tables[: len(plan.estimator.queries)], measurements.total
+        measurements.tables["blocks"][: len(plan.estimator.queries)], measurements.total
     ).total
     assert (float(total) == 300) == adjacency.total_is_public
     made = generated(MECHANISM, plan, measurements)
@@ -206,8 +209,8 @@ def test_an_empty_table_becomes_one_public_record_that_nothing_is_certified_of(a
     plan = make(SMALL, adjacency, records=300, cells=2, noise="identity")
     measurements, _ = measured(plan, np.zeros((0, 3), dtype=int), np.random.default_rng(8))
     if not adjacency.total_is_public:  # as little as noise makes of it
-        tables = [np.minimum(table, 0) for table in measurements.tables]
-        measurements = Measurements(tables=tuple(tables), total=None)
+        tables = [np.minimum(table, 0) for table in measurements.tables["blocks"]]
+        measurements = measurements.with_call("blocks", tables)
     made = generated(MECHANISM, plan, measurements)
     assert made.codes.tolist() == [[2, 2, 1]]
     assert made.history["measured_records"] <= 0
@@ -282,7 +285,7 @@ def misses(adjacency: Adjacency, understated: int, folder: Path, releases: int =
     missed = 0
     for _ in range(releases):
         measurements, _ = measured(plan, codes, rng)
-        estimate = plan.estimator.estimate(measurements.tables, measurements.total)
+        estimate = plan.estimator.estimate(measurements.tables["blocks"], measurements.total)
         own = [np.bincount(codes[:, column], minlength=2) for column in (0, 1)]
         ends = [
             int(np.argmax(table / float(estimate.total) - counts / 400))

@@ -187,5 +187,5 @@ def test_the_estimate_errs_by_its_noise_alone() -> None:
     plan = make(Superregular(), LINE, RELATIONS[0], cells=8)
     codes = table(LINE, 100, rng)
     measurements, noises = measured(plan, codes, rng)
-    estimate = plan.estimator.estimate(measurements.tables, 100).tables[0]
+    estimate = plan.estimator.estimate(measurements.tables["histogram"], 100).tables[0]
     assert estimate - error_of(plan, noises) == pytest.approx(100 * shares(plan, codes))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mechanisms.linear_queries.direct.method import plan_direct
+from mechanisms.linear_queries.direct.method import CALL, plan_direct
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
 from tests.mechanisms.linear_queries.direct.cases import (
@@ -43,9 +43,9 @@ def test_bounds_miss_no_more_often_than_stated(
         # The linear estimate itself is the worst case: a distribution's errors are smaller.
         estimate = method.strategy.estimate
         parts = estimate.pooled([table[None, :] for table in answers])
-        parts[()] = np.array([[float(method.records(answers, total))]])
-        made = estimate.answers(parts)[0] / method.records(answers, total)
-        found = method.bounds(answers, total, made, confidence=confidence, rng=rng)
+        parts[()] = np.array([[float(method.records({CALL: answers}, total))]])
+        made = estimate.answers(parts)[0] / method.records({CALL: answers}, total)
+        found = method.bounds({CALL: answers}, total, made, confidence=confidence, rng=rng)
         errors = np.abs(made - truth)
         misses += bool((errors > found.each).any())
         tightness.append(found.each.max() / errors.max())
@@ -69,7 +69,7 @@ def test_too_little_noise_is_caught() -> None:
         parts = estimate.pooled([table[None, :] for table in answers])
         parts[()] = np.array([[400.0]])
         made = estimate.answers(parts)[0] / 400
-        found = method.bounds(answers, 400, made, confidence=0.8, rng=rng)
+        found = method.bounds({CALL: answers}, 400, made, confidence=0.8, rng=rng)
         misses += bool((np.abs(made - truth) > found.each / 2).any())
     assert binom.sf(misses - 1, 30, 0.2) < FALSE_POSITIVE_RATE
 
@@ -80,9 +80,9 @@ def test_numbers_far_from_the_truth_are_not_certified() -> None:
     method = plan_direct(u, budget=BUDGET, adjacency=REPLACE, expected_records=400, parameters={})
     rng = np.random.default_rng(0)
     answers = noisy(method.strategy.queries, codes, rng)
-    made = method.distribution(answers, 400, progress=quiet).answers()
+    made = method.distribution({CALL: answers}, 400, progress=quiet).answers()
     wrong = made + 0.4
-    each = method.bounds(answers, 400, wrong, confidence=0.9, rng=rng).each
+    each = method.bounds({CALL: answers}, 400, wrong, confidence=0.9, rng=rng).each
     assert (each >= np.abs(wrong - truth)).all()
     assert (each <= np.maximum(1 - wrong, wrong)).all()  # no more than queries' ranges leave
 
@@ -92,8 +92,8 @@ def test_hardly_any_records_leave_the_range_of_the_queries() -> None:
     method = plan_direct(u, budget=BUDGET, adjacency=ADD, expected_records=1, parameters={})
     rng = np.random.default_rng(0)
     answers = [0 * table for table in noisy(method.strategy.queries, codes, rng)]
-    made = method.distribution(answers, None, progress=quiet).answers()
-    found = method.bounds(answers, None, made, confidence=0.9, rng=rng)
+    made = method.distribution({CALL: answers}, None, progress=quiet).answers()
+    found = method.bounds({CALL: answers}, None, made, confidence=0.9, rng=rng)
     assert list(found.terms) == ["range of the queries, as there may be no records"]
     assert (found.each == np.maximum(1 - made, made)).all()
 
@@ -104,4 +104,6 @@ def test_a_wrong_confidence_is_refused(confidence: float) -> None:
         ways(4, 2, cells=3), budget=BUDGET, adjacency=REPLACE, expected_records=9, parameters={}
     )
     with pytest.raises(ValueError, match=r"certificate\.confidence"):
-        method.bounds([], 9, np.zeros(54), confidence=confidence, rng=np.random.default_rng(0))
+        method.bounds(
+            {CALL: []}, 9, np.zeros(54), confidence=confidence, rng=np.random.default_rng(0)
+        )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries.direct.method import plan_direct
+from mechanisms.linear_queries.direct.method import CALL, plan_direct
 from tests.mechanisms.linear_queries.direct.cases import (
     BUDGET,
     REPLACE,
@@ -25,14 +25,14 @@ def test_a_field_answers_as_mirror_descent_does(size: int) -> None:
         parameters={"estimator": "graphical", "noise": "gaussian"},
     )
     answers = noisy(field.strategy.queries, codes, np.random.default_rng(0))
-    made = field.distribution(answers, 4000, progress=quiet)
+    made = field.distribution({CALL: answers}, 4000, progress=quiet)
     over_cells = plan_direct(
         u, budget=BUDGET, adjacency=REPLACE, expected_records=4000, parameters={}
     )
     same = type(over_cells)(
         **{**vars(over_cells), "strategy": field.strategy, "estimator": "likelihood"}
     )
-    other = same.distribution(answers, 4000, progress=quiet)
+    other = same.distribution({CALL: answers}, 4000, progress=quiet)
     difference = np.abs(made.answers() - other.answers()).max()
     assert difference < 0.1 * field.expected_error()[0]
     drawn = made.cells(20_000, np.random.default_rng(1))

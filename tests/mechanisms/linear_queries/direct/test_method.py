@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mechanisms.arrays import Counts
-from mechanisms.linear_queries.direct.method import Direct, FittedWeights, plan_direct
+from mechanisms.linear_queries.direct.method import CALL, Direct, FittedWeights, plan_direct
 from mechanisms.linear_queries.universe import Universe
 from mechanisms.privacy.accountant import epsilon, fits
 from mechanisms.privacy.adjacency import Adjacency
@@ -63,7 +63,7 @@ def test_a_run_charges_what_was_planned_and_fits_the_budget(
     assert made.answers().shape == (method.universe.queries.size,)
     assert made.cells(50, np.random.default_rng(0)).shape == (50, 3)
     again = method.ask(replace(curator, counter=Poisoned()))
-    assert all(np.array_equal(one, other) for one, other in zip(answers, again, strict=True))
+    np.testing.assert_equal(answers, again)
 
 
 class Poisoned:
@@ -81,7 +81,7 @@ def test_the_same_answers_give_the_same_distribution(estimator: str) -> None:
     method = plan(ways(4, 2), estimator=estimator)
     assert method.parameters["estimator"] == estimator
     answers = noisy(method.strategy.queries, records((2,) * 4, ROWS), np.random.default_rng(0))
-    one, other = (method.distribution(answers, ROWS, progress=quiet) for _ in range(2))
+    one, other = (method.distribution({CALL: answers}, ROWS, progress=quiet) for _ in range(2))
     assert np.array_equal(one.answers(), other.answers())
 
 
@@ -94,9 +94,9 @@ def test_much_budget_gives_the_exact_answers(estimator: str, adjacency: Adjacenc
     method = plan(u, rich, adjacency, estimator=estimator)
     answers = noisy(method.strategy.queries, codes, np.random.default_rng(0))
     total = ROWS if adjacency is REPLACE else None
-    made = method.distribution(answers, total, progress=quiet)
+    made = method.distribution({CALL: answers}, total, progress=quiet)
     assert np.abs(made.answers() - truth).max() < 2e-3
-    assert abs(method.records(answers, total) - ROWS) <= 1
+    assert abs(method.records({CALL: answers}, total) - ROWS) <= 1
 
 
 @pytest.mark.parametrize("estimator", ["likelihood", "workload"])
@@ -105,7 +105,7 @@ def test_queries_none_of_which_is_a_cell_are_answered_too(estimator: str) -> Non
     rich = Budget(epsilon=Fraction(200), delta=Fraction(1, 100_000))
     method = plan(u, rich, estimator=estimator)
     answers = noisy(method.strategy.queries, codes, np.random.default_rng(0))
-    made = method.distribution(answers, ROWS, progress=quiet)
+    made = method.distribution({CALL: answers}, ROWS, progress=quiet)
     assert np.abs(made.answers() - u.answers(histogram(codes, SHAPE)) / ROWS).max() < 2e-3
 
 
@@ -118,7 +118,7 @@ def test_error_falls_in_proportion_to_epsilon() -> None:
         rng = np.random.default_rng(1)
         runs = [
             method.distribution(
-                noisy(method.strategy.queries, codes, rng), ROWS, progress=quiet
+                {CALL: noisy(method.strategy.queries, codes, rng)}, ROWS, progress=quiet
             ).answers()
             for _ in range(10)
         ]
@@ -136,7 +136,7 @@ def test_least_squares_is_nearer_than_the_raw_tables_on_average(noise: str) -> N
     direct, raw = [], []
     for seed in range(20):
         answers = noisy(method.strategy.queries, codes, np.random.default_rng(seed))
-        made = method.distribution(answers, 1000, progress=quiet)
+        made = method.distribution({CALL: answers}, 1000, progress=quiet)
         assert isinstance(made, FittedWeights)
         assert made.fit.converged
         direct.append(np.abs(made.answers() - truth).max())
@@ -150,7 +150,7 @@ def test_least_squares_is_nearer_than_the_raw_tables_on_average(noise: str) -> N
 def test_projection_is_the_nearest_distribution_to_the_histogram() -> None:
     method = plan(ways(3, 2), estimator="projection")
     table = np.array([50, -20, 10, 0, 30, 0, 5, 45])
-    made = method.distribution([table], 100, progress=quiet)
+    made = method.distribution({CALL: [table]}, 100, progress=quiet)
     shares = made.shares  # type: ignore[attr-defined]
     assert shares.sum() == pytest.approx(1)
     positive = shares > 0
@@ -176,7 +176,7 @@ def test_a_large_universe_is_served_by_a_random_field() -> None:
     assert method.estimator == "graphical"
     codes = np.random.default_rng(0).integers(0, 2, size=(ROWS, 40))
     answers = noisy(method.strategy.queries, codes, np.random.default_rng(1))
-    made = method.distribution(answers, ROWS, progress=quiet)
+    made = method.distribution({CALL: answers}, ROWS, progress=quiet)
     truth = np.stack([(codes == 0).mean(axis=0), (codes == 1).mean(axis=0)], axis=1).ravel()
     assert np.abs(made.answers() - truth).max() < 2 * method.expected_error()[0]
     assert made.cells(100, np.random.default_rng(2)).shape == (100, 40)

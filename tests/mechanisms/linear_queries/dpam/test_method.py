@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from mechanisms.arrays import Counts
-from mechanisms.linear_queries.direct.method import plan_direct
-from mechanisms.linear_queries.dpam.method import Dpam, gaussian_width, plan_dpam
+from mechanisms.linear_queries.direct.method import CALL, plan_direct
+from mechanisms.linear_queries.dpam.method import HISTOGRAM_CALL, Dpam, gaussian_width, plan_dpam
 from mechanisms.privacy.accountant import epsilon, fits, rho
 from mechanisms.privacy.adjacency import Adjacency
 from mechanisms.privacy.budget import Budget
@@ -84,11 +84,11 @@ def test_a_run_is_one_draw_and_all_else_is_post_processing(url: str, adjacency: 
     answers = method.ask(curator)
     assert curator.ledger.events("r") == method.events
     closed = replace(curator, counter=Poisoned())
-    assert np.array_equal(method.ask(closed)[0], answers[0])
+    assert np.array_equal(method.ask(closed)[HISTOGRAM_CALL], answers[HISTOGRAM_CALL])
     made = method.distribution(answers, closed.total(), progress=quiet)
     assert made.answers().shape == (24,)
     if adjacency is not REPLACE:
-        assert method.records(answers, None) == max(int(answers[0].sum()), 1)
+        assert method.records(answers, None) == max(int(answers[HISTOGRAM_CALL][0].sum()), 1)
 
 
 def test_much_budget_gives_nearly_the_exact_answers() -> None:
@@ -96,7 +96,7 @@ def test_much_budget_gives_nearly_the_exact_answers() -> None:
     codes = records((2,) * 4, ROWS)
     method = plan(rich, iterations=3000, alpha=0.002)
     truth = method.universe.answers(histogram(codes, (2,) * 4)) / ROWS
-    answers = noisy([method.query], codes, np.random.default_rng(0))
+    answers = {HISTOGRAM_CALL: noisy([method.query], codes, np.random.default_rng(0))}
     made = method.distribution(answers, ROWS, progress=quiet)
     assert np.abs(made.answers() - truth).max() < 0.02
 
@@ -107,8 +107,12 @@ def test_it_is_worse_than_direct_and_the_printed_form_worse_than_nothing() -> No
     truth = u.answers(histogram(codes, u.shape)) / ROWS
 
     def error(method: Any, seed: int) -> float:
-        queries = [method.query] if isinstance(method, Dpam) else method.strategy.queries
-        answers = noisy(queries, codes, np.random.default_rng(seed))
+        (call, queries) = (
+            (HISTOGRAM_CALL, [method.query])
+            if isinstance(method, Dpam)
+            else (CALL, method.strategy.queries)
+        )
+        answers = {call: noisy(queries, codes, np.random.default_rng(seed))}
         made = method.distribution(answers, ROWS, progress=quiet)
         return float(np.abs(made.answers() - truth).max())
 
@@ -125,7 +129,7 @@ def test_bounds_hold_for_its_answers() -> None:
     codes, method = records((2,) * 4, ROWS), plan()
     truth = method.universe.answers(histogram(codes, (2,) * 4)) / ROWS
     rng = np.random.default_rng(0)
-    answers = noisy([method.query], codes, rng)
+    answers = {HISTOGRAM_CALL: noisy([method.query], codes, rng)}
     made = method.distribution(answers, ROWS, progress=quiet).answers()
     found = method.bounds(answers, ROWS, made, confidence=0.99, rng=rng)
     assert (np.abs(made - truth) <= found.each).all()

@@ -93,7 +93,7 @@ def test_choices_follow_the_law_along_a_path(tmp_path) -> None:
     codes = np.ones((300, 2), dtype=np.int64)
     universe = ways((2, 2), 2)
     method = planned(plan_dpfw, universe, budget=Budget(epsilon=Fraction(50)), rounds=3)
-    (chosen,) = method.ask(curator(tmp_path, codes, method))
+    ((chosen,),) = method.ask(curator(tmp_path, codes, method)).values()
     question, asked = PathQuestion(universe, 300, method._path, ""), chosen.tolist()
     for turn, position in enumerate(asked):
         scores = signed_misfits(np.array([0, 0, 0, 300]), question(asked[:turn]))
@@ -125,8 +125,7 @@ def test_a_resumed_run_gives_the_same_without_looking_at_records(tmp_path, itera
     first = method.ask(asked)
     resumed = pickle.loads(pickle.dumps(method))
     again = resumed.ask(replace(asked, counter=Gone(400)))
-    for one, other in zip(first, again, strict=True):
-        np.testing.assert_array_equal(one, other)
+    np.testing.assert_equal(first, again)
     np.testing.assert_array_equal(
         finished(method, first, asked).answers(), finished(resumed, again, asked).answers()
     )
@@ -142,7 +141,9 @@ def test_iterates_are_what_they_are_called(iterate) -> None:
         path.move(position % size, 1 if position < size else -1)
         duals.append(path._dual.copy())
     shares = [tilted(SMALL.uniform, dual / 0.1) for dual in duals]
-    found = method.distribution((chosen,), 1000, progress=lambda share, what: None).shares
+    found = method.distribution(
+        {"choices": (chosen,)}, 1000, progress=lambda share, what: None
+    ).shares
     match iterate:
         case "tail-average":
             expected = [tilted(SMALL.uniform, np.mean(duals[4:], axis=0) / 0.1)]

@@ -113,7 +113,9 @@ def test_a_run_never_passes_its_room_and_is_the_enumerated_one_where_there_is_en
     tight = planned(plan_dpfw, universe, **given, max_model_bytes=8 * 20)
     asked = curator(tmp_path, codes, tight)
     answers = tight.ask(asked)
-    chosen = {universe.cliques[p % universe.queries.size // 4] for p in answers[-1].tolist()}
+    chosen = {
+        universe.cliques[p % universe.queries.size // 4] for p in answers["choices"][0].tolist()
+    }
     assert tree_cells(universe, tuple(chosen)) <= 20
     assert finished(tight, answers, asked).answers().shape == (60,)
 
