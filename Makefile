@@ -16,8 +16,8 @@ install: .venv/.installed
 	@touch $@
 
 release: install
-	$(BIN)/python -m flows.demo build/rand-hie.csv
-	$(BIN)/hallmark release schemas/examples/rand-hie.yaml --out releases
+	$(BIN)/python -m hallmark.flows.demo build/rand-hie.csv
+	$(BIN)/hallmark release hallmark/schemas/examples/rand-hie.yaml --out releases
 
 # Server mode on this machine; options as in `python -m deploy.local --help`, in UP.
 up: install

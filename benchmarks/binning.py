@@ -19,17 +19,17 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.arrays import Codes64
-from mechanisms.binning import PrivatelyBinned
-from mechanisms.binning.bins import Bins, coarse_domain, equal_runs
-from mechanisms.binning.refine import refined
-from mechanisms.contract import Mechanism
-from mechanisms.geometry.domain import Attribute, Domain, Kind
-from mechanisms.marginals import Marginals
-from mechanisms.metrics import evaluate
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.arrays import Codes64
+from hallmark.mechanisms.contract import Mechanism
+from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.marginals import Marginals
+from hallmark.mechanisms.marginals.binning import PrivatelyBinned
+from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain, equal_runs
+from hallmark.mechanisms.marginals.binning.refine import refined
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.utility import evaluate
 
 DATA = Path(__file__).parents[1] / "../shared/data/nist-acs/national2019.csv"
 LINES = {"PINCP": (-10_000, 630_000), "DENSITY": (0, 16_000), "PWGTP": (0, 640), "POVPIP": (0, 512)}

@@ -25,25 +25,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.arrays import AnyCodes
-from mechanisms.certificates.family import certify_family
-from mechanisms.certificates.quantiles import conditional_rank
-from mechanisms.compute import Serial
-from mechanisms.families.marginals import marginals
-from mechanisms.geometry.domain import Domain
-from mechanisms.geometry.line import path_loss
-from mechanisms.geometry.transport import transport
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.sparse_lipschitz import SparseLipschitz
-from mechanisms.sparse_lipschitz.mechanism import CALL
-from schemas.loading import load_spec
-from schemas.table_sections import PublicData
-from tasks.coding import TableCodec
-from tasks.public_data import read_public
+from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.blocks.marginals import marginals
+from hallmark.mechanisms.certificates.family import certify_family
+from hallmark.mechanisms.certificates.quantiles import conditional_rank
+from hallmark.mechanisms.compute import Serial
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.geometry.line import path_loss
+from hallmark.mechanisms.geometry.transport import transport
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.wasserstein.sparse_lipschitz import SparseLipschitz
+from hallmark.mechanisms.wasserstein.sparse_lipschitz.mechanism import CALL
+from hallmark.schemas.loading import load_spec
+from hallmark.schemas.table_sections import PublicData
+from hallmark.tasks.spec.coding import TableCodec
+from hallmark.tasks.spec.public_data import read_public
 
 ROOT = Path(__file__).parents[1]
-SPEC = ROOT / "schemas/examples/sparse-lipschitz.yaml"
+SPEC = ROOT / "hallmark/schemas/examples/sparse-lipschitz.yaml"
 DATA = ROOT / "../shared/data/nist-acs"
 GRIDS = (5, 10, 15, 20, 25, 30)
 POINTS = (50, 100, 250, 500, 1000, 2000, 4000)

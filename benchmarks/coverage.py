@@ -23,17 +23,17 @@ import numpy as np
 
 from benchmarks.certified import ADJACENCY, CONFIDENCE, Tables, read
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.arrays import AnyCodes
-from mechanisms.catalogue import CATALOGUE
-from mechanisms.certificates.bracket import Bracket, enclose, maps_to_count
-from mechanisms.certificates.granted import CertifiedWithShare
-from mechanisms.compute import SERIAL, Serial
-from mechanisms.contract import Certificate, Mechanism
-from mechanisms.families.family import Family
-from mechanisms.families.marginals import over
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter
-from mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.blocks.family import Family
+from hallmark.mechanisms.blocks.marginals import over
+from hallmark.mechanisms.catalogue import CATALOGUE
+from hallmark.mechanisms.certificates.bracket import Bracket, enclose, maps_to_count
+from hallmark.mechanisms.certificates.with_share import WithShare
+from hallmark.mechanisms.compute import SERIAL, Serial
+from hallmark.mechanisms.contract import Certificate, Mechanism
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import ArrayCounter
+from hallmark.mechanisms.registry import MECHANISMS
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ CASES = (
     Case("sparse-lipschitz", MECHANISMS["sparse-lipschitz"], columns=3, fine=64),
     Case(
         "privpgd, share 1/5",
-        CertifiedWithShare(MECHANISMS["privpgd"], share=Fraction(1, 5)),
+        WithShare(MECHANISMS["privpgd"], share=Fraction(1, 5)),
         columns=3,
         fine=64,
         delta=Fraction(1, 10**5),

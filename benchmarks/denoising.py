@@ -18,16 +18,16 @@ from itertools import product
 import numpy as np
 
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.arrays import Table
-from mechanisms.marginals import Marginals
-from mechanisms.marginals.cliques import Clique, all_ways
-from mechanisms.marginals.evidence import Evidence
-from mechanisms.marginals.generators.noise_aware.latent_classes import LatentClassFit
-from mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware
-from mechanisms.marginals.mechanism import answers_of, evidence_of
-from mechanisms.metrics.sliced_pairs import sliced_w1_of_pair
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.arrays import Table
+from hallmark.mechanisms.domain.cliques import Clique, all_ways
+from hallmark.mechanisms.marginals import Marginals
+from hallmark.mechanisms.marginals.evidence import Evidence
+from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import LatentClassFit
+from hallmark.mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware
+from hallmark.mechanisms.marginals.mechanism import answers_of, evidence_of
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.utility.sliced_pairs import sliced_w1_of_pair
 from tests.benchmarks.data import LABELS, coded_domain, load
 
 Tables = Mapping[Clique, Table]

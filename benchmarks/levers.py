@@ -24,18 +24,21 @@ from fractions import Fraction
 import numpy as np
 
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.arrays import Codes64
-from mechanisms.geometry.domain import Domain
-from mechanisms.marginals.cliques import Clique, all_ways, cells
-from mechanisms.marginals.generators.noise_aware.latent_classes import LatentClasses
-from mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware, NoiseAwareModel
-from mechanisms.marginals.mechanism import evidence_of
-from mechanisms.marginals.plan import MarginalPlan
-from mechanisms.marginals.selection.design import Answer, Asked
-from mechanisms.marginals.selection.fixed import FixedDesign
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.arrays import Codes64
+from hallmark.mechanisms.domain.cliques import Clique, all_ways, cells
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import LatentClasses
+from hallmark.mechanisms.marginals.generators.noise_aware.noise_aware import (
+    NoiseAware,
+    NoiseAwareModel,
+)
+from hallmark.mechanisms.marginals.mechanism import evidence_of
+from hallmark.mechanisms.marginals.plan import MarginalPlan
+from hallmark.mechanisms.marginals.selection.design import Answer, Asked
+from hallmark.mechanisms.marginals.selection.fixed import FixedDesign
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.registry import MECHANISMS
 from tests.benchmarks import ours
 from tests.benchmarks.data import LABELS, Table, coded_domain, load
 from tests.benchmarks.scores import METRICS, score

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
-from mechanisms.linear_queries.kinds import conjunction, marginal_cells, random_ranges
-from mechanisms.linear_queries.merging import merged_universe, refuse_large
-from mechanisms.linear_queries.workload import Workload
+from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.linear_queries.kinds import conjunction, marginal_cells, random_ranges
+from hallmark.mechanisms.linear_queries.merging import merged_universe, refuse_large
+from hallmark.mechanisms.linear_queries.workload import Workload
 
 QUERIES = 100_000
 

@@ -14,14 +14,17 @@ from time import perf_counter
 
 import numpy as np
 
-from mechanisms.arrays import Counts
-from mechanisms.privacy.noise import (
+from hallmark.mechanisms.arrays import Counts
+from hallmark.mechanisms.privacy.noise import (
     add_discrete_gaussian,
     add_discrete_laplace,
     gaussian_measurement,
     laplace_measurement,
 )
-from mechanisms.privacy.simulation import simulate_discrete_gaussian, simulate_discrete_laplace
+from hallmark.mechanisms.privacy.simulation import (
+    simulate_discrete_gaussian,
+    simulate_discrete_laplace,
+)
 
 PARAMETER = Fraction(100)
 MEASUREMENTS = {"Laplace": laplace_measurement, "Gaussian": gaussian_measurement}

@@ -23,15 +23,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from mechanisms.geometry.domain import Domain
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from mechanisms.marginals.generators.embedding import nearest_codes
-from mechanisms.marginals.generators.particles.descent import State, descend
-from mechanisms.marginals.generators.particles.device import chosen_device
-from mechanisms.marginals.generators.particles.particles import Particles
-from mechanisms.marginals.generators.particles.quantisation import Target
-from mechanisms.marginals.generators.particles.settings import Descent, Projection
-from mechanisms.marginals.generators.particles.targets import target_tables
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from hallmark.mechanisms.marginals.generators.embedding import nearest_codes
+from hallmark.mechanisms.marginals.generators.particles.descent import State, descend
+from hallmark.mechanisms.marginals.generators.particles.device import chosen_device
+from hallmark.mechanisms.marginals.generators.particles.particles import Particles
+from hallmark.mechanisms.marginals.generators.particles.quantisation import Target
+from hallmark.mechanisms.marginals.generators.particles.settings import Descent, Projection
+from hallmark.mechanisms.marginals.generators.particles.targets import target_tables
 
 SHAPE = (32, 2, 7, 5, 9, 21, 20, 3, 3, 13, 11, 7, 3, 3, 2, 2, 20, 32, 20)
 RECORDS, SIGMA = 21_802, 73.0  # noise at epsilon 1 and delta 1e-5

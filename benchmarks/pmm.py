@@ -19,15 +19,15 @@ from time import perf_counter, process_time
 
 import numpy as np
 
-from mechanisms.arrays import AnyCodes, Counts
-from mechanisms.geometry.domain import Attribute, Domain, Kind
-from mechanisms.pmm import PMM, PMMH
-from mechanisms.pmm.tree import transport_cost
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter, CellMap, count_codes
-from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.ledger import Ledger
+from hallmark.mechanisms.arrays import AnyCodes, Counts
+from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import ArrayCounter, CellMap, count_codes
+from hallmark.mechanisms.privacy.curator import Curator
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH
+from hallmark.mechanisms.wasserstein.pmm.tree import transport_cost
 
 MECHANISMS = {"pmm": PMM, "pmm-h": PMMH}
 ADJACENCY = Adjacency(neighbours=Neighbours.REPLACE_ONE)

@@ -32,19 +32,19 @@ import numpy as np
 import pandas as pd
 import torch
 
-from mechanisms.arrays import Codes64
-from mechanisms.geometry.domain import Domain
-from mechanisms.marginals.cliques import cells
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from mechanisms.marginals.generators.particles.particles import Particles
-from mechanisms.marginals.generators.particles.penalty import Penalty
-from mechanisms.marginals.generators.particles.settings import Descent, Projection
-from mechanisms.metrics.coded import by_column
-from mechanisms.metrics.counting_queries import counting_error
-from mechanisms.metrics.downstream import Label, downstream_error
-from mechanisms.metrics.threshold_queries import threshold_error
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calibration import gaussian_sigma2
+from hallmark.mechanisms.arrays import Codes64
+from hallmark.mechanisms.domain.cliques import cells
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from hallmark.mechanisms.marginals.generators.particles.particles import Particles
+from hallmark.mechanisms.marginals.generators.particles.penalty import Penalty
+from hallmark.mechanisms.marginals.generators.particles.settings import Descent, Projection
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
+from hallmark.mechanisms.utility.coded import by_column
+from hallmark.mechanisms.utility.counting_queries import counting_error
+from hallmark.mechanisms.utility.downstream import Label, downstream_error
+from hallmark.mechanisms.utility.threshold_queries import threshold_error
 
 DATA = Path(__file__).parents[1] / "../shared/data/benchmark"
 COLUMNS = (

@@ -16,10 +16,10 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 
-from mechanisms.arrays import Codes64
-from mechanisms.geometry.domain import Domain
-from mechanisms.linear_queries.kinds import conjunction, marginal_cells
-from mechanisms.linear_queries.workload import Workload
+from hallmark.mechanisms.arrays import Codes64
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.linear_queries.kinds import conjunction, marginal_cells
+from hallmark.mechanisms.linear_queries.workload import Workload
 from tests.benchmarks.data import ROOT, load
 
 ADULT = ROOT / "../shared/data/adult/adult.csv"

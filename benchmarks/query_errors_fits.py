@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.query_errors_methods import PRINTED, THEOREM_1, THEOREM_3
-from mechanisms.linear_queries.bounds import frank_wolfe_rate, mirror_descent_rate
+from hallmark.mechanisms.linear_queries.bounds import frank_wolfe_rate, mirror_descent_rate
 
 Line = Mapping[str, Any]
 

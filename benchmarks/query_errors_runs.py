@@ -24,15 +24,15 @@ import numpy as np
 
 from benchmarks.query_errors_data import table, workload
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.arrays import Floats
-from mechanisms.linear_queries.frank_wolfe.dpfw import FrankWolfe
-from mechanisms.linear_queries.frank_wolfe.path import CellPath
-from mechanisms.linear_queries.mechanism import answers_of
-from mechanisms.linear_queries.method import CHOICES_CALL
-from mechanisms.linear_queries.questions import signed
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.linear_queries.frank_wolfe.dpfw import FrankWolfe
+from hallmark.mechanisms.linear_queries.frank_wolfe.path import CellPath
+from hallmark.mechanisms.linear_queries.mechanism import answers_of
+from hallmark.mechanisms.linear_queries.method import CHOICES_CALL
+from hallmark.mechanisms.linear_queries.questions import signed
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.registry import MECHANISMS
 
 DELTA = Fraction(1, 100_000)
 ADJACENCY = Adjacency(neighbours=Neighbours.REPLACE_ONE)
@@ -217,7 +217,7 @@ def commit() -> str:
             ["git", *words], cwd=folder, capture_output=True, text=True, check=True
         ).stdout.strip()
 
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", "../mechanisms")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", "../hallmark/mechanisms")
     return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 

@@ -34,16 +34,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.arrays import Codes
-from mechanisms.catalogue import CATALOGUE
-from mechanisms.geometry.domain import Attribute, Domain, Kind
-from mechanisms.geometry.grids import Axis, axis, product_space
-from mechanisms.geometry.spaces import FiniteSpace
-from mechanisms.geometry.transport import transport
-from mechanisms.geometry.wasserstein import w1
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.arrays import Codes
+from hallmark.mechanisms.catalogue import CATALOGUE
+from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.geometry.grids import Axis, axis, product_space
+from hallmark.mechanisms.geometry.spaces import FiniteSpace
+from hallmark.mechanisms.geometry.transport import transport
+from hallmark.mechanisms.geometry.wasserstein import w1
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.registry import MECHANISMS
 
 SIZES = (100, 316, 1000, 3162, 10_000, 31_623, 100_000)
 LONG = (*SIZES, 316_228, 1_000_000)

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mechanisms.arrays import AnyCodes, Counts
-from mechanisms.privacy.accountant import BudgetExceeded, fits
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter
-from mechanisms.privacy.events import Event, ExponentialMechanism, merged
-from mechanisms.privacy.linear_queries import LinearQueries
-from mechanisms.privacy.queries import (
+from hallmark.mechanisms.arrays import AnyCodes, Counts
+from hallmark.mechanisms.privacy.accountant import BudgetExceeded, fits
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import ArrayCounter
+from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism, merged
+from hallmark.mechanisms.privacy.linear_queries import LinearQueries
+from hallmark.mechanisms.privacy.queries import (
     SCORE_STEPS,
     Admissible,
     GaussianNoise,
@@ -24,8 +24,11 @@ from mechanisms.privacy.queries import (
     admitted,
     signed_misfits,
 )
-from mechanisms.privacy.refresh import Refresh, StepQuestion
-from mechanisms.privacy.simulation import simulate_discrete_gaussian, simulate_discrete_laplace
+from hallmark.mechanisms.privacy.refresh import Refresh, StepQuestion
+from hallmark.mechanisms.privacy.simulation import (
+    simulate_discrete_gaussian,
+    simulate_discrete_laplace,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

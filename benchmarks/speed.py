@@ -21,18 +21,18 @@ from distributed import Client, LocalCluster
 from benchmarks.certified import ADJACENCY, read
 from benchmarks.rates import column
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.certificates.family import noise_costs
-from mechanisms.certificates.quantiles import kept_statistics
-from mechanisms.families.estimate import FamilyEstimator
-from mechanisms.families.marginals import marginals
-from mechanisms.families.noise import chosen_strategies
-from mechanisms.families.programs import Loss, Program, Support, solve
-from mechanisms.geometry.domain import Domain
-from mechanisms.geometry.transport import transport_many
-from mechanisms.privacy.budget import Budget
-from mechanisms.sparse_lipschitz import SparseLipschitz
-from mechanisms.sparse_lipschitz.mechanism import CALL
-from tasks.compute import DaskCompute
+from hallmark.mechanisms.blocks.choose_noise import chosen_strategies
+from hallmark.mechanisms.blocks.estimate import FamilyEstimator
+from hallmark.mechanisms.blocks.marginals import marginals
+from hallmark.mechanisms.blocks.programs import Loss, Program, Support, solve
+from hallmark.mechanisms.certificates.family import noise_costs
+from hallmark.mechanisms.certificates.quantiles import kept_statistics
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.geometry.transport import transport_many
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.wasserstein.sparse_lipschitz import SparseLipschitz
+from hallmark.mechanisms.wasserstein.sparse_lipschitz.mechanism import CALL
+from hallmark.tasks.installation.compute import DaskCompute
 
 
 def programs() -> None:

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from tasks.secret_files import write_secret
+from hallmark.tasks.installation.secret_files import write_secret
 
 _YEARS = 2
 _AUTHORITY = "Hallmark cluster authority"

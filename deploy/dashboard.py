@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import uvicorn
 
-from flows.door import Door
-from tasks.server_mode import DEVICE
+from hallmark.flows.door import Door
+from hallmark.tasks.installation.server_mode import DEVICE
 
 _OPEN = {"/api/health", "/api/ready"}
 _ABOUT_THE_API = ("/docs", "/redoc", "/openapi.json")

@@ -39,7 +39,7 @@ def commands(calendar: str | None, specs: Sequence[str], out: str | None) -> lis
     return [
         [*prefect, "work-pool", "create", "hallmark", "--type", "process", *template],
         [*prefect, "deploy", "--all", "--prefect-file", str(_PREFECT_FILE)],
-        [sys.executable, "-m", "flows", "deploy", *options],
+        [sys.executable, "-m", "hallmark", "deploy", *options],
     ]
 
 

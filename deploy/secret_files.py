@@ -11,7 +11,7 @@ import secrets
 from pathlib import Path
 
 from deploy.certificates import certificates, write_private
-from tasks.secret_files import kept_secret
+from hallmark.tasks.installation.secret_files import kept_secret
 
 _CLUSTER = ("dask-scheduler", "dask-worker", "worker")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from flows import quiet
+from hallmark.flows import quiet
 
 # Before anything imports Prefect: its settings are read once.
 os.environ.setdefault("HALLMARK_HOME", "/nonexistent/hallmark-tests-set-their-own-home")

@@ -8,7 +8,7 @@ import pandas as pd
 from ruamel.yaml import YAML
 
 if TYPE_CHECKING:
-    from mechanisms.privacy.ledger import Entry
+    from hallmark.mechanisms.privacy.ledger.ledger import Entry
 
 SOURCE = {"kind": "public", "reference": "made up for the tests"}
 
@@ -97,10 +97,10 @@ def open_account(**changes: Any) -> None:
     """Open the account of the example's people in the default ledger."""
     from fractions import Fraction
 
-    from mechanisms.privacy.adjacency import Adjacency, Neighbours
-    from mechanisms.privacy.budget import Budget
-    from tasks.anchors import open_ledger
-    from tasks.workspace import ledger_url
+    from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+    from hallmark.mechanisms.privacy.budget import Budget
+    from hallmark.tasks.installation.workspace import ledger_url
+    from hallmark.tasks.ledger.anchors import open_ledger
 
     terms = {
         "cap": Budget(epsilon=Fraction(2), delta=Fraction(1, 10**4)),
@@ -113,8 +113,8 @@ def open_account(**changes: Any) -> None:
 
 def charges() -> "list[Entry]":
     """What the default ledger charged to that account, draw by draw."""
-    from mechanisms.privacy.ledger import Ledger
-    from tasks.workspace import ledger_url
+    from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+    from hallmark.tasks.installation.workspace import ledger_url
 
     entries = Ledger(ledger_url()).entries("test-people")
     return [entry for entry in entries if entry.kind == "charge"]

@@ -16,14 +16,15 @@ CHANGES = {
     for file, text in zip(STEPS[::2], STEPS[1::2], strict=True)
 }
 """For each file of the example, its blocks: language and text."""
-WRITTEN = ("README.md", "schemas/release-spec.schema.json", "docs/spec-reference.md")
+WRITTEN = ("README.md", "hallmark/schemas/release-spec.schema.json", "docs/spec-reference.md")
 """Files that are written from the catalogue."""
 LOAD_A_SPEC = """
 from pathlib import Path
-from schemas.loading import load_spec
+from hallmark.schemas.loading import load_spec
 
 spec = Path("spec.yaml")
-spec.write_text(Path("schemas/examples/psmm.yaml").read_text().replace("psmm", "independent"))
+text = Path("hallmark/schemas/examples/psmm.yaml").read_text()
+spec.write_text(text.replace("psmm", "independent"))
 assert load_spec(spec).mechanism.name == "independent"
 """
 
@@ -84,7 +85,7 @@ def test_the_example_passes_what_every_mechanism_has_to_pass(project: Path) -> N
     for module in re.findall(r"^python -m (\S+)$", PAGE, re.MULTILINE):
         run(project, "-m", module)
     run(project, "-c", LOAD_A_SPEC)
-    names = ("independent", "test_contract.py", "test_catalogue.py")
+    names = ("wasserstein/independent", "test_contract.py", "test_catalogue.py")
     tests = [f"tests/mechanisms/{name}" for name in names]
     passed = run(project, "-m", "pytest", *tests, "-k", "independent or catalogue", "-rA")
     assert passed.count("PASSED") > 10

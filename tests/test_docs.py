@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mechanisms.catalogue import CATALOGUE
-from mechanisms.linear_queries.mechanism import LinearQueryMechanism
-from mechanisms.marginals import Marginals
-from mechanisms.registry import MECHANISMS
-from schemas.rules import parse_rule
+from hallmark.mechanisms.catalogue import CATALOGUE
+from hallmark.mechanisms.linear_queries.mechanism import LinearQueryMechanism
+from hallmark.mechanisms.marginals import Marginals
+from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.schemas.rules.rules import parse_rule
 
 DOCS = Path(__file__).parents[1] / "docs"
 

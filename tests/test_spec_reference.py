@@ -1,7 +1,7 @@
 """The reference of the release spec: current, and complete."""
 
 from docs.site.spec_reference import PAGE, page
-from schemas.json_schema import release_spec_schema
+from hallmark.schemas.json_schema import release_spec_schema
 
 
 def test_the_page_is_current() -> None:

@@ -33,9 +33,9 @@ from deploy.local.services import (
     workers_by_default,
 )
 from deploy.registration import commands
-from tasks.server_mode import RELEASES
-from tasks.workspace import home as installation
-from tasks.workspace import private_folder
+from hallmark.tasks.installation.server_mode import RELEASES
+from hallmark.tasks.installation.workspace import home as installation
+from hallmark.tasks.installation.workspace import private_folder
 
 SECONDS = 240  # the longest wait for a service
 _BACKOFF = (1, 2, 5, 10, 30)  # seconds before a process that died is started again

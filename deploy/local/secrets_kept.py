@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 
 from deploy import certificates as tls
-from tasks.secret_files import kept_secret
+from hallmark.tasks.installation.secret_files import kept_secret
 
 
 def password(folder: Path, name: str) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from deploy.local import database
 from deploy.local.secrets_kept import certificates, password, token
-from flows.door import DEVICE_HEADER
-from flows.quiet import OFFLINE
-from tasks.server_mode import DESK_AUTH, DESK_URL, DEVICE, POOL, RELEASES
-from tasks.signing import KEY_FILE_VARIABLE
+from hallmark.flows.door import DEVICE_HEADER
+from hallmark.flows.quiet import OFFLINE
+from hallmark.tasks.installation.server_mode import DESK_AUTH, DESK_URL, DEVICE, POOL, RELEASES
+from hallmark.tasks.installation.signing import KEY_FILE_VARIABLE
 
 LOOPBACK = "127.0.0.1"
 
@@ -129,7 +129,7 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
             (
                 *python,
                 "uvicorn",
-                "flows.desk:desk",
+                "hallmark.flows.desk:desk",
                 "--no-proxy-headers",  # anybody who may state a request's origin could guess on
                 *_at(ports.desk),
                 "--log-level",

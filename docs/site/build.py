@@ -18,8 +18,8 @@ from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).parents[2]
 PAGES, SITE = ROOT / "build/pages", ROOT / "build/site"
-SOURCES = ("*.md", "docs/**/*.md", "deploy/*.md", "mechanisms/**/*.md", "docs/site/*.[cj]s*")
-EXAMPLES = Path("schemas/examples")
+SOURCES = ("*.md", "docs/**/*.md", "deploy/*.md", "hallmark/**/*.md", "docs/site/*.[cj]s*")
+EXAMPLES = Path("hallmark/schemas/examples")
 LINK = re.compile(r"\]\(([^)\s#]+)")
 SHIM = "https://unpkg.com/iframe-worker/shim"  # the theme's; ours is beside this file
 OUR_SHIM = "docs/site/iframe-worker.js"

@@ -15,12 +15,12 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from schemas.json_schema import release_spec_schema
-from schemas.section import IDENTIFIER
+from hallmark.schemas.json_schema import release_spec_schema
+from hallmark.schemas.section import IDENTIFIER
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/spec-reference.md"
-EXAMPLES = ROOT / "schemas/examples"
+EXAMPLES = ROOT / "hallmark/schemas/examples"
 MOST_CHARACTERS = 48  # of an example
 
 HEAD = """# The release spec, key by key

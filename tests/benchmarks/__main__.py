@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from mechanisms.privacy.adjacency import Neighbours
+from hallmark.mechanisms.privacy.adjacency import Neighbours
 from tests.benchmarks.data import LABELS, load
 from tests.benchmarks.execution import DONE
 from tests.benchmarks.journal import append, read, settled

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mechanisms.arrays import Codes64
-from mechanisms.geometry.domain import Domain
+from hallmark.mechanisms.arrays import Codes64
+from hallmark.mechanisms.domain.domain import Domain
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "../shared/data/benchmark"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.registry import MECHANISMS
 from tests.benchmarks.relations import ADD_REMOVE, REPLACE_ONE
 
 OURS = ("privpgd", "privpgd-paper", "aim", "mst", "mwem", "private-gsd")

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.arrays import Codes64
-from mechanisms.contract import SyntheticMeasure
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.arrays import Codes64
+from hallmark.mechanisms.contract import SyntheticMeasure
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.registry import MECHANISMS
 from tests.benchmarks.data import coded_domain
 from tests.benchmarks.peers.driver import write
 

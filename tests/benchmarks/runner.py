@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.arrays import Codes64
+from hallmark.mechanisms.arrays import Codes64
 from tests.benchmarks.data import ROOT, Table
 from tests.benchmarks.environments import HOME, REQUIREMENTS, interpreter
 from tests.benchmarks.execution import DONE, FAILED, execute

@@ -1,7 +1,7 @@
 """The metrics of one synthetic table; whichever implementation is imported here scores all runs."""
 
-from mechanisms.arrays import Codes64
-from mechanisms.metrics import Label, evaluate
+from hallmark.mechanisms.arrays import Codes64
+from hallmark.mechanisms.utility import Label, evaluate
 from tests.benchmarks.data import Table
 
 METRICS = {

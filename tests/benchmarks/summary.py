@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.registry import MECHANISMS
 from tests.benchmarks.execution import DONE
 from tests.benchmarks.journal import REPORTED, Result
 from tests.benchmarks.scores import METRICS

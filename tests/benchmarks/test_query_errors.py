@@ -15,7 +15,7 @@ from benchmarks.query_errors_fits import LAWS, MIRROR_DESCENT, by_queries, by_re
 from benchmarks.query_errors_report import write_report
 from benchmarks.query_errors_runs import Case, journal, key, run
 from benchmarks.query_errors_tables import missing
-from mechanisms.geometry.domain import Domain
+from hallmark.mechanisms.domain.domain import Domain
 
 KEPT = query_errors.FOLDER / query_errors.JOURNAL
 needs_data = pytest.mark.skipif(not ADULT.exists(), reason=f"no records at {ADULT}")

@@ -5,8 +5,8 @@ from math import sqrt
 
 import pytest
 
-from mechanisms.privacy.accountant import rho as cost
-from mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
+from hallmark.mechanisms.privacy.accountant import rho as cost
+from hallmark.mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
 from tests.benchmarks.peers import zcdp
 from tests.benchmarks.relations import converted_epsilon, replacement_cost
 

@@ -9,13 +9,13 @@ import pytest
 from scipy import stats
 
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.privacy.accountant import BudgetExceeded
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import marginal
-from mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
-from mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
-from mechanisms.privacy.queries import SCORE_STEPS, GaussianNoise, HistogramQuery, L1Score
+from hallmark.mechanisms.privacy.accountant import BudgetExceeded
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import marginal
+from hallmark.mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
+from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
+from hallmark.mechanisms.privacy.queries import SCORE_STEPS, GaussianNoise, HistogramQuery, L1Score
 
 FALSE_POSITIVE_RATE = 1e-6
 SHAPE = (2, 3, 2)

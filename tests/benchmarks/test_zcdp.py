@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from mechanisms.privacy.accountant import zcdp_epsilon
+from hallmark.mechanisms.privacy.accountant import zcdp_epsilon
 from tests.benchmarks.peers import zcdp
 
 DELTA = 1e-5

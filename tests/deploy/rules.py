@@ -11,7 +11,7 @@ import distributed  # noqa: F401  fills in Dask's own settings
 from prefect.settings import Settings
 from prefect.settings.legacy import _get_settings_fields
 
-from flows.quiet import OFFLINE
+from hallmark.flows.quiet import OFFLINE
 from tests.deploy.stacks import DEPLOY, ROOT, Document, Process, pods
 
 ONCE = {"databases", "registrar"}
@@ -89,7 +89,7 @@ def known(name: str) -> bool:
 def _ours() -> frozenset[str]:
     """Strings of our code that are names of variables."""
     found = set()
-    for package in ("flows", "tasks", "mechanisms", "schemas", "deploy"):
+    for package in ("hallmark", "deploy"):
         for path in (ROOT / package).rglob("*.py"):
             found |= {
                 node.value

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.loading import load_calendar, load_profile
-from tasks.instances import instance
+from hallmark.schemas.loading import load_calendar, load_profile
+from hallmark.tasks.spec.instances import instance
 from tests.deploy.stacks import DEPLOY, compose
 
 AGENCY = DEPLOY / "agency"

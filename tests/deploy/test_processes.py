@@ -22,7 +22,7 @@ from sqlalchemy import make_url
 from deploy.certificates import certificates
 from deploy.entrypoint import with_secrets
 from deploy.healthy import healthy
-from flows.quiet import OFFLINE
+from hallmark.flows.quiet import OFFLINE
 from tests.deploy.stacks import DEPLOY, ROOT, Process, compose, compose_processes
 from tests.flows.services import free_port, postgres, service, wait_until
 
@@ -43,7 +43,9 @@ def test_a_command_that_cannot_start_is_found():
         "no module distributed.cli.dask_werker"
     ]
     assert faults((*worker, "--nany-port", "1")) == ["no option --nany-port"]
-    assert faults((*PROCESSES["desk"].command, "flows.desk:dest")) == ["no flows.desk:dest"]
+    assert faults((*PROCESSES["desk"].command, "hallmark.flows.desk:dest")) == [
+        "no hallmark.flows.desk:dest"
+    ]
 
 
 def faults(command: Sequence[str]) -> list[str]:
@@ -299,13 +301,15 @@ def test_dashboard_and_registrar_of_the_compose_file_offer_the_calendar(tmp_path
                 answer = httpx.post(f"{api}/deployments/filter", json={}, auth=auth).json()
                 return {one["entrypoint"]: one["parameters"] for one in answer}
 
-            wait_until(lambda: "flows.scheduled.calendar_release" in offered(), "it is offered")
-            assert offered()["flows.scheduled.calendar_release"] == {
+            wait_until(
+                lambda: "hallmark.flows.scheduled.calendar_release" in offered(), "it is offered"
+            )
+            assert offered()["hallmark.flows.scheduled.calendar_release"] == {
                 "calendar": str(agency / "calendar.yaml"),
                 "entry": "visits",
                 "out": str(tmp_path / "releases"),
             }
-            assert "flows.release.release" in offered()
+            assert "hallmark.flows.release.release" in offered()
         settings = httpx.get(f"http://127.0.0.1:{port}/ui-settings", auth=auth).json()
         assert settings["api_url"] == api
     assert OFFLINE.items() <= PROCESSES["dashboard"].environment.items()

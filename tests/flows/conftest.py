@@ -51,9 +51,8 @@ def press_ctrl_c(*_: object, **__: object) -> NoReturn:
 def hallmark(prefect: None, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hallmark]:
     """Run `hallmark` with these arguments, in a fresh home."""
     # Imported while the streams are the test's own: libraries keep those that they meet first.
-    import flows.release
-    import flows.terminal  # noqa: F401
-    from flows.cli import main
+    import hallmark.flows.cli.terminal  # noqa: F401
+    from hallmark.flows.cli.app import main
 
     monkeypatch.setenv("TMPDIR", tempfile.gettempdir())
     monkeypatch.setattr(tempfile, "tempdir", tempfile.tempdir)

@@ -15,9 +15,9 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]  # it ships no types
 from sqlalchemy import NullPool, create_engine, make_url, text
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.ledger import Ledger
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from tests import example
 
 HALLMARK = Path(sys.executable).with_name("hallmark")

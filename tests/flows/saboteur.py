@@ -50,6 +50,10 @@ async def dask_setup(worker: Worker) -> None:
     if list(FOLDER.glob("tell-*")):
         # Importing these holds a process up for seconds, in which an impatient scheduler would take
         # it for dead.
-        for module in ("great_expectations.expectations", "tasks.generate", "tasks.finalise"):
+        for module in (
+            "great_expectations.expectations",
+            "hallmark.tasks.generate",
+            "hallmark.tasks.output.finalise",
+        ):
             import_module(module)
     await worker.plugin_add(plugin=Saboteur(worker), name="saboteur")

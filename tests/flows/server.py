@@ -81,7 +81,7 @@ class Installation:
 
     def hallmark(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         """A command of an operator on this installation."""
-        return self._run(sys.executable, "-m", "flows", *map(str, arguments))
+        return self._run(sys.executable, "-m", "hallmark", *map(str, arguments))
 
     def prefect(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self._run(sys.executable, "-m", "prefect", *arguments)

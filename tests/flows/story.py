@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechanisms.arrays import Counts
-from mechanisms.contract import Measurements
-from mechanisms.privacy.cells import CellMap
-from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.ledger import LedgerError
-from schemas.certificate import CertificateFile
-from tasks.prepare import prepare
-from tasks.verification import verify_release
+from hallmark.mechanisms.arrays import Counts
+from hallmark.mechanisms.contract import Measurements
+from hallmark.mechanisms.privacy.cells import CellMap
+from hallmark.mechanisms.privacy.curator import Curator
+from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
+from hallmark.schemas.documents.certificate import CertificateFile
+from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.verification import verify_release
 from tests.flows.house import ACCOUNT, RELEASE, House
 
 

@@ -21,8 +21,8 @@ import httpx
 import pytest
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows import alerts
-from flows.alerts import FLOWS, SILENT, set_up
+from hallmark.flows import alerts
+from hallmark.flows.alerts import FLOWS, SILENT, set_up
 from tests.flows.services import standing_server, wait_until
 from tests.flows.test_alerts import NAMES, Bell, bell
 

@@ -23,17 +23,17 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
-from flows import alerts
-from flows.alerts import FLOWS, SILENT, AlertsRefused, remove, set_up
-from flows.cli import app
-from flows.endings import ended
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.ledger import Ledger
-from schemas.approvals import Waiting
-from tasks.budget_left import percent_left, tell_budget
-from tasks.prepare import prepare
-from tasks.reserve import reserve
-from tasks.workspace import ledger_url
+from hallmark.flows import alerts
+from hallmark.flows.alerts import FLOWS, SILENT, AlertsRefused, remove, set_up
+from hallmark.flows.cli.app import app
+from hallmark.flows.endings import ended
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.approvals import Waiting
+from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.ledger.budget_left import percent_left, tell_budget
+from hallmark.tasks.reserve import reserve
+from hallmark.tasks.spec.prepare import prepare
 from tests import example
 from tests.flows.services import wait_until
 
@@ -211,8 +211,8 @@ def automations() -> list[str]:
 
 
 def test_every_flow_that_an_operator_can_start_is_watched() -> None:
-    from flows.form import release_form
-    from flows.scheduled import calendar_release
+    from hallmark.flows.form import release_form
+    from hallmark.flows.scheduled import calendar_release
 
     offered = YAML().load(ROOT / "prefect.yaml")["deployments"]
     entries = [one["entrypoint"].rpartition(".") for one in offered]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from mechanisms.privacy.ledger import Ledger
-from schemas.decisions import ApprovalsFile, SignedDecision
-from schemas.manifest import APPROVALS_FILE
-from tasks.decision_keys import is_genuine
-from tasks.workspace import ledger_url
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.decisions import ApprovalsFile, SignedDecision
+from hallmark.schemas.documents.manifest import APPROVALS_FILE
+from hallmark.tasks.gates.decision_keys import is_genuine
+from hallmark.tasks.installation.workspace import ledger_url
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import PASSPHRASE, introduce

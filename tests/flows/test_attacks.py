@@ -18,12 +18,12 @@ import psutil
 import pytest
 from ruamel.yaml import YAML
 
-from mechanisms.privacy.ledger import Ledger
-from schemas.approvals import Waiting
-from schemas.decisions import Decision
-from tasks.decision_keys import sign
-from tasks.signing import private_key
-from tasks.waiting import asked_now
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.approvals import Waiting
+from hallmark.schemas.documents.decisions import Decision
+from hallmark.tasks.gates.decision_keys import sign
+from hallmark.tasks.gates.waiting import asked_now
+from hallmark.tasks.installation.signing import private_key
 from tests import example
 from tests.flows.people import PASSPHRASE
 from tests.flows.server import Installation, agency, need_postgres
@@ -254,7 +254,7 @@ def _listening(attacked: Installation) -> Iterator[tuple[str, str, int]]:
 
 _SERVICES = {
     "deploy.dashboard": "dashboard",
-    "flows.desk": "desk",
+    "hallmark.flows.desk": "desk",
     "dask_scheduler": "dask-scheduler",
     "dask_worker": "dask-worker",
     "prefect worker": "worker",

@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mechanisms.binning.mechanism import CALL, PrivatelyBinned
-from tasks.gates import TableChanged
-from tasks.prepare import prepare
-from tasks.summary import plan_summary
+from hallmark.mechanisms.marginals.binning.mechanism import CALL, PrivatelyBinned
+from hallmark.tasks.forecast.summary import plan_summary
+from hallmark.tasks.gates.gates import TableChanged
+from hallmark.tasks.spec.prepare import prepare
 from tests import example
 from tests.flows.conftest import Killed
 from tests.flows.test_marginal_release import assert_sound, run

@@ -19,13 +19,13 @@ import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 
-from flows.exits import ExitCode, exit_code_of
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.ledger import Ledger
-from tasks.errors import SafeError
-from tasks.prepare import prepare
-from tasks.validate import check_table, refuse_failures
-from tasks.workspace import Workspace, ledger_url
+from hallmark.flows.cli.exits import ExitCode, exit_code_of
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.validate import check_table, refuse_failures
 from tests.example import SOURCE, open_account
 from tests.flows.conftest import Hallmark
 

@@ -23,9 +23,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from tasks.errors import SafeError
-from tasks.guard import StageFailed, guarded
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.guard import StageFailed, guarded
 from tests import example
 from tests.flows.house import House
 from tests.flows.search import Canary, found

@@ -9,19 +9,24 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mechanisms.privacy.ledger import Ledger
-from schemas.approvals import Waiting
-from schemas.loading import load_spec
-from schemas.manifest import CERTIFICATE_FILE, DATA_FILES, MANIFEST_FILE, RECORD_FILE
-from tasks.copies import CopyRefused
-from tasks.given import GivenRefused
-from tasks.prepare import PlanRefused, adjacency, prepare
-from tasks.publish import Published, PublishRefused
-from tasks.rehearsal import rehearse
-from tasks.reserve import AlreadyStarted
-from tasks.signing import digest
-from tasks.verification import verify_release
-from tasks.workspace import Workspace, ledger_url
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.approvals import Waiting
+from hallmark.schemas.documents.manifest import (
+    CERTIFICATE_FILE,
+    DATA_FILES,
+    MANIFEST_FILE,
+    RECORD_FILE,
+)
+from hallmark.schemas.loading import load_spec
+from hallmark.tasks.copies import CopyRefused
+from hallmark.tasks.gates.rehearsal import rehearse
+from hallmark.tasks.installation.signing import digest
+from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.publish import Published, PublishRefused
+from hallmark.tasks.reserve import AlreadyStarted
+from hallmark.tasks.spec.outside_records import OutsideRecordsRefused
+from hallmark.tasks.spec.prepare import PlanRefused, adjacency, prepare
+from hallmark.tasks.verification import verify_release
 from tests import example
 from tests.flows.conftest import Hallmark, press_ctrl_c
 
@@ -58,7 +63,7 @@ def vendor(folder: Path, name: str = "vendor.csv", **values: Any) -> Path:
 
 
 def run(spec: Path, file: Path, **options: Any) -> Any:
-    from flows.certify import certify
+    from hallmark.flows.certify import certify
 
     return certify(str(spec), str(file), str(spec.parent / "out"), **options)
 
@@ -154,7 +159,7 @@ def test_another_file_needs_a_certificate_of_its_own(tmp_path: Path) -> None:
 
 
 def test_the_data_file_of_a_release_can_be_certified(tmp_path: Path) -> None:
-    from flows.release import release
+    from hallmark.flows.release import release
 
     example.open_account()
     made = release(
@@ -229,7 +234,7 @@ def test_a_file_that_cannot_be_certified_is_refused_before_anything_is_reserved(
 ) -> None:
     example.open_account()
     spec = write(tmp_path)
-    with pytest.raises(GivenRefused, match=said):
+    with pytest.raises(OutsideRecordsRefused, match=said):
         run(spec, file(tmp_path))
     assert Ledger(ledger_url()).reservation("test-certificate") is None
 
@@ -253,9 +258,13 @@ def test_a_copy_of_the_private_table_is_refused_before_it_is_asked_anything(
     assert spent() == (0, 0)
     # From now on it is known to other specs too, and nothing need be read for that.
     other = write(tmp_path / "other", release="another-certificate")
-    with pytest.raises(GivenRefused, match="copy of the private table of release test-certificate"):
+    with pytest.raises(
+        OutsideRecordsRefused, match="copy of the private table of release test-certificate"
+    ):
         run(other, copy)
-    with pytest.raises(GivenRefused, match="is the private table of release test-certificate"):
+    with pytest.raises(
+        OutsideRecordsRefused, match="is the private table of release test-certificate"
+    ):
         run(other, tmp_path / "table.csv")
     assert ledger.reservation("another-certificate") is None
 
@@ -263,7 +272,7 @@ def test_a_copy_of_the_private_table_is_refused_before_it_is_asked_anything(
 def test_a_file_that_changes_before_it_is_certified_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flows import release
+    from hallmark.flows import release
 
     example.open_account()
     spec, file = write(tmp_path), vendor(tmp_path)
@@ -274,7 +283,7 @@ def test_a_file_that_changes_before_it_is_certified_is_refused(
         return read(*arguments)
 
     monkeypatch.setattr(release, "read", changed)
-    with pytest.raises(GivenRefused, match="changed since this run began"):
+    with pytest.raises(OutsideRecordsRefused, match="changed since this run began"):
         run(spec, file)
     monkeypatch.setattr(release, "read", read)
     published(spec, vendor(tmp_path), resume=True)
@@ -282,7 +291,7 @@ def test_a_file_that_changes_before_it_is_certified_is_refused(
 
 
 def test_each_command_sends_the_others_spec_to_it(tmp_path: Path) -> None:
-    from flows.release import release
+    from hallmark.flows.release import release
 
     example.open_account()
     spec, file = write(tmp_path), vendor(tmp_path)
@@ -316,6 +325,6 @@ def test_a_certificate_stopped_by_ctrl_c_says_how_to_go_on(
     hallmark: Hallmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     example.open_account()
-    monkeypatch.setattr("tasks.prepare.prepare_certificate", press_ctrl_c)
+    monkeypatch.setattr("hallmark.tasks.spec.prepare.prepare_certificate", press_ctrl_c)
     done = hallmark("certify", write(tmp_path), vendor(tmp_path), "--out", tmp_path / "out")
     assert (done.code, "run it again with --resume to continue" in done.err) == (130, True), done

@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from distributed import Client
 
-from mechanisms.privacy.events import ExponentialMechanism
-from tasks.prepare import prepare
+from hallmark.mechanisms.privacy.events import ExponentialMechanism
+from hallmark.tasks.spec.prepare import prepare
 from tests.flows.house import ACCOUNT, RELEASE, House, Run
 from tests.flows.services import dask_cluster, wait_until
 from tests.flows.story import disagreements, violations

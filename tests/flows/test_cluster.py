@@ -9,8 +9,8 @@ from distributed import LocalCluster, Security
 from prefect import flow
 from prefect_dask import DaskTaskRunner
 
-from flows.cluster import THREADS, ClusterRefused, current_client, on_cluster, runner
-from schemas.cluster import Cluster
+from hallmark.flows.cluster import THREADS, ClusterRefused, current_client, on_cluster, runner
+from hallmark.schemas.cluster import Cluster
 
 pytestmark = pytest.mark.usefixtures("prefect")
 SMALL = "tests.flows.small_cluster.SmallCluster"

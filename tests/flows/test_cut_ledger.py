@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.exits import ExitCode
-from mechanisms.privacy.ledger import Ledger
-from tasks.anchors import read
+from hallmark.flows.cli.exits import ExitCode
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.tasks.ledger.anchors import read
 from tests import example
 from tests.flows.house import House
 from tests.flows.server import Installation, installation, need_postgres_and_browser

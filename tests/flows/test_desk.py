@@ -8,14 +8,14 @@ import pytest
 from ruamel.yaml import YAML
 from starlette.testclient import TestClient
 
-from flows.desk import desk
-from mechanisms.privacy.ledger import Ledger
-from schemas.decisions import Decision
-from schemas.visible import visible
-from tasks.decision_keys import sign
-from tasks.signing import private_key
-from tasks.waiting import asked_now, waiting_of
-from tasks.workspace import ledger_url
+from hallmark.flows.desk import desk
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.decisions import Decision
+from hallmark.schemas.visible import visible
+from hallmark.tasks.gates.decision_keys import sign
+from hallmark.tasks.gates.waiting import asked_now, waiting_of
+from hallmark.tasks.installation.signing import private_key
+from hallmark.tasks.installation.workspace import ledger_url
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import introduce

@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from flows import cli_doctor
-from tasks.doctor import Finding, server
-from tasks.server_mode import DESK_AUTH, DESK_URL
+from hallmark.flows.cli import doctor as cli_doctor
+from hallmark.tasks.doctor import Finding, server
+from hallmark.tasks.installation.server_mode import DESK_AUTH, DESK_URL
 from tests.flows.house import HALLMARK
 from tests.flows.services import dask_cluster, free_port, service, standing_server, wait_until
 
@@ -93,7 +93,7 @@ def test_a_review_desk_is_to_ask_for_a_password(
         (found,) = server.desk({DESK_URL: f"http://127.0.0.1:{port}", DESK_AUTH: given})
         return found
 
-    command = ["uvicorn", "flows.desk:desk", "--port", str(port)]
+    command = ["uvicorn", "hallmark.flows.desk:desk", "--port", str(port)]
     settings = {"HALLMARK_HOME": str(home), DESK_AUTH: password}
     with service(command, tmp_path / "desk", settings):
         wait_until(lambda: "does not answer" not in desk("").says, "the desk answers")

@@ -11,9 +11,9 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from deploy.dashboard import is_open
-from flows.door import DEVICE_HEADER, Door
-from tasks import guesses
-from tasks.guesses import FREE
+from hallmark.flows.door import DEVICE_HEADER, Door
+from hallmark.tasks.installation import guesses
+from hallmark.tasks.installation.guesses import FREE
 
 RIGHT, WRONG = ("operator", "secret"), ("operator", "wrong")
 BROWSER = {"Sec-Fetch-Mode": "navigate"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.exits import ExitCode
+from hallmark.flows.cli.exits import ExitCode
 from tests import example
 from tests.flows.conftest import Hallmark
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mechanisms.privacy.ledger import Ledger
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from tests.flows.house import HALLMARK
 
 
@@ -23,16 +23,20 @@ def run(*command: str | Path, home: Path, **settings: str) -> subprocess.Complet
 
 
 def test_the_demonstration_says_which_account_it_opened(home: Path, tmp_path: Path):
-    said = run(sys.executable, "-m", "flows.demo", tmp_path / "table.csv", home=home).stdout
+    said = run(
+        sys.executable, "-m", "hallmark.flows.demo", tmp_path / "table.csv", home=home
+    ).stdout
     assert "Opened account rand-hie-participants with epsilon 4" in said
     assert f"{home}/ledger.db" in said
-    again = run(sys.executable, "-m", "flows.demo", tmp_path / "table.csv", home=home).stdout
+    again = run(
+        sys.executable, "-m", "hallmark.flows.demo", tmp_path / "table.csv", home=home
+    ).stdout
     assert "Opened" not in again
 
 
 def test_the_demonstration_opens_no_account_in_the_ledger_of_a_server(home: Path, tmp_path: Path):
     ledger = f"sqlite:///{tmp_path}/agency.db"
-    demo = (sys.executable, "-m", "flows.demo", tmp_path / "table.csv")
+    demo = (sys.executable, "-m", "hallmark.flows.demo", tmp_path / "table.csv")
     done = run(*demo, home=home, HALLMARK_LEDGER=ledger)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "table.csv").exists()

@@ -18,7 +18,7 @@ SLOW = (
 
 _RUN = """
 import sys
-from flows.cli import main
+from hallmark.flows.cli.app import main
 try:
     main()
 finally:

@@ -14,17 +14,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mechanisms.linear_queries.mechanism import LinearQueryMechanism
-from mechanisms.linear_queries.plan import LinearQueryPlan
-from mechanisms.privacy.ledger import Ledger
-from mechanisms.registry import MECHANISMS
-from schemas.loading import SpecError, load_spec
-from schemas.manifest import ANSWERS_FILE, CERTIFICATE_FILE, RECORD_FILE
-from tasks.generate import MOVED
-from tasks.prepare import PlanRefused, prepare
-from tasks.publish import Published
-from tasks.verification import verify_release
-from tasks.workspace import Workspace, ledger_url
+from hallmark.mechanisms.linear_queries.mechanism import LinearQueryMechanism
+from hallmark.mechanisms.linear_queries.plan import LinearQueryPlan
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.schemas.documents.manifest import ANSWERS_FILE, CERTIFICATE_FILE, RECORD_FILE
+from hallmark.schemas.loading import SpecError, load_spec
+from hallmark.tasks.generate import MOVED
+from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.publish import Published
+from hallmark.tasks.spec.prepare import PlanRefused, prepare
+from hallmark.tasks.verification import verify_release
 from tests import example
 
 ROWS = 400
@@ -68,7 +68,7 @@ def write(folder: Path, name: str, rows: int = ROWS, **changes: Any) -> Path:
 
 
 def run(spec: Path, *, resume: bool = False) -> Published:
-    from flows.release import release
+    from hallmark.flows.release import release
 
     return release(str(spec), str(spec.parent / "out"), resume=resume)
 
@@ -105,7 +105,7 @@ def test_a_release_that_fails_after_it_measured_resumes_with_the_same_answers(
         raise RuntimeError("the power is cut")
 
     with monkeypatch.context() as patch:
-        patch.setattr("flows.release.certify", fails)
+        patch.setattr("hallmark.flows.release.certify", fails)
         with pytest.raises(RuntimeError, match="the power is cut"):
             run(spec)
     ledger = Ledger(ledger_url())

@@ -1,4 +1,4 @@
-"""Whole releases by the marginal family: every selection with every generator, with rules."""
+"""Whole releases by the marginal mechanisms: every selection with every generator, with rules."""
 
 import json
 from fractions import Fraction
@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from mechanisms.marginals.generators.graphical.model import GraphicalModel
-from mechanisms.privacy.ledger import Ledger
-from schemas.manifest import CERTIFICATE_FILE, RECORD_FILE
-from tasks.prepare import PlanRefused, prepare
-from tasks.publish import Published
-from tasks.verification import verify_release
-from tasks.workspace import ledger_url
+from hallmark.mechanisms.marginals.generators.graphical.model import GraphicalModel
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, RECORD_FILE
+from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.publish import Published
+from hallmark.tasks.spec.prepare import PlanRefused, prepare
+from hallmark.tasks.verification import verify_release
 from tests import example
 from tests.flows.conftest import Killed
 
@@ -56,7 +56,7 @@ pytestmark = pytest.mark.usefixtures("prefect", "home")
 
 
 def run(spec: Path, *, resume: bool = False) -> Published:
-    from flows.release import release
+    from hallmark.flows.release import release
 
     return release(str(spec), str(spec.parent / "out"), resume=resume)
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 import yaml
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.ledger import Ledger
-from schemas.loading import load_spec
-from tasks.verification import verify_release
-from tasks.workspace import ledger_url
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.loading import load_spec
+from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.verification import verify_release
 from tests.flows.test_rules_release import values
 
-EXAMPLE = Path("schemas/examples/nist-acs-2019.yaml")
+EXAMPLE = Path("hallmark/schemas/examples/nist-acs-2019.yaml")
 HOUSEHOLDS = ("DENSITY", "PWGTP", "WGTP")  # about places and households; weights are not released
 RECORDS = 27_253
 
@@ -44,7 +44,7 @@ def without(spec: dict[str, Any], columns: tuple[str, ...]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("dropped", [(), HOUSEHOLDS], ids=["24 columns", "21 columns"])
 def test_no_released_person_breaks_a_rule(dropped: tuple[str, ...], tmp_path: Path) -> None:
-    from flows.release import release
+    from hallmark.flows.release import release
 
     spec = yaml.safe_load(EXAMPLE.read_text())
     spec["data"]["source"] = str((EXAMPLE.parent / spec["data"]["source"]).resolve())

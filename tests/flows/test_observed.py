@@ -9,9 +9,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
-from flows.desk import desk
-from tasks.metrics import state_of
-from tasks.runs import statuses
+from hallmark.flows.desk import desk
+from hallmark.tasks.prometheus import state_of
+from hallmark.tasks.runs import statuses
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import introduce
@@ -93,12 +93,12 @@ def test_a_release_through_a_gate_is_logged_and_measured(
 def test_what_a_library_quotes_is_in_no_log(
     hallmark: Hallmark, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    import tasks.validate
+    from hallmark.tasks import validate
 
     def fail(*_: object) -> None:
         raise KeyError(f"row 7: {QUOTED.text}")
 
-    monkeypatch.setattr(tasks.validate, "_checked_frame", fail)
+    monkeypatch.setattr(validate, "_checked_frame", fail)
     spec = write_planted(tmp_path / "data")
     example.open_account()
     assert hallmark("release", spec, "--out", tmp_path / "out").code == 1

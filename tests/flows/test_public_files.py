@@ -23,21 +23,21 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from ruamel.yaml import YAML
 
-from mechanisms.arrays import Counts
-from mechanisms.privacy import curator, noise
-from schemas.audit_report import AuditRecord
-from schemas.decisions import Decision
-from schemas.manifest import RECORD_FILE, SIGNATURE_FILE
-from tasks.anchors import open_ledger
-from tasks.approvals import decide
-from tasks.decision_keys import sign
-from tasks.prepare import prepare
-from tasks.profile import profile
-from tasks.rendering import rendered_files
-from tasks.sources import source_digest
-from tasks.verification import verify_release
-from tasks.waiting import asked_now, waiting_of
-from tasks.workspace import ledger_url
+from hallmark.mechanisms.arrays import Counts
+from hallmark.mechanisms.privacy import curator, noise
+from hallmark.schemas.documents.audit_report import AuditRecord
+from hallmark.schemas.documents.decisions import Decision
+from hallmark.schemas.documents.manifest import RECORD_FILE, SIGNATURE_FILE
+from hallmark.tasks.gates.approvals import decide
+from hallmark.tasks.gates.decision_keys import sign
+from hallmark.tasks.gates.waiting import asked_now, waiting_of
+from hallmark.tasks.installation.profile import profile
+from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.rendering import rendered_files
+from hallmark.tasks.sources import source_digest
+from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.verification import verify_release
 from tests import example
 
 ROWS = 300
@@ -78,7 +78,7 @@ def same_noise(exact: Counts) -> Counts:
 
 def released(base: Path, spec: Path, name: str) -> Path:
     """Release the table in an installation that keeps its secrets, and nothing else."""
-    from flows.release import release
+    from hallmark.flows.release import release
 
     home, table = base / "home", spec.parent / "table.csv"
     for made in home.iterdir() if home.exists() else ():

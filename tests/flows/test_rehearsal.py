@@ -8,14 +8,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from mechanisms.privacy.ledger import Ledger
-from schemas.manifest import Manifest
-from tasks.metrics import Exposition
-from tasks.prepare import prepare
-from tasks.rehearsal import RehearsalFailed, last_rehearsal, rehearse, rehearsed
-from tasks.runs import statuses
-from tasks.verification import verify_release
-from tasks.workspace import home, ledger_url
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.manifest import Manifest
+from hallmark.tasks.gates.rehearsal import RehearsalFailed, last_rehearsal, rehearse, rehearsed
+from hallmark.tasks.installation.workspace import home, ledger_url
+from hallmark.tasks.prometheus import Exposition
+from hallmark.tasks.runs import statuses
+from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.verification import verify_release
 from tests import example
 from tests.flows.conftest import Hallmark
 

@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.ledger import BudgetRefused, Ledger, LedgerError
-from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE
-from tasks.finalise import FinalCheckFailed
-from tasks.publish import Published, PublishRefused
-from tasks.reserve import AlreadyStarted
-from tasks.signing import SigningError
-from tasks.verification import verify_release
-from tasks.workspace import Workspace, ledger_url
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger, LedgerError
+from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE
+from hallmark.tasks.installation.signing import SigningError
+from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.output.finalise import FinalCheckFailed
+from hallmark.tasks.publish import Published, PublishRefused
+from hallmark.tasks.reserve import AlreadyStarted
+from hallmark.tasks.verification import verify_release
 from tests import example
 
 ADD_REMOVE = Adjacency(neighbours=Neighbours.ADD_REMOVE)
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("prefect", "home")
 
 
 def run(spec: Path, resume: bool = False) -> Published:
-    from flows.release import release
+    from hallmark.flows.release import release
 
     return release(str(spec), str(spec.parent / "out"), resume=resume)
 
@@ -229,7 +229,7 @@ def test_a_rule_that_blocks_can_be_relaxed_and_the_run_resumed_without_a_new_dra
 
 
 def _outcomes() -> list[bytes]:
-    from mechanisms.privacy.ledger import Ledger
+    from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 
     ledger = Ledger(ledger_url())
     return [

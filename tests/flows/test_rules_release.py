@@ -8,15 +8,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mechanisms.privacy.ledger import Ledger
-from schemas.loading import load_spec
-from schemas.manifest import RECORD_FILE
-from tasks.coding import TableCodec
-from tasks.generate import MOVED
-from tasks.prepare import PlanRefused
-from tasks.publish import Published
-from tasks.verification import verify_release
-from tasks.workspace import ledger_url
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.manifest import RECORD_FILE
+from hallmark.schemas.loading import load_spec
+from hallmark.tasks.generate import MOVED
+from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.publish import Published
+from hallmark.tasks.spec.coding import TableCodec
+from hallmark.tasks.spec.prepare import PlanRefused
+from hallmark.tasks.verification import verify_release
 from tests import example
 
 ROWS = 400
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("prefect", "home")
 
 
 def run(spec: Path) -> Published:
-    from flows.release import release
+    from hallmark.flows.release import release
 
     return release(str(spec), str(spec.parent / "out"))
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from mechanisms.privacy.ledger import Ledger
-from tasks.prepare import prepare
-from tasks.workspace import Workspace, ledger_url
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.spec.prepare import prepare
 from tests import example
 from tests.flows.conftest import Hallmark, press_ctrl_c
 
@@ -119,6 +119,6 @@ def test_an_embargo_of_the_calendar_becomes_the_release_s_own(hallmark: Hallmark
 def test_a_run_stopped_by_ctrl_c_says_how_to_go_on(
     hallmark: Hallmark, calendar: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.scheduled.calendar_release", press_ctrl_c)
+    monkeypatch.setattr("hallmark.flows.scheduled.calendar_release", press_ctrl_c)
     code, said = run(hallmark, calendar, "2026-11")
     assert (code, "run it again to continue" in said) == (130, True), said

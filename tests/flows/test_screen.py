@@ -22,17 +22,20 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-import flows
-from flows import cli, cli_doctor, cli_evaluate, terminal, terminal_ledger
-from flows import terminal_operations as operations
-from flows import terminal_plan as plans
-from flows.screen import line, say, say_json, table
-from mechanisms.metrics.evaluate import Metrics
-from mechanisms.privacy.budget import Budget
-from schemas.visible import visible
-from tasks.evaluate import Evaluation
-from tasks.sweep import Alternative
-from tasks.verdict import Verdict
+from hallmark import flows
+from hallmark.flows.cli import app as cli
+from hallmark.flows.cli import doctor as cli_doctor
+from hallmark.flows.cli import evaluate as cli_evaluate
+from hallmark.flows.cli import terminal, terminal_ledger
+from hallmark.flows.cli import terminal_operations as operations
+from hallmark.flows.cli import terminal_plan as plans
+from hallmark.flows.screen import line, say, say_json, table
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.utility.evaluate import UtilityScores
+from hallmark.schemas.visible import visible
+from hallmark.tasks.evaluate import Evaluation
+from hallmark.tasks.forecast.sweep import Alternative
+from hallmark.tasks.forecast.verdict import Verdict
 
 _FRAGMENTS = (
     "[/bold]", "[x]", "[red]", "[link=file:///etc]", "\\[x]", ":warning:", "\x1b[2J", "\x9b31m",
@@ -161,10 +164,10 @@ def _doctor(text: str) -> None:
 
 
 def _evaluation(text: str) -> None:
-    numbers: dict[str, Any] = dict.fromkeys(inspect.signature(Metrics).parameters, 1)
+    numbers: dict[str, Any] = dict.fromkeys(inspect.signature(UtilityScores).parameters, 1)
     cli_evaluate._print(
         Evaluation(
-            metrics=Metrics(**numbers),
+            metrics=UtilityScores(**numbers),
             label=text,
             held_out=text,
             downstream_unit=text,
@@ -207,8 +210,8 @@ def test_everything_that_prints_is_fuzzed() -> None:
     modules = (terminal, terminal_ledger, operations, plans)
     functions = {name for module in modules for name in vars(module) if name.startswith("print_")}
     assert functions <= PRINTED.keys()
-    files = {path.stem for path in Path(flows.__path__[0]).glob("terminal*.py")}
-    assert files == {module.__name__.split(".")[1] for module in modules} | {"terminal_progress"}
+    files = {path.stem for path in Path(flows.__path__[0]).glob("cli/terminal*.py")}
+    assert files == {module.__name__.split(".")[-1] for module in modules} | {"terminal_progress"}
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -253,8 +256,8 @@ def test_nothing_else_writes_to_the_terminal() -> None:
 
 
 def test_progress_shows_what_is_being_done_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    from flows.terminal_progress import progress_shown
-    from tasks import progress
+    from hallmark.flows.cli.terminal_progress import progress_shown
+    from hallmark.tasks.installation import progress
 
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.setenv("TTY_COMPATIBLE", "1")

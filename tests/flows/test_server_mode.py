@@ -10,7 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from mechanisms.privacy.ledger import Ledger
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from tests import example
 from tests.flows.people import PASSPHRASE
 from tests.flows.server import (
@@ -112,7 +112,7 @@ def test_a_release_that_waits_survives_a_restart_of_the_server(
     agency.start("release/on-demand", spec=spec, out=agency.out)
     waiting = agency.home / "work" / "patient" / "waiting.json"
     wait_until(waiting.exists, "the release waits")
-    for service in ("dashboard", "flows.desk"):
+    for service in ("dashboard", "hallmark.flows.desk"):
         agency.kill(service)
     wait_until(lambda: _answers(agency), "both are back")
     assert waiting.exists()

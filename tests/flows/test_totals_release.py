@@ -8,15 +8,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.ledger import Ledger
-from schemas.manifest import RECORD_FILE
-from tasks.generate import TOTALLED
-from tasks.prepare import PlanRefused
-from tasks.publish import Published
-from tasks.released import broken_totals
-from tasks.verification import verify_release
-from tasks.workspace import ledger_url
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.manifest import RECORD_FILE
+from hallmark.tasks.generate import TOTALLED
+from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.output.released import broken_totals
+from hallmark.tasks.publish import Published
+from hallmark.tasks.spec.prepare import PlanRefused
+from hallmark.tasks.verification import verify_release
 from tests import example
 
 RECORDS = 380  # as published; the private table has some more
@@ -46,7 +46,7 @@ pytestmark = pytest.mark.usefixtures("prefect", "home")
 
 
 def run(spec: Path) -> Published:
-    from flows.release import release
+    from hallmark.flows.release import release
 
     return release(str(spec), str(spec.parent / "out"))
 
@@ -133,7 +133,7 @@ def test_totals_that_contradict_a_rule_are_refused_before_anything_is_reserved(
 
 
 def test_a_file_that_lacks_a_total_is_told_from_one_that_has_it(tmp_path: Path) -> None:
-    from schemas.loading import load_spec
+    from hallmark.schemas.loading import load_spec
 
     spec = load_spec(example.write(tmp_path, 400, public_totals=TOTALS, constraints=[]))
     file = tmp_path / "released.csv"

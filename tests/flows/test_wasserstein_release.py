@@ -1,4 +1,4 @@
-"""Whole releases by the Wasserstein family: certified jointly, verified, and refused in time."""
+"""Whole Wasserstein releases: certified jointly, verified, and refused in time."""
 
 import json
 from fractions import Fraction
@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mechanisms.privacy.ledger import Ledger
-from schemas.manifest import CERTIFICATE_FILE, RECORD_FILE
-from tasks.prepare import PlanRefused
-from tasks.publish import Published
-from tasks.verification import verify_release
-from tasks.workspace import Workspace, ledger_url
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, RECORD_FILE
+from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.publish import Published
+from hallmark.tasks.spec.prepare import PlanRefused
+from hallmark.tasks.verification import verify_release
 from tests import example
 
 ROWS = 400
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("prefect", "home")
 
 
 def run(spec: Path) -> Published:
-    from flows.release import release
+    from hallmark.flows.release import release
 
     return release(str(spec), str(spec.parent / "out"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mechanisms.checkpoint import FileCheckpoint
+from hallmark.mechanisms.checkpoint import FileCheckpoint
 
 STATE = {"positions": np.random.default_rng(0).random((3, 5)), "epoch": np.array(4)}
 

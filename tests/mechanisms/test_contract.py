@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms.binning import PrivatelyBinned
-from mechanisms.catalogue import CATALOGUE, Guarantee
-from mechanisms.certificates.given import CertifyGiven
-from mechanisms.certificates.granted import CertifiedWithShare
-from mechanisms.contract import Mechanism
-from mechanisms.geometry.domain import Domain
-from mechanisms.linear_queries import kinds
-from mechanisms.linear_queries.workload import Workload
-from mechanisms.privacy.accountant import fits, pure_epsilon
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter
-from mechanisms.registry import MECHANISMS, planned
-from tests.mechanisms.single_histogram.domains import line, nominal, places
-from tests.mechanisms.single_histogram.runs import curator_of
+from hallmark.mechanisms.catalogue import CATALOGUE, Guarantee
+from hallmark.mechanisms.certificates.alone import CertificateAlone
+from hallmark.mechanisms.certificates.with_share import WithShare
+from hallmark.mechanisms.contract import Mechanism
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.linear_queries import kinds
+from hallmark.mechanisms.linear_queries.workload import Workload
+from hallmark.mechanisms.marginals.binning import PrivatelyBinned
+from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import ArrayCounter
+from hallmark.mechanisms.registry import MECHANISMS, planned
+from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
+from tests.mechanisms.wasserstein.single_histogram.runs import curator_of
 
 RECORDS = 60
 EPSILON = Fraction(2)
@@ -60,7 +60,7 @@ def refused(what: str) -> Any:
 
 
 def plan_of(
-    mechanism: Mechanism | CertifyGiven,
+    mechanism: Mechanism | CertificateAlone,
     domain: Domain = TABLE,
     *,
     delta: Fraction | None = None,
@@ -195,7 +195,7 @@ def test_no_rows_cannot_be_asked_for(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_public_records_are_used_where_claimed_and_refused_elsewhere(name: str) -> None:
-    mechanism, public = MECHANISMS.get(name, CertifyGiven()), codes_of(TABLE, 5)
+    mechanism, public = MECHANISMS.get(name, CertificateAlone()), codes_of(TABLE, 5)
     if CATALOGUE[name].takes_public_data:
         assert plan_of(mechanism, public=public).support_kind == "public"
     else:
@@ -205,12 +205,12 @@ def test_public_records_are_used_where_claimed_and_refused_elsewhere(name: str) 
 
 @pytest.mark.parametrize("name", SOME)
 def test_a_share_pays_for_a_certificate_where_claimed_and_is_refused_elsewhere(name: str) -> None:
-    mechanism = CertifiedWithShare(MECHANISMS[name], Fraction(1, 4))
+    mechanism = WithShare(MECHANISMS[name], Fraction(1, 4))
     if CATALOGUE[name].takes_share:
         # Beside rounds whose noise is chosen on answers, as AIM's, no share can be proved to fit.
         chosen = {"selection": {"method": "all"}} if name == "aim" else {}
         plan = plan_of(mechanism, **chosen)
-        assert plan.granted == Budget(epsilon=EPSILON / 4)
+        assert plan.share_budget == Budget(epsilon=EPSILON / 4)
         assert fits(plan.events, plan.budget)
     else:
         with refused(r"certificate\.share: .*its own measurements"):
@@ -244,7 +244,7 @@ def test_places_are_released_where_claimed_and_refused_elsewhere(name: str, tmp_
 def test_a_certificate_alone_is_drawn_once_within_its_budget(
     delta: Fraction, adjacency: Adjacency, tmp_path: Path
 ) -> None:
-    certifier = CertifyGiven()
+    certifier = CertificateAlone()
     plan = plan_of(certifier, TOWNS, delta=delta, adjacency=adjacency)
     curator = curator_of(plan, codes_of(TOWNS, 1), tmp_path)
     changed = replace(curator, counter=ArrayCounter(codes_of(TOWNS, 2)))

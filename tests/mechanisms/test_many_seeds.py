@@ -22,14 +22,14 @@ import numpy as np
 import pytest
 
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.catalogue import CATALOGUE, Guarantee
-from mechanisms.linear_queries import kinds
-from mechanisms.linear_queries.mechanism import LinearQueryMechanism
-from mechanisms.linear_queries.workload import Workload
-from mechanisms.marginals.mechanism import Marginals
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.catalogue import CATALOGUE, Guarantee
+from hallmark.mechanisms.linear_queries import kinds
+from hallmark.mechanisms.linear_queries.mechanism import LinearQueryMechanism
+from hallmark.mechanisms.linear_queries.workload import Workload
+from hallmark.mechanisms.marginals.mechanism import Marginals
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.registry import MECHANISMS
 from tests.mechanisms.marginals.domains import domain_of, marginal_of
 
 SEEDS = int(os.environ.get("HALLMARK_SEEDS", "10"))

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from schemas.loading import SpecError, load_profile, load_spec
-from schemas.release_spec import ReleaseSpec
+from hallmark.schemas.loading import SpecError, load_profile, load_spec
+from hallmark.schemas.release_spec import ReleaseSpec
 from tests import example
 from tests.tasks.statements import ABOUT, PROFILE, write_profile
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from schemas.calendar import Scheduled
-from schemas.loading import SpecError, load_calendar
+from hallmark.schemas.calendar import Scheduled
+from hallmark.schemas.loading import SpecError, load_calendar
 
 MOMENT = datetime(2026, 11, 30, 23, 30, tzinfo=UTC)  # December has begun in Berlin
 

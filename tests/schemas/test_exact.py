@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.exact import decimal, read_date, read_exact
+from hallmark.schemas.exact import decimal, read_date, read_exact
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from schemas.loading import load_spec
-from schemas.release_spec import ReleaseSpec
+from hallmark.schemas.loading import load_spec
+from hallmark.schemas.release_spec import ReleaseSpec
 
-EXAMPLES = Path(__file__).parents[2] / "schemas/examples"
+EXAMPLES = Path(__file__).parents[2] / "hallmark/schemas/examples"
 NIST = Path(__file__).parents[2] / "../shared/data/nist-acs/national2019.csv"
 MOST_CELLS = {
     "rand-hie": 32,

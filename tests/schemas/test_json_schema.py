@@ -7,10 +7,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
-from schemas.json_schema import SCHEMA_FILE, release_spec_schema, schema_text
+from hallmark.schemas.json_schema import SCHEMA_FILE, release_spec_schema, schema_text
 
 ROOT = Path(__file__).parents[2]
-SOUND = [Path(__file__).parent / "wages.yaml", *(ROOT / "schemas/examples").glob("*.yaml")]
+SOUND = [Path(__file__).parent / "wages.yaml", *(ROOT / "hallmark/schemas/examples").glob("*.yaml")]
 
 
 def as_editors_see(file: Path):
@@ -24,7 +24,7 @@ def validator() -> Draft202012Validator:
 
 def test_the_file_is_current():
     assert SCHEMA_FILE.read_text(encoding="utf-8") == schema_text(), (
-        "refresh it with: python -m schemas.json_schema"
+        "refresh it with: python -m hallmark.schemas.json_schema"
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from schemas.loading import SpecError, load_spec, located
+from hallmark.schemas.loading import SpecError, load_spec, located
 
 HERE = Path(__file__).parent
 WAGES = (HERE / "wages.yaml").read_text(encoding="utf-8")

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from schemas.loading import load_spec
-from schemas.privacy_claim import PrivacyClaim
-from schemas.promise import promised, unprotected
+from hallmark.schemas.documents.privacy_claim import PrivacyClaim
+from hallmark.schemas.loading import load_spec
+from hallmark.schemas.promise import promised, unprotected
 from tests import example
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from schemas.columns import NumericColumn
-from schemas.loading import SpecError, load_spec
-from schemas.query_cuts import cut_problems
-from schemas.query_workload import KINDS, QueryEntry
-from schemas.release_spec import ReleaseSpec
-from schemas.rule_truth import truth
-from schemas.rules import parse_rule
+from hallmark.schemas.columns.columns import NumericColumn
+from hallmark.schemas.loading import SpecError, load_spec
+from hallmark.schemas.query_cuts import cut_problems
+from hallmark.schemas.query_workload import KINDS, QueryEntry
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.schemas.rules.rule_truth import truth
+from hallmark.schemas.rules.rules import parse_rule
 from tests import example
 
 ONE_OF_EACH: list[dict[str, Any]] = [

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from schemas.loading import load_spec
-from schemas.release_spec import ReleaseSpec
+from hallmark.schemas.loading import load_spec
+from hallmark.schemas.release_spec import ReleaseSpec
 
 HERE = Path(__file__).parent
 WAGES = (HERE / "wages.yaml").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from schemas.loading import SpecError, load_spec
-from schemas.skeleton import (
+from hallmark.schemas.loading import SpecError, load_spec
+from hallmark.schemas.skeleton import (
     SkeletonError,
     skeleton_from_columns,
     skeleton_from_dictionary,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from schemas.loading import SpecError, load_spec
-from schemas.release_spec import ReleaseSpec
-from schemas.spec_form import LEFT_TO_THE_FILE, SpecForm, filled_in, form_of
+from hallmark.schemas.loading import SpecError, load_spec
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.schemas.spec_form import LEFT_TO_THE_FILE, SpecForm, filled_in, form_of
 from tests import example
 
 

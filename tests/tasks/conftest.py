@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from schemas.audit_pairs import Matrix, Pairs, PairTable, Subgroup, Subgroups
-from schemas.audit_privacy import (
+from hallmark.schemas.documents.audit_pairs import Matrix, Pairs, PairTable, Subgroup, Subgroups
+from hallmark.schemas.documents.audit_privacy import (
     Account,
     BudgetPart,
     Generator,
@@ -25,7 +25,7 @@ from schemas.audit_privacy import (
     MechanismRecord,
     NoiseRow,
 )
-from schemas.audit_report import (
+from hallmark.schemas.documents.audit_report import (
     Actor,
     AuditRecord,
     Identity,
@@ -39,9 +39,9 @@ from schemas.audit_report import (
     Trust,
     ValidationRule,
 )
-from schemas.audit_utility import Check, Marginal, Utility
-from schemas.certificate import CertificateFile, CertifiedBound
-from schemas.data_dictionary import (
+from hallmark.schemas.documents.audit_utility import Check, Marginal, Utility
+from hallmark.schemas.documents.certificate import CertificateFile, CertifiedBound
+from hallmark.schemas.documents.data_dictionary import (
     Category,
     CellGrid,
     ColumnError,
@@ -49,7 +49,7 @@ from schemas.data_dictionary import (
     DictionaryColumn,
     Interval,
 )
-from schemas.internal_review import (
+from hallmark.schemas.documents.internal_review import (
     ColumnReview,
     Comparison,
     Finding,
@@ -57,13 +57,13 @@ from schemas.internal_review import (
     PairReview,
     PairsReview,
 )
-from schemas.loading import load_spec
-from schemas.manifest import Claims, Software
-from schemas.privacy_claim import Amount
-from schemas.promise import promised, unprotected
-from schemas.release_spec import ReleaseSpec
-from tasks.rendering import files_for_users, rendered_files
-from tasks.signing import SigningKey
+from hallmark.schemas.documents.manifest import Claims, Software
+from hallmark.schemas.documents.privacy_claim import Amount
+from hallmark.schemas.loading import load_spec
+from hallmark.schemas.promise import promised, unprotected
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.installation.signing import SigningKey
+from hallmark.tasks.rendering import files_for_users, rendered_files
 from tests.tasks.released import Released, released
 
 ROWS = 400

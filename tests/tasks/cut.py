@@ -4,11 +4,11 @@ from fractions import Fraction
 
 from sqlalchemy import NullPool, create_engine, make_url, text
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.ledger import Ledger
-from tasks.anchors import open_ledger
-from tasks.workspace import ledger_url
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.ledger.anchors import open_ledger
 from tests import example
 
 ACCOUNT = "test-people"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tasks.prepare import Prepared, prepare
-from tasks.workspace import Workspace
+from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.spec.prepare import Prepared, prepare
 from tests import example
 
 ROWS = 300
@@ -28,8 +28,8 @@ class Released:
 @contextmanager
 def released(base: Path, **changes: Any) -> Iterator[Released]:
     """Run the example's release in a home of its own under `base`; needs the `prefect` fixture."""
-    from flows.release import release
-    from tasks.workspace import ledger_url
+    from hallmark.flows.release import release
+    from hallmark.tasks.installation.workspace import ledger_url
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HALLMARK_HOME", str(base / "home"))

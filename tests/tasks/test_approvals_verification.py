@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from schemas.approvals import GateName
-from schemas.decisions import (
+from hallmark.schemas.documents.approvals import GateName
+from hallmark.schemas.documents.decisions import (
     ApprovalsFile,
     Decision,
     FirstApprovalsFile,
@@ -20,11 +20,11 @@ from schemas.decisions import (
     Passage,
     SignedDecision,
 )
-from schemas.manifest import APPROVALS_FILE, FileEntry, Manifest
-from schemas.release_spec import ReleaseSpec
-from tasks.decision_keys import sign
-from tasks.gate_history import History, Round
-from tasks.verification.approvals import approval_faults
+from hallmark.schemas.documents.manifest import APPROVALS_FILE, FileEntry, Manifest
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.gates.decision_keys import sign
+from hallmark.tasks.gates.gate_history import History, Round
+from hallmark.tasks.verification.approvals import approval_faults
 from tests import example
 
 FILES = {"data.csv": "a" * 64, "audit-report.json": "b" * 64}

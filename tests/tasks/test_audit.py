@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import NullPool, create_engine, text
 
-from tasks.audit import audit_release
+from hallmark.tasks.audit import audit_release
 from tests.tasks.released import Released
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from distributed import Client, Future, LocalCluster, as_completed
 
-from mechanisms.privacy.cells import ArrayCounter, marginal
-from tasks import counting
-from tasks.counting import DaskCounter
-from tasks.losses import ClusterLost
+from hallmark.mechanisms.privacy.cells import ArrayCounter, marginal
+from hallmark.tasks import counting
+from hallmark.tasks.counting import DaskCounter
+from hallmark.tasks.installation.losses import ClusterLost
 
 SHAPE = (7, 3, 5, 2)
 

@@ -13,11 +13,11 @@ import pandas as pd
 import psycopg
 import pytest
 
-from schemas.loading import load_spec
-from tasks import databases, discretize
-from tasks.coding import TableCodec
-from tasks.databases import DatabaseRefused
-from tasks.sources import (
+from hallmark.schemas.loading import load_spec
+from hallmark.tasks import discretize
+from hallmark.tasks.installation import databases
+from hallmark.tasks.installation.databases import DatabaseRefused
+from hallmark.tasks.sources import (
     DatabaseTable,
     Source,
     SourceError,
@@ -26,7 +26,8 @@ from tasks.sources import (
     parts,
     source_digest,
 )
-from tasks.sources import database as reader
+from hallmark.tasks.sources import database as reader
+from hallmark.tasks.spec.coding import TableCodec
 from tests import example
 from tests.flows.services import postgres
 

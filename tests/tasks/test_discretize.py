@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mechanisms.arrays import AnyCodes
-from schemas.loading import load_spec
-from schemas.release_spec import ReleaseSpec
-from tasks import discretize
-from tasks.coding import TableCodec
-from tasks.sources import Source, batches, parquet_files, parts
+from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.schemas.loading import load_spec
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks import discretize
+from hallmark.tasks.sources import Source, batches, parquet_files, parts
+from hallmark.tasks.spec.coding import TableCodec
 from tests import example
 
 COLUMNS = ("age", "income", "region", "employed", "since")

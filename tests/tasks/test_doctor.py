@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.ledger import Ledger
-from schemas.approvals import Waiting
-from tasks.doctor import Finding, examined, house, machine, ok, server
-from tasks.errors import SafeError
-from tasks.prepare import prepare
-from tasks.progress import announce
-from tasks.runs import about, came_to, run_logged
-from tasks.workspace import Workspace, ledger_url, private_folder
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.approvals import Waiting
+from hallmark.tasks.doctor import Finding, examined, house, machine, ok, server
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.progress import announce
+from hallmark.tasks.installation.workspace import Workspace, ledger_url, private_folder
+from hallmark.tasks.runs import about, came_to, run_logged
+from hallmark.tasks.spec.prepare import prepare
 from tests import example
 from tests.flows.people import introduce
 from tests.flows.services import free_port

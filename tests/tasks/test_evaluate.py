@@ -9,10 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mechanisms.metrics import Label, Metrics, downstream, evaluate, split
-from tasks.coding import TableCodec
-from tasks.errors import SafeError
-from tasks.evaluate import (
+from hallmark.mechanisms.utility import Label, UtilityScores, downstream, evaluate, split
+from hallmark.tasks.evaluate import (
     NOTICE,
     EvaluationRefused,
     LabelRefused,
@@ -20,8 +18,10 @@ from tasks.evaluate import (
     evaluate_files,
     in_words,
 )
-from tasks.guard import StageFailed
-from tasks.prepare import prepare
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.guard import StageFailed
+from hallmark.tasks.spec.coding import TableCodec
+from hallmark.tasks.spec.prepare import prepare
 from tests import example
 
 ROWS = 400
@@ -190,7 +190,7 @@ def test_columns_of_many_cells_are_merged_for_all_but_the_label(tmp_path: Path, 
 def test_the_json_starts_with_the_warning(spec: Path) -> None:
     found = evaluate_files(spec, synthetic(spec.parent)).to_json()
     assert next(iter(found.items())) == ("internal", NOTICE)
-    assert {field.name for field in fields(Metrics)} < set(found)
+    assert {field.name for field in fields(UtilityScores)} < set(found)
     json.dumps(found, allow_nan=False)
 
 
@@ -309,7 +309,7 @@ def test_what_a_library_says_stays_in_the_workspace(
     def broken(*arguments: Any, **options: Any) -> None:
         raise RuntimeError(f"cannot compare {SECRET}")
 
-    monkeypatch.setattr("tasks.evaluate.evaluate", broken)
+    monkeypatch.setattr("hallmark.tasks.evaluate.evaluate", broken)
     with pytest.raises(StageFailed) as caught:
         evaluate_files(spec, synthetic(spec.parent))
     assert SECRET not in str(caught.value)

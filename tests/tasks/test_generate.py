@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms.contract import Measurements, SyntheticMeasure
-from tasks.generate import (
+from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
+from hallmark.tasks.generate import (
     MOVED,
     TOTALLED,
     SyntheticFile,
@@ -18,8 +18,8 @@ from tasks.generate import (
     obedient,
     totalled,
 )
-from tasks.prepare import Prepared, prepare
-from tasks.workspace import Workspace
+from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.spec.prepare import Prepared, prepare
 from tests import example
 
 RULES = [
@@ -81,7 +81,7 @@ def test_the_stage_writes_obedient_records_and_their_history(
     of = prepared(tmp_path)
     made = random_records(of)
     monkeypatch.setattr(type(of.mechanism), "generate", lambda *_, **__: made)
-    monkeypatch.setattr("tasks.generate.reporter", lambda stage: lambda share, doing: None)
+    monkeypatch.setattr("hallmark.tasks.generate.reporter", lambda stage: lambda share, doing: None)
     workspace = Workspace.of("test-release")
     file = generate.fn(of, Measurements(tables={}, total=500), workspace)
     assert isinstance(file, SyntheticFile)

@@ -11,11 +11,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from schemas.audit_report import AuditRecord
-from schemas.certificate import CertifiedFile
-from schemas.data_dictionary import Category, CellGrid, DataDictionary, DictionaryColumn, Interval
-from tasks.rendering import files_for_users
-from tasks.rendering.loading import loading_scripts, stata_names
+from hallmark.schemas.documents.audit_report import AuditRecord
+from hallmark.schemas.documents.certificate import CertifiedFile
+from hallmark.schemas.documents.data_dictionary import (
+    Category,
+    CellGrid,
+    DataDictionary,
+    DictionaryColumn,
+    Interval,
+)
+from hallmark.tasks.rendering import files_for_users
+from hallmark.tasks.rendering.loading import loading_scripts, stata_names
 
 NO_R = pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
 CELLS = CellGrid(cells=2)

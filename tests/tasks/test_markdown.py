@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from schemas.visible import visible
-from tasks.rendering.markdown import code, plain, table
+from hallmark.schemas.visible import visible
+from hallmark.tasks.rendering.markdown import code, plain, table
 
 _MARKS = (
     "*", "**", "_", "`", "``", "[a](http://b)", "![i](x)", "<b>", "&lt;", "~~", "|", "#", "\\",

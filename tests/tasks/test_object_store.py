@@ -12,9 +12,17 @@ import pytest
 from distributed import Client, LocalCluster
 from moto.server import ThreadedMotoServer
 
-from schemas.release_spec import ReleaseSpec
-from schemas.table_sections import DataSource
-from tasks.sources import Part, Source, SourceError, batches, parts, source_digest, source_of
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.schemas.table_sections import DataSource
+from hallmark.tasks.sources import (
+    Part,
+    Source,
+    SourceError,
+    batches,
+    parts,
+    source_digest,
+    source_of,
+)
 from tests import example
 
 SECRET = "73193-canary"

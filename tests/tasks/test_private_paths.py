@@ -15,19 +15,19 @@ from prefect import Flow
 from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
-import flows
-from flows.cli import app
-from schemas.calendar import Calendar
-from schemas.json_schema import release_spec_schema
-from schemas.profile import Profile
-from tasks.copies import CopyRefused, refuse_copies
-from tasks.errors import SafeError
-from tasks.instances import instance
-from tasks.likeness import likeness
-from tasks.prepare import Prepared, prepare, prepare_certificate
-from tasks.private_tables import note
-from tasks.rehearsal_table import rehearsal_table
-from tasks.workspace import Workspace
+from hallmark import flows
+from hallmark.flows.cli.app import app
+from hallmark.schemas.calendar import Calendar
+from hallmark.schemas.json_schema import release_spec_schema
+from hallmark.schemas.profile import Profile
+from hallmark.tasks.copies import CopyRefused, refuse_copies
+from hallmark.tasks.gates.rehearsal_table import rehearsal_table
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.spec.instances import instance
+from hallmark.tasks.spec.likeness import likeness
+from hallmark.tasks.spec.prepare import Prepared, prepare, prepare_certificate
+from hallmark.tasks.spec.private_tables import note
 from tests import example
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +86,7 @@ def listed() -> dict[Way, str]:
 
 
 def of_flows() -> Iterator[Way]:
-    for module in pkgutil.walk_packages(flows.__path__, "flows."):
+    for module in pkgutil.walk_packages(flows.__path__, "hallmark.flows."):
         if module.name.endswith("__main__"):
             continue
         for made in vars(importlib.import_module(module.name)).values():
@@ -293,8 +293,8 @@ def test_a_table_in_place_of_a_document_is_not_quoted(
     arguments: list[str], header: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
-    monkeypatch.setattr("flows.quiet.configure", lambda **_: None)  # of this very process
-    monkeypatch.setattr("flows.quiet.start_orchestrator", lambda: None)
+    monkeypatch.setattr("hallmark.flows.quiet.configure", lambda **_: None)  # of this very process
+    monkeypatch.setattr("hallmark.flows.quiet.start_orchestrator", lambda: None)
     delimiter = "\t" if "\t" in header else ","
     table, record = tmp_path / "table-of-others.csv", f"{CANARY}{delimiter}1"
     table.write_text("\n".join(filter(None, [header, record, record])) + "\n")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from schemas.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE
-from tasks.anchors import open_ledger
-from tasks.publish import PublishRefused, already_published
-from tasks.verification import verify_release
+from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE
+from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.publish import PublishRefused, already_published
+from hallmark.tasks.verification import verify_release
 from tests.tasks.released import Released
 from tests.tasks.times import PNG, subsecond_times
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from schemas.audit_report import Actor, AuditRecord
-from schemas.certificate import CertifiedFile
-from tasks.rendering.registry import registry_record, render_registry_record
+from hallmark.schemas.documents.audit_report import Actor, AuditRecord
+from hallmark.schemas.documents.certificate import CertifiedFile
+from hallmark.tasks.rendering.registry import registry_record, render_registry_record
 from tests.tasks.deployments_registry import faults
 
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from schemas.audit_privacy import Curve
-from schemas.audit_report import FIRST_FORMAT, AuditRecord, Override
-from schemas.audit_utility import Answer, Answers, Marginal
-from schemas.certificate import CertificateFile
-from schemas.internal_review import ColumnReview, InternalReview
-from schemas.privacy_claim import Amount, PrivacyClaim
-from tasks.rendering import (
+from hallmark.schemas.documents.audit_privacy import Curve
+from hallmark.schemas.documents.audit_report import FIRST_FORMAT, AuditRecord, Override
+from hallmark.schemas.documents.audit_utility import Answer, Answers, Marginal
+from hallmark.schemas.documents.certificate import CertificateFile
+from hallmark.schemas.documents.internal_review import ColumnReview, InternalReview
+from hallmark.schemas.documents.privacy_claim import Amount, PrivacyClaim
+from hallmark.tasks.rendering import (
     plain,
     plots,
     render_audit_report,
@@ -218,8 +218,9 @@ def test_the_same_record_gives_the_same_bytes_in_another_process(
 ) -> None:
     (tmp_path / "record.json").write_bytes(record.to_json())
     program = (
-        "import sys; from pathlib import Path; from schemas.audit_report import AuditRecord;"
-        "from tasks.rendering import rendered_files;"
+        "import sys; from pathlib import Path;"
+        "from hallmark.schemas.documents.audit_report import AuditRecord;"
+        "from hallmark.tasks.rendering import rendered_files;"
         "twin = AuditRecord.model_validate_json(Path(sys.argv[1]).read_bytes());"
         "[Path(sys.argv[2], n).write_bytes(c) for n, c in rendered_files(twin).items()]"
     )
@@ -435,7 +436,7 @@ TEXT, SHAPES = 4.5, 3.0  # WCAG 2.2, success criteria 1.4.3 and 1.4.11, level AA
 
 
 def _style() -> tuple[str, dict[str, str]]:
-    style = (files("tasks.rendering") / "templates" / "report.css").read_text()
+    style = (files("hallmark.tasks.rendering") / "templates" / "report.css").read_text()
     return style, dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{6});", style))
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from mechanisms.privacy.events import DiscreteGaussian
-from mechanisms.privacy.ledger import BudgetRefused, Ledger, LedgerError
-from tasks.prepare import Prepared, prepare
-from tasks.reserve import AlreadyStarted, cancel_if_unused, reserve
-from tasks.workspace import ledger_url
+from hallmark.mechanisms.privacy.events import DiscreteGaussian
+from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger, LedgerError
+from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.reserve import AlreadyStarted, cancel_if_unused, reserve
+from hallmark.tasks.spec.prepare import Prepared, prepare
 from tests import example
 
 

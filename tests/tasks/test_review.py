@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.evaluate import evaluate_files, in_words
-from tasks.rendering.wording import number
+from hallmark.tasks.evaluate import evaluate_files, in_words
+from hallmark.tasks.rendering.wording import number
 from tests.tasks.released import ROWS, Released, released
 
 

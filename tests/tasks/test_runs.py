@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from mechanisms.privacy.ledger import LedgerError
-from schemas.approvals import Waiting
-from schemas.manifest import MANIFEST_FILE
-from tasks.errors import SafeError
-from tasks.log import log_file
-from tasks.metrics import state_of
-from tasks.prepare import Prepared, prepare
-from tasks.progress import announce
-from tasks.publish import Published
-from tasks.runs import MEMORY_STEP, about, came_to, is_held, run_logged, statuses
-from tasks.workspace import Workspace
+from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
+from hallmark.schemas.documents.approvals import Waiting
+from hallmark.schemas.documents.manifest import MANIFEST_FILE
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.log import log_file
+from hallmark.tasks.installation.progress import announce
+from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.prometheus import state_of
+from hallmark.tasks.publish import Published
+from hallmark.tasks.runs import MEMORY_STEP, about, came_to, is_held, run_logged, statuses
+from hallmark.tasks.spec.prepare import Prepared, prepare
 from tests import example
 
 CANARY = "canary-50823"

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.sources import Source, SourceError, batches, parquet_files, parts
+from hallmark.tasks.sources import Source, SourceError, batches, parquet_files, parts
 
 SECRET = "73193-canary"
 

@@ -12,13 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markupsafe import escape
 
-from schemas.loading import load_spec
-from tasks import offending, validate
-from tasks.coding import TableCodec
-from tasks.offending import Frequent, merged
-from tasks.prepare import prepare
-from tasks.sources import Source, parquet_files, parts
-from tasks.validate import (
+from hallmark.schemas.loading import load_spec
+from hallmark.tasks import offending, validate
+from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.offending import Frequent, merged
+from hallmark.tasks.sources import Source, parquet_files, parts
+from hallmark.tasks.spec.coding import TableCodec
+from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.validate import (
     Finding,
     Rule,
     ValidationFailed,
@@ -28,7 +29,6 @@ from tasks.validate import (
     validate_part,
     write_findings,
 )
-from tasks.workspace import Workspace
 from tests import example
 
 BASE = {"age": "40", "income": "3.5", "region": "02", "employed": "1", "since": "2001-02-03"}

@@ -12,14 +12,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from schemas.audit_report import FIRST_FORMAT, AuditRecord
-from schemas.data_dictionary import DataDictionary
-from schemas.ledger_anchor import LedgerHead
-from schemas.manifest import Claims
-from tasks.conformity import nonconformities
-from tasks.rendering import files_for_users, rendered_files
-from tasks.signing import SigningKey, sign_manifest
-from tasks.verification import verify_release
+from hallmark.schemas.documents.audit_report import FIRST_FORMAT, AuditRecord
+from hallmark.schemas.documents.data_dictionary import DataDictionary
+from hallmark.schemas.documents.ledger_anchor import LedgerHead
+from hallmark.schemas.documents.manifest import Claims
+from hallmark.tasks.installation.signing import SigningKey, sign_manifest
+from hallmark.tasks.rendering import files_for_users, rendered_files
+from hallmark.tasks.verification import verify_release
+from hallmark.tasks.verification.conformity import nonconformities
 
 
 @pytest.fixture

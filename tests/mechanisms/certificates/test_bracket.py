@@ -4,20 +4,20 @@ import numpy as np
 import ot
 import pytest
 
-from mechanisms.certificates import bracket as module
-from mechanisms.certificates.bracket import (
+from hallmark.mechanisms.blocks.family import Family
+from hallmark.mechanisms.blocks.marginals import marginals
+from hallmark.mechanisms.certificates import bracket as module
+from hallmark.mechanisms.certificates.bracket import (
     Bracket,
     can_be_enclosed,
     enclose,
     evaluation_family,
     maps_to_count,
 )
-from mechanisms.compute import SERIAL
-from mechanisms.families.family import Family
-from mechanisms.families.marginals import marginals
-from mechanisms.geometry.domain import Domain
-from mechanisms.privacy.cells import ArrayCounter
-from tests.mechanisms.single_histogram.domains import line, nominal
+from hallmark.mechanisms.compute import SERIAL
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.privacy.cells import ArrayCounter
+from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 
 LINES = Domain((line("x", 24), line("y", 15), line("z", 8)))
 MIXED = Domain((line("x", 24, has_null=True), nominal("c", 3), line("y", 15)))
@@ -120,7 +120,7 @@ def test_along_trees_nothing_is_said_from_below(monkeypatch) -> None:
     family = marginals(LINES, 2, 4)
     private, synthetic = random_codes(LINES, 40, 71), np.zeros((5, 3), dtype=int)
     close = enclosed(family, private, synthetic)
-    monkeypatch.setattr("mechanisms.geometry.transport.MOST_FLOW_POINTS", 1)
+    monkeypatch.setattr("hallmark.mechanisms.geometry.transport.MOST_FLOW_POINTS", 1)
     monkeypatch.setattr(module, "MOST_FLOW_POINTS", 1)
     wide = enclosed(family, private, synthetic)
     assert min(bracket.lower for bracket in close) > 0

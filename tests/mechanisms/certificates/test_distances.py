@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mechanisms.certificates.columns import MeasuredColumns
-from mechanisms.certificates.distances import (
+from hallmark.mechanisms.blocks.at_own_cells import at_their_cells
+from hallmark.mechanisms.blocks.estimate import FamilyEstimate, FamilyEstimator
+from hallmark.mechanisms.blocks.family import Family
+from hallmark.mechanisms.blocks.marginals import over
+from hallmark.mechanisms.blocks.strategies.identity import identity
+from hallmark.mechanisms.certificates.distances import (
     MOST_THRESHOLDS,
     SummedDistances,
     column_offsets,
@@ -17,16 +21,12 @@ from mechanisms.certificates.distances import (
     least_sums,
     thresholds,
 )
-from mechanisms.certificates.one_way import OneWayErrors, OneWayEstimate
-from mechanisms.families.columns import at_their_cells
-from mechanisms.families.estimate import FamilyEstimate, FamilyEstimator
-from mechanisms.families.family import Family
-from mechanisms.families.marginals import over
-from mechanisms.geometry.domain import Attribute, Domain, Kind
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.cells import count_codes
-from mechanisms.strategies.identity import identity
-from tests.mechanisms.single_histogram.domains import line, nominal
+from hallmark.mechanisms.certificates.measured_columns import MeasuredColumns
+from hallmark.mechanisms.certificates.single_columns import ColumnErrors, ColumnEstimates
+from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.cells import count_codes
+from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 
 FALSE_POSITIVE_RATE = 1e-6
 RELEASES = 400
@@ -88,18 +88,18 @@ def exact(estimator: FamilyEstimator | None, codes: np.ndarray) -> FamilyEstimat
     )
 
 
-def true_histograms(columns: MeasuredColumns, codes: np.ndarray) -> OneWayEstimate:
+def true_histograms(columns: MeasuredColumns, codes: np.ndarray) -> ColumnEstimates:
     estimate = exact(columns.marginals, codes)
     assert estimate is not None
     return columns.estimate(estimate, exact(columns.own, codes))
 
 
-def noiseless(columns: MeasuredColumns) -> OneWayErrors:
+def noiseless(columns: MeasuredColumns) -> ColumnErrors:
     counts = tuple(np.zeros((DRAWS, DOMAIN.shape[column])) for column in columns.columns)
-    return OneWayErrors(counts=counts, total=np.zeros(DRAWS))
+    return ColumnErrors(counts=counts, total=np.zeros(DRAWS))
 
 
-def upper(columns: MeasuredColumns, errors: OneWayErrors, estimate: OneWayEstimate) -> np.ndarray:
+def upper(columns: MeasuredColumns, errors: ColumnErrors, estimate: ColumnEstimates) -> np.ndarray:
     distances = SummedDistances(columns)
     assert [batch is errors for batch in distances.watch([errors])] == [True]
     return distances.upper(estimate, confidence=CONFIDENCE)
@@ -168,13 +168,13 @@ def misses(adjacency: Adjacency, *, understated: int = 1) -> int:
     missed = 0
     for _ in range(RELEASES):
         (noise,) = columns.errors(1, rng)
-        estimate = OneWayEstimate(
+        estimate = ColumnEstimates(
             counts=tuple(c + n[0] for c, n in zip(exactly.counts, noise.counts, strict=True)),
             total=exactly.total + float(noise.total[0]),
         )
         distances = SummedDistances(columns)
         (drawn,) = columns.errors(DRAWS, rng)
-        claimed = OneWayErrors(
+        claimed = ColumnErrors(
             counts=tuple(noise / understated for noise in drawn.counts),
             total=drawn.total / understated,
         )

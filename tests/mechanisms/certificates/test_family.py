@@ -10,8 +10,12 @@ import ot
 import pytest
 from scipy.stats import binom
 
-from mechanisms.certificates import family as certificates
-from mechanisms.certificates.family import (
+from hallmark.mechanisms.blocks.estimate import FamilyEstimate, FamilyEstimator
+from hallmark.mechanisms.blocks.family import Family
+from hallmark.mechanisms.blocks.marginals import marginals, over
+from hallmark.mechanisms.blocks.strategies.identity import identity
+from hallmark.mechanisms.certificates import family as certificates
+from hallmark.mechanisms.certificates.family import (
     GOOD_DRAWS,
     affordable_draws,
     best_of,
@@ -19,21 +23,21 @@ from mechanisms.certificates.family import (
     certify_family_and_columns,
     noise_quantiles,
 )
-from mechanisms.certificates.quantiles import least_draws
-from mechanisms.compute import SERIAL, Compute, Serial
-from mechanisms.families.estimate import FamilyEstimate, FamilyEstimator
-from mechanisms.families.family import Family
-from mechanisms.families.marginals import marginals, over
-from mechanisms.geometry import transport
-from mechanisms.geometry.domain import Domain
-from mechanisms.geometry.line import tree_loss
-from mechanisms.geometry.transport import hub_transport_many, transport_cost, transport_many
-from mechanisms.geometry.wasserstein import w1
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.cells import count_codes
-from mechanisms.privacy.simulation import simulate_discrete_laplace
-from mechanisms.strategies.identity import identity
-from tests.mechanisms.single_histogram.domains import line, nominal, places
+from hallmark.mechanisms.certificates.quantiles import least_draws
+from hallmark.mechanisms.compute import SERIAL, Compute, Serial
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.geometry import transport
+from hallmark.mechanisms.geometry.line import tree_loss
+from hallmark.mechanisms.geometry.transport import (
+    hub_transport_many,
+    transport_cost,
+    transport_many,
+)
+from hallmark.mechanisms.geometry.wasserstein import w1
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.cells import count_codes
+from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
+from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
 
 FALSE_POSITIVE_RATE = 1e-6
 RELEASES = 200

@@ -6,24 +6,24 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechanisms.certificates.measured_marginals import (
+from hallmark.mechanisms.blocks.marginals import candidates
+from hallmark.mechanisms.certificates.measured_marginals import (
     FINEST,
     SHARES,
     MeasuredMarginals,
     marginals_within,
 )
-from mechanisms.compute import SERIAL
-from mechanisms.contract import Measurements
-from mechanisms.families.marginals import candidates
-from mechanisms.geometry.domain import Domain
-from mechanisms.privacy.accountant import fits, pure_epsilon
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import count_codes
-from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
+from hallmark.mechanisms.compute import SERIAL
+from hallmark.mechanisms.contract import Measurements
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import count_codes
+from hallmark.mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
 from tests.mechanisms.certificates.test_distances import RELATIONS, uneven
-from tests.mechanisms.single_histogram.domains import line, nominal
-from tests.mechanisms.single_histogram.neighbours import loss, neighbours
+from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
 
 RECORDS = RELATIONS[0]
 PURE = Budget(epsilon=Fraction(3, 7))

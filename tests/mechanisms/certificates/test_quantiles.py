@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mechanisms.certificates.quantiles import (
+from hallmark.mechanisms.certificates.quantiles import (
     REUSE_DOUBT,
     conditional_rank,
     kept_statistics,
     least_draws,
     tolerance_rank,
 )
-from mechanisms.compute import SERIAL, Serial
-from mechanisms.privacy.simulation import conformal_rank
+from hallmark.mechanisms.compute import SERIAL, Serial
+from hallmark.mechanisms.privacy.simulation import conformal_rank
 
 FALSE_POSITIVE_RATE = 1e-6
 REPETITIONS = 20_000

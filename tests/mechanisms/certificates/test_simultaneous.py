@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mechanisms.certificates.simultaneous import (
+from hallmark.mechanisms.certificates.simultaneous import (
     PILOT,
     draws_needed,
     simultaneous_quantiles,

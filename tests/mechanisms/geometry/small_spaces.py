@@ -3,12 +3,12 @@
 import numpy as np
 from scipy.optimize import linprog
 
-from mechanisms.arrays import Floats
-from mechanisms.geometry.domain import Attribute, Kind
-from mechanisms.geometry.grids import axis, product_space
-from mechanisms.geometry.metrics import finite_space, pairwise
-from mechanisms.geometry.spaces import FiniteSpace
-from mechanisms.geometry.trees import midpoint_tree
+from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.domain.domain import Attribute, Kind
+from hallmark.mechanisms.geometry.finite_metrics import finite_space, pairwise
+from hallmark.mechanisms.geometry.grids import axis, product_space
+from hallmark.mechanisms.geometry.spaces import FiniteSpace
+from hallmark.mechanisms.geometry.trees import midpoint_tree
 
 
 def column(kind: Kind, positions: Floats, has_null: bool = False) -> Attribute:

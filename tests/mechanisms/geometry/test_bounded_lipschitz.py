@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mechanisms.geometry.bounded_lipschitz import bounded_lipschitz
-from mechanisms.geometry.metrics import distances
-from mechanisms.geometry.transport import hub_transport, transport
+from hallmark.mechanisms.geometry.bounded_lipschitz import bounded_lipschitz
+from hallmark.mechanisms.geometry.finite_metrics import distances
+from hallmark.mechanisms.geometry.transport import hub_transport, transport
 from tests.mechanisms.geometry.small_spaces import SPACES, balanced, best_potential, grid
 
 EXACT = [name for name in SPACES if name != "triangle"]  # whose unit does not divide 1

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
-from mechanisms.geometry.grids import Axis, axis, cell_map, product_space
-from mechanisms.geometry.metrics import UNIT, distances, pairwise
-from mechanisms.geometry.paths import path_length
+from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.geometry.finite_metrics import UNIT, distances, pairwise
+from hallmark.mechanisms.geometry.grids import Axis, axis, cell_map, product_space
+from hallmark.mechanisms.geometry.paths import path_length
 
 
 def numeric(levels: int, has_null: bool = False, width: float | None = None) -> Attribute:

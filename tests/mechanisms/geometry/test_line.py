@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance
 
-from mechanisms.geometry.domain import Kind
-from mechanisms.geometry.grids import axis, product_space
-from mechanisms.geometry.line import (
+from hallmark.mechanisms.domain.domain import Kind
+from hallmark.mechanisms.geometry.finite_metrics import distances
+from hallmark.mechanisms.geometry.grids import axis, product_space
+from hallmark.mechanisms.geometry.line import (
     axis_lower_bound,
     is_line,
     path_loss,
@@ -16,9 +17,8 @@ from mechanisms.geometry.line import (
     tree_loss,
     w1_on_line,
 )
-from mechanisms.geometry.metrics import distances
-from mechanisms.geometry.spaces import FiniteSpace
-from mechanisms.geometry.transport import anchored, hub_transport, transport
+from hallmark.mechanisms.geometry.spaces import FiniteSpace
+from hallmark.mechanisms.geometry.transport import anchored, hub_transport, transport
 from tests.mechanisms.geometry.small_spaces import (
     SPACES,
     balanced,

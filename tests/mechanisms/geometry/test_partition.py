@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms.geometry.domain import Attribute, Domain, Kind
-from mechanisms.geometry.metrics import pairwise
-from mechanisms.geometry.partition import Partition, refine, split_order
-from mechanisms.geometry.wasserstein import w1
-from mechanisms.privacy.transforms import LevelSums
+from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.geometry.finite_metrics import pairwise
+from hallmark.mechanisms.geometry.partition import Partition, refine, split_order
+from hallmark.mechanisms.geometry.wasserstein import w1
+from hallmark.mechanisms.privacy.transforms import LevelSums
 
 
 def numeric(levels: int, has_null: bool = False, width: float | None = None) -> Attribute:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from mechanisms.geometry.metrics import pairwise
-from mechanisms.geometry.paths import hilbert, path_length, short_path, snake
+from hallmark.mechanisms.geometry.finite_metrics import pairwise
+from hallmark.mechanisms.geometry.paths import hilbert, path_length, short_path, snake
 
 
 def tree_length(distances: np.ndarray) -> float:

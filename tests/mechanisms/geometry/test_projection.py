@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from mechanisms.geometry.bounded_lipschitz import bounded_lipschitz
-from mechanisms.geometry.metrics import distances
-from mechanisms.geometry.projection import project, project_on_path
-from mechanisms.geometry.spaces import FiniteSpace
-from mechanisms.geometry.transport import transport
+from hallmark.mechanisms.geometry.bounded_lipschitz import bounded_lipschitz
+from hallmark.mechanisms.geometry.finite_metrics import distances
+from hallmark.mechanisms.geometry.projection import project, project_on_path
+from hallmark.mechanisms.geometry.spaces import FiniteSpace
+from hallmark.mechanisms.geometry.transport import transport
 from tests.mechanisms.geometry.small_spaces import SPACES, grid, places
 
 EXACT = [name for name in SPACES if name != "triangle"]  # whose unit does not divide 1

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from mechanisms.geometry.simplex import onto_simplex, project_on_simplex
+from hallmark.mechanisms.geometry.simplex import onto_simplex, project_on_simplex
 
 
 def sparse_table(cells: int, occupied: int, rng: np.random.Generator) -> np.ndarray:

@@ -7,7 +7,7 @@ import ot
 import pytest
 from scipy.stats import norm, wasserstein_distance
 
-from mechanisms.geometry.sliced import SlicedEstimate, sliced_w1
+from hallmark.mechanisms.geometry.sliced import SlicedEstimate, sliced_w1
 
 FALSE_POSITIVE_RATE = 1e-6
 THRESHOLD = norm.isf(FALSE_POSITIVE_RATE / 2)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mechanisms.geometry.metrics import finite_space, pairwise
-from mechanisms.geometry.spaces import FiniteSpace
-from mechanisms.geometry.trees import midpoint_tree
+from hallmark.mechanisms.geometry.finite_metrics import finite_space, pairwise
+from hallmark.mechanisms.geometry.spaces import FiniteSpace
+from hallmark.mechanisms.geometry.trees import midpoint_tree
 
 
 def space() -> FiniteSpace:

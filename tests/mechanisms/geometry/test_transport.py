@@ -7,8 +7,8 @@ import ot
 import pytest
 from scipy.stats import wasserstein_distance
 
-from mechanisms.geometry.metrics import distances
-from mechanisms.geometry.transport import (
+from hallmark.mechanisms.geometry.finite_metrics import distances
+from hallmark.mechanisms.geometry.transport import (
     FlowSolver,
     Network,
     anchored,

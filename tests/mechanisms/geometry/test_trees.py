@@ -6,8 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from mechanisms.geometry.metrics import pairwise
-from mechanisms.geometry.trees import BinaryTree, kd_tree, midpoint_tree, padded_tree, pole_tree
+from hallmark.mechanisms.geometry.finite_metrics import pairwise
+from hallmark.mechanisms.geometry.trees import (
+    BinaryTree,
+    kd_tree,
+    midpoint_tree,
+    padded_tree,
+    pole_tree,
+)
 
 
 def nodes_of(tree: BinaryTree) -> list[list[tuple[int, int, int]]]:

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
-from mechanisms.geometry.domain import Attribute, Kind
-from mechanisms.geometry.metrics import UNIT, pairwise
-from mechanisms.geometry.wasserstein import HUB, RADIUS, w1
+from hallmark.mechanisms.domain.domain import Attribute, Kind
+from hallmark.mechanisms.geometry.finite_metrics import UNIT, pairwise
+from hallmark.mechanisms.geometry.wasserstein import HUB, RADIUS, w1
 
 
 def attribute(kind: Kind, positions: list[float], has_null: bool) -> Attribute:

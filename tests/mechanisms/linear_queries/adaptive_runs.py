@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.arrays import Counts
-from mechanisms.linear_queries.universe import Universe
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import CellMap, marginal
-from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries, Rows
+from hallmark.mechanisms.arrays import Counts
+from hallmark.mechanisms.linear_queries.universe import Universe
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import CellMap, marginal
+from hallmark.mechanisms.privacy.curator import Curator
+from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries, Rows
 from tests.mechanisms.marginals.selection.runs import ADD, PERSONS, REPLACE, curator_of
 
 __all__ = ["ADD", "PERSONS", "REPLACE"]

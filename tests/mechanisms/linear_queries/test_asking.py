@@ -4,16 +4,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from mechanisms.geometry.domain import Domain
-from mechanisms.linear_queries import kinds
-from mechanisms.linear_queries.asking import UniverseCurator
-from mechanisms.linear_queries.merging import merged_universe
-from mechanisms.linear_queries.questions import FixedQuestion
-from mechanisms.linear_queries.workload import Workload
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import count_codes
-from mechanisms.privacy.events import ExponentialMechanism
-from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.linear_queries import kinds
+from hallmark.mechanisms.linear_queries.asking import UniverseCurator
+from hallmark.mechanisms.linear_queries.merging import merged_universe
+from hallmark.mechanisms.linear_queries.questions import FixedQuestion
+from hallmark.mechanisms.linear_queries.workload import Workload
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import count_codes
+from hallmark.mechanisms.privacy.events import ExponentialMechanism
+from hallmark.mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
 from tests.mechanisms.marginals.selection.runs import REPLACE, curator_of
 
 DOMAIN = Domain.coded({"unseen": 4, "a": 9, "also unseen": 2, "b": 5})

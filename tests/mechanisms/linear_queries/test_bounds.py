@@ -6,7 +6,7 @@ from math import log
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries import bounds
+from hallmark.mechanisms.linear_queries import bounds
 
 DELTA = Fraction(1, 10**5)
 

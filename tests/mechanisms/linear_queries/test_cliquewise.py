@@ -13,29 +13,29 @@ import pytest
 from scipy.stats import binom
 
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.geometry.domain import Domain
-from mechanisms.linear_queries import kinds
-from mechanisms.linear_queries.cliquewise import (
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.domain.rules import Rules, RuleTable
+from hallmark.mechanisms.linear_queries import kinds
+from hallmark.mechanisms.linear_queries.cliquewise import (
     Cliquewise,
     MeasuredCliquewise,
     plan_dpam_or_cliquewise,
     plan_dpfw_or_cliquewise,
 )
-from mechanisms.linear_queries.dpam.method import Dpam, plan_dpam
-from mechanisms.linear_queries.frank_wolfe.dpfw import ITERATES, FrankWolfe, plan_dpfw
-from mechanisms.linear_queries.mechanism import answers_of
-from mechanisms.linear_queries.method import SelfBounding
-from mechanisms.linear_queries.plan import LinearQueryPlan
-from mechanisms.linear_queries.questions import PathQuestion
-from mechanisms.linear_queries.workload import Workload
-from mechanisms.privacy.accountant import fits, rho
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import count_codes
-from mechanisms.privacy.events import merged
-from mechanisms.privacy.queries import SCORE_STEPS, signed_misfits
-from mechanisms.registry import MECHANISMS
-from mechanisms.rules import Rules, RuleTable
+from hallmark.mechanisms.linear_queries.dpam.method import Dpam, plan_dpam
+from hallmark.mechanisms.linear_queries.frank_wolfe.dpfw import ITERATES, FrankWolfe, plan_dpfw
+from hallmark.mechanisms.linear_queries.mechanism import answers_of
+from hallmark.mechanisms.linear_queries.method import SelfBounding
+from hallmark.mechanisms.linear_queries.plan import LinearQueryPlan
+from hallmark.mechanisms.linear_queries.questions import PathQuestion
+from hallmark.mechanisms.linear_queries.workload import Workload
+from hallmark.mechanisms.privacy.accountant import fits, rho
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import count_codes
+from hallmark.mechanisms.privacy.events import merged
+from hallmark.mechanisms.privacy.queries import SCORE_STEPS, signed_misfits
+from hallmark.mechanisms.registry import MECHANISMS
 from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     BUDGET,
@@ -53,7 +53,7 @@ from tests.mechanisms.linear_queries.adaptive_runs import (
     told,
     ways,
 )
-from tests.mechanisms.single_histogram.neighbours import neighbours
+from tests.mechanisms.wasserstein.single_histogram.neighbours import neighbours
 
 FALSE_POSITIVE_RATE = 1e-6
 SMALL = ways((2, 2, 2), 1, 2)  # three cliques

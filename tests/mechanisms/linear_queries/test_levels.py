@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from mechanisms.geometry.domain import Domain
-from mechanisms.linear_queries.levels import on_cells, records_of
-from mechanisms.rules import Determination, Rules, RuleTable
-from tests.mechanisms.rules.small_rules import random_rules, records, truly_valid
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
+from hallmark.mechanisms.linear_queries.levels import on_cells, records_of
+from tests.mechanisms.domain.rules.small_rules import random_rules, records, truly_valid
 
 SEEDS = range(40)
 FALSE_POSITIVE_RATE = 1e-6

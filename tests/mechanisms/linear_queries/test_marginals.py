@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries.marginals import marginals, spread
+from hallmark.mechanisms.linear_queries.marginals import marginals, spread
 
 SHAPE = (2, 3, 1, 4)
 CLIQUES = [

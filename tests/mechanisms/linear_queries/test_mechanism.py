@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mechanisms.contract import Certificate, Measurements
-from mechanisms.geometry.domain import Domain
-from mechanisms.linear_queries import kinds
-from mechanisms.linear_queries.mechanism import LinearQueryMechanism, answers_of
-from mechanisms.linear_queries.plan import LinearQueryPlan
-from mechanisms.linear_queries.workload import Workload
-from mechanisms.privacy.accountant import fits
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter
-from mechanisms.privacy.curator import Curator
-from mechanisms.registry import MECHANISMS
-from mechanisms.rules import Determination, Rules, RuleTable
+from hallmark.mechanisms.contract import Certificate, Measurements
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
+from hallmark.mechanisms.linear_queries import kinds
+from hallmark.mechanisms.linear_queries.mechanism import LinearQueryMechanism, answers_of
+from hallmark.mechanisms.linear_queries.plan import LinearQueryPlan
+from hallmark.mechanisms.linear_queries.workload import Workload
+from hallmark.mechanisms.privacy.accountant import fits
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import ArrayCounter
+from hallmark.mechanisms.privacy.curator import Curator
+from hallmark.mechanisms.registry import MECHANISMS
 from tests.mechanisms.marginals.selection.runs import ADD, PERSONS, REPLACE, curator_of
 
 FALSE_POSITIVE_RATE = 1e-6

@@ -5,15 +5,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechanisms.geometry.domain import Domain
-from mechanisms.linear_queries import kinds
-from mechanisms.linear_queries.merging import merged_universe
-from mechanisms.linear_queries.weights import tilted
-from mechanisms.linear_queries.workload import Workload
-from mechanisms.privacy.cells import marginal
-from mechanisms.privacy.linear_queries import Block, Boxes, LinearQueries
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.linear_queries import kinds
+from hallmark.mechanisms.linear_queries.merging import merged_universe
+from hallmark.mechanisms.linear_queries.weights import tilted
+from hallmark.mechanisms.linear_queries.workload import Workload
+from hallmark.mechanisms.privacy.cells import marginal
+from hallmark.mechanisms.privacy.linear_queries import Block, Boxes, LinearQueries
 from tests.mechanisms.linear_queries.written import all_records, written_out
-from tests.mechanisms.single_histogram.domains import line, nominal
+from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 
 DOMAIN = Domain(
     (line("a", 6, has_null=True), nominal("b", 3), line("c", 5), nominal("d", 4), line("e", 2))

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from mechanisms.linear_queries.frank_wolfe.path import CellPath
-from mechanisms.linear_queries.questions import PathQuestion, question_digest, signed
-from mechanisms.privacy.queries import SCORE_STEPS
-from mechanisms.rules import Rules, RuleTable
+from hallmark.mechanisms.domain.rules import Rules, RuleTable
+from hallmark.mechanisms.linear_queries.frank_wolfe.path import CellPath
+from hallmark.mechanisms.linear_queries.questions import PathQuestion, question_digest, signed
+from hallmark.mechanisms.privacy.queries import SCORE_STEPS
 from tests.mechanisms.linear_queries.adaptive_runs import ways
 
 UNIVERSE = ways((2, 3, 2), 1, 2)

@@ -20,13 +20,13 @@ import pytest
 from scipy import stats
 
 from benchmarks.simulated import SimulatedCurator
-from mechanisms.geometry.domain import Domain
-from mechanisms.linear_queries.kinds import marginal_cells
-from mechanisms.linear_queries.mechanism import answers_of
-from mechanisms.linear_queries.plan import LinearQueryPlan
-from mechanisms.linear_queries.workload import Workload
-from mechanisms.privacy.budget import Budget
-from mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.linear_queries.kinds import marginal_cells
+from hallmark.mechanisms.linear_queries.mechanism import answers_of
+from hallmark.mechanisms.linear_queries.plan import LinearQueryPlan
+from hallmark.mechanisms.linear_queries.workload import Workload
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.registry import MECHANISMS
 from tests.mechanisms.linear_queries.adaptive_runs import REPLACE, bits
 
 FALSE_POSITIVE_RATE = 1e-6

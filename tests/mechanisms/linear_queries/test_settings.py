@@ -2,11 +2,11 @@
 
 import pytest
 
-from mechanisms.geometry.domain import Domain
-from mechanisms.linear_queries import kinds, settings
-from mechanisms.linear_queries.merging import merged_universe
-from mechanisms.linear_queries.universe import Universe
-from mechanisms.linear_queries.workload import Workload
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.linear_queries import kinds, settings
+from hallmark.mechanisms.linear_queries.merging import merged_universe
+from hallmark.mechanisms.linear_queries.universe import Universe
+from hallmark.mechanisms.linear_queries.workload import Workload
 
 HUGE = Domain.coded({f"col{i}": 50 for i in range(40)})
 

@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import pytest
 
-from mechanisms.linear_queries.spending import Amount, best_amount
-from mechanisms.privacy.accountant import fits, pure_epsilon, rho
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.events import ExponentialMechanism
-from mechanisms.privacy.queries import HistogramQuery
-from mechanisms.privacy.transforms import Total, WeightedSum
+from hallmark.mechanisms.linear_queries.spending import Amount, best_amount
+from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon, rho
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.events import ExponentialMechanism
+from hallmark.mechanisms.privacy.queries import HistogramQuery
+from hallmark.mechanisms.privacy.transforms import Total, WeightedSum
 from tests.mechanisms.linear_queries.adaptive_runs import ADD, BUDGET, PERSONS, PURE, ways
 
 CELLS = ways((2, 2), 2).queries.maps[0]

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries.frank_wolfe.dpfw import plan_dpfw
-from mechanisms.linear_queries.questions import PathQuestion
-from mechanisms.linear_queries.spending import best_amount
-from mechanisms.linear_queries.total import TOTAL_SHARE, records, shared
-from mechanisms.privacy.accountant import pure_epsilon, rho
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.ledger_errors import LedgerError
-from mechanisms.privacy.queries import GaussianNoise
+from hallmark.mechanisms.linear_queries.frank_wolfe.dpfw import plan_dpfw
+from hallmark.mechanisms.linear_queries.questions import PathQuestion
+from hallmark.mechanisms.linear_queries.spending import best_amount
+from hallmark.mechanisms.linear_queries.total import TOTAL_SHARE, records, shared
+from hallmark.mechanisms.privacy.accountant import pure_epsilon, rho
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.ledger.errors import LedgerError
+from hallmark.mechanisms.privacy.queries import GaussianNoise
 from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     BUDGETS,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mechanisms.linear_queries.universe import Universe
-from mechanisms.privacy.cells import CellMap, marginal
-from mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries, Matrix
-from mechanisms.rules import Rules, RuleTable
+from hallmark.mechanisms.domain.rules import Rules, RuleTable
+from hallmark.mechanisms.linear_queries.universe import Universe
+from hallmark.mechanisms.privacy.cells import CellMap, marginal
+from hallmark.mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries, Matrix
 
 SHAPE = (2, 3, 4)
 WEIGHTED = CellMap((2, 0), (np.array([0, 2, 1, 3]), np.array([0, 2])), 6)

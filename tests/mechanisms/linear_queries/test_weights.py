@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries.weights import tilted
+from hallmark.mechanisms.linear_queries.weights import tilted
 
 
 def test_shares_are_in_proportion_to_exponentials() -> None:

@@ -8,17 +8,22 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries.questions import FixedQuestion
-from mechanisms.linear_queries.universe import Universe
-from mechanisms.linear_queries.within_clique import CliqueCurator, cliques_of, table_of, within
-from mechanisms.marginals.cliques import Clique
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import count_codes, marginal
-from mechanisms.privacy.events import ExponentialMechanism
-from mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries
-from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
-from mechanisms.rules import Rules, RuleTable
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.rules import Rules, RuleTable
+from hallmark.mechanisms.linear_queries.questions import FixedQuestion
+from hallmark.mechanisms.linear_queries.universe import Universe
+from hallmark.mechanisms.linear_queries.within_clique import (
+    CliqueCurator,
+    cliques_of,
+    table_of,
+    within,
+)
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import count_codes, marginal
+from hallmark.mechanisms.privacy.events import ExponentialMechanism
+from hallmark.mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries
+from hallmark.mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
 from tests.mechanisms.linear_queries.adaptive_runs import ADD, PERSONS, REPLACE
 from tests.mechanisms.marginals.selection.runs import curator_of
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mechanisms.linear_queries.kinds import Part
-from mechanisms.privacy.linear_queries import LinearQueries
+from hallmark.mechanisms.linear_queries.kinds import Part
+from hallmark.mechanisms.privacy.linear_queries import LinearQueries
 
 
 def all_records(shape: Sequence[int]) -> np.ndarray:

@@ -6,10 +6,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.arrays import Table
-from mechanisms.geometry.domain import Domain, Kind
-from mechanisms.marginals.cliques import Clique
-from mechanisms.rules import Rules
+from hallmark.mechanisms.arrays import Table
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.domain import Domain, Kind
+from hallmark.mechanisms.domain.rules import Rules
 
 
 def domain_of(

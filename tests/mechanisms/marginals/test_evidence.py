@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
-from mechanisms.marginals.evidence import Coarse, Evidence, NoisyMarginal, pooled, with_groups
-from mechanisms.marginals.groups import merge
+from hallmark.mechanisms.marginals.cell_groups import merge
+from hallmark.mechanisms.marginals.evidence import (
+    Coarse,
+    Evidence,
+    NoisyMarginal,
+    pooled,
+    with_groups,
+)
 from tests.mechanisms.marginals.domains import domain_of
-from tests.mechanisms.marginals.test_groups import matrix
+from tests.mechanisms.marginals.test_cell_groups import matrix
 
 SHAPE = (3, 4, 2)
 
@@ -32,7 +38,7 @@ def test_a_margin_has_the_noise_of_all_cells_that_it_adds_up() -> None:
 
 def test_one_ways_are_the_best_linear_estimates_from_all_marginals() -> None:
     first, second, alone = marginal((0, 1), 3.0), marginal((0, 2), 5.0, 1), marginal((0,), 2.0, 2)
-    found = evidence(first, second, alone).one_ways
+    found = evidence(first, second, alone).single_columns
     assert set(found) == {0, 1, 2}
     seen = np.stack([first.counts.sum(axis=1), second.counts.sum(axis=1), alone.counts])
     variances = np.array([9.0 * 4, 25.0 * 2, 4.0])
@@ -46,7 +52,7 @@ def test_one_ways_are_the_best_linear_estimates_from_all_marginals() -> None:
 
 def test_a_public_marginal_stands_alone_and_an_attribute_of_none_is_left_out() -> None:
     public, noisy = marginal((0,), 0.0), marginal((0, 1), 1.0, 1)
-    found = evidence(noisy, public).one_ways
+    found = evidence(noisy, public).single_columns
     np.testing.assert_array_equal(found[0].counts, public.counts)
     assert found[0].sigma == 0
     assert 2 not in found

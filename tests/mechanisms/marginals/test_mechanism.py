@@ -10,21 +10,21 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from mechanisms.contract import SyntheticMeasure
-from mechanisms.geometry.domain import Attribute, Domain, Kind
-from mechanisms.geometry.wasserstein import w1
-from mechanisms.marginals import MarginalPlan
-from mechanisms.marginals.mechanism import MarginalMeasurements
-from mechanisms.marginals.selection.design import Answer
-from mechanisms.metrics.coded import by_column
-from mechanisms.metrics.counting_queries import box_shares, draw_boxes, query_error
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter
-from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.ledger import Ledger
-from mechanisms.privacy.simulation import simulate_discrete_gaussian
-from mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.contract import SyntheticMeasure
+from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.geometry.wasserstein import w1
+from hallmark.mechanisms.marginals import MarginalPlan
+from hallmark.mechanisms.marginals.mechanism import MarginalMeasurements
+from hallmark.mechanisms.marginals.selection.design import Answer
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import ArrayCounter
+from hallmark.mechanisms.privacy.curator import Curator
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.mechanisms.privacy.simulation import simulate_discrete_gaussian
+from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.utility.coded import by_column
+from hallmark.mechanisms.utility.counting_queries import box_shares, draw_boxes, query_error
 
 DATA = Path(__file__).parents[3] / "../shared/data/benchmark"
 REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)

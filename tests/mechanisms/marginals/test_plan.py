@@ -10,14 +10,14 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from mechanisms.marginals import MarginalPlan
-from mechanisms.marginals.cliques import cells
-from mechanisms.privacy.accountant import fits
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import count_codes
-from mechanisms.privacy.events import DiscreteGaussian
-from mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.domain.cliques import cells
+from hallmark.mechanisms.marginals import MarginalPlan
+from hallmark.mechanisms.privacy.accountant import fits
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import count_codes
+from hallmark.mechanisms.privacy.events import DiscreteGaussian
+from hallmark.mechanisms.registry import MECHANISMS
 from tests.mechanisms.marginals.domains import domain_of
 
 BUDGET = Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000))

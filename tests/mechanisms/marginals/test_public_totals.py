@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms.geometry.domain import Domain, Kind
-from mechanisms.marginals import MarginalPlan
-from mechanisms.marginals.mechanism import MarginalMeasurements, answers_of, evidence_of
-from mechanisms.marginals.selection.design import Answer
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter
-from mechanisms.privacy.simulation import simulate_discrete_gaussian
-from mechanisms.registry import MECHANISMS
-from mechanisms.totals import PublicTotal, PublicTotals
+from hallmark.mechanisms.domain.domain import Domain, Kind
+from hallmark.mechanisms.domain.totals import PublicTotal, PublicTotals
+from hallmark.mechanisms.marginals import MarginalPlan
+from hallmark.mechanisms.marginals.mechanism import MarginalMeasurements, answers_of, evidence_of
+from hallmark.mechanisms.marginals.selection.design import Answer
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import ArrayCounter
+from hallmark.mechanisms.privacy.simulation import simulate_discrete_gaussian
+from hallmark.mechanisms.registry import MECHANISMS
 
 SHAPE = (6, 4, 2, 5)
 ROWS = 3000

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import URL, NullPool, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
-from mechanisms.privacy.ledger import Ledger
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 
 POSTGRES = os.environ.get(
     "HALLMARK_TEST_POSTGRES", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"

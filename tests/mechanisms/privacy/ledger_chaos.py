@@ -23,10 +23,10 @@ from pathlib import Path
 
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.events import ExponentialMechanism
-from mechanisms.privacy.ledger import BudgetRefused, Ledger
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.events import ExponentialMechanism
+from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger
 
 ACCOUNT = "people"
 CAP = Budget(epsilon=Fraction(1), delta=Fraction(1, 1000))

@@ -15,12 +15,12 @@ import pytest
 from dp_accounting import gaussian_mechanism
 from numpy.typing import NDArray
 
-from mechanisms.arrays import Floats
-from mechanisms.privacy.account_filter import Filter, Taken, gaussian_epsilon
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calibration import gaussian_sigma2
-from mechanisms.privacy.costs import Cost, conversion, cost, zcdp_epsilon
-from mechanisms.privacy.events import DiscreteGaussian
+from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.privacy.account_filter import Filter, Taken, gaussian_epsilon
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
+from hallmark.mechanisms.privacy.costs import Cost, conversion, cost, zcdp_epsilon
+from hallmark.mechanisms.privacy.events import DiscreteGaussian
 
 MESH = 256  # losses are multiples of 1/MESH
 REACH = 2 * MESH  # of one release's loss, in meshes; beyond it lies less than 1e-12

@@ -16,8 +16,8 @@ from scipy.optimize import brentq
 from scipy.signal import fftconvolve
 from scipy.stats import binom
 
-from mechanisms.privacy import accountant
-from mechanisms.privacy.accountant import (
+from hallmark.mechanisms.privacy import accountant
+from hallmark.mechanisms.privacy.accountant import (
     AccountantDisagreement,
     bracket,
     epsilon,
@@ -27,9 +27,13 @@ from mechanisms.privacy.accountant import (
     to_dp_event,
     zcdp_epsilon,
 )
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace, ExponentialMechanism
-from mechanisms.privacy.privacy_loss import epsilon_at_least, epsilon_at_most
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.events import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+)
+from hallmark.mechanisms.privacy.privacy_loss import epsilon_at_least, epsilon_at_most
 
 DELTA = Fraction(1, 10**5)
 ADD_REMOVE = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -6,8 +6,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.transforms import LevelSums
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.transforms import LevelSums
 
 CELLS = 4
 OTHERS = tuple(combinations_with_replacement(range(CELLS), 1))  # records of all other units

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter, marginal
-from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.events import ExponentialMechanism
-from mechanisms.privacy.ledger import Ledger, LedgerError
-from mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
-from mechanisms.privacy.queries import admitted
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import ArrayCounter, marginal
+from hallmark.mechanisms.privacy.curator import Curator
+from hallmark.mechanisms.privacy.events import ExponentialMechanism
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
+from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
+from hallmark.mechanisms.privacy.queries import admitted
 
 FALSE_POSITIVE_RATE = 1e-6
 CODES = np.array([0, 0, 0, 1, 1, 2, 3, 3, 3, 3])[:, None]

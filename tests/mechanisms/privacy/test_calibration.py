@@ -6,10 +6,10 @@ from time import perf_counter
 
 import pytest
 
-from mechanisms.privacy.accountant import fits, rho, zcdp_epsilon
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calibration import _smallest, gaussian_sigma2, largest_rho
-from mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
+from hallmark.mechanisms.privacy.accountant import fits, rho, zcdp_epsilon
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.calibration import _smallest, gaussian_sigma2, largest_rho
+from hallmark.mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
 
 DELTA = Fraction(1, 10**5)
 

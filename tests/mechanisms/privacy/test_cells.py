@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.privacy.cells import ArrayCounter, CellMap, count_codes, marginal
+from hallmark.mechanisms.privacy.cells import ArrayCounter, CellMap, count_codes, marginal
 
 SHAPE = (3, 2, 4)
 

@@ -10,16 +10,16 @@ import pytest
 from scipy import sparse
 from scipy.stats import beta, chisquare
 
-from mechanisms.arrays import Counts
-from mechanisms.privacy.accountant import BudgetExceeded
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter, CellMap, marginal
-from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.events import ExponentialMechanism
-from mechanisms.privacy.ledger import Ledger, LedgerError
-from mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries, Matrix
-from mechanisms.privacy.queries import SCORE_STEPS
+from hallmark.mechanisms.arrays import Counts
+from hallmark.mechanisms.privacy.accountant import BudgetExceeded
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import ArrayCounter, CellMap, marginal
+from hallmark.mechanisms.privacy.curator import Curator
+from hallmark.mechanisms.privacy.events import ExponentialMechanism
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
+from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries, Matrix
+from hallmark.mechanisms.privacy.queries import SCORE_STEPS
 
 FALSE_POSITIVE_RATE = 1e-6  # of each test; OpenDP's entropy cannot be seeded
 DRAWS = 1_500

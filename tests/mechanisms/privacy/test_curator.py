@@ -13,17 +13,17 @@ import pytest
 from scipy.stats import binom
 from sqlalchemy import NullPool, create_engine, text
 
-from mechanisms.arrays import Counts
-from mechanisms.privacy.accountant import BudgetExceeded, fits
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.calibration import gaussian_sigma2
-from mechanisms.privacy.cells import ArrayCounter, CellMap, marginal
-from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.events import ExponentialMechanism
-from mechanisms.privacy.ledger import Ledger, LedgerError
-from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score, LaplaceNoise
-from mechanisms.privacy.transforms import LevelSums
+from hallmark.mechanisms.arrays import Counts
+from hallmark.mechanisms.privacy.accountant import BudgetExceeded, fits
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
+from hallmark.mechanisms.privacy.cells import ArrayCounter, CellMap, marginal
+from hallmark.mechanisms.privacy.curator import Curator
+from hallmark.mechanisms.privacy.events import ExponentialMechanism
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
+from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score, LaplaceNoise
+from hallmark.mechanisms.privacy.transforms import LevelSums
 
 FALSE_POSITIVE_RATE = 1e-6
 SHAPE = (4, 3)
@@ -225,7 +225,7 @@ def test_candidates_are_counted_in_runs_that_fit_memory_and_scored_alike(
     whole, parts = make(), make()
     together = whole._scores(candidates)
     assert whole.counter.asked == 1  # type: ignore[attr-defined]
-    monkeypatch.setattr("mechanisms.privacy.curator._CELLS_AT_ONCE", 8)
+    monkeypatch.setattr("hallmark.mechanisms.privacy.curator._CELLS_AT_ONCE", 8)
     assert parts._scores(candidates) == together
     assert parts.counter.asked == 3  # type: ignore[attr-defined]
     slow = [

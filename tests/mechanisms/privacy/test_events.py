@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.privacy.accountant import rho
-from mechanisms.privacy.events import (
+from hallmark.mechanisms.privacy.accountant import rho
+from hallmark.mechanisms.privacy.events import (
     DiscreteGaussian,
     DiscreteLaplace,
     ExponentialMechanism,

@@ -1,7 +1,7 @@
 """Many processes on one account, killed at random: no charge is lost, none doubled, none too many.
 
 What the kernel has written survives a kill, so these tests say nothing of a loss of power; what a
-commit forces to disk is checked in test_ledger_database.py.
+commit forces to disk is checked in ledger/test_database.py.
 """
 
 import json
@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.events import ExponentialMechanism
-from mechanisms.privacy.ledger import Ledger, LedgerError
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.events import ExponentialMechanism
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
 
 SCRIPT = Path(__file__).with_name("ledger_chaos.py")
 ACCOUNT = "people"

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.cells import CellMap, count_codes, marginal
-from mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries, Matrix
-from mechanisms.privacy.queries import SCORE_STEPS, signed_misfits
-from tests.mechanisms.single_histogram.neighbours import neighbours
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.cells import CellMap, count_codes, marginal
+from hallmark.mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries, Matrix
+from hallmark.mechanisms.privacy.queries import SCORE_STEPS, signed_misfits
+from tests.mechanisms.wasserstein.single_histogram.neighbours import neighbours
 
 ADJACENCIES = [
     *(Adjacency(neighbours=relation, records=m) for relation in Neighbours for m in (1, 2)),

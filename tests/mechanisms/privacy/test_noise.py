@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from mechanisms.privacy import noise
-from mechanisms.privacy.noise import add_discrete_gaussian, add_discrete_laplace, choose, happens
+from hallmark.mechanisms.privacy import noise
+from hallmark.mechanisms.privacy.noise import (
+    add_discrete_gaussian,
+    add_discrete_laplace,
+    choose,
+    happens,
+)
 
 FALSE_POSITIVE_RATE = 1e-6  # of each test; OpenDP's entropy cannot be seeded
 DRAWS = 60_000

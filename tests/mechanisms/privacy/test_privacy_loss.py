@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.arrays import Floats
-from mechanisms.privacy.costs import zcdp_epsilon
-from mechanisms.privacy.events import ExponentialMechanism
-from mechanisms.privacy.privacy_loss import (
+from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.privacy.costs import zcdp_epsilon
+from hallmark.mechanisms.privacy.events import ExponentialMechanism
+from hallmark.mechanisms.privacy.privacy_loss import (
     choice_divergence,
     epsilon_at_least,
     epsilon_at_most,
@@ -89,8 +89,8 @@ def test_choices_made_in_view_of_each_other_cost_no_more_than_is_claimed(steps: 
 
 
 def test_few_choices_beside_gaussian_noise_cost_less_than_their_sum_of_rho():
-    from mechanisms.privacy.accountant import epsilon, rho
-    from mechanisms.privacy.events import DiscreteGaussian
+    from hallmark.mechanisms.privacy.accountant import epsilon, rho
+    from hallmark.mechanisms.privacy.events import DiscreteGaussian
 
     noise = DiscreteGaussian(l2_squared=2, sigma2=Fraction(4000), unit_moves=2, times=100)
     choices = ExponentialMechanism(epsilon=Fraction(4, 100), times=15)

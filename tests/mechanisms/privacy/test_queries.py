@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.cells import marginal
-from mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
-from mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score, LaplaceNoise
-from mechanisms.privacy.transforms import LevelSums
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.cells import marginal
+from hallmark.mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
+from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score, LaplaceNoise
+from hallmark.mechanisms.privacy.transforms import LevelSums
 
 CELLS = marginal((0,), (4,))
 REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)

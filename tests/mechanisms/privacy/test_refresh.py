@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from mechanisms.arrays import Counts
-from mechanisms.privacy.accountant import BudgetExceeded, rho
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.events import merged
-from mechanisms.privacy.ledger import LedgerError
-from mechanisms.privacy.queries import SCORE_STEPS
-from mechanisms.privacy.refresh import Refresh
+from hallmark.mechanisms.arrays import Counts
+from hallmark.mechanisms.privacy.accountant import BudgetExceeded, rho
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.events import merged
+from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
+from hallmark.mechanisms.privacy.queries import SCORE_STEPS
+from hallmark.mechanisms.privacy.refresh import Refresh
 from tests.mechanisms.privacy.test_choices import (
     ANSWERS,
     CODES,

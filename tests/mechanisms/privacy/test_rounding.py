@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.privacy.rounding import decimal_above
+from hallmark.mechanisms.privacy.rounding import decimal_above
 
 POSITIVE = st.fractions(min_value=Fraction(1, 10**9), max_value=10**9)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from mechanisms.privacy.simulation import (
+from hallmark.mechanisms.privacy.simulation import (
     conformal_rank,
     simulate_discrete_gaussian,
     simulate_discrete_laplace,

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechanisms.privacy.queries import GaussianNoise, LaplaceNoise
-from mechanisms.privacy.tails import reach
+from hallmark.mechanisms.privacy.queries import GaussianNoise, LaplaceNoise
+from hallmark.mechanisms.privacy.tails import reach
 
 Z = np.arange(-4000, 4001)
 

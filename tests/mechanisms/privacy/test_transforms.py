@@ -7,10 +7,10 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.cells import count_codes, marginal
-from mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
-from mechanisms.privacy.transforms import (
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.cells import count_codes, marginal
+from hallmark.mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
+from hallmark.mechanisms.privacy.transforms import (
     BlockSums,
     LevelDifferences,
     LevelSums,
@@ -19,7 +19,7 @@ from mechanisms.privacy.transforms import (
     TreeDifferences,
     WeightedSum,
 )
-from tests.mechanisms.single_histogram.neighbours import neighbours
+from tests.mechanisms.wasserstein.single_histogram.neighbours import neighbours
 
 CELLS = 4
 ADJACENCIES = [

@@ -7,14 +7,17 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from mechanisms.linear_queries.direct.linear_estimate import Asked, cells_of
-from mechanisms.linear_queries.universe import Universe
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import CellMap, marginal
-from mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries, Matrix
-from mechanisms.privacy.queries import GaussianNoise, HistogramQuery
-from mechanisms.privacy.simulation import simulate_discrete_gaussian, simulate_discrete_laplace
+from hallmark.mechanisms.linear_queries.direct.linear_estimate import Asked, cells_of
+from hallmark.mechanisms.linear_queries.universe import Universe
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import CellMap, marginal
+from hallmark.mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries, Matrix
+from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery
+from hallmark.mechanisms.privacy.simulation import (
+    simulate_discrete_gaussian,
+    simulate_discrete_laplace,
+)
 
 BUDGET = Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000))
 PURE = Budget(epsilon=Fraction(1))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mechanisms.linear_queries.direct.method import CALL, plan_direct
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.linear_queries.direct.method import CALL, plan_direct
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
 from tests.mechanisms.linear_queries.direct.cases import (
     ADD,
     BUDGET,

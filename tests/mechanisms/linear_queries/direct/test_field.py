@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries.direct.method import CALL, plan_direct
+from hallmark.mechanisms.linear_queries.direct.method import CALL, plan_direct
 from tests.mechanisms.linear_queries.direct.cases import (
     BUDGET,
     REPLACE,

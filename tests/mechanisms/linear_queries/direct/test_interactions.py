@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries.direct.interactions import Interactions, gathered
-from mechanisms.marginals.cliques import Clique
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.linear_queries.direct.interactions import Interactions, gathered
 
 SHAPES = [(2,) * 8, (3, 1, 4, 2), (70, 2), (5,)]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries.direct.linear_estimate import LinearEstimate
+from hallmark.mechanisms.linear_queries.direct.linear_estimate import LinearEstimate
 from tests.mechanisms.linear_queries.direct.cases import mixed, tables, written
 
 ASKED = ((0, 2), (1, 2), (0, 1, 2), (2,))

@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms.arrays import Counts
-from mechanisms.linear_queries.direct.method import CALL, Direct, FittedWeights, plan_direct
-from mechanisms.linear_queries.universe import Universe
-from mechanisms.privacy.accountant import epsilon, fits
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.arrays import Counts
+from hallmark.mechanisms.linear_queries.direct.method import (
+    CALL,
+    Direct,
+    FittedWeights,
+    plan_direct,
+)
+from hallmark.mechanisms.linear_queries.universe import Universe
+from hallmark.mechanisms.privacy.accountant import epsilon, fits
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
 from tests.mechanisms.linear_queries.direct.cases import (
     ADD,
     BUDGET,

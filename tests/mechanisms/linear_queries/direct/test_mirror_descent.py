@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from mechanisms.linear_queries.direct.mirror_descent import LeastSquares, descend
+from hallmark.mechanisms.linear_queries.direct.mirror_descent import LeastSquares, descend
 
 
 def task(rows: int, cells: int, seed: int, noise: float = 0.05) -> tuple[LeastSquares, np.ndarray]:

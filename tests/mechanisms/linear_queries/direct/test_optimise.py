@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from mechanisms.linear_queries.direct.optimise import optimise, problem
-from mechanisms.privacy.cells import marginal
-from mechanisms.privacy.linear_queries import Block, Boxes, EachCell
+from hallmark.mechanisms.linear_queries.direct.optimise import optimise, problem
+from hallmark.mechanisms.privacy.cells import marginal
+from hallmark.mechanisms.privacy.linear_queries import Block, Boxes, EachCell
 from tests.mechanisms.linear_queries.direct.cases import mixed, tables, universe, ways, written
 
 ALL = tuple(c for size in (1, 2, 3) for c in combinations(range(3), size))

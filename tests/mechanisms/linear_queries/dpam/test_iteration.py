@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from mechanisms.linear_queries.dpam.iteration import Settings, iterate, normal
+from hallmark.mechanisms.linear_queries.dpam.iteration import Settings, iterate, normal
 from tests.mechanisms.linear_queries.direct.cases import histogram, records, ways, written
 
 U = ways(4, 2)

@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms.arrays import Counts
-from mechanisms.linear_queries.direct.method import CALL, plan_direct
-from mechanisms.linear_queries.dpam.method import HISTOGRAM_CALL, Dpam, gaussian_width, plan_dpam
-from mechanisms.privacy.accountant import epsilon, fits, rho
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import count_codes, marginal
-from mechanisms.privacy.linear_queries import Block, EachCell
+from hallmark.mechanisms.arrays import Counts
+from hallmark.mechanisms.linear_queries.direct.method import CALL, plan_direct
+from hallmark.mechanisms.linear_queries.dpam.method import (
+    HISTOGRAM_CALL,
+    Dpam,
+    gaussian_width,
+    plan_dpam,
+)
+from hallmark.mechanisms.privacy.accountant import epsilon, fits, rho
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import count_codes, marginal
+from hallmark.mechanisms.privacy.linear_queries import Block, EachCell
 from tests.mechanisms.linear_queries.direct.cases import (
     ADD,
     BUDGET,
@@ -30,7 +35,7 @@ from tests.mechanisms.linear_queries.direct.cases import (
     ways,
 )
 from tests.mechanisms.marginals.selection.runs import curator_of
-from tests.mechanisms.single_histogram.neighbours import neighbours
+from tests.mechanisms.wasserstein.single_histogram.neighbours import neighbours
 
 ROWS = 3000
 

@@ -6,8 +6,8 @@ from math import log, sqrt
 import pytest
 from scipy.optimize import minimize_scalar
 
-from mechanisms.linear_queries.frank_wolfe import constants
-from mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.linear_queries.frank_wolfe import constants
+from hallmark.mechanisms.privacy.budget import Budget
 
 DELTA = Fraction(1, 10**5)
 

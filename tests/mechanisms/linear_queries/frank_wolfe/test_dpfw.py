@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from mechanisms.linear_queries.frank_wolfe.dpfw import ITERATES, plan_dpfw
-from mechanisms.linear_queries.frank_wolfe.path import CellPath
-from mechanisms.linear_queries.questions import PathQuestion
-from mechanisms.linear_queries.weights import tilted
-from mechanisms.privacy.accountant import fits
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import marginal
-from mechanisms.privacy.events import merged
-from mechanisms.privacy.linear_queries import EachCell
-from mechanisms.privacy.queries import SCORE_STEPS, signed_misfits
+from hallmark.mechanisms.linear_queries.frank_wolfe.dpfw import ITERATES, plan_dpfw
+from hallmark.mechanisms.linear_queries.frank_wolfe.path import CellPath
+from hallmark.mechanisms.linear_queries.questions import PathQuestion
+from hallmark.mechanisms.linear_queries.weights import tilted
+from hallmark.mechanisms.privacy.accountant import fits
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import marginal
+from hallmark.mechanisms.privacy.events import merged
+from hallmark.mechanisms.privacy.linear_queries import EachCell
+from hallmark.mechanisms.privacy.queries import SCORE_STEPS, signed_misfits
 from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     BUDGET,

@@ -5,14 +5,14 @@ from itertools import combinations
 
 import numpy as np
 
-from mechanisms.linear_queries.frank_wolfe.dpfw import FIELD, plan_dpfw
-from mechanisms.linear_queries.frank_wolfe.field import FieldPath, tree_cells
-from mechanisms.linear_queries.frank_wolfe.path import CellPath
-from mechanisms.linear_queries.questions import signed
-from mechanisms.linear_queries.universe import Universe
-from mechanisms.privacy.cells import CellMap, marginal
-from mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries
-from mechanisms.rules import Rules, RuleTable
+from hallmark.mechanisms.domain.rules import Rules, RuleTable
+from hallmark.mechanisms.linear_queries.frank_wolfe.dpfw import FIELD, plan_dpfw
+from hallmark.mechanisms.linear_queries.frank_wolfe.field import FieldPath, tree_cells
+from hallmark.mechanisms.linear_queries.frank_wolfe.path import CellPath
+from hallmark.mechanisms.linear_queries.questions import signed
+from hallmark.mechanisms.linear_queries.universe import Universe
+from hallmark.mechanisms.privacy.cells import CellMap, marginal
+from hallmark.mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries
 from tests.mechanisms.linear_queries.adaptive_runs import bits, curator, finished, planned, ways
 
 SHAPE = (2, 3, 2, 4, 2, 3)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries.frank_wolfe.path import CellPath, coefficients, combination
-from mechanisms.linear_queries.questions import signed
-from mechanisms.linear_queries.weights import tilted
+from hallmark.mechanisms.linear_queries.frank_wolfe.path import CellPath, coefficients, combination
+from hallmark.mechanisms.linear_queries.questions import signed
+from hallmark.mechanisms.linear_queries.weights import tilted
 from tests.mechanisms.linear_queries.adaptive_runs import ways
 
 UNIVERSE = ways((2, 3, 2), 1, 2)

@@ -6,9 +6,13 @@ from fractions import Fraction
 import numpy as np
 from scipy.stats import ks_2samp
 
-from mechanisms.linear_queries.peers.dqrs import plan_dqrs, slack
-from mechanisms.linear_queries.peers.dual_query import DualPath, drawn_evenly, plan_dual_query
-from mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.linear_queries.peers.dqrs import plan_dqrs, slack
+from hallmark.mechanisms.linear_queries.peers.dual_query import (
+    DualPath,
+    drawn_evenly,
+    plan_dual_query,
+)
+from hallmark.mechanisms.privacy.budget import Budget
 from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     bits,

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries.peers.dqrs import plan_dqrs
-from mechanisms.linear_queries.peers.dual_query import DualPath, plan_dual_query
-from mechanisms.privacy.accountant import fits, pure_epsilon
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.events import merged
+from hallmark.mechanisms.linear_queries.peers.dqrs import plan_dqrs
+from hallmark.mechanisms.linear_queries.peers.dual_query import DualPath, plan_dual_query
+from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.events import merged
 from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     BUDGETS,

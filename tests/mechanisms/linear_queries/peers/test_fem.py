@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries.peers.fem import LeaderPath, plan_fem, plan_sep_fem
-from mechanisms.linear_queries.peers.perturbation import ByCoordinate, separator
-from mechanisms.privacy.accountant import fits
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import marginal
-from mechanisms.privacy.events import merged
-from mechanisms.privacy.linear_queries import EachCell
+from hallmark.mechanisms.linear_queries.peers.fem import LeaderPath, plan_fem, plan_sep_fem
+from hallmark.mechanisms.linear_queries.peers.perturbation import ByCoordinate, separator
+from hallmark.mechanisms.privacy.accountant import fits
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import marginal
+from hallmark.mechanisms.privacy.events import merged
+from hallmark.mechanisms.privacy.linear_queries import EachCell
 from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     BUDGETS,
@@ -61,7 +61,7 @@ def test_records_are_the_same_however_many_are_drawn_at_once(monkeypatch, law) -
         return path.shares()
 
     together = drawn()
-    monkeypatch.setattr("mechanisms.linear_queries.peers.fem._AT_ONCE", 2 * SMALL.size)
+    monkeypatch.setattr("hallmark.mechanisms.linear_queries.peers.fem._AT_ONCE", 2 * SMALL.size)
     np.testing.assert_array_equal(drawn(), together)
     assert np.count_nonzero(together) > 1
 

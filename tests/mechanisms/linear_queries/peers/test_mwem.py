@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mechanisms.linear_queries.peers.mwem import REPLAYS, plan_mwem
-from mechanisms.linear_queries.questions import reference
-from mechanisms.privacy.accountant import fits, pure_epsilon, rho
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import marginal
-from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.events import ExponentialMechanism, merged
-from mechanisms.privacy.linear_queries import EachCell, Matrix
+from hallmark.mechanisms.linear_queries.peers.mwem import REPLAYS, plan_mwem
+from hallmark.mechanisms.linear_queries.questions import reference
+from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon, rho
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import marginal
+from hallmark.mechanisms.privacy.curator import Curator
+from hallmark.mechanisms.privacy.events import ExponentialMechanism, merged
+from hallmark.mechanisms.privacy.linear_queries import EachCell, Matrix
 from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     BUDGETS,
@@ -116,7 +116,7 @@ def test_a_run_resumes_where_arithmetic_differs(tmp_path, monkeypatch) -> None:
     def off(*given):
         return reference(*given) + 1
 
-    monkeypatch.setattr("mechanisms.linear_queries.peers.mwem.reference", off)
+    monkeypatch.setattr("hallmark.mechanisms.linear_queries.peers.mwem.reference", off)
     again = method.ask(replace(asked, counter=Gone(300)))
     np.testing.assert_equal(first, again)
 

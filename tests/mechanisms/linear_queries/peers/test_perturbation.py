@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mechanisms.linear_queries.peers.perturbation import ByCoordinate, separator
-from mechanisms.privacy.cells import marginal
-from mechanisms.privacy.linear_queries import Boxes
+from hallmark.mechanisms.linear_queries.peers.perturbation import ByCoordinate, separator
+from hallmark.mechanisms.privacy.cells import marginal
+from hallmark.mechanisms.privacy.linear_queries import Boxes
 from tests.mechanisms.linear_queries.adaptive_runs import of, ways
 
 
@@ -45,6 +45,6 @@ def test_queries_without_a_separator_are_refused() -> None:
 
 
 def test_a_separator_too_large_for_memory_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr("mechanisms.linear_queries.peers.perturbation.MOST_VALUES", 20)
+    monkeypatch.setattr("hallmark.mechanisms.linear_queries.peers.perturbation.MOST_VALUES", 20)
     with pytest.raises(ValueError, match="use fewer columns, or fem"):
         separator(ways((2, 2, 2), 1))

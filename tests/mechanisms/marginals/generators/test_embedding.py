@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mechanisms.marginals.generators.embedding import centres, nearest_codes
+from hallmark.mechanisms.marginals.generators.embedding import centres, nearest_codes
 
 SHAPE = (3, 5, 32)
 

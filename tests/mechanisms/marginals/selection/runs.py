@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.arrays import Table
-from mechanisms.geometry.domain import Domain
-from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence
-from mechanisms.marginals.mechanism import marginals_of
-from mechanisms.marginals.selection.design import Answer, Design
-from mechanisms.privacy.adjacency import Adjacency, Neighbours
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import ArrayCounter
-from mechanisms.privacy.curator import Curator
-from mechanisms.privacy.events import ExponentialMechanism
-from mechanisms.privacy.ledger import Ledger
+from hallmark.mechanisms.arrays import Table
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.marginals.evidence import Evidence
+from hallmark.mechanisms.marginals.mechanism import marginals_of
+from hallmark.mechanisms.marginals.selection.design import Answer, Design
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import ArrayCounter
+from hallmark.mechanisms.privacy.curator import Curator
+from hallmark.mechanisms.privacy.events import ExponentialMechanism
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 
 BUDGET = Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000))
 REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
@@ -145,7 +145,7 @@ def curator_of(
 
 
 def run(design: Design, curator: Curator, modeller: Any = None) -> tuple[Answer, ...]:
-    """All answers of a run, as the marginal family runs it."""
+    """All answers of a run, as the marginal mechanisms runs it."""
     asked, shape = design.first, design.domain.shape  # type: ignore[attr-defined]
     tables = curator.histograms("marginals", [one.query(shape) for one in asked])
     first = [Answer(one, counts) for one, counts in zip(asked, tables, strict=True)]

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms.marginals.cliques import Clique, cells
-from mechanisms.marginals.selection.aim import AimDesign, Round, plan_aim
-from mechanisms.marginals.selection.misfit import UNIT
-from mechanisms.privacy.accountant import BudgetExceeded, fits, rho
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
+from hallmark.mechanisms.domain.cliques import Clique, cells
+from hallmark.mechanisms.marginals.selection.aim import AimDesign, Round, plan_aim
+from hallmark.mechanisms.marginals.selection.misfit import UNIT
+from hallmark.mechanisms.privacy.accountant import BudgetExceeded, fits, rho
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
 from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.selection.runs import (
     ADD,

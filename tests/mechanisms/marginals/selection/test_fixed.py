@@ -9,12 +9,12 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from mechanisms.marginals.selection.fixed import FixedDesign, plan_fixed
-from mechanisms.privacy.accountant import fits, rho
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.cells import count_codes
-from mechanisms.privacy.events import DiscreteGaussian
+from hallmark.mechanisms.marginals.selection.fixed import FixedDesign, plan_fixed
+from hallmark.mechanisms.privacy.accountant import fits, rho
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.cells import count_codes
+from hallmark.mechanisms.privacy.events import DiscreteGaussian
 from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.selection.runs import (
     ADD,
@@ -26,7 +26,7 @@ from tests.mechanisms.marginals.selection.runs import (
     run,
     table,
 )
-from tests.mechanisms.single_histogram.neighbours import neighbours
+from tests.mechanisms.wasserstein.single_histogram.neighbours import neighbours
 
 WEIGHTED = {
     "workload": [

@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from mechanisms.marginals.selection.misfit import (
+from hallmark.mechanisms.marginals.selection.misfit import (
     LARGEST_WEIGHT,
     UNIT,
     integer_weights,
     misfit,
     noise_misfit,
 )
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.cells import count_codes
-from mechanisms.privacy.noise import choose
-from mechanisms.privacy.queries import L1Score
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.cells import count_codes
+from hallmark.mechanisms.privacy.noise import choose
+from hallmark.mechanisms.privacy.queries import L1Score
 from tests.mechanisms.marginals.selection.runs import PERSONS, RELATIONS, law
-from tests.mechanisms.single_histogram.neighbours import neighbours
+from tests.mechanisms.wasserstein.single_histogram.neighbours import neighbours
 
 FALSE_POSITIVE_RATE = 1e-6
 SHAPE = (2, 2, 2)

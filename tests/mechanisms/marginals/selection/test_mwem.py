@@ -10,13 +10,13 @@ from math import pi, sqrt
 import numpy as np
 import pytest
 
-from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.selection.misfit import UNIT
-from mechanisms.marginals.selection.mwem import MwemDesign, plan_mwem
-from mechanisms.privacy.accountant import fits, rho
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.events import merged
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.marginals.selection.misfit import UNIT
+from hallmark.mechanisms.marginals.selection.mwem import MwemDesign, plan_mwem
+from hallmark.mechanisms.privacy.accountant import fits, rho
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.events import merged
 from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.selection.runs import (
     ADD,

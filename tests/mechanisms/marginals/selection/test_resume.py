@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mechanisms.marginals.selection.aim import plan_aim
-from mechanisms.marginals.selection.mwem import plan_mwem
-from mechanisms.marginals.selection.tree import plan_tree
-from mechanisms.privacy.accountant import rho
+from hallmark.mechanisms.marginals.selection.aim import plan_aim
+from hallmark.mechanisms.marginals.selection.mwem import plan_mwem
+from hallmark.mechanisms.marginals.selection.tree import plan_tree
+from hallmark.mechanisms.privacy.accountant import rho
 from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.selection.runs import (
     BUDGET,

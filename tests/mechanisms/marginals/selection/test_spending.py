@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.marginals.selection.spending import (
+from hallmark.mechanisms.marginals.selection.spending import (
     choice_epsilon,
     gaussian_event,
     marginal_sigma2,
     refuse_unservable,
     rho_of,
 )
-from mechanisms.privacy.accountant import fits, rho
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.events import ExponentialMechanism
+from hallmark.mechanisms.privacy.accountant import fits, rho
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.events import ExponentialMechanism
 from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.selection.runs import ADD, BUDGET, PERSONS, REPLACE
 

@@ -8,11 +8,11 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from mechanisms.marginals.selection.tree import TreeDesign, one_way_shares, plan_tree
-from mechanisms.privacy.accountant import fits, rho
-from mechanisms.privacy.adjacency import Adjacency
-from mechanisms.privacy.budget import Budget
-from mechanisms.privacy.events import ExponentialMechanism, merged
+from hallmark.mechanisms.marginals.selection.tree import TreeDesign, one_way_shares, plan_tree
+from hallmark.mechanisms.privacy.accountant import fits, rho
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.events import ExponentialMechanism, merged
 from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.selection.runs import (
     ADD,

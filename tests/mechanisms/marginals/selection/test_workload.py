@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
+from hallmark.mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
 from tests.mechanisms.marginals.domains import domain_of
 
 DOMAIN = domain_of(

@@ -5,10 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechanisms.geometry.domain import Kind
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from mechanisms.marginals.generators.genetic.private_gsd import GeneticModel, PrivateGSD
-from mechanisms.rules import Determination, Rules, RuleTable
+from hallmark.mechanisms.domain.domain import Kind
+from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
+from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from hallmark.mechanisms.marginals.generators.genetic.private_gsd import GeneticModel, PrivateGSD
 from tests.mechanisms.marginals.domains import domain_of
 
 SHAPE = (4, 3, 2, 5)

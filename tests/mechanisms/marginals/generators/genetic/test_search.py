@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mechanisms.marginals.generators.genetic import search as gs
-from mechanisms.marginals.generators.moves.valid_moves import valid_moves
-from mechanisms.rules import Rules, RuleTable
+from hallmark.mechanisms.domain.rules import Rules, RuleTable
+from hallmark.mechanisms.marginals.generators.genetic import search as gs
+from hallmark.mechanisms.marginals.generators.moves.valid_moves import valid_moves
 
 SHAPE = (3, 3, 2, 4)
 CLIQUES = ((0, 1), (1, 2, 3), (0, 2), (3,))

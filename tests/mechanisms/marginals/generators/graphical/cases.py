@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from mechanisms.arrays import Table
-from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from mechanisms.rules import Rules
+from hallmark.mechanisms.arrays import Table
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.rules import Rules
+from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from tests.mechanisms.marginals.domains import domain_of
 
 SHAPE = (3, 2, 4, 2, 5, 2)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, nnls
 
-from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.generators.graphical.descent import Fit, descend
-from mechanisms.marginals.generators.graphical.propagation import Propagation
-from mechanisms.marginals.generators.graphical.tree import junction_tree
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.graphical_models.propagation import Propagation
+from hallmark.mechanisms.graphical_models.tree import junction_tree
+from hallmark.mechanisms.marginals.generators.graphical.descent import Fit, descend
 from tests.mechanisms.marginals.generators.graphical.cases import joint_of, margin
 
 SHAPE = (3, 2, 4)

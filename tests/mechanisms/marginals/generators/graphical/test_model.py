@@ -9,11 +9,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from mechanisms.marginals.generators.graphical import descent
-from mechanisms.marginals.generators.graphical.model import GraphicalFit, GraphicalModel
-from mechanisms.rules import Determination, Rules, RuleTable
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
+from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from hallmark.mechanisms.marginals.generators.graphical import descent
+from hallmark.mechanisms.marginals.generators.graphical.model import GraphicalFit, GraphicalModel
 from tests.mechanisms.marginals.domains import marginal_of
 from tests.mechanisms.marginals.generators.graphical.cases import (
     domain_of,
@@ -419,7 +419,7 @@ def test_settings_are_all_that_shapes_the_result() -> None:
 
 def test_no_just_in_time_compiler_is_imported() -> None:
     code = (
-        "import sys, mechanisms.marginals.generators.graphical.model;"
+        "import sys, hallmark.mechanisms.marginals.generators.graphical.model;"
         "sys.exit(bool({'jax', 'mbi', 'networkx'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from mechanisms.marginals.generators.moves import excess as ex
+from hallmark.mechanisms.marginals.generators.moves import excess as ex
 
 SHAPE = (3, 2, 4, 3, 2)
 CLIQUES = ((1,), (0, 3), (0, 1, 4), (2, 3, 4), (0, 1, 2, 3), (0, 2))

@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechanisms.marginals.generators.moves.local_search import polish
-from mechanisms.rules import Determination, Rules, RuleTable
+from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
+from hallmark.mechanisms.marginals.generators.moves.local_search import polish
 from tests.mechanisms.marginals.domains import marginal_of
 
 SHAPE = (5, 3, 2, 7)

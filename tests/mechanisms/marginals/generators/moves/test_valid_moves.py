@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechanisms.marginals.evidence import NoisyMarginal
-from mechanisms.marginals.generators.moves import valid_moves as module
-from mechanisms.marginals.generators.moves.valid_moves import settled_by, valid_moves
-from mechanisms.rules import Determination, Parts, Rules, RuleTable, obeys
+from hallmark.mechanisms.domain.rules import Determination, Parts, Rules, RuleTable, obeys
+from hallmark.mechanisms.marginals.evidence import NoisyMarginal
+from hallmark.mechanisms.marginals.generators.moves import valid_moves as module
+from hallmark.mechanisms.marginals.generators.moves.valid_moves import settled_by, valid_moves
 
 SHAPE = (3, 3, 2, 2)
 

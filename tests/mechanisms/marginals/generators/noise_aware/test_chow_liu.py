@@ -5,12 +5,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechanisms.marginals.generators.noise_aware.chow_liu import (
+from hallmark.mechanisms.marginals.generators.noise_aware.chow_liu import (
     chow_liu_tree,
     mutual_information,
     sample_tree,
 )
-from mechanisms.marginals.generators.noise_aware.shrinkage import Targets
+from hallmark.mechanisms.marginals.generators.noise_aware.shrinkage import Targets
 
 
 def targets_of(joint: np.ndarray) -> Targets:

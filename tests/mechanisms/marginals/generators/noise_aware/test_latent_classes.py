@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from mechanisms.geometry.domain import Domain, Kind
-from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from mechanisms.marginals.generators.noise_aware.latent_classes import (
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.domain import Domain, Kind
+from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import (
     LatentClasses,
     LatentClassFit,
     fit_latent_classes,
     neighbours,
 )
-from mechanisms.marginals.generators.noise_aware.latent_classes import _State as State
+from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import _State as State
 from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.generators.noise_aware.test_mixture_loss import (
     MIXED,
@@ -22,7 +22,7 @@ from tests.mechanisms.marginals.generators.noise_aware.test_mixture_loss import 
     over,
     target,
 )
-from tests.mechanisms.single_histogram.domains import line, nominal, places
+from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
 
 
 def evidence(

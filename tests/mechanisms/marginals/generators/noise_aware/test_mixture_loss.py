@@ -5,11 +5,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Coarse, Evidence, NoisyMarginal
-from mechanisms.marginals.generators.noise_aware.latent_classes import LatentClasses
-from mechanisms.marginals.generators.noise_aware.mixture_loss import Target, target_of
-from mechanisms.marginals.groups import merge, sizes_of
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.marginals.cell_groups import merge, sizes_of
+from hallmark.mechanisms.marginals.evidence import Coarse, Evidence, NoisyMarginal
+from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import LatentClasses
+from hallmark.mechanisms.marginals.generators.noise_aware.mixture_loss import Target, target_of
 from tests.mechanisms.marginals.domains import domain_of
 
 SHAPE = (3, 4, 2, 5)

@@ -6,17 +6,17 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechanisms.geometry.domain import Domain
-from mechanisms.marginals.cliques import Clique
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from mechanisms.marginals.generators.noise_aware.latent_classes import LatentClassFit
-from mechanisms.marginals.generators.noise_aware.noise_aware import (
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.domain.rules import Rules
+from hallmark.mechanisms.domain.rules.tables import Determination, RuleTable
+from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import LatentClassFit
+from hallmark.mechanisms.marginals.generators.noise_aware.noise_aware import (
     NoiseAware,
     NoiseAwareModel,
 )
-from mechanisms.marginals.generators.noise_aware.sorted_descent import Descent
-from mechanisms.rules import Rules
-from mechanisms.rules.tables import Determination, RuleTable
+from hallmark.mechanisms.marginals.generators.noise_aware.sorted_descent import Descent
 from tests.mechanisms.marginals.domains import domain_of
 
 SHAPE = (5, 4, 3, 6)

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from mechanisms.marginals.evidence import Coarse, NoisyMarginal, with_groups
-from mechanisms.marginals.generators.noise_aware.refinement import (
+from hallmark.mechanisms.marginals.cell_groups import merge
+from hallmark.mechanisms.marginals.evidence import Coarse, NoisyMarginal, with_groups
+from hallmark.mechanisms.marginals.generators.noise_aware.refinement import (
     posterior_means,
     raked,
     refined,
     refined_margin,
     tilted,
 )
-from mechanisms.marginals.groups import merge
 
 
 def noisy_marginal(counts: np.ndarray, sigma: float, coarse: Coarse | None = None) -> NoisyMarginal:

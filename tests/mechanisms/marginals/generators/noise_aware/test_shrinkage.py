@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mechanisms.marginals.generators.noise_aware.shrinkage import (
+from hallmark.mechanisms.marginals.generators.noise_aware.shrinkage import (
     centred,
     denoise,
     shrink,

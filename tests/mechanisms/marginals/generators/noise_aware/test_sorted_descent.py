@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance
 
-from mechanisms.marginals.generators.embedding import embedded, nearest_codes
-from mechanisms.marginals.generators.noise_aware.sorted_descent import (
+from hallmark.mechanisms.marginals.generators.embedding import embedded, nearest_codes
+from hallmark.mechanisms.marginals.generators.noise_aware.sorted_descent import (
     BANK,
     DIRECTIONS,
     Descent,
@@ -15,7 +15,7 @@ from mechanisms.marginals.generators.noise_aware.sorted_descent import (
     pull,
     sorted_target,
 )
-from mechanisms.marginals.generators.rounding import quantised
+from hallmark.mechanisms.marginals.generators.rounding import quantised
 
 SHAPE = (6, 4, 9)
 GENTLE = Descent(epochs=1, directions=4, batch=5, learning_rate=0.02, adam_epsilon=0.03)

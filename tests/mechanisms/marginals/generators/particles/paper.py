@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from mechanisms.rules import Rules
+from hallmark.mechanisms.domain.rules import Rules
+from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from tests.mechanisms.marginals.domains import domain_of, marginal_of
 
 Clique = tuple[int, ...]

@@ -2,7 +2,7 @@
 
 import torch
 
-from mechanisms.marginals.generators.particles.adam import Moments
+from hallmark.mechanisms.marginals.generators.particles.adam import Moments
 
 RATE, EPSILON = 0.1, 1e-8
 

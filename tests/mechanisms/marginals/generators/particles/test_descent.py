@@ -8,18 +8,18 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from mechanisms.marginals.generators.embedding import centres, nearest_codes
-from mechanisms.marginals.generators.particles.descent import (
+from hallmark.mechanisms.marginals.generators.embedding import centres, nearest_codes
+from hallmark.mechanisms.marginals.generators.particles.descent import (
     GRADIENT_SCALE,
     State,
     descend,
     pull,
     push,
 )
-from mechanisms.marginals.generators.particles.directions import on_sphere
-from mechanisms.marginals.generators.particles.penalty import Penalty
-from mechanisms.marginals.generators.particles.quantisation import Target
-from mechanisms.marginals.generators.particles.settings import Descent
+from hallmark.mechanisms.marginals.generators.particles.directions import on_sphere
+from hallmark.mechanisms.marginals.generators.particles.penalty import Penalty
+from hallmark.mechanisms.marginals.generators.particles.quantisation import Target
+from hallmark.mechanisms.marginals.generators.particles.settings import Descent
 from tests.mechanisms.marginals.domains import marginal_of
 from tests.mechanisms.marginals.generators.particles import paper
 

@@ -20,24 +20,24 @@ import numpy as np
 import pytest
 import torch
 
-from mechanisms.checkpoint import FileCheckpoint
-from mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from mechanisms.marginals.generators.generator import Generator
-from mechanisms.marginals.generators.particles.particles import (
+from hallmark.mechanisms.checkpoint import FileCheckpoint
+from hallmark.mechanisms.domain.rules import Rules, RuleTable
+from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from hallmark.mechanisms.marginals.generators.generator import Generator
+from hallmark.mechanisms.marginals.generators.particles.particles import (
     MOST_CELLS,
     ParticleModel,
     Particles,
     spread,
 )
-from mechanisms.marginals.generators.particles.penalty import Penalty
-from mechanisms.marginals.generators.particles.settings import Descent, Projection
-from mechanisms.marginals.generators.particles.targets import (
+from hallmark.mechanisms.marginals.generators.particles.penalty import Penalty
+from hallmark.mechanisms.marginals.generators.particles.settings import Descent, Projection
+from hallmark.mechanisms.marginals.generators.particles.targets import (
     allowed_cells,
     exact,
     loss_weights,
     without_forbidden,
 )
-from mechanisms.rules import Rules, RuleTable
 from tests.mechanisms.marginals.domains import domain_of, marginal_of
 from tests.mechanisms.marginals.generators.particles import another_device, paper
 
@@ -225,7 +225,7 @@ def test_marginals_of_any_order_are_fitted() -> None:
 def test_a_draft_goes_on_from_the_last_and_projects_only_what_is_new(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from mechanisms.marginals.generators.particles import targets
+    from hallmark.mechanisms.marginals.generators.particles import targets
 
     seen: list[int] = []
     project = targets.project
@@ -403,7 +403,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
         import os, signal, sys
         from pathlib import Path
         from tests.mechanisms.marginals.generators.particles import paper, test_particles as tests
-        from mechanisms.checkpoint import FileCheckpoint
+        from hallmark.mechanisms.checkpoint import FileCheckpoint
 
         def progress(share, doing):
             assert doing.startswith("moving"), "projected again"
@@ -478,7 +478,7 @@ def test_a_gpu_that_is_not_there_is_refused_when_the_plan_is_made() -> None:
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """`cuda` is a device with a memory of its own, whose numbers are those of a CPU."""
     monkeypatch.setattr(
-        "mechanisms.marginals.generators.particles.particles.chosen_device",
+        "hallmark.mechanisms.marginals.generators.particles.particles.chosen_device",
         lambda name: another_device.DEVICE if name == "cuda" else torch.device("cpu"),
     )
     monkeypatch.setattr(torch, "Generator", another_device.Generator)
@@ -624,8 +624,8 @@ def test_the_memory_forecast_is_an_upper_bound_but_not_idle() -> None:
 
 def test_torch_is_loaded_by_a_fit_alone() -> None:
     program = (
-        "import sys; import mechanisms.marginals.generators.particles.particles; "
-        "from mechanisms.marginals.generators.particles.particles import Particles; "
+        "import sys; import hallmark.mechanisms.marginals.generators.particles.particles; "
+        "from hallmark.mechanisms.marginals.generators.particles.particles import Particles; "
         "assert Particles(device='auto').settings; assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[5], check=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from mechanisms.marginals.generators.embedding import centres
-from mechanisms.marginals.generators.particles.penalty import Penalty
+from hallmark.mechanisms.marginals.generators.embedding import centres
+from hallmark.mechanisms.marginals.generators.particles.penalty import Penalty
 
 WEIGHTS = (0.8, -0.3, 0.0, 0.5)
 

@@ -9,15 +9,15 @@ import torch
 from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
-from mechanisms.marginals.generators.embedding import centres
-from mechanisms.marginals.generators.particles.directions import on_sphere
-from mechanisms.marginals.generators.particles.projection import (
+from hallmark.mechanisms.marginals.generators.embedding import centres
+from hallmark.mechanisms.marginals.generators.particles.directions import on_sphere
+from hallmark.mechanisms.marginals.generators.particles.projection import (
     Bank,
     clipped,
     project,
     sliced_w1,
 )
-from mechanisms.marginals.generators.particles.settings import LARGEST_BANK, Projection
+from hallmark.mechanisms.marginals.generators.particles.settings import LARGEST_BANK, Projection
 from tests.mechanisms.marginals.domains import marginal_of
 from tests.mechanisms.marginals.generators.particles import paper
 
@@ -77,7 +77,7 @@ def test_what_is_handled_at_once_changes_nothing(monkeypatch: pytest.MonkeyPatch
     bank, _ = bank_of((5, 7), 50)
     stack = torch.from_numpy(np.random.default_rng(3).normal(size=(4, 35)))
     whole = sliced_w1(stack, bank)
-    monkeypatch.setattr("mechanisms.marginals.generators.particles.projection._AT_ONCE", 1)
+    monkeypatch.setattr("hallmark.mechanisms.marginals.generators.particles.projection._AT_ONCE", 1)
     parts = sliced_w1(stack, bank)
     for a, b in zip(whole, parts, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-15)

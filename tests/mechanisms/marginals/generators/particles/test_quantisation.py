@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from mechanisms.marginals.generators.particles.directions import on_sphere
-from mechanisms.marginals.generators.particles.quantisation import (
+from hallmark.mechanisms.marginals.generators.particles.directions import on_sphere
+from hallmark.mechanisms.marginals.generators.particles.quantisation import (
     Target,
     expanded,
     quantised,

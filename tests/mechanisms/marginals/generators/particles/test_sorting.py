@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from mechanisms.marginals.generators.particles.sorting import sorted_rows
+from hallmark.mechanisms.marginals.generators.particles.sorting import sorted_rows
 
 TINY = 2.0**-140  # denormal, and exact in single precision
 

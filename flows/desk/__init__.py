@@ -1,5 +1,0 @@
-"""The review desk: a page for each release that waits, and decisions signed in the browser."""
-
-from flows.desk.app import desk
-
-__all__ = ["desk"]

@@ -1,0 +1,1 @@
+"""Hallmark: certified, differentially private synthetic data for statistical agencies."""

@@ -1,0 +1,339 @@
+"""The command line, `hallmark`: from a spec skeleton to a published, verified release."""
+
+import os
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hallmark.flows import quiet
+from hallmark.flows.cli.alerts import alerts
+from hallmark.flows.cli.approvals import approve, approver_key, override, reject, reopen, waiting
+from hallmark.flows.cli.calendar import calendar_app
+from hallmark.flows.cli.certify import certify
+from hallmark.flows.cli.doctor import doctor
+from hallmark.flows.cli.evaluate import evaluate
+from hallmark.flows.cli.exits import ExitCode, exit_code_of
+from hallmark.flows.cli.ledger import ledger_app
+from hallmark.flows.cli.options import (
+    FolderOption,
+    JsonOption,
+    OutOption,
+    ProcessesOption,
+    ResumeOption,
+    SchedulerOption,
+    SpecArgument,
+    VerboseOption,
+)
+from hallmark.flows.cli.running import stoppable, tell_ending
+from hallmark.flows.screen import say, say_json
+
+app = typer.Typer(
+    name="hallmark",
+    help="Publish differentially private synthetic data with a certificate, an audit report and a "
+    "signature.\n\nStart with `init`, fill in the spec, then `validate`, `plan` and `release`; "
+    "hand `verify` and the report to the reviewer.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    epilog="Exit codes: 0 done, 2 wrong usage or an invalid spec, 3 the data break the spec, 4 not "
+    "enough budget, 5 the result failed a check or was rejected, 6 verification failed, 7 waiting "
+    "for an approval or an embargo, 130 stopped by Ctrl-C, 1 any other error.",
+)
+app.add_typer(ledger_app, name="ledger")
+app.add_typer(calendar_app, name="calendar")
+
+
+@app.command()
+def init(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="A CSV or Parquet file (only its header is read), or a data dictionary in JSON.",
+            metavar="HEADER|DICTIONARY",
+            exists=True,
+            dir_okay=False,
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where to write it; default: the terminal.")
+    ] = None,
+) -> None:
+    """Write the skeleton of a spec; every bound is left for you to fill in."""
+    if out is not None and out.exists():
+        raise typer.BadParameter(f"{out} exists; give another file, nothing was written")
+    text = _skeleton(source, spec_folder=Path() if out is None else out.parent)
+    if out is None:
+        for line in text.splitlines():
+            say(line)
+    else:
+        out.write_text(text, encoding="utf-8")
+        say(f"Wrote {out}. Fill in every FILL_IN, then: hallmark validate {out}")
+
+
+@app.command()
+def validate(
+    spec: SpecArgument,
+    data: Annotated[
+        bool, typer.Option("--data", help="Also check the private table; counts stay internal.")
+    ] = False,
+) -> None:
+    """Check a spec; with --data, check the private table against it."""
+    quiet.configure()
+    from hallmark.tasks.spec.prepare import prepare
+
+    prepared = prepare(spec)
+    for warning in prepared.spec.warnings():
+        say(f"warning: {warning}", err=True)
+    say(f"{spec}: the spec is complete, with {len(prepared.spec.columns)} columns")
+    if data:
+        from hallmark.flows.cli.terminal import print_findings
+        from hallmark.tasks.installation.workspace import Workspace
+        from hallmark.tasks.validate import check_table, refuse_failures
+
+        findings = check_table(prepared)
+        print_findings(findings, expected_rows=prepared.spec.data.expected_rows)
+        page = Workspace.of(prepared.spec.release).offending
+        refuse_failures(findings, page)
+        if any(finding.failing for finding in findings):
+            say(f"Values that were clamped or mapped (confidential, do not publish): {page}")
+
+
+@app.command()
+def plan(
+    spec: SpecArgument,
+    sweep: Annotated[
+        str | None,
+        typer.Option(help="Other epsilons to compare, such as 0.1,0.5,1,2.", metavar="EPSILONS"),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a release will cost and how good it will be, without reading a private byte."""
+    quiet.configure()
+    from hallmark.flows.cli.terminal_plan import print_plan, print_sweep
+    from hallmark.tasks.forecast.summary import plan_summary
+    from hallmark.tasks.forecast.sweep import sweep as compared
+    from hallmark.tasks.ledger.accounts import about_balance, balance
+    from hallmark.tasks.spec.prepare import prepare
+
+    epsilons = [] if sweep is None else [_epsilon(text) for text in sweep.split(",")]
+    prepared = prepare(spec)
+    summary, found = plan_summary(prepared), balance(prepared.spec)
+    summary["warnings"] += about_balance(prepared.spec, found)
+    summary["left"] = found.words or None
+    others = list(compared(prepared, epsilons))
+    if as_json:
+        say_json(summary | {"sweep": [one.to_json() for one in others]})
+        return
+    print_plan(summary)
+    if others:
+        print_sweep(others)
+
+
+@app.command()
+def release(
+    spec: SpecArgument,
+    out: OutOption = None,
+    resume: ResumeOption = False,
+    processes: ProcessesOption = 0,
+    scheduler: SchedulerOption = None,
+    folder: FolderOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Run a release and publish it, or stop if somebody must approve it first."""
+    from hallmark.schemas.loading import load_spec
+
+    known = load_spec(spec, folder)  # a wrong spec is refused before anything else happens
+    quiet.configure(verbose=verbose)
+    from hallmark.tasks.installation.workspace import ledger_url
+    from hallmark.tasks.ledger.accounts import refuse_without_account
+    from hallmark.tasks.ledger.anchors import open_ledger
+
+    refuse_without_account(known, open_ledger(ledger_url()), out)
+    starting = quiet.start_orchestrator()
+    from hallmark.flows.cli.terminal_progress import progress_shown
+    from hallmark.flows.cluster import on_cluster
+    from hallmark.flows.release import release as flow
+    from hallmark.tasks.installation.places import out_folder
+    from hallmark.tasks.spec.prepare import as_release, prepare
+
+    with stoppable(), progress_shown(enabled=not as_json):
+        as_release(prepare(spec, folder))
+        starting.join()
+        run = on_cluster(flow, processes=processes, scheduler=scheduler)
+        start = str(folder) if folder else None
+        where = str(out_folder(out and out.absolute()))
+        ending = run(spec=str(spec), out=where, resume=resume, folder=start)
+    tell_ending(ending, as_json=as_json)
+
+
+@app.command()
+def rehearse(spec: SpecArgument) -> None:
+    """Run a release at no cost, on made-up records or the table in the spec's rehearsal section.
+
+    Such a table is first compared with the private table, which is not used otherwise.
+    """
+    quiet.configure()
+    from hallmark.flows.cli.terminal_operations import print_rehearsal
+    from hallmark.tasks.gates.rehearsal import rehearse as run
+    from hallmark.tasks.spec.prepare import prepare
+
+    print_rehearsal(run(prepare(spec)))
+
+
+@app.command()
+def deploy(
+    spec: Annotated[
+        list[Path] | None, typer.Option("--spec", help="A spec to offer as a form; repeatable.")
+    ] = None,
+    calendar: Annotated[
+        Path | None, typer.Option("--calendar", help="A calendar of recurring releases.")
+    ] = None,
+    out: OutOption = None,
+) -> None:
+    """Offer specs and a calendar on the Prefect server at PREFECT_API_URL."""
+    quiet.configure()
+    if not os.environ.get("PREFECT_API_URL"):
+        raise typer.BadParameter("PREFECT_API_URL is not set; start a server with: make up")
+    from hallmark.flows.deployments import deploy_calendar, deploy_forms
+    from hallmark.tasks.installation.places import out_folder
+
+    where = out_folder(out and out.absolute())
+    offered = deploy_forms(spec or [], where)
+    if calendar is not None:
+        offered += deploy_calendar(calendar, where)
+    for name in offered:
+        say(f"Offered {name}")
+    if not offered:
+        say("Nothing to offer: give --spec or --calendar.")
+
+
+@app.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(help="A release folder.", metavar="FOLDER")],
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", help="The agency's public key (PEM), to check who signed."),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file", help="The file that a certificate is about, to check that it is this one."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a release offline: signature, files, claims, data; exit 6 if anything is wrong."""
+    from hallmark.flows.cli.terminal import print_verification
+    from hallmark.tasks.verification import verify_release
+
+    verification = verify_release(folder, key, file)
+    if as_json:
+        say_json(verification.to_json())
+    else:
+        print_verification(verification)
+    if not verification.ok:
+        raise typer.Exit(ExitCode.VERIFICATION)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="A release folder.", metavar="FOLDER")],
+    render: Annotated[
+        Path | None,
+        typer.Option(
+            "--render", help="Render the report again from its JSON twin, into this file."
+        ),
+    ] = None,
+) -> None:
+    """Open the audit report in a browser, or render it again from its JSON twin."""
+    from hallmark.flows.cli.reports import open_report, render_again
+
+    if render is None:
+        path, opened = open_report(folder)
+        if opened:
+            say(f"Opening {path}")
+        else:
+            say(f"The report is {path}")
+            say("There is no browser here: copy that file to a machine that has one.")
+    else:
+        render_again(folder, render)
+        say(f"Wrote {render}")
+
+
+_ELSEWHERE = (
+    certify,
+    evaluate,
+    waiting,
+    approve,
+    reject,
+    reopen,
+    override,
+    approver_key,
+    doctor,
+    alerts,
+)
+for command in _ELSEWHERE:
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line; users' errors end in a message and an exit code."""
+    try:
+        app()
+    except Exception as error:
+        code = exit_code_of(error)
+        if code is None:
+            raise
+        for number, line in enumerate(_lines(error)):
+            say(f"{'' if number else 'error: '}{line}", err=True, style=typer.colors.RED)
+        sys.exit(code)
+
+
+def _epsilon(text: str) -> Fraction:
+    try:
+        if (epsilon := Fraction(text.strip())) > 0:
+            return epsilon
+    except (ValueError, ZeroDivisionError):
+        pass
+    raise typer.BadParameter(
+        f"{text!r} is not an epsilon; write it like 0.5 or 1", param_hint="--sweep"
+    )
+
+
+def _skeleton(source: Path, *, spec_folder: Path) -> str:
+    from hallmark.schemas.skeleton import (
+        SkeletonError,
+        skeleton_from_columns,
+        skeleton_from_dictionary,
+        skeleton_from_header,
+    )
+
+    located = os.path.relpath(source, spec_folder)  # a spec names its data relative to itself
+    match source.suffix.lower():
+        case ".json":
+            return skeleton_from_dictionary(source)
+        case ".parquet" | ".pq":
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            try:
+                names = pq.read_schema(source).names
+            except (OSError, pa.ArrowException):
+                raise SkeletonError(
+                    f"{source}: cannot be read as a Parquet file; give one, or a data dictionary"
+                ) from None
+            return skeleton_from_columns(names, source=located)
+        case _:
+            return skeleton_from_header(source, source=located)
+
+
+def _lines(error: Exception) -> list[str]:
+    if isinstance(error, OSError) and error.strerror:
+        return [f"{error.filename or 'the system'}: {error.strerror}"]
+    if (problems := getattr(error, "problems", None)) is not None:  # of a spec, one line each
+        return list(problems)
+    return str(error).split("\n")

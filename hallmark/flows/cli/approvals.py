@@ -1,0 +1,219 @@
+"""`hallmark waiting`, `approve`, `reject`, `override`, `reopen`, `approver-key`: the gates."""
+
+import base64
+import getpass
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+
+from hallmark.flows.cli.options import JsonOption
+from hallmark.flows.screen import say, say_json
+from hallmark.schemas.documents.approvals import OVERRIDE
+from hallmark.schemas.documents.decisions import Decision
+from hallmark.schemas.visible import visible
+from hallmark.tasks.installation.secret_files import write_secret
+
+ReleaseArgument = Annotated[str, typer.Argument(help="Name of the release.", metavar="RELEASE")]
+NameOption = Annotated[
+    str, typer.Option("--name", help="Who you are, as the profile lists you.", prompt="Your name")
+]
+KeyOption = Annotated[
+    Path,
+    typer.Option(
+        "--key",
+        help="Your private key, from hallmark approver-key. You are asked for its passphrase.",
+        exists=True,
+        dir_okay=False,
+    ),
+]
+ReasonOption = Annotated[
+    str, typer.Option("--reason", help="Why, for the record.", prompt="Your reason")
+]
+RoleOption = Annotated[str, typer.Option("--role", help="The role in which you decide.")]
+
+
+def waiting(
+    as_json: JsonOption = False,
+) -> None:
+    """List the releases that are waiting for an approval or for the end of an embargo."""
+    from hallmark.flows.cli.terminal_operations import print_waiting
+    from hallmark.tasks.gates.waiting import standing_of, waiting_releases
+    from hallmark.tasks.installation.profile import profile
+    from hallmark.tasks.installation.workspace import ledger_url
+    from hallmark.tasks.ledger.anchors import open_ledger
+
+    found = waiting_releases()
+    if as_json:
+        say_json([one.model_dump(mode="json") for one in found])
+        return
+    book, known = open_ledger(ledger_url()), profile()
+    print_waiting(
+        [(one, None if one.gate == "embargo" else standing_of(one, book, known)) for one in found]
+    )
+
+
+def approve(
+    release: ReleaseArgument,
+    name: NameOption,
+    role: RoleOption,
+    key: KeyOption,
+    reason: ReasonOption,
+) -> None:
+    """Approve what a release is waiting for: its plan, or the finished release."""
+    _decide(release, name=name, role=role, key=key, reason=reason, decision="approve")
+
+
+def reject(
+    release: ReleaseArgument,
+    name: NameOption,
+    role: RoleOption,
+    key: KeyOption,
+    reason: ReasonOption,
+) -> None:
+    """Reject a release at its gate, which stays closed until reopened; no budget is given back."""
+    _decide(release, name=name, role=role, key=key, reason=reason, decision="reject")
+
+
+def override(
+    release: ReleaseArgument, name: NameOption, key: KeyOption, reason: ReasonOption
+) -> None:
+    """Pass a gate without the missing approvals; the ledger records who did it, and why."""
+    _decide(release, name=name, role=OVERRIDE, key=key, reason=reason, decision="override")
+
+
+def reopen(release: ReleaseArgument, reason: ReasonOption) -> None:
+    """Reopen the gate at which a release was rejected; everybody must decide again.
+
+    The rejection stays in the ledger and is published with the release, as is your reason.
+    """
+    from hallmark.flows import quiet
+
+    quiet.configure()
+    from hallmark.tasks.gates import approvals
+    from hallmark.tasks.gates.waiting import waiting_releases
+    from hallmark.tasks.installation.workspace import ledger_url
+    from hallmark.tasks.ledger.anchors import open_ledger
+
+    ended = approvals.reopen(open_ledger(ledger_url()), release, reason=reason)
+    say(f"Reopened the {ended.opening.gate} gate of {release}, which was rejected.")
+    say(
+        f"Decisions made there before: {len(ended.decisions)}. They no longer count, but stay in "
+        "the ledger and are published with the release, as is your reason. Whoever opens a gate "
+        "cannot approve at it."
+    )
+    if any(waits.release == release for waits in waiting_releases()):
+        say(f"It is waiting for {', '.join(ended.opening.required)}: hallmark waiting")
+    else:
+        say("Run the release again with --resume: it continues to that gate, and waits.")
+
+
+def approver_key(
+    file: Annotated[
+        Path, typer.Argument(help="Where to write the private key.", metavar="FILE", dir_okay=False)
+    ],
+    plain: Annotated[
+        bool, typer.Option("--plain", help="No passphrase, for hardware-protected storage.")
+    ] = False,
+) -> None:
+    """Make a key for signing decisions, and print its public half for the profile."""
+    if file.exists():
+        raise typer.BadParameter(f"{file} exists; give another file, nothing was written")
+    protection = NoEncryption() if plain else BestAvailableEncryption(_new_passphrase().encode())
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, protection)
+    write_secret(file, pem)
+    public = base64.b64encode(key.public_key().public_bytes_raw()).decode()
+    say(f"Wrote {file}; keep it to yourself. For the profile, under approvers:")
+    say(f"  key: {public}")
+
+
+def _decide(
+    release: str,
+    *,
+    name: str,
+    role: str,
+    key: Path,
+    reason: str,
+    decision: Literal["approve", "reject", "override"],
+) -> None:
+    from hallmark.flows import quiet
+
+    quiet.configure()
+    from hallmark.flows.going_on import go_on
+    from hallmark.tasks.gates.approvals import decide
+    from hallmark.tasks.gates.decision_keys import sign
+    from hallmark.tasks.gates.waiting import asked_now, standing_of, waiting_of
+    from hallmark.tasks.installation.profile import profile
+    from hallmark.tasks.installation.signing import private_key
+    from hallmark.tasks.installation.workspace import ledger_url
+    from hallmark.tasks.ledger.anchors import open_ledger
+
+    waits, book, known = waiting_of(release), open_ledger(ledger_url()), profile()
+    said = Decision.model_validate(
+        {
+            **asked_now(waits, book),
+            "role": role,
+            "person": name,
+            "decision": decision,
+            "reason": reason,
+            "decided": datetime.now(UTC).replace(microsecond=0),
+        }
+    )
+    signed = sign(said, private_key(key, lambda: _passphrase(key)))
+    decide(book, signed, waits, known.approvers)
+    there = standing_of(waits, book, known)
+    say(f"Recorded: {name} ({role}) decided to {decision} {release} at the {waits.gate} gate.")
+    if there.rejected:
+        say("The release stops here. Nothing was published, and no budget was given back.")
+        say(f"An operator can reopen the gate: hallmark reopen {release} --reason WHY")
+    elif there.passed:
+        started = go_on(waits)
+        say(
+            f"The release continues: run {started}."
+            if started
+            else f"The release can continue: hallmark release {waits.spec} --out {waits.out} "
+            "--resume"
+        )
+    else:
+        gaps = f"{len(there.blocking)} items that are not recorded (hallmark waiting lists them)"
+        missing = [*there.missing, *([gaps] if there.blocking else [])]
+        say(f"Still missing: {', '.join(missing)}.")
+
+
+def _new_passphrase() -> str:
+    if not _has_terminal():
+        raise typer.BadParameter(
+            "there is no terminal to ask for a passphrase; run this in a terminal, or, for "
+            "hardware-protected storage, make a key without one: --plain. Nothing was written"
+        )
+    return str(typer.prompt("A passphrase for it", hide_input=True, confirmation_prompt=True))
+
+
+def _passphrase(key: Path) -> str:
+    try:
+        return getpass.getpass(f"Passphrase of {visible(str(key))}: ")
+    except EOFError:
+        raise typer.BadParameter(
+            f"there is no terminal to ask for the passphrase of {key}; decide in a terminal or at "
+            "the review desk. Nothing was decided"
+        ) from None
+
+
+def _has_terminal() -> bool:
+    """Whether the session has a terminal at which somebody can be asked."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return sys.stdin.isatty()
+    return True

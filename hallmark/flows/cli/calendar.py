@@ -1,0 +1,67 @@
+"""`hallmark calendar`: releases that recur in every period."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hallmark.flows.cli.options import OutOption
+from hallmark.flows.cli.running import stoppable, tell_ending
+from hallmark.flows.screen import say
+
+calendar_app = typer.Typer(
+    help="Recurring releases, each period with its own release and budget.", no_args_is_help=True
+)
+
+CalendarArgument = Annotated[
+    Path, typer.Argument(help="The calendar, a YAML file.", metavar="CALENDAR")
+]
+
+
+@calendar_app.command("show")
+def show(calendar: CalendarArgument) -> None:
+    """Check a calendar and its specs, and list what is due in the current period of each entry."""
+    from hallmark.flows import quiet
+
+    quiet.configure()
+    from hallmark.flows.cli.terminal_operations import print_calendar
+    from hallmark.schemas.loading import load_calendar
+    from hallmark.tasks.spec.instances import instance
+
+    now = datetime.now(UTC)
+    entries = load_calendar(calendar).releases
+    print_calendar(
+        [(name, entry, instance(calendar, name, now)) for name, entry in entries.items()]
+    )
+
+
+@calendar_app.command("run")
+def run(
+    calendar: CalendarArgument,
+    entry: Annotated[str, typer.Argument(help="Name of the entry.", metavar="ENTRY")],
+    period: Annotated[
+        str | None, typer.Option(help="A period such as 2026-11; default: the current one.")
+    ] = None,
+    out: OutOption = None,
+) -> None:
+    """Run an entry's release for one period, or continue it."""
+    from hallmark.schemas.loading import load_calendar
+
+    load_calendar(calendar)  # a wrong calendar is refused before anything else happens
+    from hallmark.flows import quiet
+
+    quiet.configure()
+    starting = quiet.start_orchestrator()
+    from hallmark.flows.cli.terminal_progress import progress_shown
+    from hallmark.flows.scheduled import calendar_release
+    from hallmark.tasks.installation.places import out_folder
+
+    with stoppable("again"), progress_shown(enabled=True):
+        starting.join()
+        where = str(out_folder(out and out.absolute()))
+        ending = calendar_release(calendar=str(calendar), entry=entry, out=where, period=period)
+    if ending is None:
+        say("Another run of this release is in progress; nothing was done.")
+    else:
+        tell_ending(ending)

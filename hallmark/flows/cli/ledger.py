@@ -1,0 +1,228 @@
+"""`hallmark ledger`: the accounts of privacy budget, their caps, charges and balances."""
+
+import getpass
+import json
+import re
+from dataclasses import asdict
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hallmark.flows.cli.anchors import AccountArgument, anchor, restored, verify
+from hallmark.flows.cli.options import JsonOption
+from hallmark.flows.screen import say, say_json
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.tasks.installation.workspace import ledger_url
+
+if TYPE_CHECKING:  # the database is imported where it is used, to keep --help quick
+    from hallmark.mechanisms.privacy.ledger.ledger import AccountState, Ledger
+
+ledger_app = typer.Typer(
+    help="Privacy budget: accounts, caps, charges and balances.", no_args_is_help=True
+)
+
+
+class Composed(StrEnum):
+    """How the releases on an account compose."""
+
+    SUM = "sum"
+    ZCDP = "zcdp"
+
+
+EpsilonOption = Annotated[
+    str | None, typer.Option("--epsilon", help="An exact number, such as 2, 0.5 or 1/3.")
+]
+RhoOption = Annotated[
+    str | None,
+    typer.Option("--rho", help="A cap in zCDP instead of epsilon, such as 0.02; needs --delta."),
+]
+DeltaOption = Annotated[str, typer.Option("--delta", help="An exact number, such as 1e-5.")]
+ReasonOption = Annotated[str, typer.Option("--reason", help="Why, and who decided it.")]
+
+
+@ledger_app.command("open")
+def open_account(
+    account: AccountArgument,
+    reason: ReasonOption,
+    epsilon: EpsilonOption = None,
+    delta: DeltaOption = "0",
+    rho: RhoOption = None,
+    neighbours: Annotated[
+        Neighbours, typer.Option(help="The neighbouring relation of all releases on the account.")
+    ] = Neighbours.REPLACE_ONE,
+    max_records: Annotated[
+        int, typer.Option(min=1, help="Most records of one person; 1 if the unit is a record.")
+    ] = 1,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that identifies a person, as in privacy.unit; default: unit record."
+        ),
+    ] = None,
+    composition: Annotated[
+        Composed | None,
+        typer.Option(
+            help="How releases compose: zcdp fits many Gaussian releases under one cap, sum adds "
+            "up their budgets. Default: zcdp if the cap has a delta."
+        ),
+    ] = None,
+    if_missing: Annotated[
+        bool, typer.Option("--if-missing", help="Do nothing if the account exists.")
+    ] = False,
+) -> None:
+    """Open an account with a cap that its releases together never exceed."""
+    from hallmark.schemas.section import IDENTIFIER
+
+    if not re.fullmatch(IDENTIFIER, account):
+        raise typer.BadParameter(
+            f"{account!r} cannot be the population.account of a spec; use lowercase letters, "
+            "digits and dashes between them"
+        )
+    ledger = _held(account)
+    if if_missing and ledger.has_account(account):
+        return
+    cap, rho_cap = _cap(epsilon, rho, delta)
+    chosen = composition or (Composed.SUM if cap.is_pure else Composed.ZCDP)
+    ledger.open_account(
+        account,
+        cap=cap,
+        rho_cap=rho_cap,
+        composition=chosen.value,
+        adjacency=Adjacency(neighbours=neighbours, records=max_records, person=person),
+        by=getpass.getuser(),
+        reason=reason,
+    )
+    show(account)
+
+
+@ledger_app.command("cap")
+def set_cap(
+    account: AccountArgument,
+    reason: ReasonOption,
+    epsilon: EpsilonOption = None,
+    delta: Annotated[
+        str | None,
+        typer.Option("--delta", help="An exact number, such as 1e-5. Default: unchanged."),
+    ] = None,
+    rho: RhoOption = None,
+) -> None:
+    """Change the cap of an account; never below what is spent or reserved."""
+    ledger = _held(account)
+    kept = str(ledger.account(account).cap.delta) if delta is None else delta
+    cap, rho_cap = _cap(epsilon, rho, kept)
+    ledger.set_cap(account, cap, rho_cap=rho_cap, by=getpass.getuser(), reason=reason)
+    show(account)
+
+
+@ledger_app.command("compose")
+def compose(
+    account: AccountArgument,
+    reason: ReasonOption,
+    with_earlier: Annotated[
+        bool,
+        typer.Option(
+            "--with-earlier",
+            help="Also compose the releases that have already drawn. With this you state that none "
+            "of them was sized after looking at another's answers. They can draw no more, so "
+            "finish running releases first.",
+        ),
+    ] = False,
+) -> None:
+    """Compose the releases on an account by zCDP from now on, instead of adding up budgets.
+
+    The budgets of earlier releases remain a sum, and the rest of the cap is for later ones.
+    """
+    ledger = _held(account)
+    ledger.compose_by_zcdp(account, with_earlier=with_earlier, by=getpass.getuser(), reason=reason)
+    show(account)
+
+
+@ledger_app.command("list")
+def list_accounts(
+    as_json: JsonOption = False,
+) -> None:
+    """List all accounts with cap, spent, reserved and remaining budget."""
+    from hallmark.flows.cli.terminal_ledger import print_accounts
+
+    states = _ledger().accounts()
+    if as_json:
+        say_json([_plain(state) for state in states])
+    else:
+        print_accounts(states)
+
+
+@ledger_app.command("show")
+def show(account: AccountArgument) -> None:
+    """Show an account with all its entries, and the budget left after each."""
+    from hallmark.flows.cli.terminal_ledger import print_account, print_history
+    from hallmark.mechanisms.privacy.ledger.history import history
+
+    ledger = _ledger()
+    print_account(ledger.account(account))
+    print_history(history(account, ledger.entries(account)))
+
+
+@ledger_app.command("cancel")
+def cancel(
+    release: Annotated[str, typer.Argument(help="Name of the release.", metavar="RELEASE")],
+    reason: ReasonOption,
+) -> None:
+    """Give back the reservation of a release that never drew anything."""
+    _ledger().cancel(release, by=getpass.getuser(), reason=reason)
+    say(f"The reservation of {release} was given back.")
+
+
+for command in (verify, anchor, restored):
+    ledger_app.command()(command)
+
+
+def _ledger() -> "Ledger":
+    from hallmark.tasks.ledger.anchors import open_ledger
+
+    return open_ledger(ledger_url())
+
+
+def _held(account: str) -> "Ledger":
+    """The ledger, after checking that it has all known entries of the account.
+
+    Raises:
+        LedgerRolledBack: entries are missing, so nothing may be entered.
+    """
+    from hallmark.tasks.ledger.rollback import refuse_rolled_back
+
+    ledger = _ledger()
+    refuse_rolled_back(ledger, account)
+    return ledger
+
+
+def _cap(epsilon: str | None, rho: str | None, delta: str) -> tuple[Budget, Fraction | None]:
+    """The cap and, if it was given in zCDP, its rho."""
+    from hallmark.mechanisms.privacy.account_filter import implied_budget
+
+    try:
+        if rho is None and epsilon is not None:
+            return Budget(epsilon=_exact(epsilon), delta=_exact(delta)), None
+        if rho is None or epsilon is not None:
+            raise ValueError("give a cap: either --epsilon, or --rho with --delta")
+        exact, least = _exact(rho), _exact(delta)
+        if not (exact > 0 and 0 < least < 1):
+            raise ValueError("--rho must be positive, and needs a --delta between 0 and 1")
+        return implied_budget(exact, least), exact
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _exact(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{text!r} is not a number; write it like 2, 0.5, 1/3 or 1e-5") from None
+
+
+def _plain(state: "AccountState") -> dict[str, object]:
+    # Exact rationals as texts such as 1/3, which no float would carry.
+    plain: dict[str, object] = json.loads(json.dumps(asdict(state), default=str))
+    return plain

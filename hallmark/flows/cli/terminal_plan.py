@@ -1,0 +1,145 @@
+"""How the command line shows a plan."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hallmark.flows.screen import line, table
+from hallmark.schemas.exact import decimal
+from hallmark.tasks.forecast.verdict import WORDS, in_words
+
+if TYPE_CHECKING:
+    from hallmark.tasks.forecast.sweep import Alternative
+    from hallmark.tasks.forecast.verdict import Verdict
+
+_MOST_TOGETHER = 20  # marginals that are shown; all are in --json
+_STYLES = {"rough": "yellow", "useless": "red"}
+
+
+def print_plan(summary: Mapping[str, Any]) -> None:
+    """Print a plan, as made by `summary.plan_summary`, and what is `left` on its account."""
+    privacy, forecast = summary["privacy"], summary["forecast"]
+    line((summary["title"], "bold"), f" ({summary['release']})")
+    line(f"mechanism  {summary['mechanism']}: {summary['source']}")
+    line(f"protects   {privacy['unit']}, under {privacy['neighbours']}")
+    low, high = privacy["proven_epsilon"]
+    line(
+        f"cost       epsilon {privacy['epsilon']}, delta {privacy['delta']} of account "
+        f"{summary['account']}"
+    )
+    line(
+        f"           proven between {low:.6g} and {high:.6g}; second accountant: at most "
+        f"{privacy['cross_check_epsilon']:.6g}"
+    )
+    if summary.get("left"):
+        line(f"account    has {summary['left']} left")
+    line(f"settings   {'; '.join(_settings(summary['parameters']))}")
+    table(
+        ("measured", "entries", "noise", "std. deviation"),
+        (
+            (
+                drawn["query"],
+                str(drawn["cells"]),
+                _short(f"{drawn['family']}, {drawn['parameter']}"),
+                f"{drawn['standard_deviation']:.4g} {drawn['unit']}",
+            )
+            for drawn in summary["noise"]
+        ),
+        title="Noise",
+    )
+    _print_verdicts(summary["verdicts"])
+    line("diameter   the largest distance between two values of a column, such as 99 years")
+    line(
+        f"forecast   {forecast['metric']}: {forecast['expected_error']:.4g} "
+        f"({forecast['statement']})"
+    )
+    line(f"memory     {forecast['memory_bytes'] / 2**20:.0f} MiB at the peak")
+    for total in summary["public_totals"]:
+        line(f"total      {total['total']}, reproduced exactly; from {total['reference']}")
+    for warning in summary["warnings"]:
+        line(("warning", "yellow"), f"    {warning}")
+    line(("verdict", "bold"), f"    {summary['verdict']}")
+
+
+def print_sweep(alternatives: "Iterable[Alternative]") -> None:
+    """Print how good the release would be at other epsilons."""
+    table(
+        ("epsilon", "forecast", "largest certified", "useless", "say nothing", "verdict"),
+        (
+            (
+                decimal(one.epsilon),
+                "" if one.expected_error is None else f"{one.expected_error:.4g}",
+                *(_largest(one.told) if one.told else ("", "", "")),
+                one.refusal or in_words(one.told),
+            )
+            for one in alternatives
+        ),
+        title="At other epsilons",
+    )
+
+
+def _largest(told: "Sequence[Verdict]") -> tuple[str, str, str]:
+    worst = max(told, key=lambda one: one.bound)
+    return (
+        f"{worst.bound:.4f} ({' x '.join(worst.columns) or 'all'})",
+        f"{sum(one.use == 'useless' for one in told)} of {len(told)}",
+        str(sum(one.vacuous for one in told)),
+    )
+
+
+def _print_verdicts(told: Sequence[Mapping[str, Any]]) -> None:
+    """Print the forecast bounds for single columns, and the worst for several together."""
+    columns = [one for one in told if len(one["columns"]) == 1]
+    if columns:
+        table(
+            ("column", "share of diameter", "in its unit", "its spread", "good for"),
+            (
+                (
+                    one["columns"][0],
+                    f"{one['bound']:.4f}",
+                    f"{one['in_unit']:.4g} {one['unit']}",
+                    f"{one['spread']:.4f}",
+                    _good_for(one),
+                )
+                for one in columns
+            ),
+            title="Forecast certificate, 1-Wasserstein",
+        )
+    together = sorted(
+        (one for one in told if len(one["columns"]) > 1), key=lambda one: -one["bound"]
+    )
+    if together:
+        table(
+            ("columns together", "share of diameter", "good for"),
+            (
+                (" x ".join(one["columns"]), f"{one['bound']:.4f}", _good_for(one))
+                for one in together[:_MOST_TOGETHER]
+            ),
+            title=f"Forecast certificate, the largest of {len(together)} marginals",
+        )
+
+
+def _good_for(one: Mapping[str, Any]) -> tuple[str, str]:
+    words = "says nothing" if one["vacuous"] else WORDS[one["use"]]
+    return words, _STYLES.get(one["use"], "")
+
+
+def _settings(parameters: Mapping[str, Any], within: str = "") -> Iterator[str]:
+    """Parameters that fit on one line, as `name value`; --json has all of them."""
+    for name, value in parameters.items():
+        words = f"{within}{name.replace('_', ' ')} "
+        if isinstance(value, Mapping):
+            yield from _settings(value, words)
+            continue
+        shown = _short(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+        if len(shown) <= 40:
+            yield words + shown
+
+
+def _short(text: str) -> str:
+    """The text with long fractions as decimals; they are exact in --json."""
+    return re.sub(
+        r"(\d+)/(\d+)",
+        lambda part: part[0] if len(part[0]) <= 12 else f"{int(part[1]) / int(part[2]):.6g}",
+        text,
+    )

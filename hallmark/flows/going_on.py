@@ -1,0 +1,60 @@
+"""Continue waiting releases: at once after the last decision, others by a regular sweep.
+
+A release continues by being run again, which checks its gates again, so starting one too early or
+twice changes nothing.
+"""
+
+import os
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from prefect import flow, get_run_logger
+from prefect.deployments import run_deployment
+
+from hallmark.schemas.documents.approvals import Waiting
+from hallmark.tasks.gates.waiting import may_go_on, waiting_releases
+from hallmark.tasks.installation.profile import profile
+from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.ledger.anchors import open_ledger
+
+RELEASE, CERTIFY = "release/on-demand", "certify/on-demand"
+
+
+@flow(name="go-on")
+def go_on_where_possible() -> list[str]:
+    """Start a run of every release whose gate can be passed or whose embargo has ended."""
+    book, known = open_ledger(ledger_url()), profile()
+    started = []
+    for waiting in waiting_releases():
+        if may_go_on(waiting, book, known):
+            run = go_on(waiting)
+            get_run_logger().info("release %s continues: run %s", waiting.release, run)
+            started.append(waiting.release)
+    return started
+
+
+def go_on(waiting: Waiting) -> str | None:
+    """Start a run of the release on the server; returns its name, or None if there is no server.
+
+    Two calls within an hour for the same stop at the same gate start one run; a later call starts
+    another, since the first run may have failed early.
+    """
+    if not os.environ.get("PREFECT_API_URL"):
+        return None
+    stop = f"{waiting.model_dump_json()} {datetime.now(UTC):%Y-%m-%dT%H}"
+    run: Any = run_deployment(
+        RELEASE if waiting.file is None else CERTIFY,
+        parameters={
+            "spec": waiting.spec,
+            "out": waiting.out,
+            "resume": True,
+            "folder": waiting.folder,
+        }
+        | ({} if waiting.file is None else {"file": waiting.file}),
+        timeout=0,
+        as_subflow=False,
+        idempotency_key=sha256(stop.encode()).hexdigest(),
+        tags=[f"release:{waiting.release}"],
+    )
+    return str(run.name)

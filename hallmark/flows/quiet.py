@@ -1,0 +1,63 @@
+"""Settings of the orchestrator in this process: quiet, offline, inside Hallmark's home folder.
+
+Prefect reads its settings when it is first imported, so `configure` must be called before. Settings
+of the operator are kept, so that the same command can run against a Prefect server.
+"""
+
+import logging
+import os
+import tempfile
+from contextlib import suppress
+from signal import SIG_BLOCK, SIGINT, pthread_sigmask
+from threading import Thread
+
+from hallmark.tasks.installation.workspace import home, private_folder
+
+OFFLINE = {
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+    "GX_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    "PREFECT_SERVER_UI_V2_ENABLED": "false",  # that dashboard makes the browser contact other hosts
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+    "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
+}
+_QUIET = {
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command line reports failures itself
+    "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
+}
+
+
+def configure(*, verbose: bool = False) -> None:
+    """Set everything that is not set yet; call before Prefect or Dask is imported."""
+    os.umask(0o077)  # whatever a library writes is readable only by its owner
+    settings = OFFLINE | ({} if verbose else _QUIET) | {"PREFECT_HOME": str(home() / "prefect")}
+    for name, value in settings.items():
+        os.environ.setdefault(name, value)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(private_folder(home() / "tmp"))
+    if not verbose:
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        logging.getLogger("great_expectations").setLevel(logging.CRITICAL)
+
+
+def start_orchestrator() -> Thread:
+    """Start Prefect's own server in the background, unless a running one is configured.
+
+    It takes a few seconds, during which the program does its imports and the plan. Prefect finds
+    the server running; join the thread before running a flow.
+    """
+    starting = Thread(target=_start_server, name="orchestrator", daemon=True)
+    starting.start()
+    return starting
+
+
+def _start_server() -> None:
+    from prefect.server.api.server import SubprocessASGIServer
+    from prefect.settings import PREFECT_API_URL
+
+    # Ctrl-C is for the release, which ends in order; its server must run until then.
+    pthread_sigmask(SIG_BLOCK, {SIGINT})  # for this thread, and so for the process that it starts
+    if not PREFECT_API_URL.value():
+        # If it cannot start, the flow itself tries again and reports why.
+        with suppress(Exception):
+            SubprocessASGIServer().start()

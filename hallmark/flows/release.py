@@ -1,0 +1,198 @@
+"""The main job: from a private table and a spec to a certified, signed release."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefect import flow
+from prefect_dask import DaskTaskRunner
+
+from hallmark.flows.cluster import THREADS, current_client
+from hallmark.flows.endings import Ending, ended
+from hallmark.mechanisms.contract import Certificate, Measurements
+from hallmark.mechanisms.privacy.ledger.ledger import Allowance
+from hallmark.schemas.documents.approvals import Waiting
+from hallmark.tasks.certify import certify, read
+from hallmark.tasks.copies import refuse_copies
+from hallmark.tasks.discretize import discretize
+from hallmark.tasks.gates.gates import (
+    disclosure_gate,
+    is_staged,
+    mark_staged,
+    plan_gate,
+    refuse_changes,
+)
+from hallmark.tasks.generate import SyntheticFile, generate
+from hallmark.tasks.installation.places import given, out_folder
+from hallmark.tasks.installation.profile import profile
+from hallmark.tasks.installation.progress import announce, relay
+from hallmark.tasks.installation.signing import key_for
+from hallmark.tasks.installation.stages import stages_noted
+from hallmark.tasks.installation.workers import refuse_unfit
+from hallmark.tasks.installation.workspace import Workspace, home, ledger_url
+from hallmark.tasks.ledger.budget_left import tell_budget
+from hallmark.tasks.ledger.charged_twice import warn_if_charged_twice
+from hallmark.tasks.output.finalise import FinalFile, finalise, nothing_to_write, staged
+from hallmark.tasks.output.output_table import load_into_database, refuse_occupied
+from hallmark.tasks.privatize import measure_to_certify, privatize, select
+from hallmark.tasks.publish import (
+    Published,
+    already_published,
+    publish,
+    refuse_private_folder,
+    refuse_unwritable,
+)
+from hallmark.tasks.report import report
+from hallmark.tasks.reserve import reserved
+from hallmark.tasks.review import review
+from hallmark.tasks.runs import about, run_logged
+from hallmark.tasks.spec.prepare import (
+    PreparedCertificate,
+    PreparedRelease,
+    Product,
+    as_release,
+    prepare,
+)
+from hallmark.tasks.spec.private_tables import note
+from hallmark.tasks.validate import validate
+
+
+@flow(name="release", task_runner=DaskTaskRunner(cluster_kwargs=THREADS))
+def release(
+    spec: str, out: str | None = None, resume: bool = False, folder: str | None = None
+) -> Ending:
+    """Run the release that the file `spec` describes and publish it in a folder under `out`.
+
+    Safe to run twice: drawn noise is read back, and a published release is left alone. If somebody
+    must approve, the run ends and says what it is waiting for; run it again with `resume`.
+
+    Args:
+        spec: path of the release spec.
+        out: folder in which the release folder is made; a relative path starts in the folder
+            `HALLMARK_RELEASES`, which is the default.
+        resume: continue a release that was started before.
+        folder: where relative sources of the spec start; defaults to the spec's folder.
+    """
+    with run_logged():
+        start = given("folder", folder) if folder else None
+        prepared = as_release(prepare(given("spec", spec), start))
+        return ended(carry_out(prepared, out_folder(out), resume=resume))
+
+
+def carry_out(
+    prepared: Product, out: Path, *, resume: bool, allowance: Allowance | None = None
+) -> Published | Waiting:
+    """Take a release, or a certificate alone, through its stages up to the next closed gate.
+
+    Must be called in a flow. Stages that may be repeated run on Dask workers; stages that draw
+    noise run here, behind the log.
+    """
+    about(prepared)
+    workspace, ledger = Workspace.of(prepared.spec.release), ledger_url()
+    with workspace.held():
+        note(workspace, prepared.spec, prepared.folder, None)
+        if (done := already_published(prepared, out, ledger)) is not None:
+            load_into_database(prepared, Path(done.folder))
+            return done
+        refuse_occupied(prepared)
+        refuse_unwritable(out)
+        refuse_private_folder(prepared, out)
+        key_for(prepared.spec, home())  # a key that cannot sign is refused before anything is spent
+        announce("reserve")
+        with reserved(prepared, ledger, out, resume=resume, allowance=allowance):
+            tell_budget(prepared, ledger)
+            if not is_staged(prepared, workspace):
+                waits = plan_gate(prepared, ledger, workspace, out)
+                if waits is not None:
+                    return waits
+                _stage(prepared, ledger, workspace)
+                mark_staged(prepared, workspace)
+            waits = disclosure_gate(prepared, ledger, workspace, out)
+            if waits is not None:
+                return waits
+            announce("publish")
+            published = publish(prepared, ledger, workspace, out)
+            load_into_database(prepared, Path(published.folder))
+            return published
+
+
+def _stage(prepared: Product, ledger: str, workspace: Workspace) -> None:
+    """Run all stages from the private table to a complete folder that is not yet published."""
+    cluster = prepared.spec.cluster or profile().cluster
+    with stages_noted(workspace), current_client(cluster) as client:
+        refuse_unfit(client, workspace, memory=prepared.plan.forecast().memory_bytes)
+        relay(client)
+        with prepared.at_one_moment() as fixed:
+            announce("validate")
+            rules = validate.submit(fixed, workspace).result()
+            announce("discretize")
+            files = discretize.submit(fixed, workspace).result()
+            refuse_changes(fixed, ledger, workspace)
+            refuse_copies(fixed, files, workspace)
+            warn_if_charged_twice(fixed, ledger)
+        made = (
+            _release(prepared, files, ledger, workspace)
+            if isinstance(prepared, PreparedRelease)
+            else _certificate(prepared, files, ledger, workspace)
+        )
+        announce("report")
+        report(
+            prepared,
+            made.measurements,
+            made.records,
+            made.certificate,
+            rules,
+            made.final,
+            ledger,
+            workspace,
+        )
+        review(prepared, made.certificate, files, made.records, workspace)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Made:
+    """The results of the stages between the private table and the report."""
+
+    measurements: Measurements
+    records: SyntheticFile  # made here, or elsewhere
+    certificate: Certificate
+    final: FinalFile
+
+
+def _release(
+    prepared: PreparedRelease, files: Sequence[Path], ledger: str, workspace: Workspace
+) -> _Made:
+    """Records made from noisy measurements, their certificate, and the data files."""
+    announce("select")
+    selection = select(prepared, files, ledger, workspace)
+    announce("privatize")
+    measurements = privatize(prepared, selection, files, ledger, workspace)
+    announce("generate")
+    records = generate.submit(prepared, measurements, workspace).result()
+    announce("certify")
+    certificate = certify(prepared, measurements, records)
+    announce("finalise")
+    written = finalise.submit(prepared, records, workspace).result()
+    return _Made(
+        measurements=measurements,
+        records=records,
+        certificate=certificate,
+        final=staged(written, workspace),
+    )
+
+
+def _certificate(
+    prepared: PreparedCertificate, files: Sequence[Path], ledger: str, workspace: Workspace
+) -> _Made:
+    """A certificate for records made elsewhere, and no data file."""
+    announce("privatize")
+    measurements = measure_to_certify(prepared, files, ledger, workspace)
+    announce("read")
+    records = read(prepared, workspace)
+    announce("certify")
+    return _Made(
+        measurements=measurements,
+        records=records,
+        certificate=certify(prepared, measurements, records),
+        final=staged(nothing_to_write(prepared), workspace),
+    )

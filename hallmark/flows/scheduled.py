@@ -1,0 +1,46 @@
+"""A release of the calendar, started by a schedule, or by an operator for a missed period."""
+
+from datetime import UTC, datetime
+
+from prefect import flow
+from prefect.runtime import flow_run
+from prefect.states import Completed
+from prefect_dask import DaskTaskRunner
+
+from hallmark.flows.cluster import THREADS
+from hallmark.flows.endings import Ending, ended
+from hallmark.flows.release import carry_out
+from hallmark.tasks.installation.places import given, out_folder
+from hallmark.tasks.installation.workspace import AlreadyRunning
+from hallmark.tasks.runs import run_logged
+from hallmark.tasks.spec.instances import instance
+from hallmark.tasks.spec.prepare import as_release
+
+
+@flow(name="calendar-release", task_runner=DaskTaskRunner(cluster_kwargs=THREADS))
+def calendar_release(
+    calendar: str, entry: str, out: str | None = None, period: str | None = None
+) -> Ending:
+    """Run the release of a calendar's entry for one period, or continue it.
+
+    The period follows from the time that the run was scheduled for, so a late run is still about
+    the right period. If a schedule and an operator start the same period, it runs only once: the
+    second run leaves the first alone.
+
+    Args:
+        calendar: path of the calendar.
+        entry: name of the entry.
+        out: folder in which the release folder is made; a relative path starts in the folder
+            `HALLMARK_RELEASES`, which is the default.
+        period: a missed period, such as 2026-11, instead of the current one.
+    """
+    moment = flow_run.scheduled_start_time or datetime.now(UTC)
+    with run_logged():
+        due = instance(given("calendar", calendar), entry, moment, period)
+        try:
+            folder = out_folder(out)
+            prepared = as_release(due.prepared)
+            outcome = carry_out(prepared, folder, resume=True, allowance=due.allowance)
+        except AlreadyRunning as error:
+            return Completed(name="Skipped", message=str(error))
+        return ended(outcome)

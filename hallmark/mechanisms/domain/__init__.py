@@ -1,0 +1,1 @@
+"""The public domain of a table: attributes, cliques, edit rules and public totals."""

@@ -1,0 +1,188 @@
+"""Transport along a line, and what it says about other spaces: bounds in linear time.
+
+Claim.   On differences w of mass zero, W1 <= `path_loss` and W1 <= `tree_loss`; where `is_line`, W1
+         = `path_loss`; `axis_lower_bound` <= W1. All are seminorms of w.
+Source.  "Certified private data release for sparse Lipschitz functions" (AISTATS 2024), (10), for
+         the loss along a path.
+Proof.   Carrying mass only along the path is one way to transport: what passes between two
+         consecutive points is the mass up to there. On a tree, match what can be matched inside the
+         lowest nodes first: min(|w_left|, |w_right|), or 0 where these have one sign, is
+         (|w_left| + |w_right| - |w_node|)/2, and it moves by the node's diameter at most. (With
+         diameters that shrink going down this is a sum of |w_node| with nonnegative weights.) A
+         map that lengthens no distance lengthens no transport: hence the lower bound.
+         If the path is as long as its ends are apart, then so is every stretch of it, as a shorter
+         way between two of its points would shorten that between the ends: the space is a line.
+Oracle.  tests/mechanisms/geometry/test_line.py solves the transport linear program.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import dijkstra
+
+from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.geometry.spaces import FiniteSpace
+
+MASS_TOLERANCE = 1e-9  # a mass this small is rounding, absolutely or as a share of all |w|
+LINE_TOLERANCE = 1e-12  # by which a path may exceed the distance of its ends, as a share of it
+
+
+def path_loss(
+    space: FiniteSpace, difference: NDArray[np.number], *, surplus_cost: float | None = None
+) -> Floats:
+    """L_T: what it costs to transport along the path of the space; at least W1.
+
+    Args:
+        difference: signed masses of the points, shape (..., size).
+        surplus_cost: of a unit of mass that is left at the end of the path; None refuses a surplus.
+            1/2 gives a bound on `hub_transport`; 1/k on a grid is the paper's last term.
+    Returns:
+        Shape (...), in mass times distance.
+    Raises:
+        ValueError: as `signed_masses` says, or there is a surplus that has no cost.
+    """
+    masses = signed_masses(space, difference)
+    if surplus_cost is None:
+        refuse_surplus(masses)
+    cumulative = np.cumsum(masses[..., space.order], axis=-1)
+    np.abs(cumulative, out=cumulative)
+    end = (surplus_cost or 0.0) * cumulative[..., -1]
+    return np.asarray(cumulative[..., :-1] @ space.gaps + end)
+
+
+def tree_loss(
+    space: FiniteSpace, difference: NDArray[np.number], *, surplus_cost: float | None = None
+) -> Floats:
+    """L_tree: what it costs to match inside the nodes of the space's tree; at least W1.
+
+    Args:
+        difference: signed masses of the points, shape (..., size).
+        surplus_cost: of a unit of mass that finds no match; None refuses a surplus. 1/2 gives a
+            bound on `hub_transport`; less than half the diameter gives no seminorm.
+    Returns:
+        Shape (...), in mass times distance.
+    Raises:
+        ValueError: as `signed_masses` says, or there is a surplus that has no cost.
+    """
+    masses = signed_masses(space, difference)
+    if surplus_cost is None:
+        refuse_surplus(masses)
+    before = np.zeros((*masses.shape[:-1], space.size + 1))  # mass before every leaf
+    np.cumsum(masses[..., space.tree.order], axis=-1, out=before[..., 1:])
+    loss = (surplus_cost or 0.0) * np.abs(before[..., -1])
+    for nodes, diameters in zip(space.tree.levels, space.tree.diameters, strict=True):
+        start, middle, stop = (before[..., ends] for ends in nodes.T)
+        unmatched = np.abs(middle - start) + np.abs(stop - middle) - np.abs(stop - start)
+        loss = loss + unmatched @ (diameters / 2)
+    return np.asarray(loss)
+
+
+def w1_on_line(
+    positions_a: Floats, weights_a: Floats, positions_b: Floats, weights_b: Floats
+) -> float:
+    """W1 between two discrete measures on the real line.
+
+    Args:
+        positions_a, positions_b: any order, repetitions allowed, shapes (n,) and (m,).
+        weights_a, weights_b: of the same total; they may be negative.
+    Raises:
+        ValueError: shapes differ, a number is not finite, or the totals differ.
+    """
+    for name, positions, weights in (("a", positions_a, weights_a), ("b", positions_b, weights_b)):
+        if positions.ndim != 1 or positions.shape != weights.shape:
+            raise ValueError(
+                f"measure {name}: positions of shape {positions.shape} for weights of shape "
+                f"{weights.shape}; give both shape (n,)"
+            )
+        if not (np.isfinite(positions).all() and np.isfinite(weights).all()):
+            raise ValueError(f"measure {name}: a position or a weight is not a finite number")
+    weights = np.concatenate([weights_a, -weights_b])
+    refuse_surplus(weights)
+    return float(_on_line(np.concatenate([positions_a, positions_b]), weights))
+
+
+def axis_lower_bound(coordinates: Floats, difference: NDArray[np.number]) -> Floats:
+    """At most W1: the largest W1 among the images of a difference on several lines.
+
+    Args:
+        coordinates: of every point on every line, no farther apart than the points themselves, as
+            the coordinates of a grid in the l_inf metric are; shape (lines, size).
+        difference: signed masses of mass zero, shape (..., size).
+    Returns:
+        Shape (...), in mass times distance.
+    Raises:
+        ValueError: the shapes do not fit, a number is not finite, or the mass is not zero.
+    """
+    if coordinates.ndim != 2 or coordinates.size == 0:
+        raise ValueError(f"coordinates have shape {coordinates.shape}, not (lines, size)")
+    if not np.isfinite(coordinates).all():
+        raise ValueError("a coordinate is not a finite number")
+    masses = _finite(difference, coordinates.shape[1])
+    refuse_surplus(masses)
+    return np.max([_on_line(positions, masses) for positions in coordinates], axis=0)
+
+
+def is_line(space: FiniteSpace) -> bool:
+    """Whether the path of the space is a straight line, so that `path_loss` is W1."""
+    length = float(space.gaps.sum())
+    if length > 1.0 + LINE_TOLERANCE:
+        return False  # no two points are that far apart
+    graph = coo_array(
+        (space.lengths.astype(np.float64), (space.tails, space.heads)),
+        shape=(space.nodes, space.nodes),
+    )
+    first, last = space.places[space.order[[0, -1]]]
+    between = dijkstra(graph.tocsr(), directed=False, indices=first)[last] * space.unit
+    return bool(length <= between * (1.0 + LINE_TOLERANCE))
+
+
+def signed_masses(space: FiniteSpace, difference: NDArray[np.number]) -> Floats:
+    """The masses as floats; whole numbers below 2^53 stay exact.
+
+    Raises:
+        ValueError: the space has no points, the last axis is not its points, or an entry is not
+            finite.
+    """
+    if space.size == 0:
+        raise ValueError("the space has no points, so it carries no measure")
+    return _finite(difference, space.size)
+
+
+def surplus(masses: Floats) -> Floats:
+    """Mass of signed measures, 0 where it is no more than rounding; (..., size) to (...).
+
+    Shares that should cancel leave some 1e-16 each, however small their differences are.
+    """
+    total = masses.sum(axis=-1)
+    rounding = MASS_TOLERANCE * np.maximum(np.abs(masses).sum(axis=-1), 1.0)
+    return np.where(np.abs(total) <= rounding, 0.0, total)
+
+
+def refuse_surplus(masses: Floats) -> None:
+    """Nothing, where all measures have mass zero up to rounding; shape (..., size).
+
+    Raises:
+        ValueError: one has not.
+    """
+    worst = float(np.abs(surplus(masses)).max(initial=0.0))
+    if worst > 0.0:
+        raise ValueError(
+            f"a difference has mass {worst:.6g}, not 0, and transport neither makes nor destroys "
+            "mass; settle the surplus at a point or at a hub"
+        )
+
+
+def _on_line(positions: Floats, masses: Floats) -> Floats:
+    """W1 on the line, masses of shape (..., n) at positions of shape (n,)."""
+    order = np.argsort(positions)
+    passing = np.abs(np.cumsum(masses[..., order], axis=-1)[..., :-1])
+    return np.asarray(passing @ np.diff(positions[order]))
+
+
+def _finite(masses: NDArray[np.number], size: int) -> Floats:
+    if masses.ndim == 0 or masses.shape[-1] != size:
+        raise ValueError(f"masses have shape {masses.shape}, but there are {size} points")
+    finite = np.asarray(masses, dtype=np.float64)
+    if not np.isfinite(finite).all():
+        raise ValueError(f"{int((~np.isfinite(finite)).sum())} masses are not finite numbers")
+    return finite

@@ -1,0 +1,1 @@
+"""Graphical models over cliques: junction trees, exact marginals, and sampling."""

@@ -1,0 +1,98 @@
+"""What every generator of the marginal mechanisms is: from noisy marginals to a model, to records.
+
+A generator only post-processes: it sees public evidence, never the private table. Any generator
+goes with any selection; adaptive selections ask its models for the marginals that they estimate.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import Codes, Table
+from hallmark.mechanisms.checkpoint import Checkpoint
+from hallmark.mechanisms.contract import Progress
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.marginals.evidence import Evidence
+
+"""Records as cell codes, shape (rows, attributes)."""
+
+
+class Model(Protocol):
+    """A distribution over the domain, fitted to evidence."""
+
+    @property
+    def history(self) -> Mapping[str, Any]:
+        """What the fit did, as plain JSON values (losses, rounds, residuals)."""
+        ...
+
+    def marginal(self, clique: Clique) -> Table:
+        """Its marginal as probabilities, shape (k_a for a in clique); any clique of the domain."""
+        ...
+
+    def records(
+        self, rows: int, rng: np.random.Generator, progress: Progress
+    ) -> tuple[Codes, Mapping[str, Any]]:
+        """`rows` records, and what making them did.
+
+        They obey the domain's rules as far as the generator can see to it; the release repairs
+        the rest.
+        """
+        ...
+
+
+class Generator(Protocol):
+    """A way to fit models; frozen, with its settings as fields. Public."""
+
+    @property
+    def name(self) -> str:
+        """As a release spec gives it."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Paper, or what it is where it is ours."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Every constant that shapes the result, as plain JSON values."""
+        ...
+
+    def memory(self, domain: Domain, cliques: Sequence[Clique], records: int) -> int:
+        """Forecast of peak memory for fitting these cliques and drawing `records`, bytes.
+
+        Raises:
+            ValueError: the cliques make a model that is too large, or a device is not there; the
+                message gives the size. Called before any budget is spent.
+        """
+        ...
+
+    def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
+        """Whether a model of these cliques may be built when `share` of the budget is spent; the
+        last one is the candidate.
+
+        Adaptive selections leave out candidates that would make the model too large; a generator
+        whose models do not grow admits all.
+        """
+        ...
+
+    def fit(
+        self,
+        evidence: Evidence,
+        *,
+        rng: np.random.Generator,
+        progress: Progress,
+        previous: Model | None = None,
+        draft: bool = False,
+        checkpoint: Checkpoint | None = None,
+    ) -> Model:
+        """The model of the evidence.
+
+        Args:
+            previous: a model of part of the evidence, to start from.
+            draft: a rough one will do, as for the next choice of an adaptive selection.
+            checkpoint: where a long fit leaves its state, and looks for one.
+        """
+        ...

@@ -1,0 +1,158 @@
+"""Polish a coded table: a local search that lowers the squared error of all its marginals.
+
+It takes a record and an attribute, proposes another record's code (or, one time in five, any code)
+and keeps the change if the weighted squared error of the counts against their targets falls. Where
+rules connect attributes, it also proposes to copy all of them from another record. Local search on
+records is the idea of Liu, Tang, Vietri, Wu (2023), "Generating private synthetic data with genetic
+algorithms", ICML; here there is one table, and every change that helps is kept at once.
+
+Claim.   The error never rises, the last one reported is that of the result, and all records of the
+         result obey the rules.
+Oracle.  tests/mechanisms/marginals/generators/moves/test_local_search.py recounts from scratch.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from hallmark.mechanisms.arrays import Codes, Table
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.rules import Rules, obeys
+from hallmark.mechanisms.domain.rules.rules import joint_of
+from hallmark.mechanisms.marginals.generators.moves.excess import (
+    error,
+    excess,
+    layout,
+    move,
+    move_block,
+    score,
+    score_block,
+)
+from hallmark.mechanisms.marginals.generators.moves.valid_moves import valid_moves
+
+_BLOCK = 1 << 18  # proposals between two reports of progress
+_ANY_CODE = 0.2  # share of proposals of a code drawn uniformly
+
+
+def polish(
+    codes: Codes,
+    targets: Mapping[Clique, Table],
+    *,
+    weights: Mapping[Clique, float] | None = None,
+    rules: Rules,
+    proposals: int,
+    rng: np.random.Generator,
+    report: Callable[[float], None] = lambda share: None,
+    tolerance: float = 1e-3,
+) -> tuple[Codes, list[float]]:
+    """Polished codes, and the error before and after every block of proposals.
+
+    The error is the weighted mean over cliques of the squared L2 distance of probabilities.
+
+    Args:
+        codes: shape (rows, attributes), within the shape of the rules; not changed. Records that
+            break rules are repaired first.
+        targets: probabilities, shape (k_a for a in clique); any real numbers.
+        weights: of the cliques, positive; all 1 if None.
+        rules: of the whole domain, with its shape. Determinations are settled by the records.
+        proposals: how many changes are tried at most.
+        report: called with the share done, 1 at the end.
+        tolerance: the search ends when a sweep (a proposal for every entry of the table) lowers
+            the error by less than this share of it.
+
+    Raises:
+        ValueError: a target has another shape than its clique, or a weight is not positive.
+    """
+    loads = _checked(codes, targets, weights, rules)
+    polished = np.array(codes, dtype=np.int32, order="C")
+    if rules.determinations:
+        rules = rules.settled(joint_of(polished, rules.shape))
+    if rules:
+        polished = np.ascontiguousarray(rules.repair(polished, rng), dtype=np.int32)
+    moves = valid_moves(rules)
+    place = layout(rules.shape, tuple(targets), loads, moves.blocks)
+    over = excess(polished, targets, loads)
+    rows, attributes = polished.shape
+    scale = float(sum(loads)) * rows**2 or 1.0
+    history = [error(over, targets, loads) / scale]
+    sweep = -(-rows * attributes // _BLOCK)  # in blocks
+    for start in range(0, proposals, _BLOCK):
+        block = min(_BLOCK, proposals - start)
+        drawn = _draw(block, rows, rules.shape, len(moves.blocks), rng)
+        _try(polished, over, place, moves.tables, moves.alone, *drawn)
+        history.append(error(over, targets, loads) / scale)
+        report((start + block) / proposals)
+        if len(history) > sweep:
+            before = history[-1 - sweep]
+            if history[-1] == 0 or before - history[-1] < tolerance * before:
+                report(1.0)
+                break
+    return polished, history
+
+
+def _checked(
+    codes: Codes,
+    targets: Mapping[Clique, Table],
+    weights: Mapping[Clique, float] | None,
+    rules: Rules,
+) -> list[float]:
+    """The weights in the order of the targets."""
+    if codes.ndim != 2 or codes.shape[1] != len(rules.shape) or len(codes) == 0:
+        raise ValueError(
+            f"codes: shape {codes.shape}, but the rules are about {len(rules.shape)} attributes, "
+            "and one record is needed at least"
+        )
+    for clique, target in targets.items():
+        expected = tuple(rules.shape[a] for a in clique)
+        if target.shape != expected:
+            raise ValueError(f"targets[{clique}]: shape {target.shape}, expected {expected}")
+    if weights is None:
+        return [1.0] * len(targets)
+    loads = [float(weights.get(clique, np.nan)) for clique in targets]
+    for clique, load in zip(targets, loads, strict=True):
+        if not 0 < load < np.inf:
+            raise ValueError(
+                f"weights[{clique}]: {load:g}, but every target needs a positive number; leave a "
+                "clique that should not count out of the targets"
+            )
+    return loads
+
+
+def _draw(
+    block: int, rows: int, shape: tuple[int, ...], blocks: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int32], ...]:
+    """Proposals: record, what changes there, donor (or -1), and the code where there is none."""
+    attributes = len(shape)
+    sizes = np.array([*shape, *[1] * blocks], dtype=np.int32)
+    unit = rng.integers(attributes + blocks, size=block, dtype=np.int32)
+    code = (rng.random(block, dtype=np.float32) * sizes[unit]).astype(np.int32)
+    donor = rng.integers(rows, size=block, dtype=np.int32)
+    anything = rng.random(block, dtype=np.float32) < _ANY_CODE
+    donor[anything & (unit < attributes)] = -1
+    record = rng.integers(rows, size=block, dtype=np.int32)
+    return record, unit, donor, code
+
+
+@numba.njit(cache=True)
+def _try(codes, over, place, tables, alone, record, unit, donor, code):  # type: ignore[no-untyped-def]  # compiled, numba infers the types
+    """Try the proposals in turn, in place. Units past the attributes are blocks."""
+    attributes = codes.shape[1]
+    for p in range(len(record)):
+        row = codes[record[p]]
+        a = np.uint64(unit[p])
+        if a < attributes:
+            new = code[p] if donor[p] < 0 else codes[donor[p], a]
+            if (
+                new != row[a]
+                and score(over, place, row, a, new) < 0.0
+                and alone[a]
+                and obeys(row, a, new, tables)
+            ):
+                move(over, place, row, a, new)
+        else:
+            b = unit[p] - attributes
+            other = codes[donor[p]]
+            if score_block(over, place, row, other, b) < 0.0:
+                move_block(over, place, row, other, b)

@@ -1,0 +1,284 @@
+"""Noise-aware generation, the house's default: denoise all marginals together, sample, polish.
+
+    evidence -> latent classes (or singular values) -> targets -> records -> polished records
+
+What the classes leave unexplained is added back to a measured marginal as far as it stands out of
+the noise (`refinement`), so that strong dependence is not biased towards what a mixture can say,
+and every attribute gets one margin, which all targets share. Records start as a sample of the
+Chow-Liu tree of the targets, not of the classes: few classes that explain all pairs tie three
+columns together in ways that no marginal asked for, and the polish leaves that alone. `epochs`
+moves them by the particle descent of PrivPGD first; the polish fits their counts to the targets.
+Edit rules hold in all steps.
+
+Source.  Donhauser, Abad, Hulkund, Yang (2024), "Privacy-preserving data release leveraging optimal
+         transport and particle gradient descent", ICML, for measuring all marginals and moving
+         records towards them; denoising (`latent_classes`, `shrinkage`, `refinement`) and polish
+         (`local_search`) are ours.
+Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_noise_aware.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import Codes, Table
+from hallmark.mechanisms.checkpoint import Checkpoint
+from hallmark.mechanisms.contract import Progress
+from hallmark.mechanisms.domain.cliques import Clique, all_ways, cells
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.domain.rules import Rules
+from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from hallmark.mechanisms.marginals.generators.generator import Model
+from hallmark.mechanisms.marginals.generators.moves.local_search import polish
+from hallmark.mechanisms.marginals.generators.moves.valid_moves import settled_by
+from hallmark.mechanisms.marginals.generators.noise_aware.chow_liu import sample_tree, shrunk_pairs
+from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import (
+    LatentClasses,
+    LatentClassFit,
+    fit_latent_classes,
+)
+from hallmark.mechanisms.marginals.generators.noise_aware.refinement import (
+    SILENT,
+    raked,
+    refined,
+    refined_margin,
+    tilted,
+)
+from hallmark.mechanisms.marginals.generators.noise_aware.shrinkage import Targets
+from hallmark.mechanisms.marginals.generators.noise_aware.sorted_descent import Descent, descend
+from hallmark.mechanisms.marginals.generators.rounding import repeated
+
+Denoiser = Literal["latent-classes", "singular-values"]
+
+_DRAFT = {  # of the classes, for the next round of a selection
+    "members": 1,
+    "patience": 2,
+    "order": 0.0,  # few pairs are known yet, and what moves fast for them strays elsewhere
+}
+_DENOISED = 0.4  # progress when the model is fitted
+_BYTES_PER_CELL = 40  # noisy counts, targets, and what the polish keeps
+_BYTES_PER_REFINED_CELL = 80  # of one table at a time, while it is refined
+_BYTES_PER_ENTRY = 16  # of the records: codes, positions
+_SQUARES = 6  # matrices over all cells that a fit holds, float32
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseAware:
+    """The generator with its settings.
+
+    Attributes:
+        denoiser: latent classes for any marginals, or singular values where all pairs are measured.
+        latent: constants of the latent classes.
+        particles: at most so many records are moved by the descent.
+        descent: of the particles; 0 epochs leave it out.
+        sweeps: proposals of the polish per entry of the table; 0 leaves it out.
+    """
+
+    denoiser: Denoiser = "latent-classes"
+    latent: LatentClassFit = field(default_factory=LatentClassFit)
+    particles: int = 100_000
+    descent: Descent = field(default_factory=Descent)
+    sweeps: int = 60
+
+    def __post_init__(self) -> None:
+        if self.particles < 1:
+            raise ValueError(f"particles: {self.particles}; use a whole number of at least 1")
+        if self.sweeps < 0:
+            raise ValueError(f"sweeps: {self.sweeps}; use a whole number, 0 leaves the polish out")
+
+    @property
+    def name(self) -> str:
+        return "noise-aware"
+
+    @property
+    def source(self) -> str:
+        denoised = "latent classes" if self.denoiser == "latent-classes" else "singular values"
+        return f"our noise-aware generator: {denoised} denoise the marginals, local search polishes"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return asdict(self)
+
+    def memory(self, domain: Domain, cliques: Sequence[Clique], records: int) -> int:
+        """Forecast of peak memory, bytes.
+
+        Raises:
+            ValueError: singular values are asked for where not all pairs are measured.
+        """
+        if self.denoiser == "singular-values" and set(cliques) != set(all_ways(len(domain), 2)):
+            raise ValueError(
+                "mechanism.generator.denoiser: singular-values needs all two-way marginals and "
+                "nothing else; use latent-classes, or selection all with ways 2"
+            )
+        entries = sum(domain.shape)
+        sizes = {clique: cells(clique, domain.shape) for clique in cliques}
+        widest = max((size for clique, size in sizes.items() if len(clique) > 2), default=0)
+        fit = 4 * (_SQUARES * entries**2 + 8 * self.latent.classes * (entries + widest))
+        tables = _BYTES_PER_CELL * sum(sizes.values())
+        tables += _BYTES_PER_REFINED_CELL * max(sizes.values(), default=0)
+        return fit + tables + _BYTES_PER_ENTRY * records * len(domain)
+
+    def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
+        """All: the model does not grow with the marginals."""
+        return True
+
+    def fit(
+        self,
+        evidence: Evidence,
+        *,
+        rng: np.random.Generator,
+        progress: Progress,
+        previous: Model | None = None,
+        draft: bool = False,
+        checkpoint: Checkpoint | None = None,
+    ) -> "NoiseAwareModel":
+        """The denoised marginals as a model that can be sampled."""
+        progress(0.0, "denoising the marginals")
+        if self.denoiser == "singular-values":
+            return NoiseAwareModel(self, evidence, shrunk_pairs(evidence))
+        known = previous.denoised if isinstance(previous, NoiseAwareModel) else None
+        settings = LatentClassFit(**asdict(self.latent) | (_DRAFT if draft else {}))
+        classes = fit_latent_classes(
+            evidence,
+            settings,
+            rng=rng,
+            previous=known if isinstance(known, LatentClasses) else None,
+            report=lambda share: progress(_DENOISED * share, "denoising the marginals"),
+        )
+        return NoiseAwareModel(self, evidence, classes)
+
+
+class Denoised(Protocol):
+    """Marginals that fit together."""
+
+    def marginal(self, clique: Clique) -> Table: ...
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """What the fit did, as plain JSON values."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseAwareModel:
+    """Denoised evidence."""
+
+    settings: NoiseAware
+    evidence: Evidence
+    denoised: Denoised
+
+    @property
+    def history(self) -> Mapping[str, Any]:
+        return self.denoised.summary
+
+    def marginal(self, clique: Clique) -> Table:
+        return self.denoised.marginal(clique)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The domain's, what determines what settled by the measured counts: the model blurs it."""
+        return settled_by(self.evidence.domain.rules, self.evidence.marginals)
+
+    @cached_property
+    def targets(self) -> Mapping[Clique, Table]:
+        """What the records' marginals shall be: denoised, and 0 where no record may be."""
+        measured = {m.clique: m.share(self.evidence.total) for m in self.evidence.marginals}
+        models = {clique: self._raked(clique) for clique in measured}
+        joint = [clique for clique in measured if len(clique) > 1]
+        leaning = tilted(
+            [models[clique] for clique in joint],
+            [measured[clique] for clique in joint],
+            silent=SILENT,
+        )
+        models |= zip(joint, leaning, strict=True)
+        return {
+            clique: refined(
+                model, measured[clique], self._margins_of(clique), self.rules.allowed(clique)
+            )
+            for clique, model in models.items()
+        }
+
+    @cached_property
+    def _margins(self) -> tuple[Table, ...]:
+        """Of every attribute, in all targets: the model's, refined by all that was measured."""
+        total, single_columns = self.evidence.total, self.evidence.single_columns
+        models = [self.marginal((a,)) for a in range(len(self.evidence.domain))]
+        measured = [
+            single_columns[a].share(total)
+            if a in single_columns
+            else NoisyMarginal((a,), model, 0.0)
+            for a, model in enumerate(models)
+        ]
+        return tuple(
+            refined_margin(model, measured[a], self.rules.allowed((a,)))
+            for a, model in enumerate(tilted(models, measured))
+        )
+
+    def _margins_of(self, clique: Clique) -> list[Table]:
+        """Those of its attributes."""
+        return [self._margins[a] for a in clique]
+
+    def _raked(self, clique: Clique) -> Table:
+        """What the model says of it, with these margins."""
+        return raked(self.marginal(clique), self._margins_of(clique), self.rules.allowed(clique))
+
+    def _pair(self, clique: Clique) -> Table:
+        """The target, or what the model says of what was not measured."""
+        return self.targets[clique] if clique in self.targets else self._raked(clique)
+
+    def _start(self, rows: int, rng: np.random.Generator) -> Codes:
+        """A sample of the tree of all pairs."""
+        every = combinations(range(len(self.evidence.domain)), 2)
+        pairs = {pair: self._pair(pair) for pair in every}
+        return sample_tree(Targets(self._margins, pairs), rows, rng)
+
+    def records(
+        self, rows: int, rng: np.random.Generator, progress: Progress
+    ) -> tuple[Codes, Mapping[str, Any]]:
+        """Sampled, moved where `descent.epochs` asks for it, repaired, and polished records."""
+        generator, domain = self.settings, self.evidence.domain
+        pairs: dict[Clique, Table] = {c: t for c, t in self.targets.items() if len(c) == 2}
+        made: dict[str, Any] = {}
+        codes = self._start(rows, rng)
+        polishing = _DENOISED
+        if generator.descent.epochs and pairs:
+            polishing = 0.8
+            particles = codes[: generator.particles]
+            moved, made["descent_loss"] = descend(
+                particles,
+                pairs,
+                domain.shape,
+                descent=generator.descent,
+                rng=rng,
+                report=lambda share: progress(
+                    _DENOISED + (polishing - _DENOISED) * share, "moving particles"
+                ),
+            )
+            codes = repeated(moved, rows, rng)
+        codes = self.rules.repair(codes, rng)
+        if generator.sweeps:
+            codes, errors = polish(
+                codes,
+                self.targets,
+                weights=_weights(self.evidence),
+                rules=self.rules,
+                proposals=generator.sweeps * codes.size,
+                rng=rng,
+                report=lambda share: progress(
+                    polishing + (1 - polishing) * share, "polishing records"
+                ),
+            )
+            made["polish_squared_error"] = errors
+        progress(1.0, "records generated")
+        return codes, made
+
+
+def _weights(evidence: Evidence) -> Mapping[Clique, float]:
+    """Weights of the marginals in the polish: their precision, relative to the best."""
+    return {
+        m.clique: (evidence.finest / m.sigma) ** 2 if m.sigma else 1.0 for m in evidence.marginals
+    }

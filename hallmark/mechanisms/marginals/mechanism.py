@@ -1,0 +1,314 @@
+"""The marginal mechanisms: measure marginals with Gaussian noise, and make records that have them.
+
+Any selection goes with any generator. Names of the registry are pairs of the two; a spec may
+replace either half.
+
+Claim.   A run is (epsilon, delta)-differentially private within `plan.budget`, and its one-way
+         marginals obey the bounds of the certificate.
+Proof.   Privacy: in the modules of `selection`. The certificate: ../certificates/single_columns.md,
+         with the marginals that were asked before anything was chosen, so that the law of their
+         noise is known; what was chosen on answers is left out of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.certificates.simultaneous import draws_needed
+from hallmark.mechanisms.certificates.single_columns import (
+    ASSUMPTIONS,
+    ColumnErrors,
+    ColumnEstimates,
+    certify_single_columns,
+)
+from hallmark.mechanisms.checkpoint import Checkpoint
+from hallmark.mechanisms.compute import SERIAL, Compute
+from hallmark.mechanisms.contract import (
+    Certificate,
+    Measurements,
+    Progress,
+    SyntheticMeasure,
+)
+from hallmark.mechanisms.domain.cliques import Clique, title
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.marginals.evidence import (
+    Coarse,
+    Evidence,
+    NoisyMarginal,
+    pooled,
+    with_groups,
+)
+from hallmark.mechanisms.marginals.generators.generator import Model
+from hallmark.mechanisms.marginals.parameters import design_of, generator_of
+from hallmark.mechanisms.marginals.plan import MarginalPlan
+from hallmark.mechanisms.marginals.selection.design import FIRST_CALL, Answer, Asked
+from hallmark.mechanisms.marginals.single_columns import combine, margins, simulate_errors
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.calls import MarginalRounds
+from hallmark.mechanisms.privacy.simulation import simulate_discrete_gaussian
+
+_FITTED = 0.6  # progress when the model is fitted, where records take longest
+_DRAFT_SEED = 20_240_613  # drafts must be the same when a run resumes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MarginalMeasurements(Measurements):
+    """Noisy tables, and what was asked in the calls of a selection, in the same order."""
+
+    asked: Mapping[str, tuple[Asked, ...]]
+
+    @classmethod
+    def of(cls, answers: Sequence[Answer], total: int | None) -> "MarginalMeasurements":
+        """Those of all answers, call by call."""
+        calls = dict.fromkeys(answer.call for answer in answers)
+        by_call = {call: [one for one in answers if one.call == call] for call in calls}
+        return cls(
+            tables={call: tuple(one.counts for one in told) for call, told in by_call.items()},
+            total=total,
+            asked={call: tuple(one.asked for one in told) for call, told in by_call.items()},
+        )
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """A selection joined to a generator.
+
+    Parameters: `selection` and `generator`, each the name of a method or a mapping with `method`
+    and its settings; see `parameters`.
+
+    Attributes:
+        name: as a release spec gives it.
+        selection, generator: what stands where the spec says nothing, as it would say it.
+    """
+
+    name: str
+    selection: Mapping[str, Any]
+    generator: Mapping[str, Any]
+
+    def plan(
+        self,
+        domain: Domain,
+        *,
+        budget: Budget,
+        adjacency: Adjacency,
+        expected_records: int,
+        parameters: Mapping[str, Any],
+        public: AnyCodes | None = None,
+    ) -> MarginalPlan:
+        """The least noise within `budget`, and a generator that can serve it. Public.
+
+        Raises:
+            ValueError: no columns, a budget without delta, marginals or a model that are too large,
+                an expected number of records below 1, or a wrong parameter.
+        """
+        if expected_records < 1:
+            raise ValueError(f"expected number of records: {expected_records}; give at least 1")
+        unknown = sorted(set(parameters) - {"selection", "generator"})
+        if unknown:
+            raise ValueError(
+                f"mechanism.{unknown[0]}: {self.name} has no such parameter; settings stand under "
+                "selection or generator"
+            )
+        plan = MarginalPlan(
+            mechanism=self.name,
+            domain=domain,
+            adjacency=adjacency,
+            budget=budget,
+            expected_records=expected_records,
+            design=design_of(
+                parameters.get("selection"), self.selection, domain, budget, adjacency
+            ),
+            generator=generator_of(parameters.get("generator"), self.generator),
+        )
+        plan.memory()
+        return plan
+
+    def select(self, curator: MarginalRounds, plan: MarginalPlan) -> tuple[Answer, ...]:
+        """Everything that is asked, where some of it is chosen on answers; nothing elsewhere."""
+        if not plan.chooses:
+            return ()
+        first = _first(curator, plan)
+        return (*first, *plan.design.rounds(curator, first, _Drafts(plan)))
+
+    def measure(
+        self, curator: MarginalRounds, plan: MarginalPlan, selection: tuple[Answer, ...]
+    ) -> MarginalMeasurements:
+        """All answers."""
+        answers = selection or _first(curator, plan)
+        return MarginalMeasurements.of(answers, curator.total())
+
+    def generate(
+        self,
+        plan: MarginalPlan,
+        measurements: Measurements,
+        *,
+        rows: int | None,
+        rng: np.random.Generator,
+        progress: Progress,
+        checkpoint: Checkpoint | None = None,
+    ) -> SyntheticMeasure:
+        """Records whose marginals look like the measured ones: as many as measured, or `rows`.
+
+        Where the number of records is measured, at least one comes out.
+
+        Raises:
+            ValueError: `rows` is below 1.
+        """
+        if rows is not None and rows < 1:
+            raise ValueError(f"output.rows: {rows}; ask for at least 1")
+        answers = answers_of(measurements)
+        evidence = plan.with_totals(evidence_of(plan.domain, answers, measurements.total))
+        model = plan.generator.fit(
+            evidence,
+            rng=rng,
+            progress=partial(_within, progress, 0.0, _FITTED),
+            checkpoint=checkpoint,
+        )
+        rows = rows or max(1, round(evidence.total))
+        codes, made = model.records(rows, rng, partial(_within, progress, _FITTED, 1.0))
+        return SyntheticMeasure(
+            codes=codes,
+            history={
+                "estimated_records": evidence.total,
+                "marginals": len(answers),
+                "chosen": _chosen(plan, answers),
+                **model.history,
+                **made,
+            },
+        )
+
+    def certify(
+        self,
+        plan: MarginalPlan,
+        measurements: Measurements,
+        synthetic: SyntheticMeasure,
+        *,
+        confidence: float,
+        rng: np.random.Generator,
+        compute: Compute = SERIAL,
+    ) -> Certificate:
+        """Bounds on every one-way marginal that hold jointly, for these synthetic records.
+
+        Raises:
+            ValueError: the confidence is outside (0, 1), or the records do not fit the domain.
+        """
+        if not 0 < confidence < 1:
+            raise ValueError(f"certificate.confidence: {confidence}; give a number between 0 and 1")
+        public, first = plan.adjacency.total_is_public, plan.design.first
+        told = [answer for answer in answers_of(measurements) if answer.call == FIRST_CALL]
+        counts, total = single_columns(plan.domain, told, measurements.total)
+        error_counts, error_totals = simulate_errors(
+            plan.domain.shape,
+            first,
+            simulate_discrete_gaussian,
+            total_is_public=public,
+            draws=draws_needed(confidence),
+            rng=rng,
+        )
+        columns = certify_single_columns(
+            plan.domain,
+            ColumnEstimates(counts=counts, total=total),
+            ColumnErrors(counts=error_counts, total=error_totals),
+            synthetic.codes,
+            total_is_public=public,
+            confidence=confidence,
+        )
+        return Certificate(
+            confidence=confidence,
+            bounds=columns.bounds,
+            method=(
+                "Estimates: for each column, the inverse-variance mean over the marginals, of "
+                "cells or of groups of them, that hold it and were asked before anything was "
+                f"chosen, adjusted to the number of records. {columns.method}"
+            ),
+            assumptions=ASSUMPTIONS,
+            measured=columns.measured,
+        )
+
+
+@dataclass(frozen=True)
+class _Drafts:
+    """Models for the rounds of a selection; see `Modeller`."""
+
+    plan: MarginalPlan
+
+    def evidence(self, answers: Sequence[Answer], total: int | None) -> Evidence:
+        return evidence_of(self.plan.domain, answers, total)
+
+    def model(self, answers: Sequence[Answer], total: int | None, previous: Model | None) -> Model:
+        return self.plan.generator.fit(
+            self.evidence(answers, total),
+            rng=np.random.default_rng([_DRAFT_SEED, len(answers)]),
+            progress=lambda share, doing: None,
+            previous=previous,
+            draft=True,
+        )
+
+    def admits(self, cliques: Sequence[Clique], share: float) -> bool:
+        return self.plan.generator.admits(self.plan.domain, cliques, share)
+
+
+def answers_of(measurements: Measurements) -> tuple[Answer, ...]:
+    """Each table of a selection's calls with its question."""
+    assert isinstance(measurements, MarginalMeasurements), "what `measure` returned"
+    return tuple(
+        Answer(asked, table, call)
+        for call, every in measurements.asked.items()
+        for asked, table in zip(every, measurements.tables[call], strict=True)
+    )
+
+
+def single_columns(
+    domain: Domain, answers: Sequence[Answer], total: int | None
+) -> tuple[tuple[np.ndarray[Any, np.dtype[np.float64]], ...], float]:
+    """Estimated counts of every attribute, and of all records."""
+    every = (margins(answer.asked, domain.shape, answer.counts) for answer in answers)
+    counts, agreed = combine(domain.shape, every, total=total)
+    return counts, float(agreed)
+
+
+def evidence_of(domain: Domain, answers: Sequence[Answer], total: int | None) -> Evidence:
+    """All answers in a common form, with the number of records that they speak of."""
+    _, agreed = single_columns(domain, answers, total)
+    return Evidence(
+        domain=domain,
+        marginals=marginals_of(domain.shape, answers),
+        total=max(1.0, agreed),
+        total_is_public=total is not None,
+    )
+
+
+def marginals_of(shape: Sequence[int], answers: Sequence[Answer]) -> tuple[NoisyMarginal, ...]:
+    """Each clique once: its cells, and its groups where they were measured, too."""
+    fine = pooled(
+        NoisyMarginal(answer.asked.clique, answer.table(shape), answer.sigma)
+        for answer in answers
+        if answer.asked.groups is None
+    )
+    known = {marginal.clique: marginal for marginal in fine}
+    for answer in answers:
+        if answer.asked.groups is not None:
+            clique, sums = answer.asked.clique, answer.table(shape)
+            known[clique] = with_groups(known[clique], sums, Coarse(sums.shape, answer.sigma))
+    return tuple(known.values())
+
+
+def _first(curator: MarginalRounds, plan: MarginalPlan) -> tuple[Answer, ...]:
+    asked = plan.design.first
+    tables = curator.histograms(FIRST_CALL, [a.query(plan.domain.shape) for a in asked])
+    return tuple(Answer(a, table) for a, table in zip(asked, tables, strict=True))
+
+
+def _chosen(plan: MarginalPlan, answers: Sequence[Answer]) -> list[str]:
+    """Marginals that were selected in private rounds, in their order."""
+    after = [answer.asked.clique for answer in answers if answer.call != FIRST_CALL]
+    return [title(clique, plan.domain.names) for clique in after]
+
+
+def _within(progress: Progress, start: float, end: float, share: float, doing: str) -> None:
+    progress(float(start + share * (end - start)), doing)

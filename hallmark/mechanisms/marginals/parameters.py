@@ -1,0 +1,142 @@
+"""What a release spec may set of marginal mechanisms: selection, generator, and their settings.
+
+mechanism:
+  name: privpgd
+  selection: {method: aim, ways: 3}
+  generator: noise-aware            # short for {method: noise-aware}
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from difflib import get_close_matches
+from math import isfinite
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.marginals.generators.generator import Generator
+from hallmark.mechanisms.marginals.generators.genetic.private_gsd import PrivateGSD
+from hallmark.mechanisms.marginals.generators.graphical.model import GraphicalModel
+from hallmark.mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware
+from hallmark.mechanisms.marginals.generators.particles.particles import Particles
+from hallmark.mechanisms.marginals.selection.aim import plan_aim
+from hallmark.mechanisms.marginals.selection.design import Design
+from hallmark.mechanisms.marginals.selection.fixed import plan_fixed
+from hallmark.mechanisms.marginals.selection.mwem import plan_mwem
+from hallmark.mechanisms.marginals.selection.tree import plan_tree
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+
+SELECTIONS: Mapping[str, Callable[..., Design]] = {
+    "all": plan_fixed,
+    "mst": plan_tree,
+    "aim": plan_aim,
+    "mwem": plan_mwem,
+}
+GENERATORS: Mapping[str, Callable[..., Generator]] = {
+    "noise-aware": NoiseAware,
+    "graphical-model": GraphicalModel,
+    "particles": Particles,
+    "private-gsd": PrivateGSD,
+}
+
+T = TypeVar("T")
+
+
+def design_of(
+    given: Any, default: Mapping[str, Any], domain: Domain, budget: Budget, adjacency: Adjacency
+) -> Design:
+    """The selection that the spec asks for, planned.
+
+    Raises:
+        ValueError: a method or a setting is unknown or wrong, or the marginals are too large.
+    """
+    method, settings = _section("selection", given, default, SELECTIONS)
+    return SELECTIONS[method](domain, budget=budget, adjacency=adjacency, settings=settings)
+
+
+def generator_of(given: Any, default: Mapping[str, Any]) -> Generator:
+    """The generator that the spec asks for.
+
+    Raises:
+        ValueError: a method or a setting is unknown or wrong.
+    """
+    method, settings = _section("generator", given, default, GENERATORS)
+    return build(GENERATORS[method], settings, "mechanism.generator")
+
+
+def _section(
+    section: str, given: Any, default: Mapping[str, Any], known: Mapping[str, Any]
+) -> tuple[str, Mapping[str, Any]]:
+    """Method and settings. Settings of the default stand only where the method is its own."""
+    where = f"mechanism.{section}"
+    own = {"method": given} if isinstance(given, str) else given
+    if own is None:
+        own = {}
+    if not isinstance(own, Mapping):
+        raise ValueError(
+            f"{where}: {given!r}; give a method, or a mapping with method and settings"
+        )
+    method = own.get("method", default["method"])
+    if not isinstance(method, str) or method not in known:
+        near = get_close_matches(str(method), known, n=1)
+        mend = f"did you mean {near[0]}?" if near else f"use {', '.join(known)}"
+        raise ValueError(f"{where}.method: there is no {method!r}; {mend}")
+    merged = {**(default if method == default["method"] else {}), **own}
+    return method, {name: value for name, value in merged.items() if name != "method"}
+
+
+def build(cls: Callable[..., T], given: Mapping[str, Any], where: str) -> T:
+    """A dataclass of settings from plain values; fields that are dataclasses take mappings.
+
+    Raises:
+        ValueError: a name is unknown (the message gives the nearest one), a setting without a
+            default is missing, or a value is of the wrong type or out of range.
+    """
+    types = get_type_hints(cls)
+    known = fields(cls)  # type: ignore[arg-type]  # all are dataclasses
+    names = [field.name for field in known]
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in names:
+            near = get_close_matches(name, names, n=1)
+            mend = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
+            raise ValueError(f"{where}.{name}: there is no such setting; {mend}")
+        values[name] = _value(types[name], value, f"{where}.{name}")
+    for field in known:
+        if field.name not in values and field.default is field.default_factory is MISSING:
+            raise ValueError(f"{where}.{field.name}: it is missing and has no default; set it")
+    try:
+        return cls(**values)
+    except ValueError as error:
+        raise ValueError(f"{where}.{error}") from error
+
+
+def _value(kind: Any, value: Any, where: str) -> Any:
+    if is_dataclass(kind):
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{where}: {value!r}; give a mapping of settings")
+        return build(kind, value, where)  # type: ignore[arg-type]  # a class, not an instance
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise ValueError(f"{where}: {value!r}; use {' or '.join(map(str, get_args(kind)))}")
+        return value
+    if get_origin(kind) is tuple:  # of any length, all of one kind
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"{where}: {value!r}; give a list")
+        inner, *_ = get_args(kind)
+        return tuple(_value(inner, part, f"{where}[{i}]") for i, part in enumerate(value))
+    if get_origin(kind) in (Union, UnionType):
+        if value is None:
+            return None
+        (inner,) = [part for part in get_args(kind) if part is not type(None)]
+        return _value(inner, value, where)
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise ValueError(f"{where}: {value!r}; use true or false")
+        return value
+    if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
+        raise ValueError(f"{where}: {value!r}; use a {'whole ' if kind is int else ''}number")
+    if not isfinite(value):
+        raise ValueError(f"{where}: {value!r}; use a finite number")
+    return value if kind is int else float(value)

@@ -1,0 +1,143 @@
+"""Plan a release of the marginal mechanisms: a selection with its noise, and a generator.
+
+Claim.   The curator's answers to what the design asks are (epsilon, delta)-differentially private
+         under `MarginalPlan.adjacency`, within the budget.
+Proof.   In the module of each selection; what a generator does is post-processing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import Table
+from hallmark.mechanisms.certificates.simultaneous import PILOT
+from hallmark.mechanisms.certificates.single_columns import ColumnErrors, forecast_single_columns
+from hallmark.mechanisms.contract import Forecast, NoiseLine
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.geometry.wasserstein import w1
+from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal, pooled
+from hallmark.mechanisms.marginals.generators.generator import Generator
+from hallmark.mechanisms.marginals.selection.design import Design
+from hallmark.mechanisms.marginals.single_columns import SIMULATION_BYTES, combine, gaussian_margins
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism
+
+FORECAST_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MarginalPlan:
+    """What the curator will be asked, what that costs, and what follows. Every field is public.
+
+    Attributes:
+        mechanism: as the release spec names it.
+        design: which marginals are measured, with which noise.
+        generator: what makes records of them; it affects quality, not privacy.
+    """
+
+    mechanism: str
+    domain: Domain
+    adjacency: Adjacency
+    budget: Budget
+    expected_records: int
+    design: Design
+    generator: Generator
+
+    @property
+    def source(self) -> str:
+        return f"{self.design.source}; records by {self.generator.source}"
+
+    @property
+    def chooses(self) -> bool:
+        """Whether something is selected in private rounds."""
+        return any(isinstance(event, ExponentialMechanism) for event in self.events)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return self.design.events
+
+    @property
+    def noise(self) -> tuple[NoiseLine, ...]:
+        return self.design.noise
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {
+            "selection": {"method": self.design.name, **self.design.parameters},
+            "generator": {"method": self.generator.name, **self.generator.settings},
+        }
+
+    def memory(self) -> int:
+        """Peak memory of fitting all that may be measured, and of the records, bytes.
+
+        Raises:
+            ValueError: the generator refuses; the message tells why.
+        """
+        cliques = list(self.design.largest)
+        if self.chooses:  # what the generator does not admit will not be chosen
+            cliques = []
+            for clique in self.design.largest:
+                if self.generator.admits(self.domain, (*cliques, clique), 1.0):
+                    cliques.append(clique)
+        known = [clique for clique, _ in self._admitted_totals(cliques)]
+        return self.generator.memory(self.domain, [*cliques, *known], self.expected_records)
+
+    def with_totals(self, evidence: Evidence) -> Evidence:
+        """The evidence with the public totals that are marginals, known exactly.
+
+        They join when records are made, not before: so what is asked of the private data never
+        depends on them. Totals count the published records, which need not be as many as were
+        measured, so they are taken as shares. One that would make the model too large is left out.
+        """
+        scale = evidence.total / max(self.domain.totals.records, 1)
+        exact = [
+            NoisyMarginal(clique, counts * scale, 0.0)
+            for clique, counts in self._admitted_totals(list(evidence.by_clique))
+        ]
+        return replace(evidence, marginals=pooled([*evidence.marginals, *exact]))
+
+    def _admitted_totals(self, cliques: list[Clique]) -> list[tuple[Clique, Table]]:
+        """Totals that are marginals and that the generator admits beside these cliques."""
+        admitted: dict[Clique, Table] = {}
+        for clique, counts in self.domain.totals.marginals():
+            if clique in cliques or self.generator.admits(
+                self.domain, (*cliques, *admitted, clique), 1.0
+            ):
+                admitted[clique] = counts
+        return list(admitted.items())
+
+    def forecast(self) -> Forecast:
+        """Error of the one-way marginals to expect, and the certificates, from the noise alone."""
+        errors = self._forecast_errors()
+        records = max(self.expected_records, 1)
+        means = [
+            float(w1(attribute, counts).mean()) / records
+            for attribute, counts in zip(self.domain.attributes, errors.counts, strict=True)
+        ]
+        return Forecast(
+            metric="1-Wasserstein distance of a column's distribution, mean over the columns, as "
+            "a share of the diameter",
+            expected_error=min(1.0, float(np.mean(means))),
+            statement="estimate: mean error of the one-way marginals that are measured before "
+            "anything is chosen, simulated with continuous Gaussian noise; fitting records to all "
+            "that is measured adds to it or takes from it",
+            memory_bytes=self.memory() + SIMULATION_BYTES,
+            per_attribute=forecast_single_columns(
+                self.domain,
+                errors,
+                expected_records=self.expected_records,
+                total_is_public=self.adjacency.total_is_public,
+                confidence=FORECAST_CONFIDENCE,
+            ),
+        )
+
+    def _forecast_errors(self) -> ColumnErrors:
+        shape, public = self.domain.shape, self.adjacency.total_is_public
+        rng = np.random.default_rng(0)  # a forecast is the same each time it is asked for
+        every = (gaussian_margins(asked, shape, PILOT + 199, rng) for asked in self.design.first)
+        counts, total = combine(shape, every, total=0.0 if public else None)
+        return ColumnErrors(counts=counts, total=total)

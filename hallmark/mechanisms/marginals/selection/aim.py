@@ -1,0 +1,314 @@
+"""`aim`: in each round measure the marginal that the model of the moment fits worst.
+
+Claim.   Every run costs exactly `AimDesign.rho` in zCDP, whatever is answered and chosen, and rho
+         is within the budget: so a run is (epsilon, delta)-differentially private.
+Proof.   A round is charged what it draws: epsilon^2 / 8 for the choice and l2_squared / (2 sigma2)
+         for the marginal, in exact rationals. A round that is not the last costs at most half of
+         what is left, the last one all of it. Noise and number of rounds are chosen in view of
+         answers, so the events of rounds are `adaptive`, and rho is what zCDP alone proves to fit
+         the budget (`accountant`, on adaptive events). A score moves by at most its weight times
+         the L1 sensitivity of a histogram, in either direction, whatever the model (`misfit`).
+Source.  McKenna, Mullins, Sheldon, Miklau (2022), "AIM: an adaptive and iterative mechanism for
+         differentially private synthetic data", arXiv:2201.12677, Algorithms 1 to 4.
+Oracle.  tests/mechanisms/marginals/selection/test_aim.py replays schedules of all kinds.
+
+Where we leave the paper: sensitivities are those of the relation and unit of the release, on every
+round (a published program leaves the root of 2 out under replace-one); noise is exact; columns that
+the workload leaves out are measured by themselves, too; the size of the model is the generator's
+own matter (`Modeller.admits`); and rounds may be capped, as each fits a model.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import Table
+from hallmark.mechanisms.contract import NoiseLine
+from hallmark.mechanisms.domain.cliques import Clique, cells, downward_closure
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.marginals.selection.design import (
+    Answer,
+    Asked,
+    Modeller,
+    columns,
+    line_of_columns,
+)
+from hallmark.mechanisms.marginals.selection.misfit import integer_weights, misfit, noise_misfit
+from hallmark.mechanisms.marginals.selection.settings import Settings, refuse_unknown, whole
+from hallmark.mechanisms.marginals.selection.spending import (
+    CHOICE_SHARE,
+    choice_epsilon,
+    gaussian_event,
+    marginal_sigma2,
+    refuse_unservable,
+    rho_of,
+)
+from hallmark.mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.calls import MarginalRounds
+from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism, merged
+
+ROUNDS_PER_ATTRIBUTE = 16
+
+
+@dataclass(frozen=True)
+class Round:
+    """Noise of one round. Public.
+
+    Attributes:
+        epsilon: of the choice.
+        sigma2: of the marginal, records^2.
+        l2_squared: squared L2 sensitivity of a marginal, records^2.
+    """
+
+    epsilon: Fraction
+    sigma2: Fraction
+    l2_squared: int
+
+    @classmethod
+    def costing(cls, rho: Fraction, adjacency: Adjacency) -> "Round":
+        """The round that costs exactly `rho`."""
+        epsilon = choice_epsilon(CHOICE_SHARE * rho)
+        return cls(epsilon, marginal_sigma2(rho - epsilon**2 / 8, adjacency), adjacency.l2_squared)
+
+    @property
+    def rho(self) -> Fraction:
+        """What it costs in zCDP."""
+        return self.epsilon**2 / 8 + self.l2_squared / (2 * self.sigma2)
+
+    @property
+    def choice(self) -> ExponentialMechanism:
+        """What its choice is charged as."""
+        return ExponentialMechanism(epsilon=self.epsilon, adaptive=True)
+
+    @property
+    def annealed(self) -> "Round":
+        """With half the noise, at four times the cost."""
+        return replace(self, epsilon=2 * self.epsilon, sigma2=self.sigma2 / 4)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AimDesign:
+    """All one-way marginals, then round by round the worst fitted marginal. Every field is public.
+
+    Attributes:
+        rho: what the whole costs, in zCDP.
+        workload: the marginals that matter; they and all their parts may be measured.
+        most_rounds: the last round is this one at the latest; None where only the budget ends them.
+    """
+
+    domain: Domain
+    adjacency: Adjacency
+    rho: Fraction
+    workload: Workload
+    most_rounds: int | None = None
+
+    @property
+    def name(self) -> str:
+        return "aim"
+
+    @property
+    def source(self) -> str:
+        return (
+            "McKenna, Mullins, Sheldon, Miklau (2022), AIM: an adaptive and iterative mechanism "
+            "for differentially private synthetic data, arXiv:2201.12677, Algorithms 1 to 4"
+        )
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {
+            **self.workload.to_json(self.domain),
+            "rho": str(self.rho),
+            "candidates": len(self.candidates),
+            "planned_rounds": self.planned_rounds,
+            "rounds_cap": self.most_rounds,
+            "choice_share": str(CHOICE_SHARE),
+            "first_sigma2": str(self.opening.sigma2),
+            "first_choice_epsilon": str(self.opening.epsilon),
+        }
+
+    @cached_property
+    def first(self) -> tuple[Asked, ...]:
+        return columns(self.domain, self.opening.sigma2)
+
+    @property
+    def largest(self) -> tuple[Clique, ...]:
+        """The one-way marginals and the workload; never all of it at once where the generator's
+        model would grow too large."""
+        ones = tuple((a,) for a in range(len(self.domain)))
+        return tuple(dict.fromkeys((*ones, *self.workload.cliques)))
+
+    @cached_property
+    def candidates(self) -> tuple[Clique, ...]:
+        """What a round may choose: the workload and all its parts."""
+        return downward_closure(self.workload.cliques)
+
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """Of every candidate: the attributes that it shares with the workload, weighted."""
+        wanted = integer_weights(self.workload.weights)
+        by_attribute = [0] * len(self.domain)
+        for clique, weight in zip(self.workload.cliques, wanted, strict=True):
+            for attribute in clique:
+                by_attribute[attribute] += weight
+        shared = (sum(by_attribute[a] for a in candidate) for candidate in self.candidates)
+        return integer_weights([Fraction(weight) for weight in shared])
+
+    @property
+    def planned_rounds(self) -> int:
+        """T, the number of equal parts that the budget is cut into."""
+        attributes = len(self.domain)
+        most = ROUNDS_PER_ATTRIBUTE * attributes
+        return most if self.most_rounds is None else min(most, self.most_rounds + attributes)
+
+    @cached_property
+    def opening(self) -> Round:
+        """Noise of the first rounds; the one-way marginals have that of a round's marginal."""
+        return Round.costing(self.rho / self.planned_rounds, self.adjacency)
+
+    @property
+    def opening_rho(self) -> Fraction:
+        """What the one-way marginals cost, in zCDP."""
+        return len(self.domain) * self.adjacency.l2_squared / (2 * self.opening.sigma2)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Those of a run whose noise is never halved. Any other run costs the same rho."""
+        ones = gaussian_event(self.opening.sigma2, self.adjacency, times=len(self.domain))
+        left, events = self.rho - self.opening_rho, [ones]
+        rounds: list[Event] = []
+        for number in count(1):
+            noise, last = self.round(number, left, self.opening)
+            rounds += _charged(noise, self.adjacency)
+            left -= noise.rho
+            if last:
+                return merged([*events, *rounds])
+        raise AssertionError("the rounds end")
+
+    @property
+    def noise(self) -> tuple[NoiseLine, ...]:
+        shape, opening = self.domain.shape, self.opening
+        some = max(self.candidates, key=lambda clique: cells(clique, shape))
+        rounds = f"{self.planned_rounds - len(self.domain)}"
+        return (
+            line_of_columns(self.domain, self.first, self.adjacency),
+            NoiseLine.of_choices(
+                ExponentialMechanism(epsilon=opening.epsilon),
+                f"choice of a marginal, in each of about {rounds} rounds or fewer; noise halved "
+                "where a round teaches little",
+                adjacency=self.adjacency,
+            ),
+            NoiseLine.of(
+                Asked(some, opening.sigma2).query(shape),
+                "the chosen marginal, in each round likewise (entries: of the largest)",
+                cells(some, shape),
+                adjacency=self.adjacency,
+            ),
+        )
+
+    def round(self, number: int, left: Fraction, noise: Round) -> tuple[Round, bool]:
+        """Noise of round `number` when `left` of rho is not spent, and whether it is the last: it
+        is where no two rounds like it can be paid, or as many were run as may be."""
+        if left < 2 * noise.rho or number == self.most_rounds:
+            return Round.costing(left, self.adjacency), True
+        return noise, False
+
+    def rounds(
+        self, curator: MarginalRounds, first: Sequence[Answer], modeller: Modeller
+    ) -> tuple[Answer, ...]:
+        """Choose, measure, fit; with less noise once a round teaches less than its noise."""
+        shape, total = self.domain.shape, curator.total()
+        answers, left, noise = list(first), self.rho - self.opening_rho, self.opening
+        model = modeller.model(answers, total, None)
+        records = modeller.evidence(answers, total).total
+        drawn = curator.drawn()
+        for number in count(1):
+            noise, last = self.round(number, left, noise)
+            left -= noise.rho
+            candidates = list(self._admitted(answers, modeller, 1 - left / self.rho))
+            scores = [
+                misfit(
+                    clique,
+                    records * model.marginal(clique),
+                    shape,
+                    weight=weight,
+                    penalty=noise_misfit(noise.sigma2, cells(clique, shape)),
+                )
+                for clique, weight in candidates
+            ]
+            clique, _ = candidates[curator.choose(_choice(number), scores, noise.choice)]
+            asked = Asked(clique, noise.sigma2, adaptive=True)
+            call = f"round-{number}-marginal"
+            (table,) = curator.histograms(call, [asked.query(shape)])
+            answers.append(Answer(asked, table, call))
+            if last:
+                break
+            expected = records * model.marginal(clique)
+            model = modeller.model(answers, total, model)
+            records = modeller.evidence(answers, total).total
+            little = self._teaches_little(expected, records * model.marginal(clique), noise)
+            if _choice(number + 1) in drawn:  # with a model that may differ from the one now
+                annealed, _ = self.round(number + 1, left, noise.annealed)
+                little = drawn[_choice(number + 1)] == (annealed.choice,)
+            if little:
+                noise = noise.annealed
+        return tuple(answers[len(first) :])
+
+    def _admitted(
+        self, answers: Sequence[Answer], modeller: Modeller, share: Fraction
+    ) -> Iterator[tuple[Clique, int]]:
+        """Candidates whose model may be built, with their weights: parts of what was measured make
+        it no larger."""
+        measured = tuple(dict.fromkeys(answer.asked.clique for answer in answers))
+        masks = [_mask(clique) for clique in measured]
+        for clique, weight in zip(self.candidates, self.weights, strict=True):
+            own = _mask(clique)
+            inside = any(own & mask == own for mask in masks)
+            if inside or modeller.admits((*measured, clique), float(share)):
+                yield clique, weight
+
+    def _teaches_little(self, before: Table, after: Table, noise: Round) -> bool:
+        return float(np.abs(after - before).sum()) <= noise_misfit(noise.sigma2, before.size)
+
+
+def plan_aim(
+    domain: Domain, *, budget: Budget, adjacency: Adjacency, settings: Settings
+) -> AimDesign:
+    """AIM for all marginals of `ways` columns (2, where nothing is set) or a listed `workload`; at
+    most `rounds_cap` rounds, where that is set.
+
+    Raises:
+        ValueError: a wrong setting, a budget without delta, or tables that are too large.
+    """
+    refuse_unservable(budget, domain)
+    refuse_unknown(settings, ("ways", "workload", "rounds_cap"), "aim")
+    design = AimDesign(
+        domain=domain,
+        adjacency=adjacency,
+        rho=rho_of(budget),
+        workload=parse_workload(settings, domain),
+        most_rounds=whole(settings, "rounds_cap", 1) if "rounds_cap" in settings else None,
+    )
+    refuse_large(design.candidates, domain, "the marginals to choose among")
+    return design
+
+
+def _charged(noise: Round, adjacency: Adjacency) -> tuple[Event, Event]:
+    return (
+        noise.choice,
+        replace(gaussian_event(noise.sigma2, adjacency), adaptive=True),
+    )
+
+
+def _choice(number: int) -> str:
+    return f"round-{number}-choice"
+
+
+def _mask(clique: Clique) -> int:
+    return sum(1 << a for a in clique)

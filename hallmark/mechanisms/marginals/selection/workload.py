@@ -1,0 +1,153 @@
+"""Workloads: the marginals that a release is to answer well, and how much each matters.
+
+A workload is either all marginals of so many columns (`ways`), or a list that the spec gives
+(`workload`), each entry with its columns and, optionally, a weight.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from typing import Any
+
+from hallmark.mechanisms.domain.cliques import Clique, all_ways, cells, title
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.marginals.selection.settings import (
+    WHERE,
+    Settings,
+    nearest,
+    positive,
+    whole,
+)
+
+MAX_CELLS = 2**27  # of all tables together: 1 GiB of counts, and some ten minutes of noise
+MAX_MARGINALS = 100_000  # every one is a query, with a digest of its own in the log
+MOST_TIMES = 10_000  # that a weight may be of another
+DEFAULT_WAYS = 2
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Marginals with positive weights; only the ratios of the weights matter. Public.
+
+    Attributes:
+        cliques: the marginals, each once.
+        weights: of each.
+        ways: columns of each, where they are all marginals of so many; None for a list.
+    """
+
+    cliques: tuple[Clique, ...]
+    weights: tuple[Fraction, ...]
+    ways: int | None = None
+
+    def to_json(self, domain: Domain) -> Mapping[str, Any]:
+        """The workload as a release spec gives it, plain JSON values."""
+        if self.ways is not None:
+            return {"ways": self.ways}
+        return {
+            "workload": [
+                {"columns": [domain.names[a] for a in clique], "weight": str(weight)}
+                for clique, weight in zip(self.cliques, self.weights, strict=True)
+            ]
+        }
+
+
+def parse_workload(settings: Settings, domain: Domain) -> Workload:
+    """The workload of a spec: its `workload`, or all marginals of `ways` columns.
+
+    Raises:
+        ValueError: both are given, or one is not what it should be; the message tells where.
+    """
+    if "workload" in settings:
+        if "ways" in settings:
+            raise ValueError(f"{WHERE}.ways: given with workload; give one of the two")
+        return _listed(settings["workload"], domain)
+    return _all(settings, domain)
+
+
+def refuse_large(cliques: Iterable[Clique], domain: Domain, what: str) -> None:
+    """Tables that are too large to be measured, or to be looked at for a choice.
+
+    Raises:
+        ValueError: they have more than `MAX_CELLS` cells in all.
+    """
+    sizes = {clique: cells(clique, domain.shape) for clique in cliques}
+    if sum(sizes.values()) > MAX_CELLS:
+        largest = max(sizes, key=sizes.__getitem__)
+        raise ValueError(
+            f"{WHERE}: {what} have {sum(sizes.values()):,} cells, more than {MAX_CELLS:,}; use "
+            "fewer or smaller marginals, or coarser cells (the largest is "
+            f"{title(largest, domain.names)} with {sizes[largest]:,})"
+        )
+
+
+def _all(settings: Settings, domain: Domain) -> Workload:
+    columns = len(domain)
+    ways = whole(settings, "ways", min(DEFAULT_WAYS, max(columns, 1)))
+    if ways > columns:
+        raise ValueError(
+            f"{WHERE}.ways: {ways}, but there are only {columns} columns; give at most that many"
+        )
+    marginals = comb(columns, ways)
+    if marginals > MAX_MARGINALS:
+        raise ValueError(
+            f"{WHERE}.ways: {ways}, and {columns} columns have {marginals:,} marginals of so many, "
+            f"more than {MAX_MARGINALS:,}; give fewer ways, or list the workload"
+        )
+    return Workload(all_ways(columns, ways), (Fraction(1),) * marginals, ways)
+
+
+def _listed(given: Any, domain: Domain) -> Workload:
+    where = f"{WHERE}.workload"
+    if not _is_list(given):
+        raise ValueError(f"{where}: {given!r}; give a list of {{columns: [...], weight: ...}}")
+    if not given:
+        raise ValueError(f"{where}: there is no marginal; list one at least")
+    if len(given) > MAX_MARGINALS:
+        raise ValueError(f"{where}: {len(given):,} marginals; list at most {MAX_MARGINALS:,}")
+    seen: dict[Clique, int] = {}
+    weights = []
+    for position, entry in enumerate(given):
+        here = f"{where}[{position}]"
+        if not isinstance(entry, Mapping) or "columns" not in entry:
+            raise ValueError(f"{here}: {entry!r}; give {{columns: [...], weight: ...}}")
+        for name in entry:
+            if name not in ("columns", "weight"):
+                mend = nearest(name, ("columns", "weight")) or "there are columns and weight"
+                raise ValueError(f"{here}.{name}: a marginal has no such setting; {mend}")
+        clique = _clique(entry["columns"], f"{here}.columns", domain.names)
+        if clique in seen:
+            raise ValueError(
+                f"{here}.columns: {title(clique, domain.names)} is entry {seen[clique]} too; list "
+                "each marginal once, with the weight it should have"
+            )
+        weight = positive(entry.get("weight", 1))
+        if weight is None:
+            raise ValueError(f"{here}.weight: {entry['weight']!r}; give a positive number")
+        seen[clique] = position
+        weights.append(weight)
+    if max(weights) > MOST_TIMES * min(weights):
+        raise ValueError(
+            f"{where}: the largest weight is more than {MOST_TIMES:,} times the smallest, whose "
+            "marginal would be noise alone; leave it out, or weigh it more"
+        )
+    return Workload(tuple(seen), tuple(weights))
+
+
+def _clique(given: Any, where: str, names: Sequence[str]) -> Clique:
+    if not _is_list(given) or not given:
+        raise ValueError(f"{where}: {given!r}; give a list of column names")
+    positions = []
+    for name in given:
+        if name not in names:
+            mend = nearest(name, names) or "name columns of the spec"
+            raise ValueError(f"{where}: there is no column {name}; {mend}")
+        position = names.index(name)
+        if position in positions:
+            raise ValueError(f"{where}: {name} is named twice; name each column once")
+        positions.append(position)
+    return tuple(sorted(positions))
+
+
+def _is_list(given: Any) -> bool:
+    return isinstance(given, Sequence) and not isinstance(given, str)

@@ -1,0 +1,377 @@
+"""The balance of an account: what is taken of its cap, and what may be taken still.
+
+Claim.   All that was released on an account together is differentially private with its cap,
+         however releases, and their sizes, were chosen in view of earlier ones.
+Sums.    Where its composition is "sum", the budgets of all reservations that are not cancelled sum
+         to at most the cap, in epsilon and in delta.
+Filter.  Where it is "zcdp", reservations state what their release may cost at most, charges keep
+         to that (`book`), and a filter admits them (`account_filter`). It opens with the
+         first release that it admits and that is not pure, for what is left of the cap then; until
+         it opens, reservations are summed. While no release stands in it, it is closed again:
+         what was cancelled has drawn nothing. Where the cap is in rho, their rho sums to at most
+         that, and nothing is summed.
+Caps.    A cap may be changed, which nobody decides but people. What is claimed is the highest cap
+         that the account ever had; a filter keeps its order, so that all that passed it before
+         would have passed under that cap.
+Source.  Sums with adaptively chosen budgets: Rogers, Roth, Ullman, Vadhan (2016),
+         arXiv:1605.08294. Releases that run at once: Haney et al. (2023), arXiv:2309.05901, for
+         filters in (epsilon, delta) and for those at one Renyi order.
+Oracle.  tests/mechanisms/privacy/ledger/test_balance.py, test_account_filter.py.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from math import floor
+from typing import final
+
+from hallmark.mechanisms.privacy.account_filter import Filter, Taken, gaussian_epsilon
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.costs import Cost, zcdp_epsilon
+from hallmark.mechanisms.privacy.ledger.errors import BudgetRefused, LedgerError
+from hallmark.mechanisms.privacy.ledger.terms import (
+    Allowance,
+    Pair,
+    Reservation,
+    Terms,
+    shown,
+)
+from hallmark.mechanisms.privacy.rounding import float_above
+
+_NOTHING = Fraction(0), Fraction(0)
+_SHARE = Fraction(1, 10**6)  # grid of shares
+_ROUNDING = 1e-9  # relative, of the epsilon that a cap in rho states
+
+
+@final
+class Balance:
+    """One account's cap and what its reservations take of it. Refusals change nothing.
+
+    Raises:
+        LedgerError: the terms cannot be kept.
+    """
+
+    def __init__(self, account: str, terms: Terms) -> None:
+        self._account = account
+        self.terms = terms
+        self._filter: Filter | None = None
+        self._taken = Taken()  # by what stands in the filter, or under a cap in rho
+        # Budgets of what is not given back: by state, by allowance, of what is summed, and of what
+        # states no cost.
+        self._sums: dict[tuple[str, str | None], Pair] = defaultdict(lambda: _NOTHING)
+        self._stated_rho = Fraction(0)
+        self._refuse_without_delta(terms)
+        self._refuse_wrong_rho(terms)
+
+    # What is taken and left
+
+    @property
+    def spent(self) -> Pair:
+        """Budgets of reservations with a charge, added up."""
+        return self._sums["state", "spent"]
+
+    @property
+    def reserved(self) -> Pair:
+        """Budgets of open reservations without a charge, added up."""
+        return self._sums["state", "reserved"]
+
+    @property
+    def remaining(self) -> Pair:
+        """What one more release can be reserved with; of a filter, about that of a Gaussian one."""
+        cap = self.terms.cap
+        if self.terms.rho_cap is not None:
+            return gaussian_epsilon(self.terms.rho_cap - self._taken.rho, cap.delta), cap.delta
+        left = self._left_of_sums
+        if self._standing is None:
+            return left
+        rho = self._standing.rho_left(self._taken, left[0])
+        gaussian = min(left[0], gaussian_epsilon(rho, self._standing.delta))
+        return max(gaussian, self._left_of_pure(left[0])), self._standing.delta
+
+    @property
+    def share_left(self) -> Fraction:
+        """Share of the cap that remains, in the currency that it is taken in, in [0, 1].
+
+        Rounded down: exact sums of many noises have thousands of digits.
+        """
+        return floor(self._share_left / _SHARE) * _SHARE
+
+    @property
+    def _share_left(self) -> Fraction:
+        cap = self.terms.cap
+        if self.terms.rho_cap is not None:
+            return 1 - self._taken.rho / self.terms.rho_cap
+        epsilon, delta = self._left_of_sums
+        if self._standing is not None:
+            whole = cap.epsilon - self._standing.conversion
+            left = self._standing.order * self._standing.rho_left(self._taken, epsilon)
+            by_order = left / whole if whole > 0 else Fraction(0)
+            return max(by_order, self._left_of_pure(epsilon) / cap.epsilon)
+        shares = [epsilon / cap.epsilon, *([delta / cap.delta] if cap.delta else [])]
+        return min(shares)
+
+    @property
+    def composed(self) -> float | None:
+        """Epsilon at the cap's delta that all reservations come to, the least that is proved: by
+        zCDP where they state their cost, by the filter, or as a sum. None where the cap has no
+        delta, or nothing of it is left to prove with.
+        """
+        cap = self.terms.cap
+        if cap.is_pure:
+            return None
+        epsilon, delta = added([self.spent, self.reserved])
+        bounds = [float_above(epsilon)] if delta <= cap.delta else []
+        epsilon, delta = self._sums["stated", "no"]
+        if delta < cap.delta:
+            converted = zcdp_epsilon(self._stated_rho, cap.delta - delta)
+            bounds.append(float_above(epsilon) + converted)
+        if self._standing is not None:
+            summed = self._sums["summed", "yes"][0]
+            by_order = summed + self._standing.conversion + self._taken.divergence
+            bounds.append(float_above(by_order))
+        return min(bounds, default=None)
+
+    # What changes it
+
+    def put(self, before: Reservation | None, after: Reservation) -> None:
+        """Count a reservation in the place of what the release had before."""
+        for one, by in ((before, -1), (after, 1)):
+            if one is None or one.state == "cancelled":
+                continue
+            for key in (
+                ("state", one.state),
+                ("allowance", one.allowance),
+                ("summed", "no" if one.filtered else "yes"),
+                ("stated", "no" if one.cost is None else "yes"),
+            ):
+                epsilon, delta = self._sums[key]
+                self._sums[key] = epsilon + by * one.budget.epsilon, delta + by * one.budget.delta
+            if one.cost is not None:
+                self._stated_rho += by * one.cost.rho
+                if one.filtered:
+                    divergence = self._filter.divergence(one.cost) if self._filter else Fraction(0)
+                    self._taken = self._taken.changed(one.cost, divergence, by=by)
+
+    def admit(
+        self, release: str, budget: Budget, cost: Cost | None, opened: Filter | None
+    ) -> tuple[Cost | None, bool]:
+        """Whether a release may reserve a budget; its cost, and whether the filter admits it.
+
+        Args:
+            opened: the filter that it opens, as `opening` gave it to whoever wrote the entry.
+        Raises:
+            BudgetRefused: too little is left.
+            LedgerError: the filter is not one that may be opened, or the cost is not stated.
+        """
+        standing = self._standing
+        if opened is not None:
+            if self.terms.composition == "sum" or self.terms.rho_cap or standing is not None:
+                raise LedgerError(f"account {self._account!r}: no filter can be opened now")
+            standing = opened
+        if standing is None and self.terms.rho_cap is None:
+            self._refuse_beyond_sums(release, budget)
+            self._filter = None
+            return cost, False
+        if cost is None and budget.is_pure:
+            cost = Cost(pure=budget.epsilon, rho=budget.epsilon**2 / 2)
+        if cost is None:
+            raise LedgerError(
+                f"account {self._account!r}: release {release!r} does not state its cost in zCDP, "
+                "by which the account composes its releases"
+            )
+        if not self._passes(standing, cost):
+            left = self.remaining
+            raise BudgetRefused(
+                f"account {self._account!r}: release {release!r} asks for {shown(budget)}, "
+                f"which is rho {float(cost.rho):.4g}. Composed by zCDP, the releases so far leave "
+                f"about epsilon {float(left[0]):g} at delta {float(left[1]):g} of the cap "
+                f"{shown(self.terms.cap)}; ask for less, cancel a reservation that is not used, or "
+                "have the cap raised"
+            )
+        self._filter = standing
+        return cost, True
+
+    def refuse_beyond(self, allowance: Allowance, release: str, budget: Budget) -> None:
+        """Refuse what would pass an allowance.
+
+        Raises:
+            BudgetRefused: so it is.
+        """
+        taken = self._sums["allowance", allowance.name]
+        epsilon, delta = added([taken, (budget.epsilon, budget.delta)])
+        if epsilon > allowance.budget.epsilon or delta > allowance.budget.delta:
+            raise BudgetRefused(
+                f"account {self._account!r}: release {release!r} asks for {shown(budget)}, but "
+                f"{allowance.name!r} allows {shown(allowance.budget)}, of which {shown(taken)} is "
+                "taken; ask for less, wait for the next period, or have its budget raised"
+            )
+
+    def set_cap(self, cap: Budget, rho_cap: Fraction | None, refitted: Filter | None) -> None:
+        """Take another cap, which must cover what is taken.
+
+        Args:
+            refitted: the filter under the new cap, as `refitted` gave it.
+        """
+        if (self.terms.rho_cap is None) != (rho_cap is None):
+            raise LedgerError(
+                f"account {self._account!r}: a cap in epsilon cannot become one in rho, nor the "
+                "other way; open another account"
+            )
+        terms = replace(self.terms, cap=cap, rho_cap=rho_cap)
+        self._refuse_without_delta(terms)
+        self._refuse_wrong_rho(terms)
+        standing = self._standing
+        if refitted is not None and (standing is None or refitted.order != standing.order):
+            raise LedgerError(f"account {self._account!r}: the order of its filter cannot change")
+        if not self._covers(terms, refitted or standing):
+            composed = "" if standing is None else f", epsilon {self.composed:.4g} by zCDP"
+            raise LedgerError(
+                f"account {self._account!r}: the cap cannot be {shown(cap)}, since "
+                f"{shown(added([self.spent, self.reserved]))} is spent or reserved"
+                f"{composed}; set it to at least that, or cancel unused reservations first"
+            )
+        self._filter = refitted or standing
+        self.terms = terms
+
+    # What a filter is opened or kept with, for whoever writes the entry that records it
+
+    def opening(self, budget: Budget, cost: Cost | None) -> Filter | None:
+        """The filter that a reservation opens; None where one is open, or would not admit it.
+
+        A pure release is summed until a filter is open, which takes nothing of delta.
+        """
+        left = self._unsummed
+        if self.terms.composition == "sum" or self.terms.rho_cap or self._standing or not left:
+            return None
+        if cost is None or budget.is_pure:
+            return None
+        found = Filter.opened(left)
+        taken = Taken().changed(cost, found.divergence(cost))
+        return found if found.admits(taken, left.epsilon) else None
+
+    def refitted(self, cap: Budget) -> Filter | None:
+        """The open filter under another cap, of the same order; None where none is open."""
+        if self._standing is None:
+            return None
+        # What was cancelled since it opened stays out of its delta: answers may have chosen that.
+        delta = self._standing.delta + cap.delta - self.terms.cap.delta
+        if delta <= 0:
+            raise LedgerError(
+                f"account {self._account!r}: delta {float(cap.delta):g} leaves none for the filter "
+                "of its releases; set a larger one"
+            )
+        return Filter.at(self._standing.order, Budget(epsilon=cap.epsilon, delta=delta))
+
+    def refiltered(self, reservations: Iterable[Reservation], opened: Filter | None) -> "Balance":
+        """The balance that composes by a filter, with these reservations in the place of its own.
+
+        Args:
+            opened: the filter that those stand in which are `filtered`.
+        Raises:
+            LedgerError: it cannot, or they do not fit the cap in that way.
+        """
+        if self.terms.composition != "sum":
+            raise LedgerError(f"account {self._account!r}: its releases compose by zCDP already")
+        balance = Balance(self._account, replace(self.terms, composition="zcdp"))
+        balance._filter = opened
+        for one in reservations:
+            balance.put(None, one)
+        if not balance._covers(balance.terms, opened):
+            raise LedgerError(
+                f"account {self._account!r}: its releases so far fit {shown(self.terms.cap)} as "
+                "sums only, not by zCDP; let them stay sums"
+            )
+        return balance
+
+    def reopening(self, summed: Iterable[Reservation]) -> Filter | None:
+        """The filter for all but these reservations; None where they leave no epsilon or delta."""
+        balance = Balance(self._account, self.terms)
+        for one in summed:
+            balance.put(None, one)
+        left = balance._unsummed
+        return None if left is None else Filter.opened(left)
+
+    # The law
+
+    @property
+    def _standing(self) -> Filter | None:
+        """The filter, while a release stands in it."""
+        return self._filter if self._taken.releases else None
+
+    @property
+    def _left_of_sums(self) -> Pair:
+        epsilon, delta = self._sums["summed", "yes"]
+        return self.terms.cap.epsilon - epsilon, self.terms.cap.delta - delta
+
+    def _left_of_pure(self, epsilon: Fraction) -> Fraction:
+        """What one more pure release may take, beside pure ones alone."""
+        return Fraction(0) if self._taken.impure else epsilon - self._taken.pure
+
+    @property
+    def _unsummed(self) -> Budget | None:
+        """What sums leave of the cap; None where that is no epsilon or no delta."""
+        epsilon, delta = self._left_of_sums
+        return Budget(epsilon=epsilon, delta=delta) if epsilon > 0 and delta > 0 else None
+
+    def _passes(self, standing: Filter | None, cost: Cost) -> bool:
+        if self.terms.rho_cap is not None:
+            return self._taken.rho + cost.rho <= self.terms.rho_cap
+        assert standing is not None, "a filter admits"
+        epsilon, delta = self._left_of_sums
+        taken = self._taken.changed(cost, standing.divergence(cost))
+        return standing.delta <= delta and standing.admits(taken, epsilon)
+
+    def _covers(self, terms: Terms, standing: Filter | None) -> bool:
+        """Whether other terms, and a filter under them, cover what is taken."""
+        if terms.rho_cap is not None:
+            return self._taken.rho <= terms.rho_cap
+        summed = self._sums["summed", "yes"]
+        epsilon, delta = terms.cap.epsilon - summed[0], terms.cap.delta - summed[1]
+        if epsilon < 0 or delta < 0:
+            return False
+        if not self._taken.releases:
+            return True
+        return (
+            standing is not None
+            and standing.delta <= delta
+            and standing.admits(self._taken, epsilon)
+        )
+
+    def _refuse_beyond_sums(self, release: str, budget: Budget) -> None:
+        epsilon, delta = self._left_of_sums
+        if budget.epsilon > epsilon or budget.delta > delta:
+            raise BudgetRefused(
+                f"account {self._account!r}: release {release!r} asks for {shown(budget)}, but "
+                f"only {shown((epsilon, delta))} is left of the cap {shown(self.terms.cap)}; ask "
+                "for less, cancel a reservation that is not used, or have the cap raised"
+            )
+
+    def _refuse_without_delta(self, terms: Terms) -> None:
+        if terms.composition == "zcdp" and terms.cap.is_pure:
+            raise LedgerError(
+                f"account {self._account!r}: with delta 0 only sums of epsilons can be proved; "
+                "give the cap a delta, or let its releases compose as sums"
+            )
+
+    def _refuse_wrong_rho(self, terms: Terms) -> None:
+        """Refuse a cap in rho that does not state the epsilon which it implies."""
+        if terms.rho_cap is None:
+            return
+        if terms.composition != "zcdp" or not terms.rho_cap > 0:
+            raise LedgerError(
+                f"account {self._account!r}: a cap in rho is positive, and needs composition zcdp"
+            )
+        implied = zcdp_epsilon(terms.rho_cap, terms.cap.delta)
+        if float(terms.cap.epsilon) < implied * (1 - _ROUNDING):
+            raise LedgerError(
+                f"account {self._account!r}: rho {float(terms.rho_cap):g} implies epsilon "
+                f"{implied:g} at delta {float(terms.cap.delta):g}, more than "
+                f"{shown(terms.cap)}"
+            )
+
+
+def added(pairs: Iterable[Pair]) -> Pair:
+    """Epsilons and deltas, each added up."""
+    rows = list(pairs)
+    return sum((e for e, _ in rows), Fraction(0)), sum((d for _, d in rows), Fraction(0))

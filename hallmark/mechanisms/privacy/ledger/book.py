@@ -1,0 +1,361 @@
+"""The state of one account, folded from its entries: caps, reservations, charges, balances.
+
+Claim.   After any lawful sequence of entries, all that was released on the account together
+         satisfies differential privacy with the cap (`balance`).
+Law.     A reservation is "reserved" until its first charge, and "spent", in full, from then on and
+         for ever. Only a reservation without charges can be cancelled; then it may be made again.
+         What became of a reserved release may be unknown, so it counts against the cap as well.
+         Where a reservation states what its release may cost, charges together cost no more.
+Within.  A reservation may be made under an allowance, such as a month of a release calendar: those
+         under the same allowance that are not cancelled sum to at most what each of them states.
+Reuse.   Writing an entry and reading it back both go through `Book.apply`, so the ledger cannot
+         write what it would later refuse to read, and `verify` checks the law along with the chain.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, NamedTuple, final
+
+from hallmark.mechanisms.privacy.account_filter import Filter
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.costs import Cost, cost
+from hallmark.mechanisms.privacy.events import Event, events_from_json
+from hallmark.mechanisms.privacy.ledger.balance import Balance, added
+from hallmark.mechanisms.privacy.ledger.chain import Entry, broken, genesis
+from hallmark.mechanisms.privacy.ledger.errors import LedgerError
+from hallmark.mechanisms.privacy.ledger.terms import (
+    Allowance,
+    Composition,
+    Pair,
+    Reservation,
+    allowance_from_json,
+    budget_from_json,
+    composition_from_json,
+    cost_from_json,
+    filter_from_json,
+    rho_from_json,
+    shown,
+    terms_from_json,
+)
+
+STATEMENTS = ("request", "decision", "override", "passage", "publish")
+"""Kinds of entries that say who asked for, granted or overrode what, on what a gate was passed, and
+that a release is about to be published; they move no budget."""
+
+
+class LoggedCall(NamedTuple):
+    """One curator call of a release, as it was charged."""
+
+    call: str
+    request: str  # digest of what was asked
+    events: tuple[Event, ...]
+    at: str  # UTC, ISO 8601
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A release that may draw: its open reservation, and all that is charged to it.
+
+    Attributes:
+        adjacency: relation and unit of the account.
+    """
+
+    reservation: Reservation
+    adjacency: Adjacency
+    events: tuple[Event, ...]
+
+    @property
+    def within_cost(self) -> bool:
+        """Whether the events cost at most what the account set aside for the release."""
+        stated = self.reservation.cost
+        return stated is None or stated.covers(cost(self.events))
+
+    def charged(self, events: Iterable[Event]) -> "Standing":
+        """The same with these events charged besides."""
+        return replace(self, events=(*self.events, *events))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountState:
+    """Terms and balance of one account at one moment. Every pair is (epsilon, delta), exact.
+
+    Attributes:
+        composition: how its releases compose, which decides what can still be reserved.
+        spent: budgets of reservations with at least one charge, in full and added up; an upper
+            bracket of what was spent.
+        reserved: the same of open reservations without any charge.
+        remaining: what one more release can be reserved with. Of a filter it is about the epsilon
+            of a Gaussian release at the cap's delta, which nothing uses up.
+        share_left: share of the cap that remains, in the account's own currency, in [0, 1].
+        composed: epsilon at the cap's delta that all reservations add up to by zCDP, or as a sum
+            where that is less; proved where no release was chosen in view of another, while the
+            cap is proved in any case. None where the cap has no delta.
+        rho_cap: the most rho that may be spent; None where the cap is an epsilon.
+        entries: length of the chain.
+        head: hash of its last entry; anchors all of them when written down elsewhere.
+    """
+
+    name: str
+    adjacency: Adjacency
+    composition: Composition
+    cap: Budget
+    spent: Pair
+    reserved: Pair
+    remaining: Pair
+    share_left: Fraction
+    composed: float | None
+    opened_at: str  # UTC, ISO 8601
+    entries: int
+    head: str
+    rho_cap: Fraction | None = None
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The neighbouring relation that all epsilons of the account are stated under."""
+        return self.adjacency.neighbours
+
+    @property
+    def unit(self) -> str:
+        """The privacy unit, such as "record" or "person of at most 5 records"."""
+        return self.adjacency.unit
+
+    @property
+    def taken(self) -> Pair:
+        """Budgets that are spent or reserved, added up."""
+        return added([self.spent, self.reserved])
+
+
+@final
+class Book:
+    """One account, folded entry by entry. `apply` refuses an entry that breaks the law."""
+
+    def __init__(self, account: str) -> None:
+        self.account = account
+        self.reservations: dict[str, Reservation] = {}
+        self._balance: Balance | None = None  # None until it is opened
+        self._calls: dict[str, dict[str, LoggedCall]] = {}
+        self._costs: dict[str, Cost] = {}  # of all that is charged to a release
+        self._statements: dict[str, list[Entry]] = {}
+        self._last: Entry | None = None
+
+    @classmethod
+    def replay(cls, account: str, entries: Iterable[Entry]) -> "Book":
+        """The book after `entries`.
+
+        Raises:
+            LedgerError: names the first entry that breaks the law or cannot be read.
+        """
+        book = cls(account)
+        for entry in entries:
+            try:
+                book.apply(entry)
+            except (LedgerError, KeyError, TypeError, ValueError) as error:
+                raise broken(account, entry.seq, f"a {entry.kind!r} entry, {error}") from error
+        return book
+
+    def apply(self, entry: Entry) -> None:
+        """Take one more entry in, or raise `LedgerError` and stay as before."""
+        payload, release = entry.payload, entry.release or ""
+        if (self._balance is None) != (entry.kind == "open"):
+            raise LedgerError(f"account {self.account!r} must be opened first, and only once")
+        match entry.kind:
+            case "open":
+                self._balance = Balance(self.account, terms_from_json(payload, entry.at))
+            case "cap":
+                self.balance.set_cap(
+                    budget_from_json(payload["cap"]),
+                    rho_from_json(payload["cap"]),
+                    filter_from_json(payload.get("filter")),
+                )
+            case "composition":
+                self._compose(
+                    composition_from_json(payload["composition"]),
+                    filter_from_json(payload.get("filter")),
+                )
+            case "reserve":
+                self._reserve(
+                    release,
+                    budget_from_json(payload["budget"]),
+                    payload["binding"],
+                    allowance_from_json(payload.get("allowance")),
+                    cost_from_json(payload.get("cost")),
+                    filter_from_json(payload.get("filter")),
+                )
+            case "charge":
+                self._charge(release, payload, entry.at)
+            case "cancel":
+                self._cancel(release)
+            case kind if kind in STATEMENTS:
+                self._state(release, entry)
+            case _:
+                raise LedgerError(
+                    f"entries of kind {entry.kind!r} are unknown here: use the version of hallmark "
+                    "that wrote it, or a newer one"
+                )
+        self._last = entry
+
+    @property
+    def head(self) -> tuple[int, str]:
+        """Number of entries, and the hash that the next one follows."""
+        if self._last is None:
+            return 0, genesis(self.account)
+        return self._last.seq, self._last.hash
+
+    @property
+    def balance(self) -> Balance:
+        """What is taken of the cap. Raises `LedgerError` where the account has no entries."""
+        if self._balance is None:
+            raise LedgerError(f"account {self.account!r} has no entries")
+        return self._balance
+
+    @property
+    def state(self) -> AccountState:
+        """Terms and balance. Raises `LedgerError` where the account has no entries."""
+        balance, terms = self.balance, self.balance.terms
+        entries, head = self.head
+        return AccountState(
+            name=self.account,
+            adjacency=terms.adjacency,
+            composition=terms.composition,
+            cap=terms.cap,
+            rho_cap=terms.rho_cap,
+            spent=balance.spent,
+            reserved=balance.reserved,
+            remaining=balance.remaining,
+            share_left=balance.share_left,
+            composed=balance.composed,
+            opened_at=terms.opened_at,
+            entries=entries,
+            head=head,
+        )
+
+    def calls(self, release: str) -> list[LoggedCall]:
+        """What was charged to a release, in order."""
+        return list(self._calls.get(release, {}).values())
+
+    def events(self, release: str) -> tuple[Event, ...]:
+        """What those calls were charged as."""
+        return tuple(event for logged in self.calls(release) for event in logged.events)
+
+    def statements(self, release: str) -> list[Entry]:
+        """What was stated about a release, in order."""
+        return list(self._statements.get(release, ()))
+
+    def open_reservation(self, release: str) -> Reservation:
+        """The reservation that a release may be charged to.
+
+        Raises:
+            LedgerError: there is none, or it was cancelled.
+        """
+        reservation = self.reservations.get(release)
+        if reservation is None or reservation.state == "cancelled":
+            what = "has no reservation" if reservation is None else "was cancelled"
+            raise LedgerError(
+                f"release {release!r} {what} on account {self.account!r}, so nothing may be drawn "
+                "for it; reserve its budget first, by starting the release again"
+            )
+        return reservation
+
+    def standing(self, release: str) -> Standing:
+        """What a release may be charged to, and was. Raises as `open_reservation`."""
+        return Standing(
+            reservation=self.open_reservation(release),
+            adjacency=self.balance.terms.adjacency,
+            events=self.events(release),
+        )
+
+    def _put(self, reservation: Reservation) -> None:
+        """Set the reservation in the place of what the release had, in the balance as well."""
+        self.balance.put(self.reservations.get(reservation.release), reservation)
+        self.reservations[reservation.release] = reservation
+
+    def reopening(self) -> Filter | None:
+        """The filter that all releases which have drawn would stand in; see `_compose`."""
+        return self.balance.reopening(
+            one for one in self.reservations.values() if one.state != "spent"
+        )
+
+    def _compose(self, composition: Composition, opened: Filter | None) -> None:
+        """Compose by a filter from now on; with `opened`, releases that have drawn stand in it.
+
+        They may then draw no more than they have.
+        """
+        if composition != "zcdp":
+            raise LedgerError(
+                f"account {self.account!r}: its composition cannot become {composition!r}"
+            )
+        standing = {
+            one.release: replace(one, cost=self._costs[one.release], filtered=True)
+            if opened is not None and one.state == "spent"
+            else one
+            for one in self.reservations.values()
+        }
+        self._balance = self.balance.refiltered(standing.values(), opened)
+        self.reservations |= standing
+
+    def _reserve(
+        self,
+        release: str,
+        budget: Budget,
+        binding: str,
+        allowance: Allowance | None,
+        stated: Cost | None,
+        opened: Filter | None,
+    ) -> None:
+        existing = self.reservations.get(release)
+        if existing is not None and existing.state != "cancelled":
+            raise LedgerError(f"release {release!r} has a reservation already")
+        if allowance is not None:
+            self.balance.refuse_beyond(allowance, release, budget)
+        admitted, filtered = self.balance.admit(release, budget, stated, opened)
+        self._put(
+            Reservation(
+                account=self.account,
+                release=release,
+                budget=budget,
+                state="reserved",
+                binding=binding,
+                allowance=allowance.name if allowance else None,
+                cost=admitted,
+                filtered=filtered,
+            )
+        )
+
+    def _state(self, release: str, entry: Entry) -> None:
+        if release not in self.reservations:
+            raise LedgerError(
+                f"release {release!r} has no reservation on account {self.account!r}, so nothing "
+                "can be requested or decided about it; start the release first"
+            )
+        self._statements.setdefault(release, []).append(entry)
+
+    def _charge(self, release: str, payload: Mapping[str, Any], at: str) -> None:
+        reservation = self.open_reservation(release)
+        call = LoggedCall(
+            payload["call"], payload["request"], events_from_json(payload["events"]), at
+        )
+        if not call.events:
+            raise LedgerError(f"release {release!r}, call {call.call!r}: a draw without a charge")
+        if call.call in self._calls.get(release, {}):
+            raise LedgerError(f"release {release!r}, call {call.call!r}: charged twice")
+        whole = self._costs.get(release, Cost()) + cost(call.events)
+        if reservation.cost is not None and not reservation.cost.covers(whole):
+            raise LedgerError(
+                f"release {release!r}, call {call.call!r}: it would cost more than the account set "
+                "aside for the release"
+            )
+        self._costs[release] = whole
+        self._calls.setdefault(release, {})[call.call] = call
+        if reservation.state != "spent":
+            self._put(replace(reservation, state="spent"))
+
+    def _cancel(self, release: str) -> None:
+        reservation = self.open_reservation(release)
+        if reservation.state == "spent":
+            raise LedgerError(
+                f"release {release!r} cannot be cancelled: noise was drawn for it, and a draw is "
+                f"never refunded; its {shown(reservation.budget)} stays spent"
+            )
+        self._put(replace(reservation, state="cancelled"))

@@ -1,0 +1,59 @@
+"""An account's history for people: what each entry was about, and where the account stood then."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.ledger.book import AccountState, Book
+from hallmark.mechanisms.privacy.ledger.chain import Entry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One entry with the account as it left it.
+
+    Attributes:
+        budget: the cap that it sets, or what it reserves, begins to spend or gives back; None where
+            it moves no budget, such as the second draw of a release.
+        reason: why, as whoever wrote it said; for a draw, the call that was answered.
+        state: of the account after the entry.
+    """
+
+    entry: Entry
+    budget: Budget | None
+    reason: str
+    state: AccountState
+
+
+def history(account: str, entries: Iterable[Entry]) -> Iterator[Step]:
+    """The entries of an account, folded one by one.
+
+    Raises:
+        LedgerError: an entry breaks the law of accounts.
+    """
+    book = Book(account)
+    for entry in entries:
+        drawn_before = bool(book.calls(entry.release or ""))
+        book.apply(entry)
+        yield Step(
+            entry=entry,
+            budget=None if drawn_before and entry.kind == "charge" else _budget(book, entry),
+            reason=_reason(entry),
+            state=book.state,
+        )
+
+
+def _budget(book: Book, entry: Entry) -> Budget | None:
+    match entry.kind:
+        case "open" | "cap":
+            return book.state.cap
+        case "reserve" | "charge" | "cancel":
+            return book.reservations[entry.release or ""].budget
+    return None
+
+
+def _reason(entry: Entry) -> str:
+    if entry.kind == "charge":
+        return str(entry.payload["call"])
+    said = entry.payload.get("decision", entry.payload)  # signed, where somebody decided
+    return str(said.get("reason", ""))

@@ -1,0 +1,495 @@
+"""The ledger: how much budget each population has left, and what was ever drawn from its data.
+
+Claim.   (1) The reservations of an account that are not cancelled compose to at most its cap, as
+         `balance` says, whatever processes run at once and wherever they are killed.
+         (2) Each (release, call) is charged once and has one outcome for ever; both become durable
+         in one transaction before `record` returns, so no answer is uncharged and no charge lost.
+         (3) Entries and outcomes cannot be changed through the database, and where its triggers
+         were circumvented, the account is refused from then on.
+Proof.   Writers of an account read its entries, decide and append under the account's lock
+         (`database`); what may be appended is decided by `book`, also on reading
+         back; the primary keys (account, seq) and (release, call) refuse a second entry or outcome
+         even without the lock. Every transaction re-reads the whole chain (`chain`), and
+         what finds itself written already changes nothing, so that it may always run again.
+Oracle.  tests/mechanisms/privacy/test_ledger_chaos.py: 50 processes, killed at random, on SQLite
+         and PostgreSQL.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+
+from hallmark.mechanisms.privacy.account_filter import Filter
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.costs import Cost
+from hallmark.mechanisms.privacy.events import Event, events_to_json
+from hallmark.mechanisms.privacy.ledger import rows
+from hallmark.mechanisms.privacy.ledger.book import (
+    STATEMENTS,
+    AccountState,
+    LoggedCall,
+    Standing,
+)
+from hallmark.mechanisms.privacy.ledger.chain import Entry, Head
+from hallmark.mechanisms.privacy.ledger.database import Database
+from hallmark.mechanisms.privacy.ledger.errors import BudgetRefused, LedgerError
+from hallmark.mechanisms.privacy.ledger.terms import (
+    Allowance,
+    Composition,
+    Reservation,
+    Terms,
+    allowance_to_json,
+    budget_to_json,
+    cap_to_json,
+    cost_to_json,
+    filter_to_json,
+    shown,
+    terms_to_json,
+)
+
+__all__ = [
+    "AccountState",
+    "Allowance",
+    "BudgetRefused",
+    "Entry",
+    "Head",
+    "Ledger",
+    "LedgerError",
+    "LoggedCall",
+    "Reservation",
+    "Say",
+    "Standing",
+    "Witness",
+]
+
+Check = Callable[[Standing], None]
+"""Raises where a release that stands like that costs more than was reserved, or on other terms."""
+
+Say = Callable[[Sequence[Entry]], Mapping[str, Any]]
+"""What is to be said after these statements; raises where it cannot be said any more."""
+
+Witness = Callable[[Head], None]
+"""Writes the heads of accounts down where whoever owns the database has no hand in."""
+
+T = TypeVar("T")
+
+
+class Ledger:
+    """Accounts, reservations, charges and the measurement log, in one SQL database.
+
+    Args:
+        url: `sqlite:///path/to/file` (created with mode 0600) or `postgresql://user@host/name`;
+            tables are created or migrated, also where many processes open it at once.
+        witness: told every new head, once it is durable and before anybody sees what was entered;
+            must not raise, since what was entered stays.
+    Raises:
+        LedgerError: here and in every method, also where the database cannot be reached, or where
+            the account's entries were tampered with.
+    """
+
+    def __init__(self, url: str, witness: Witness | None = None) -> None:
+        self._database = Database(url)
+        self._witness = witness
+
+    # Accounts
+
+    def open_account(
+        self,
+        name: str,
+        *,
+        cap: Budget,
+        adjacency: Adjacency,
+        by: str,
+        reason: str,
+        composition: Composition = "sum",
+        rho_cap: Fraction | None = None,
+    ) -> AccountState:
+        """Open an account for one population; where it exists with these terms, change nothing.
+
+        Args:
+            name: of the people, not of a file; all releases about them share the account.
+            cap: the most that may ever be spent on them.
+            adjacency: relation and unit that every epsilon of the account is stated under.
+            by, reason: who opens it and why, for the record.
+            composition: how its releases compose; "zcdp" lets many Gaussian ones pass, "sum" is
+                better for few, or where pure and Gaussian ones alternate.
+            rho_cap: the most in zCDP, where the cap is to be that; `cap` is then what it implies.
+        Raises:
+            LedgerError: it exists with other terms, or a name is empty or not printable.
+        """
+        _printable(account=name, by=by, reason=reason)
+        asked = terms_to_json(
+            Terms(
+                adjacency=adjacency,
+                cap=cap,
+                composition=composition,
+                opened_at="",
+                rho_cap=rho_cap,
+            )
+        )
+
+        def work(connection: Connection) -> AccountState:
+            if name not in rows.account_names(connection):
+                book = rows.insert_account(connection, name)
+                rows.append(connection, book, "open", {"by": by, "reason": reason} | asked)
+                return book.state
+            book = rows.lock_book(connection, name)
+            if terms_to_json(book.balance.terms) != asked:
+                state = book.state
+                raise LedgerError(
+                    f"account {name!r} exists, with cap {shown(state.cap)} under "
+                    f"{state.adjacency}, composition {state.composition}, not {shown(cap)} under "
+                    f"{adjacency}, composition {composition}. Its cap can be changed, by setting "
+                    "it; relation and unit cannot, since all that was spent is stated under them"
+                )
+            return book.state
+
+        return self._write(work)
+
+    def set_cap(
+        self, name: str, cap: Budget, *, by: str, reason: str, rho_cap: Fraction | None = None
+    ) -> AccountState:
+        """Raise or lower the cap of an account, never below what is spent or reserved."""
+        _printable(by=by, reason=reason)
+        asked = cap_to_json(cap, rho_cap)
+
+        def work(connection: Connection) -> AccountState:
+            book = rows.lock_book(connection, name)
+            terms = book.balance.terms
+            if cap_to_json(terms.cap, terms.rho_cap) != asked:
+                payload = {"cap": asked, "by": by, "reason": reason}
+                payload |= _recorded(book.balance.refitted(cap))
+                rows.append(connection, book, "cap", payload)
+            return book.state
+
+        return self._write(work)
+
+    def compose_by_zcdp(
+        self, name: str, *, with_earlier: bool, by: str, reason: str
+    ) -> AccountState:
+        """Let a filter in zCDP admit the releases of an account whose budgets were added up.
+
+        Args:
+            with_earlier: the releases that have drawn stand in the filter as well, and may draw no
+                more. Whoever asks for that states that none of them was chosen in view of another:
+                what is proved of sizes that answers chose is their sum.
+        Raises:
+            LedgerError: it composes by zCDP already, has no delta, or does not fit in that way.
+        """
+        _printable(by=by, reason=reason)
+
+        def work(connection: Connection) -> AccountState:
+            book = rows.lock_book(connection, name)
+            payload = {"composition": "zcdp", "by": by, "reason": reason}
+            payload |= _recorded(book.reopening() if with_earlier else None)
+            rows.append(connection, book, "composition", payload)
+            return book.state
+
+        return self._write(work)
+
+    def account(self, name: str) -> AccountState:
+        """Terms and balance of an account."""
+        return self._database.read(lambda connection: rows.read_book(connection, name).state)
+
+    def has_account(self, name: str) -> bool:
+        """Whether there is an account of that name."""
+        return self._database.read(lambda connection: name in rows.account_names(connection))
+
+    def accounts(self) -> list[AccountState]:
+        """All accounts, by name."""
+
+        def work(connection: Connection) -> list[AccountState]:
+            names = rows.account_names(connection)
+            return [rows.read_book(connection, name).state for name in names]
+
+        return self._database.read(work)
+
+    # Reservations
+
+    def reserve(
+        self,
+        account: str,
+        release: str,
+        budget: Budget,
+        *,
+        adjacency: Adjacency,
+        binding: str,
+        allowance: Allowance | None = None,
+        cost: Cost | None = None,
+    ) -> Reservation:
+        """Set budget aside for a release; where that was done before, return what stands.
+
+        Args:
+            release: a name that is unique over the whole ledger.
+            adjacency: what the release states its epsilon under; must be the account's, since
+                epsilons under different relations do not add up.
+            binding: digest of the part of the plan that privacy depends on.
+            allowance: what it counts against beside the account's cap, such as a month's budget.
+            cost: the most that its events may come to, of which no charge may make more.
+        Raises:
+            BudgetRefused: spent, reserved and this budget together would pass the cap, or those
+                under the same allowance would pass that.
+            LedgerError: no such account; another adjacency; or the release has a reservation on
+                another account, of another budget, or bound to another plan.
+        """
+        _printable(release=release)
+
+        def work(connection: Connection) -> Reservation:
+            book = rows.lock_book(connection, account)
+            kept = book.balance.terms.adjacency
+            if kept != adjacency:
+                raise LedgerError(
+                    f"account {account!r} is kept under {kept}, but release "
+                    f"{release!r} is stated under {adjacency}, and such epsilons do not add up; "
+                    "state the release under the account's relation and unit"
+                )
+            holder = rows.account_of(connection, release)
+            if holder is None:
+                rows.insert_release(connection, release, account)
+            elif holder != account:
+                raise LedgerError(
+                    f"release {release!r} belongs to account {holder!r}, not {account!r}; names "
+                    "of releases are unique over the ledger, so choose another one"
+                )
+            existing = book.reservations.get(release)
+            if existing is None or existing.state == "cancelled":
+                payload: dict[str, Any] = {"budget": budget_to_json(budget), "binding": binding}
+                if allowance is not None:
+                    payload["allowance"] = allowance_to_json(allowance)
+                if cost is not None:
+                    payload["cost"] = cost_to_json(cost)
+                payload |= _recorded(book.balance.opening(budget, cost))
+                rows.append(connection, book, "reserve", payload, release)
+            elif (existing.budget, existing.binding) != (budget, binding):
+                what = f"{shown(existing.budget)}, not {shown(budget)}"
+                if existing.budget == budget:
+                    what = (
+                        "another plan (its data, columns, privacy, mechanism or approvals changed)"
+                    )
+                raise LedgerError(
+                    f"release {release!r} has a reservation for {what}; go back to what it was "
+                    "started with, or choose another name for a release with budget of its own"
+                )
+            return book.reservations[release]
+
+        return self._write(work)
+
+    def reservation(self, release: str) -> Reservation | None:
+        """The reservation of a release, whatever its state; None where there never was one."""
+
+        def work(connection: Connection) -> Reservation | None:
+            account = rows.account_of(connection, release)
+            if account is None:
+                return None
+            return rows.read_book(connection, account).reservations.get(release)
+
+        return self._database.read(work)
+
+    def cancel(self, release: str, *, by: str, reason: str) -> None:
+        """Give an unused reservation back; where that was done before, change nothing.
+
+        Raises:
+            LedgerError: there is no reservation, or noise was drawn on it: that is never refunded.
+        """
+        _printable(by=by, reason=reason)
+
+        def work(connection: Connection) -> None:
+            book = rows.lock_book(connection, rows.reserved_account(connection, release))
+            existing = book.reservations.get(release)
+            if existing is None or existing.state != "cancelled":
+                rows.append(connection, book, "cancel", {"by": by, "reason": reason}, release)
+
+        self._write(work)
+
+    # Statements
+
+    def state(self, release: str, kind: str, payload: Mapping[str, Any]) -> Entry:
+        """Enter who asked for, granted or overrode what about a release; it moves no budget.
+
+        Where the last such statement about the release says the same, change nothing.
+
+        Args:
+            kind: one of `ledger_book.STATEMENTS`.
+            payload: plain JSON.
+        Raises:
+            LedgerError: the release never had a reservation, or the kind is another.
+        """
+
+        def work(connection: Connection) -> Entry:
+            book = rows.lock_book(connection, rows.reserved_account(connection, release))
+            said = [entry for entry in book.statements(release) if entry.kind == kind]
+            if said and said[-1].said == payload:
+                return said[-1]
+            return rows.append(connection, book, kind, payload, release)
+
+        _refuse_unknown(kind)
+        return self._write(work)
+
+    def state_next(self, release: str, kind: str, say: Say) -> Entry:
+        """Enter what is to be said in view of all that was said about a release before.
+
+        Args:
+            kind: one of `ledger_book.STATEMENTS`.
+            say: called under the lock with all statements about the release so far; gives the
+                payload, plain JSON, or raises where it can no longer be said. It may be called
+                more than once.
+        Raises:
+            LedgerError: as `state`. What `say` raises passes through. Then nothing was written.
+        """
+        tried: list[tuple[int, Mapping[str, Any]]] = []  # after how many statements, and what
+
+        def work(connection: Connection) -> Entry:
+            book = rows.lock_book(connection, rows.reserved_account(connection, release))
+            before = book.statements(release)
+            # A try may have been written although the connection was lost before it was told so.
+            for number, payload in tried:
+                for entry in before[number:]:
+                    if (entry.kind, entry.payload) == (kind, payload):
+                        return entry
+            payload = say(before)
+            tried.append((len(before), payload))
+            return rows.append(connection, book, kind, payload, release)
+
+        _refuse_unknown(kind)
+        return self._write(work)
+
+    def statements(self, release: str) -> list[Entry]:
+        """All statements about a release, in order; none where it never had a reservation."""
+
+        def work(connection: Connection) -> list[Entry]:
+            account = rows.account_of(connection, release)
+            return (
+                [] if account is None else rows.read_book(connection, account).statements(release)
+            )
+
+        return self._database.read(work)
+
+    # The measurement log
+
+    def lookup(self, release: str, call: str, request: str) -> bytes | None:
+        """The logged outcome of a call, None where there is none yet.
+
+        Raises:
+            LedgerError: the call was logged for another request.
+        """
+        return self._database.read(
+            lambda connection: rows.read_outcome(connection, release, call, request)
+        )
+
+    def record(
+        self,
+        release: str,
+        call: str,
+        request: str,
+        events: Sequence[Event],
+        outcome: bytes,
+        check: Check,
+    ) -> bytes:
+        """Charge a draw and log its outcome, in one transaction; or read back what was logged.
+
+        Args:
+            release, call: together they identify one draw for ever.
+            request: digest of what was asked.
+            events: what the draw is charged as; at least one.
+            outcome: what was drawn; forgotten where another outcome is logged already.
+            check: called under the lock with the release as it would stand with these events; it
+                may be called more than once.
+        Returns:
+            The outcome in the log, the only one that may be shown to anybody.
+        Raises:
+            LedgerError: the release has no open reservation, or the call was logged for another
+                request. What `check` raises passes through. Then nothing was written.
+        """
+        _printable(call=call)
+
+        def work(connection: Connection) -> bytes:
+            book = rows.lock_book(connection, rows.reserved_account(connection, release))
+            logged = rows.read_outcome(connection, release, call, request)
+            if logged is not None:
+                return logged
+            check(book.standing(release).charged(events))
+            payload = {
+                "call": call,
+                "request": request,
+                "events": events_to_json(events),
+                "outcome": hashlib.sha256(outcome).hexdigest(),
+            }
+            entry = rows.append(connection, book, "charge", payload, release)
+            rows.log_outcome(connection, entry, outcome)
+            return outcome
+
+        return self._write(work)
+
+    def standing(self, release: str) -> Standing:
+        """What a release may be charged to, and was. Raises where it has no open reservation."""
+
+        def work(connection: Connection) -> Standing:
+            account = rows.reserved_account(connection, release)
+            return rows.read_book(connection, account).standing(release)
+
+        return self._database.read(work)
+
+    def events(self, release: str) -> tuple[Event, ...]:
+        """All events charged to a release, in order. Raises where it never had a reservation."""
+
+        def work(connection: Connection) -> tuple[Event, ...]:
+            return rows.read_book(connection, rows.reserved_account(connection, release)).events(
+                release
+            )
+
+        return self._database.read(work)
+
+    def calls(self, release: str) -> list[LoggedCall]:
+        """All calls charged to a release, in order. Raises where it never had a reservation."""
+
+        def work(connection: Connection) -> list[LoggedCall]:
+            return rows.read_book(connection, rows.reserved_account(connection, release)).calls(
+                release
+            )
+
+        return self._database.read(work)
+
+    # History
+
+    def entries(self, account: str) -> list[Entry]:
+        """The whole history of an account, as it is stored, unchecked."""
+        return self._database.read(lambda connection: rows.read_entries(connection, account))
+
+    def verify(self, account: str) -> None:
+        """Check chain, law and balances of an account, and the measurement log against them.
+
+        Raises:
+            LedgerError: names the first entry that is bad, or whose outcome is missing or changed.
+        """
+        self._database.read(lambda connection: rows.verify(connection, account))
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        """Result of `work`, once it is durable and its new head, if any, was told."""
+
+        def with_head(connection: Connection) -> tuple[T, Head | None]:
+            return work(connection), rows.appended(connection)
+
+        result, head = self._database.write(with_head)
+        if head is not None and self._witness is not None:
+            self._witness(head)
+        return result
+
+
+def _recorded(opened: Filter | None) -> dict[str, Any]:
+    """The part of a payload that records a filter, which floats on another machine might miss."""
+    return {} if opened is None else {"filter": filter_to_json(opened)}
+
+
+def _printable(**names: str) -> None:
+    for what, name in names.items():
+        if not name.isprintable() or not name.strip():
+            raise LedgerError(f"`{what}` must be printable and not empty; it is {name!r}")
+
+
+def _refuse_unknown(kind: str) -> None:
+    if kind not in STATEMENTS:
+        raise LedgerError(f"{kind!r} is no statement; the kinds are {', '.join(STATEMENTS)}")

@@ -1,0 +1,198 @@
+"""Rows of the ledger's tables: read as books and entries, and appended to.
+
+Every function works inside the transaction of the caller (`database`). Whoever appends has
+locked the account before, with `lock_book`.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from hallmark.mechanisms.privacy.ledger.book import Book
+from hallmark.mechanisms.privacy.ledger.chain import (
+    Entry,
+    Head,
+    broken,
+    canonical,
+    check_chain,
+    entry_hash,
+    hiding,
+)
+from hallmark.mechanisms.privacy.ledger.errors import LedgerError
+from hallmark.mechanisms.privacy.ledger.tables import ACCOUNTS, ENTRIES, MEASUREMENTS, RELEASES
+
+_APPENDED = "ledger_appended"  # every transaction has a connection of its own, and so its info
+
+
+def account_names(connection: Connection) -> list[str]:
+    """All accounts, by name."""
+    return list(connection.scalars(select(ACCOUNTS.c.name).order_by(ACCOUNTS.c.name)))
+
+
+def insert_account(connection: Connection, name: str) -> Book:
+    """A new account without entries; it violates a unique key where there is one already."""
+    book = Book(name)
+    seq, head = book.head
+    connection.execute(insert(ACCOUNTS).values(name=name, seq=seq, hash=head))
+    return book
+
+
+def insert_release(connection: Connection, release: str, account: str) -> None:
+    """Claim the name of a release; it violates a unique key where it is claimed already."""
+    connection.execute(insert(RELEASES).values(release=release, account=account))
+
+
+def log_outcome(connection: Connection, charge: Entry, outcome: bytes) -> None:
+    """Put an outcome into the measurement log, beside the entry that charges it."""
+    row = {
+        "release": charge.release,
+        "call": charge.payload["call"],
+        "request": charge.payload["request"],
+        "outcome": outcome,
+        "account": charge.account,
+        "seq": charge.seq,
+    }
+    connection.execute(insert(MEASUREMENTS).values(row))
+
+
+def lock_book(connection: Connection, account: str) -> Book:
+    """The book of an account, which no other process changes until the transaction ends."""
+    connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.name == account).with_for_update())
+    return read_book(connection, account)
+
+
+def read_book(connection: Connection, account: str) -> Book:
+    """The account as its entries tell it, after checking that they can be trusted."""
+    history = read_entries(connection, account)
+    row = connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.name == account)).one()
+    check_chain(account, history, length=row.seq, head=row.hash)
+    return Book.replay(account, history)
+
+
+def read_entries(connection: Connection, account: str) -> list[Entry]:
+    """The history of an account as it is stored, unchecked. Raises where there is no account."""
+    if account not in account_names(connection):
+        raise LedgerError(
+            f"the ledger has no account {account!r}; open it first, with a cap, or mend the name"
+        )
+    query = select(ENTRIES).where(ENTRIES.c.account == account).order_by(ENTRIES.c.seq)
+    read = []
+    for row in connection.execute(query).mappings():
+        try:
+            read.append(Entry(**{**row, "payload": json.loads(row["payload"])}))
+        except ValueError as error:
+            raise broken(account, row["seq"], "its content is not JSON") from error
+    return read
+
+
+def append(
+    connection: Connection,
+    book: Book,
+    kind: str,
+    payload: Mapping[str, Any],
+    release: str | None = None,
+) -> Entry:
+    """Write the next entry of a locked book, if the book allows it."""
+    payload = hiding(kind, payload)
+    seq, head = book.head
+    fields: dict[str, Any] = {
+        "account": book.account,
+        "seq": seq + 1,
+        "at": datetime.now(UTC).isoformat(timespec="microseconds"),
+        "kind": kind,
+        "release": release,
+        "payload": payload,
+        "previous": head,
+    }
+    entry = Entry(**fields, hash=entry_hash(**fields))
+    book.apply(entry)
+    row = vars(entry) | {"payload": canonical(payload)}
+    connection.execute(insert(ENTRIES).values(row))
+    connection.execute(
+        update(ACCOUNTS)
+        .where(ACCOUNTS.c.name == book.account)
+        .values(seq=entry.seq, hash=entry.hash)
+    )
+    connection.info[_APPENDED] = entry.head
+    return entry
+
+
+def appended(connection: Connection) -> Head | None:
+    """The head that this transaction gives an account; None where it wrote nothing."""
+    return connection.info.get(_APPENDED)
+
+
+def account_of(connection: Connection, release: str) -> str | None:
+    """The account that a release has, or had, a reservation on."""
+    return connection.scalar(select(RELEASES.c.account).where(RELEASES.c.release == release))
+
+
+def reserved_account(connection: Connection, release: str) -> str:
+    """The same, where there must be one."""
+    account = account_of(connection, release)
+    if account is None:
+        raise LedgerError(
+            f"release {release!r} has no reservation in this ledger; mend its name, or start it so "
+            "that its budget is reserved"
+        )
+    return account
+
+
+def read_outcome(connection: Connection, release: str, call: str, request: str) -> bytes | None:
+    """The logged outcome of a call. Raises where it was logged for another request."""
+    query = select(MEASUREMENTS).where(
+        MEASUREMENTS.c.release == release, MEASUREMENTS.c.call == call
+    )
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    if row.request != request:
+        raise LedgerError(
+            f"release {release!r}, call {call!r} was answered before, for another request (cells, "
+            "noise, candidates or the public number of records differ); go back to what the "
+            "release was started with, or choose another name for a release with its own budget"
+        )
+    charge = select(ENTRIES.c.payload).where(
+        ENTRIES.c.account == row.account, ENTRIES.c.seq == row.seq, ENTRIES.c.release == release
+    )
+    payload = json.loads(connection.scalar(charge) or "{}")
+    if payload.get("outcome") != hashlib.sha256(row.outcome).hexdigest():
+        raise broken(row.account, row.seq, "the outcome that it charges was changed")
+    return bytes(row.outcome)
+
+
+def verify(connection: Connection, account: str) -> None:
+    """Check chain and law of an account, and that releases and outcomes agree with its entries.
+
+    Raises:
+        LedgerError: names the first entry that is bad, or whose outcome is missing or changed.
+    """
+    book = read_book(connection, account)
+    releases = select(RELEASES.c.release).where(RELEASES.c.account == account)
+    if odd := book.reservations.keys() ^ set(connection.scalars(releases)):
+        raise LedgerError(
+            f"ledger account {account!r}: the index of releases does not agree with the entries "
+            f"about {', '.join(sorted(odd))}; find out who can write to the database"
+        )
+    query = select(MEASUREMENTS).where(
+        (MEASUREMENTS.c.account == account) | MEASUREMENTS.c.release.in_(releases)
+    )
+    outcomes = {(row.release, row.call): row for row in connection.execute(query)}
+    for entry in read_entries(connection, account):
+        if entry.kind == "charge":
+            row = outcomes.pop((entry.release, entry.payload["call"]), None)
+            if row is None:
+                raise broken(account, entry.seq, "the outcome that it charges is not in the log")
+            digest = hashlib.sha256(row.outcome).hexdigest()
+            charged = account, entry.seq, entry.payload["request"], entry.payload.get("outcome")
+            if charged != (row.account, row.seq, row.request, digest):
+                raise broken(account, entry.seq, "the outcome that it charges was changed")
+    for release, call in sorted(outcomes):
+        raise LedgerError(
+            f"ledger account {account!r}: no entry charges the logged outcome of release "
+            f"{release!r}, call {call!r}; find out who can write to the database"
+        )

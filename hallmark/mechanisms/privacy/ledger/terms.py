@@ -1,0 +1,169 @@
+"""What entries of the ledger speak of: terms, reservations, allowances; and their plain JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from hallmark.mechanisms.privacy.account_filter import Filter
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.costs import Cost
+from hallmark.mechanisms.privacy.ledger.errors import LedgerError
+
+Pair = tuple[Fraction, Fraction]
+"""Epsilon and delta; unlike a `Budget` it may be zero."""
+
+Composition = Literal["sum", "zcdp"]
+"""How the releases of an account compose: budgets add up, or a filter admits their costs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What an account was opened with, and its cap as of now.
+
+    Attributes:
+        cap: the most that may ever be spent on the population.
+        rho_cap: the most in zCDP, of which `cap` is what it implies; None where `cap` is the cap.
+    """
+
+    adjacency: Adjacency
+    cap: Budget
+    composition: Composition
+    opened_at: str  # UTC, ISO 8601
+    rho_cap: Fraction | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """What releases of one kind may reserve together, such as those of one month."""
+
+    name: str
+    budget: Budget
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reservation:
+    """Budget set aside for one release.
+
+    Attributes:
+        binding: digest of what the release may ask.
+        allowance: name of the allowance that it counts against.
+        cost: the most that its events may come to; None where its budget alone bounds them.
+        filtered: admitted by the account's filter, and not summed.
+    """
+
+    account: str
+    release: str
+    budget: Budget
+    state: Literal["reserved", "spent", "cancelled"]
+    binding: str
+    allowance: str | None = None
+    cost: Cost | None = None
+    filtered: bool = False
+
+
+def terms_to_json(terms: Terms) -> dict[str, Any]:
+    """Plain JSON of the terms of an account, without the time of its opening."""
+    return {
+        "cap": cap_to_json(terms.cap, terms.rho_cap),
+        "composition": terms.composition,
+        "neighbours": terms.adjacency.neighbours.value,
+        "records": terms.adjacency.records,
+        "person": terms.adjacency.person,
+    }
+
+
+def terms_from_json(row: Mapping[str, Any], opened_at: str) -> Terms:
+    """Inverse of `terms_to_json`; entries of earlier versions name no composition."""
+    return Terms(
+        adjacency=Adjacency(
+            neighbours=Neighbours(row["neighbours"]), records=row["records"], person=row["person"]
+        ),
+        cap=budget_from_json(row["cap"]),
+        composition=composition_from_json(row.get("composition", "sum")),
+        opened_at=opened_at,
+        rho_cap=rho_from_json(row["cap"]),
+    )
+
+
+def composition_from_json(name: str) -> Composition:
+    """The composition of that name.
+
+    Raises:
+        LedgerError: this version does not know it.
+    """
+    match name:
+        case "sum" | "zcdp":
+            return name
+    raise LedgerError(
+        f"composition {name!r} is unknown here: use the version of hallmark that wrote it, or a "
+        "newer one"
+    )
+
+
+def cap_to_json(cap: Budget, rho_cap: Fraction | None) -> dict[str, str]:
+    """Plain JSON of a cap, exact."""
+    return budget_to_json(cap) | ({} if rho_cap is None else {"rho": str(rho_cap)})
+
+
+def rho_from_json(row: Mapping[str, str]) -> Fraction | None:
+    """Rho of a cap; None where it is none in zCDP."""
+    return Fraction(row["rho"]) if "rho" in row else None
+
+
+def budget_to_json(budget: Budget) -> dict[str, str]:
+    """Plain JSON of a budget, exact."""
+    return {"epsilon": str(budget.epsilon), "delta": str(budget.delta)}
+
+
+def budget_from_json(row: Mapping[str, str]) -> Budget:
+    """Inverse of `budget_to_json`."""
+    return Budget(epsilon=Fraction(row["epsilon"]), delta=Fraction(row["delta"]))
+
+
+def allowance_to_json(allowance: Allowance) -> dict[str, Any]:
+    """Plain JSON of an allowance, exact."""
+    return {"name": allowance.name, "budget": budget_to_json(allowance.budget)}
+
+
+def allowance_from_json(row: Mapping[str, Any] | None) -> Allowance | None:
+    """Inverse of `allowance_to_json`; None where there is none."""
+    if row is None:
+        return None
+    return Allowance(name=row["name"], budget=budget_from_json(row["budget"]))
+
+
+def cost_to_json(cost: Cost) -> dict[str, str | None]:
+    """Plain JSON of a cost, exact."""
+    return {"pure": None if cost.pure is None else str(cost.pure), "rho": str(cost.rho)}
+
+
+def cost_from_json(row: Mapping[str, Any] | None) -> Cost | None:
+    """Inverse of `cost_to_json`; None where there is none."""
+    if row is None:
+        return None
+    pure = row["pure"]
+    return Cost(pure=None if pure is None else Fraction(pure), rho=Fraction(row["rho"]))
+
+
+def filter_to_json(terms: Filter) -> dict[str, str]:
+    """Plain JSON of a filter's terms, exact."""
+    return {name: str(value) for name, value in vars(terms).items()}
+
+
+def filter_from_json(row: Mapping[str, str] | None) -> Filter | None:
+    """Inverse of `filter_to_json`; None where there is none. Raises where it claims too much."""
+    return None if row is None else Filter(**{name: Fraction(row[name]) for name in row})
+
+
+def shown(budget: Budget | Pair) -> str:
+    """An (epsilon, delta) for people: decimals where they are exact, else the fraction."""
+    pair = (budget.epsilon, budget.delta) if isinstance(budget, Budget) else budget
+    epsilon, delta = (_decimal(value) for value in pair)
+    return f"epsilon {epsilon}, delta {delta}"
+
+
+def _decimal(value: Fraction) -> str:
+    short = f"{float(value):g}"
+    return short if Fraction(short) == value else str(value)

@@ -1,0 +1,1 @@
+"""Mechanisms whose error is a Wasserstein distance that a certificate bounds."""

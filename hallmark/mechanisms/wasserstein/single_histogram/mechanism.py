@@ -1,0 +1,101 @@
+"""The stages after planning, for mechanisms that measure one histogram over all columns."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.certificates.family import certify_family_and_columns
+from hallmark.mechanisms.certificates.joint import jointly, no_wider
+from hallmark.mechanisms.checkpoint import Checkpoint
+from hallmark.mechanisms.compute import SERIAL, Compute
+from hallmark.mechanisms.contract import (
+    Certificate,
+    Measurements,
+    Progress,
+    SyntheticMeasure,
+)
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.calls import Measuring
+from hallmark.mechanisms.wasserstein.single_histogram.plan import HistogramPlan
+from hallmark.mechanisms.wasserstein.single_histogram.release import estimated, generate, measure
+
+
+@dataclass(frozen=True)
+class HistogramMechanism:
+    """A mechanism of the house that differs from its like in the plan alone.
+
+    Attributes:
+        name: as a release spec gives it.
+        make_plan: takes the arguments of `plan` but for the public records.
+    """
+
+    name: str
+    make_plan: Callable[..., HistogramPlan]
+
+    def plan(
+        self,
+        domain: Domain,
+        *,
+        budget: Budget,
+        adjacency: Adjacency,
+        expected_records: int,
+        parameters: Mapping[str, Any],
+        public: AnyCodes | None = None,
+    ) -> HistogramPlan:
+        """See `make_plan` of the mechanism."""
+        return self.make_plan(
+            domain,
+            budget=budget,
+            adjacency=adjacency,
+            expected_records=expected_records,
+            parameters=parameters,
+        )
+
+    def select(self, curator: Measuring, plan: HistogramPlan) -> None:
+        """Nothing is left to choose: the plan says what is measured."""
+
+    def measure(self, curator: Measuring, plan: HistogramPlan, selection: None) -> Measurements:
+        """See `mechanisms.wasserstein.single_histogram.release.measure`."""
+        return measure(curator, plan)
+
+    def generate(
+        self,
+        plan: HistogramPlan,
+        measurements: Measurements,
+        *,
+        rows: int | None,
+        rng: np.random.Generator,
+        progress: Progress,
+        checkpoint: Checkpoint | None = None,
+    ) -> SyntheticMeasure:
+        """See `mechanisms.wasserstein.single_histogram.release.generate`."""
+        return generate(plan, measurements, rows=rows, progress=progress)
+
+    def certify(
+        self,
+        plan: HistogramPlan,
+        measurements: Measurements,
+        synthetic: SyntheticMeasure,
+        *,
+        confidence: float,
+        rng: np.random.Generator,
+        compute: Compute = SERIAL,
+    ) -> Certificate:
+        """All columns jointly by exact transport, and every column; see `certificates.family`."""
+        certificate = certify_family_and_columns(
+            plan.domain,
+            plan.estimator,
+            estimated(plan, measurements),
+            synthetic.codes,
+            confidence=confidence,
+            compute=compute,
+            rng=rng,
+        )
+        block, *columns = certificate.bounds
+        joint = jointly(block)
+        return replace(certificate, bounds=(joint, *no_wider(columns, joint)))

@@ -1,0 +1,1 @@
+"""The columns of a spec: public domains, grids, categories, and how files write them."""

@@ -1,0 +1,81 @@
+"""Columns of every type: a description, a rule for nulls, and the source of their bounds."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, WithJsonSchema, model_validator
+
+from hallmark.schemas.columns.grids import MAX_CELLS
+from hallmark.schemas.section import Problem, Section, refuse
+
+CODE: dict[str, Any] = {"type": ["string", "number", "boolean"]}
+
+Code = Annotated[str, WithJsonSchema(CODE)]
+"""A text as in the file, which may be written without quotes in YAML."""
+
+
+class BoundSource(Section):
+    """Where the bounds or categories of a column came from, for the reviewer."""
+
+    kind: Literal["law", "public", "private_estimate"]
+    """law or public if the bound is known without the data, private_estimate if it was read off
+    the private data (the release then says so, and somebody must have accepted it)"""
+    reference: str = Field(min_length=1)
+    """the law, publication or codebook, in enough detail for a reader to find it"""
+    accepted_by: str | None = Field(default=None, min_length=1)
+    """who accepted that a bound estimated from the private data voids the guarantee"""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        refuse(type(self), self._problems())
+        return self
+
+    def _problems(self) -> Iterator[Problem]:
+        if self.kind == "private_estimate" and self.accepted_by is None:
+            yield Problem(
+                ("accepted_by",),
+                "is missing; a bound estimated from the private data without a charge voids the "
+                "guarantee, so give a bound from a law or a public source, or say who accepted it",
+            )
+        if self.kind != "private_estimate" and self.accepted_by is not None:
+            yield Problem(
+                ("accepted_by",),
+                f"goes with kind: private_estimate only, but the kind is {self.kind}; remove it",
+            )
+
+
+class BaseColumn(Section):
+    """The keys shared by columns of every type."""
+
+    description: str = ""
+    """what the column holds, in words"""
+    nulls: bool = False
+    """whether a value may be missing; if not, a missing value stops the run"""
+    null_markers: tuple[Code, ...] | None = None
+    """texts that stand for a missing value in this column, such as [-9], instead of the file's null
+    markers"""
+
+    def markers(self, of_the_file: tuple[str, ...]) -> tuple[str, ...]:
+        """Texts that stand for a missing value in this column, given the file's null markers."""
+        return of_the_file if self.null_markers is None else self.null_markers
+
+    @property
+    def levels(self) -> int:
+        """Number of cells that hold values, not counting the null cell."""
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        refuse(type(self), self._problems())
+        return self
+
+    def _problems(self) -> Iterator[Problem]:
+        raise NotImplementedError
+
+    def _too_many_cells(self, path: tuple[str, ...]) -> Iterator[Problem]:
+        if self.levels + self.nulls > MAX_CELLS:
+            yield Problem(
+                path,
+                f"makes {self.levels + self.nulls} cells, but a column has at most {MAX_CELLS}; "
+                "use fewer and wider cells",
+            )

@@ -1,0 +1,350 @@
+"""Columns on a public interval with a grid of cells: numbers and days."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import ceil
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, WithJsonSchema
+
+from hallmark.schemas.columns.column_base import BaseColumn, BoundSource
+from hallmark.schemas.columns.grids import Edges, cells_of_width, equal_cells
+from hallmark.schemas.columns.number_marks import DECIMAL_MARKS, PLAIN, THOUSANDS, NumberMarks
+from hallmark.schemas.exact import MOST_DECIMALS, Day, Exact, decimal, decimals
+from hallmark.schemas.section import Problem
+
+EPOCH = date(1970, 1, 1)
+
+
+class NumericColumn(BaseColumn):
+    """Numbers on a public interval, divided into cells."""
+
+    type: Literal["numeric"]
+    unit: str = ""
+    """the unit of the values, such as years or dollars"""
+    integer: bool = False
+    """whether all values are whole numbers"""
+    step: Exact | None = None
+    """the step between released values, such as 0.01 for cents: they are multiples of it, with as
+    many decimals as it has; private values between two multiples count in the cell they lie in"""
+    decimal_mark: Annotated[str, WithJsonSchema({"enum": list(DECIMAL_MARKS)})] | None = None
+    """the decimal mark in a CSV file, . or , (defaults to the point)"""
+    thousands: Annotated[str, WithJsonSchema({"enum": list(THOUSANDS)})] | None = None
+    """the thousands separator in a CSV file, such as " " or . (defaults to none)"""
+    minimum: Exact
+    """the smallest possible value, known without looking at the data (without a bound the spec is
+    refused; it never means "no noise")"""
+    maximum: Exact
+    """the largest possible value, known without looking at the data (without a bound the spec is
+    refused; it never means "no noise")"""
+    cells: int | None = Field(default=None, ge=1)
+    """the number of cells, all of equal width"""
+    cell_width: Exact | None = None
+    """the width of a cell in the column's unit; the last cell may be narrower"""
+    given_edges: tuple[Exact, ...] | None = Field(default=None, alias="edges")
+    """the edges of the cells in ascending order, from minimum to maximum; a cell includes its lower
+    edge, the last cell both edges (for whole numbers the last edge may be maximum + 1 instead, as
+    in [0, 1, 2] for the cells 0 and 1)"""
+    outside: Literal["refuse", "clamp"]
+    """what happens to a value outside the interval: refuse stops the run, clamp moves it to the
+    nearer bound"""
+    bound_source: BoundSource
+    """the source of minimum and maximum, such as {kind: public, reference: the codebook}"""
+
+    @property
+    def grid(self) -> Fraction | None:
+        """The number that all released values are multiples of; None for real numbers."""
+        return Fraction(1) if self.integer else self.step
+
+    @property
+    def decimals(self) -> int | None:
+        """The number of decimals of written values; None if it varies."""
+        return None if self.grid is None else decimals(self.grid)
+
+    @property
+    def marks(self) -> NumberMarks:
+        """The decimal mark and thousands separator in a CSV file."""
+        return NumberMarks(self.decimal_mark or PLAIN.decimal, self.thousands or PLAIN.thousands)
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The public interval for people, such as "0" and "0.5"."""
+        return decimal(self.minimum), decimal(self.maximum)
+
+    @cached_property
+    def exact_edges(self) -> Edges:
+        """Edges of the cells; the last is `maximum + 1` if values are whole numbers."""
+        if self.given_edges is not None:
+            return (*self.given_edges[:-1], self._stop)
+        if self.cell_width is not None:
+            return cells_of_width(self.minimum, self._stop, self.cell_width)
+        assert self.cells is not None, "one of cells, cell_width and edges was checked to be given"
+        return equal_cells(self.minimum, self._stop, self.cells, step=self.grid)
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Edges of the cells in the column's unit, shape (levels + 1,), ascending."""
+        return np.array([float(edge) for edge in self.exact_edges])
+
+    @property
+    def levels(self) -> int:
+        if self.given_edges is not None:
+            return len(self.given_edges) - 1
+        if self.cell_width is not None:
+            return ceil((self._stop - self.minimum) / self.cell_width)
+        return self.cells or 0
+
+    @property
+    def _stop(self) -> Fraction:
+        return self.maximum + 1 if self.integer else self.maximum
+
+    def _problems(self) -> Iterator[Problem]:
+        yield from self._mark_problems()
+        if self.minimum >= self.maximum:
+            yield Problem(
+                ("maximum",),
+                f"is {self.maximum}, which is not above the minimum {self.minimum}; "
+                "give minimum < maximum",
+            )
+            return
+        if self.integer:
+            for bound, value in (("minimum", self.minimum), ("maximum", self.maximum)):
+                if value.denominator != 1:
+                    yield Problem(
+                        (bound,),
+                        f"is {decimal(value)}, but the column is integer: true; "
+                        "give a whole number, or remove integer",
+                    )
+        given = [
+            key
+            for key, value in (
+                ("cells", self.cells),
+                ("cell_width", self.cell_width),
+                ("edges", self.given_edges),
+            )
+            if value is not None
+        ]
+        if len(given) != 1:
+            found = " and ".join(given) + " are given" if given else "the interval has no cells"
+            yield Problem((), f"{found}; divide it by exactly one of cells, cell_width and edges")
+            return
+        problems = [
+            *self._step_problems(),
+            *self._width_problems(),
+            *self._edge_problems(),
+            *self._count_problems(),
+        ]
+        yield from problems or self._too_many_cells((given[0],))
+
+    def _mark_problems(self) -> Iterator[Problem]:
+        if self.decimal_mark is not None and self.decimal_mark not in DECIMAL_MARKS:
+            yield Problem(("decimal_mark",), f"is {self.decimal_mark!r}; give . or ,")
+        if self.thousands is not None and self.thousands not in THOUSANDS:
+            yield Problem(
+                ("thousands",),
+                f"is {self.thousands!r}; give one of . , ' ’ _ or a space in quotes, or leave it "
+                "out if thousands are not separated",
+            )
+        elif self.thousands == self.marks.decimal:
+            yield Problem(
+                ("thousands",),
+                f"is {self.thousands!r}, and so is the decimal mark, so 1{self.thousands}234 is "
+                "ambiguous; change decimal_mark, or remove thousands",
+            )
+
+    def _step_problems(self) -> Iterator[Problem]:
+        step = self.step
+        if step is None:
+            return
+        if self.integer:
+            yield Problem(
+                ("step",), "is always 1 if the column is integer: true; remove one of the two"
+            )
+        elif step <= 0 or decimals(step) is None:
+            yield Problem(
+                ("step",),
+                f"is {decimal(step)}; give a number above 0 with at most {MOST_DECIMALS} decimals, "
+                "such as 0.01",
+            )
+        else:
+            given: dict[tuple[str | int, ...], Fraction] = {
+                ("minimum",): self.minimum,
+                ("maximum",): self.maximum,
+                **{("edges", i): edge for i, edge in enumerate(self.given_edges or ())},
+            }
+            if self.cell_width is not None:
+                given["cell_width",] = self.cell_width
+            for path, number in given.items():
+                if number % step != 0:
+                    yield Problem(
+                        path,
+                        f"is {decimal(number)}, which is not a multiple of the step "
+                        f"{decimal(step)}; give a multiple, or a finer step",
+                    )
+            if self.cells is not None and self.cells * step > self.maximum - self.minimum:
+                most = int((self.maximum - self.minimum) / step)
+                yield Problem(
+                    ("cells",),
+                    f"is {self.cells}, but there are only {most} steps of {decimal(step)} from "
+                    f"{decimal(self.minimum)} to {decimal(self.maximum)}; give at most {most}",
+                )
+
+    def _width_problems(self) -> Iterator[Problem]:
+        width = self.cell_width
+        if width is None:
+            return
+        if width <= 0:
+            yield Problem(("cell_width",), f"is {decimal(width)}; give a width above 0")
+        elif self.integer and width.denominator != 1:
+            yield Problem(
+                ("cell_width",),
+                f"is {decimal(width)}, but the column is integer: true; give a whole number",
+            )
+
+    def _edge_problems(self) -> Iterator[Problem]:
+        edges = self.given_edges
+        if edges is None:
+            return
+        if len(edges) < 2:
+            yield Problem(("edges",), "needs at least two edges")
+            return
+        for i, (low, high) in enumerate(pairwise(edges), start=1):
+            if low >= high:
+                yield Problem(
+                    ("edges", i),
+                    f"is {decimal(high)} after {decimal(low)}; list edges in ascending order",
+                )
+        if self.integer:
+            for i, edge in enumerate(edges):
+                if edge.denominator != 1:
+                    yield Problem(
+                        ("edges", i),
+                        f"is {decimal(edge)}, but the column is integer: true; give a whole number",
+                    )
+        if edges[0] != self.minimum:
+            yield Problem(
+                ("edges", 0),
+                f"is {decimal(edges[0])}, but the minimum is {decimal(self.minimum)}; "
+                "edges run from minimum to maximum",
+            )
+        if edges[-1] not in (self.maximum, self._stop):
+            yield Problem(
+                ("edges", len(edges) - 1),
+                f"is {decimal(edges[-1])}, but the maximum is {decimal(self.maximum)}; "
+                "edges run from minimum to maximum",
+            )
+
+    def _count_problems(self) -> Iterator[Problem]:
+        if self.integer and self.cells is not None and self.cells > self._stop - self.minimum:
+            values = self._stop - self.minimum
+            yield Problem(
+                ("cells",),
+                f"is {self.cells}, but there are only {values} whole numbers from "
+                f"{self.minimum} to {self.maximum}; give at most {values}",
+            )
+
+
+class DateColumn(BaseColumn):
+    """Days in a public interval, divided into cells."""
+
+    type: Literal["date"]
+    minimum: Day
+    """the earliest possible day, known without looking at the data (without a bound the spec is
+    refused; it never means "no noise")"""
+    maximum: Day
+    """the latest possible day, known without looking at the data (without a bound the spec is
+    refused; it never means "no noise")"""
+    cells: int | None = Field(default=None, ge=1)
+    """the number of cells; their lengths differ by at most one day"""
+    cell_days: int | None = Field(default=None, ge=1)
+    """the length of a cell in days; the last cell may be shorter"""
+    format: str = "%Y-%m-%d"
+    """how days are written in the file, in strftime codes"""
+    outside: Literal["refuse", "clamp"]
+    """what happens to a day outside the interval: refuse stops the run, clamp moves it to the
+    nearer bound"""
+    bound_source: BoundSource
+    """the source of minimum and maximum, such as {kind: law, reference: the act}"""
+
+    @property
+    def unit(self) -> str:
+        return "days"
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The public interval for people, such as "1999-12-31" and "2001-01-01"."""
+        return self.minimum.isoformat(), self.maximum.isoformat()
+
+    @cached_property
+    def exact_edges(self) -> Edges:
+        """Edges of the cells in days since 1970-01-01; the last is the day after `maximum`."""
+        start = Fraction((self.minimum - EPOCH).days)
+        stop = Fraction((self.maximum - EPOCH).days + 1)
+        if self.cell_days is not None:
+            return cells_of_width(start, stop, Fraction(self.cell_days))
+        assert self.cells is not None, "one of cells and cell_days was checked to be given"
+        return equal_cells(start, stop, self.cells, step=Fraction(1))
+
+    def holds(self, text: str) -> bool:
+        """Whether the text, in the file's format, is a day in the interval."""
+        try:
+            day = datetime.strptime(text, self.format).date()
+        except ValueError:
+            return False
+        return self.minimum <= day <= self.maximum
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Edges of the cells in days since 1970-01-01, shape (levels + 1,), ascending."""
+        return np.array([float(edge) for edge in self.exact_edges])
+
+    @property
+    def levels(self) -> int:
+        return self.cells or ceil(Fraction(self._days, self.cell_days or 1))
+
+    @property
+    def _days(self) -> int:
+        return (self.maximum - self.minimum).days + 1
+
+    def _problems(self) -> Iterator[Problem]:
+        if self.minimum >= self.maximum:
+            yield Problem(
+                ("maximum",),
+                f"is {self.maximum}, which is not after the minimum {self.minimum}; "
+                "give minimum < maximum",
+            )
+            return
+        if not _reads_back(self.format, (self.minimum, self.maximum)):
+            yield Problem(
+                ("format",),
+                f"{self.format!r} does not give year, month and day; "
+                "write it in strftime codes, such as %Y-%m-%d or %d/%m/%Y",
+            )
+        if (self.cells is None) == (self.cell_days is None):
+            found = (
+                "the interval has no cells"
+                if self.cells is None
+                else "cells and cell_days are given"
+            )
+            yield Problem((), f"{found}; divide it by exactly one of cells and cell_days")
+        elif self.cells is not None and self.cells > self._days:
+            yield Problem(
+                ("cells",),
+                f"is {self.cells}, but there are only {self._days} days from {self.minimum} to "
+                f"{self.maximum}; give at most {self._days}",
+            )
+        else:
+            yield from self._too_many_cells(("cell_days" if self.cells is None else "cells",))
+
+
+def _reads_back(form: str, days: tuple[date, ...]) -> bool:
+    probes = (*days, days[0] + timedelta(days=1))
+    try:
+        return all(datetime.strptime(d.strftime(form), form).date() == d for d in probes)
+    except ValueError:
+        return False

@@ -1,0 +1,1 @@
+"""What leaves: audit record, certificate, manifest, approvals, and internal reviews."""

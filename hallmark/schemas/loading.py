@@ -1,0 +1,309 @@
+"""Read a release spec, a profile or a calendar from YAML, or report all problems at once.
+
+Each problem is one line, `file:line: path.to.key: what is wrong; how to fix it`, in plain words.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path as FilePath
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from hallmark.schemas.binning import Binning
+from hallmark.schemas.calendar import Calendar
+from hallmark.schemas.columns.category_files import with_categories
+from hallmark.schemas.columns.columns import COLUMN_TYPES, Column
+from hallmark.schemas.exact import shown
+from hallmark.schemas.nearest import did_you_mean
+from hallmark.schemas.profile import Profile
+from hallmark.schemas.public_totals import PublicTotal
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.schemas.section import Path, Problem
+from hallmark.schemas.spec_checks import SoundSections, problems_between
+from hallmark.schemas.spec_sections import (
+    CertificateRequest,
+    Constraint,
+    MechanismChoice,
+    Output,
+    PersonUnit,
+    Privacy,
+)
+from hallmark.schemas.table_sections import DataSource, PublicData, RehearsalData
+from hallmark.schemas.yaml_document import Document, Unreadable, read_document
+
+M = TypeVar("M", bound=BaseModel)
+_Validated = tuple[M | None, list[Problem]]
+
+
+class SpecError(Exception):
+    """An invalid spec, profile or calendar. `problems` holds one complete line per problem."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def load_spec(path: FilePath | str, folder: FilePath | None = None) -> ReleaseSpec:
+    """The release spec in a YAML file, with categories read from the files that it names.
+
+    Args:
+        folder: where relative paths of these files start; defaults to the spec's folder.
+    Raises:
+        SpecError: with every problem of the file, in the order of its lines.
+    """
+    where = FilePath(path).parent if folder is None else folder
+    return _load(path, lambda content: _validated_spec(content, where))
+
+
+def load_profile(path: FilePath | str) -> Profile:
+    """The profile of an installation in a YAML file.
+
+    Raises:
+        SpecError: with every problem of the file, in the order of its lines.
+    """
+    return _load(path, lambda content: _validated(Profile, content))
+
+
+def load_calendar(path: FilePath | str) -> Calendar:
+    """The release calendar in a YAML file.
+
+    Raises:
+        SpecError: with every problem of the file, in the order of its lines.
+    """
+    return _load(path, lambda content: _validated(Calendar, content))
+
+
+def located(path: FilePath | str, problem: str) -> str:
+    """The problem `path.to.key: what is wrong` of a loaded spec, as one line of `SpecError`.
+
+    The line number is the key's, or that of the nearest enclosing section in the file.
+
+    Raises:
+        SpecError: the file can no longer be read.
+    """
+    document = _document(path)
+    keys = _KEYS.match(problem)
+    steps = _KEY.findall(keys.group()) if keys else []
+    place = tuple(int(index) if index else name for name, index in steps)
+    return f"{path}:{document.line(document.origin(place))}: {problem}"
+
+
+_KEY = re.compile(r"([^.:,[\]]+)|\[(\d+)\]")
+_KEYS = re.compile(r"\w+(\.[^.:,[\]]+|\[\d+\])*(?=[:,])")
+
+
+def _document(path: FilePath | str) -> Document:
+    try:
+        return read_document(FilePath(path))
+    except Unreadable as error:
+        where = f"{path}:{error.line}" if error.line is not None else f"{path}"
+        raise SpecError([f"{where}: {error.what}"]) from None
+
+
+def _load(path: FilePath | str, validated: Callable[[dict[str, Any]], _Validated[M]]) -> M:
+    document = _document(path)
+    model, found = validated(document.content)
+    found = [Problem(document.origin(path), what) for path, what in found]
+    problems = list(dict.fromkeys([*document.problems, *_unmarked(found, document)]))
+    if model is not None and not problems:
+        return model
+    lines = {p: document.problem_lines.get(p) or document.line(p.path) for p in problems}
+    ordered = sorted(lines, key=lambda problem: lines[problem])
+    raise SpecError([f"{path}:{lines[p]}: {_dotted(p.path)}{p.what}" for p in ordered])
+
+
+def _validated(model: type[M], content: dict[str, Any]) -> _Validated[M]:
+    try:
+        return model.model_validate(content), []
+    except ValidationError as error:
+        return None, [
+            _problem(details, model)
+            for details in error.errors(include_url=False)
+            if _is_own(details)
+        ]
+
+
+def _validated_spec(content: dict[str, Any], folder: FilePath) -> _Validated[ReleaseSpec]:
+    content, files, unlisted = with_categories(content, folder)
+    spec, found = _validated(ReleaseSpec, content)
+    if spec is not None and not unlisted:
+        return spec.with_category_files(files), []
+    told = {problem.path[:2] for problem in unlisted}
+    found = [*unlisted, *(problem for problem in found if problem.path[:2] not in told)]
+    broken = {problem.path[:2] for problem in found}
+    return None, [*found, *problems_between(_sound_sections(content, broken))]
+
+
+def _unmarked(found: list[Problem], document: Document) -> Iterator[Problem]:
+    """Problems except those that follow from one already reported at the same place."""
+    told = {problem.path for problem in document.problems}
+    for problem in found:
+        if not any(problem.path[:length] in told for length in range(1, len(problem.path) + 1)):
+            yield problem
+
+
+_CHECKED_TOGETHER: Mapping[str, type[BaseModel]] = {
+    "data": DataSource,
+    "public_data": PublicData,
+    "rehearsal": RehearsalData,
+    "privacy": Privacy,
+    "mechanism": MechanismChoice,
+    "certificate": CertificateRequest,
+    "binning": Binning,
+    "output": Output,
+}
+
+
+def _sound_sections(content: dict[str, Any], broken: set[Path]) -> SoundSections:
+    """The sections without problems."""
+    tops = {path[0] for path in broken if path}
+    sound: dict[str, Any] = {}
+    for key, model in _CHECKED_TOGETHER.items():
+        if key in content and key not in tops:
+            sound[key] = model.model_validate(content[key])
+    if ("columns",) in broken:
+        return SoundSections(**{key: sound[key] for key in ("data", "mechanism") if key in sound})
+    listed = content.get("columns")
+    columns = listed if isinstance(listed, dict) else {}
+    rules = content.get("constraints")
+    constraints = enumerate(rules) if isinstance(rules, list) else ()
+    stated = content.get("public_totals")
+    totals = enumerate(stated) if isinstance(stated, list) else ()
+    return SoundSections(
+        **sound,
+        columns={
+            name: TypeAdapter[Column](Column).validate_python(column)
+            for name, column in columns.items()
+            if ("columns", name) not in broken
+        },
+        unsound_columns=frozenset(name for name in columns if ("columns", name) in broken),
+        constraints={
+            i: Constraint.model_validate(constraint)
+            for i, constraint in constraints
+            if ("constraints", i) not in broken
+        },
+        public_totals={
+            i: PublicTotal.model_validate(total)
+            for i, total in totals
+            if ("public_totals", i) not in broken
+        },
+    )
+
+
+def _is_own(details: ErrorDetails) -> bool:
+    """Whether the error is in the file itself, not an echo of an error in a list entry."""
+    return details["type"] != "too_short" or not details["input"]
+
+
+def _problem(details: ErrorDetails, root: type[BaseModel]) -> Problem:
+    model, path = _place(details["loc"], root)
+    if details["type"] == "union_tag_invalid" and path[:1] == ("columns",):
+        path = (*path, "type")
+    return Problem(path, _message(details, model, path))
+
+
+def _place(loc: Path, root: type[BaseModel]) -> tuple[type[BaseModel] | None, Path]:
+    """Model that should hold the last key, and the path without pydantic's union tags."""
+    model: type[BaseModel] | None = root
+    path: list[str | int] = []
+    rest = list(loc)
+    if len(loc) > 2 and loc[0] == "columns" and loc[2] in COLUMN_TYPES:
+        model, path, rest = COLUMN_TYPES[str(loc[2])], list(loc[:2]), list(loc[3:])
+    elif len(loc) > 2 and loc[:2] == ("privacy", "unit") and loc[2] == "person":
+        model, path, rest = PersonUnit, list(loc[:2]), list(loc[3:])
+    for i, key in enumerate(rest):
+        path.append(key)
+        if i < len(rest) - 1 and isinstance(key, str):
+            model = _model_of(model, key)
+    # pydantic marks a bad key of a mapping by an extra step, which is not a key of the file
+    return model, tuple(path[:-1] if path and path[-1] == "[key]" else path)
+
+
+def _model_of(model: type[BaseModel] | None, key: str) -> type[BaseModel] | None:
+    if model is None or key not in _fields(model):
+        return None
+    annotation = _fields(model)[key].annotation
+    kinds = [annotation, *get_args(annotation)]
+    return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
+
+
+def _fields(model: type[BaseModel]) -> Mapping[str, Any]:
+    return {info.alias or name: info for name, info in model.model_fields.items()}
+
+
+def _message(details: ErrorDetails, model: type[BaseModel] | None, path: Path) -> str:
+    key, value, context = (path[-1] if path else ""), details["input"], details.get("ctx", {})
+    match details["type"]:
+        case "value_error":
+            return str(context["error"])
+        case "spec_problem":
+            return str(context["what"])
+        case "missing":
+            return f"is missing; add {_hint(model, key)}"
+        case "extra_forbidden":
+            known = list(_fields(model)) if model is not None else []
+            mend = did_you_mean(str(key), known) or f"the keys here are {', '.join(known)}"
+            return f"is not a key of the spec; {mend}"
+        case "union_tag_not_found":
+            return f"has no type; add type: and one of {', '.join(COLUMN_TYPES)}"
+        case "union_tag_invalid":
+            tag = value.get("type") if isinstance(value, Mapping) else value
+            mend = did_you_mean(str(tag), COLUMN_TYPES) or f"give one of {', '.join(COLUMN_TYPES)}"
+            return f"has the unknown type {tag!r}; {mend}"
+    if value is None:
+        return f"has no value; add {_hint(model, key)}"
+    return _wrong_value(details, value, context)
+
+
+_LATEST = 3  # bounds of sizes and budgets are never this low
+
+
+def _wrong_value(details: ErrorDetails, value: Any, context: Mapping[str, Any]) -> str:
+    found = shown(value)
+    match details["type"]:
+        case "literal_error":
+            choices = str(context["expected"])
+            mend = did_you_mean(
+                str(value), choices.replace("'", "").replace(" or ", ", ").split(", ")
+            )
+            return f"must be {choices.replace(chr(39), '')}, not {found}" + (mend and f"; {mend}")
+        case "int_parsing" | "int_type" | "int_from_float" | "int_parsing_size":
+            return f"must be a whole number, such as 10, not {found}"
+        case "bool_parsing" | "bool_type":
+            return f"must be true or false, not {found}"
+        case "string_type":
+            return f"must be text, not {found}"
+        case "string_too_short":
+            return "is empty; write something"
+        case "string_too_long":
+            return f"must be a single character, not {found}"
+        case "string_pattern_mismatch":
+            return (
+                f"is {found}; use at most 64 lowercase letters, digits and dashes, "
+                "such as rand-hie-2026"
+            )
+        case "greater_than_equal":
+            return f"is {value}; give at least {context['ge']}"
+        case "less_than_equal":
+            if context["le"] <= _LATEST:
+                return f"is {value}, but this version supports at most {context['le']}"
+            return f"is {found}; give at most {context['le']}"
+        case "tuple_type" | "list_type":
+            return f"must be a list, such as [a, b], not {found}"
+        case "too_short":
+            return "is empty; list at least one"
+        case "dict_type" | "model_type" | "model_attributes_type":
+            return f"must be a mapping of keys to values, not {found}"
+    return f"is not acceptable ({details['msg']})"
+
+
+def _hint(model: type[BaseModel] | None, key: str | int) -> str:
+    field = _fields(model).get(str(key)) if model is not None else None
+    return " ".join(field.description.split()) if field is not None and field.description else "one"
+
+
+def _dotted(path: Path) -> str:
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return f"{text.removeprefix('.')}: " if text else ""

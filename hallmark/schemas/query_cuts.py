@@ -1,0 +1,125 @@
+"""Conditions that cells decide: whether all values of a cell agree on a statement.
+
+Claim.   If `cut_problems` finds nothing, every comparison, membership and test for null in the
+         statement has the same truth for all values of a cell, so any value may represent it.
+Oracle.  tests/schemas/test_query_workload.py compares all values of small columns.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from fractions import Fraction
+from math import ceil, floor
+
+from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
+from hallmark.schemas.columns.interval_columns import EPOCH
+from hallmark.schemas.exact import decimal, read_date, read_exact
+from hallmark.schemas.rules.rule_parts import Atom, atoms
+from hallmark.schemas.rules.rule_syntax import (
+    ColumnName,
+    Comparison,
+    Expression,
+    IsNull,
+    Member,
+    Operator,
+    Value,
+)
+
+IntervalColumn = NumericColumn | DateColumn
+
+
+def cut_problems(statement: Expression, columns: Mapping[str, Column]) -> Iterator[str]:
+    """Every part that cells do not decide, with its fix; the statement must suit the columns."""
+    for atom in dict.fromkeys(atoms(statement)):
+        column = columns[atom.column]
+        if isinstance(column, IntervalColumn):
+            yield from _problems(atom, column, columns)
+
+
+def _problems(atom: Atom, column: IntervalColumn, columns: Mapping[str, Column]) -> Iterator[str]:
+    match atom:
+        case IsNull():
+            return
+        case Comparison(name, _, ColumnName(other)):
+            for one in (name, other):
+                if not _holds_single_values(columns[one]):
+                    yield (
+                        f"compares {name} with {other}, but cells of {one} hold several values, so "
+                        "they do not decide which is larger; compare each column with a value, or "
+                        "give it cells of one value"
+                    )
+        case Comparison(name, operator, Value(text)):
+            yield from _cut_problems(name, column, operator, text)
+        case Member(name, values):
+            for value in values:
+                yield from _cut_problems(name, column, "=", value.text)
+
+
+def _cut_problems(
+    name: str, column: IntervalColumn, operator: Operator, text: str
+) -> Iterator[str]:
+    value = _number(column, text)
+    edges = column.exact_edges
+    low, high = edges[0], edges[-1]
+    whole = _is_whole(column)
+    if whole:
+        below, above = Fraction(ceil(value)), Fraction(floor(value) + 1)
+        cuts = {"<": (below,), ">=": (below,), "<=": (above,), ">": (above,)}
+        for cut in cuts.get(operator, (below, above)):
+            if low < cut < high and cut not in edges:
+                yield _message(name, column, operator, text, cut)
+                return
+        return
+    # A cell of real numbers includes its lower edge, and the last cell also its upper edge.
+    if operator in ("<", ">="):
+        decided = value in edges[:-1] or not low < value <= high
+    elif operator in ("<=", ">"):
+        decided = not low <= value < high
+    else:
+        decided = not low <= value <= high
+    if not decided:
+        yield _message(name, column, operator, text, value)
+
+
+def _message(
+    name: str, column: IntervalColumn, operator: Operator, text: str, cut: Fraction
+) -> str:
+    edges = column.exact_edges
+    right = min(max(bisect_left(edges, cut), 1), len(edges) - 1)
+    near = [edges[right - 1], edges[right]]
+    if cut == near[1] and right + 1 < len(edges):
+        near = [near[1], edges[right + 1]]
+    told = " and ".join(_written(column, edge) for edge in near)
+    if _is_whole(column) or operator in ("<", ">="):
+        return (
+            f"{name} {operator} {text} cuts a cell of {name} in two, but a query sees only whole "
+            f"cells; write {name} < or >= one of the nearest edges, {told}, or give the column an "
+            "edge there"
+        )
+    return (
+        f"{name} {operator} {text} distinguishes single numbers, but a cell of {name} holds its "
+        f"lower edge and numbers above it; write {name} < or >= one of the nearest edges, {told}"
+    )
+
+
+def _holds_single_values(column: Column) -> bool:
+    if not isinstance(column, IntervalColumn):
+        return True
+    edges = column.exact_edges
+    return _is_whole(column) and len(edges) - 1 == edges[-1] - edges[0]
+
+
+def _is_whole(column: IntervalColumn) -> bool:
+    return isinstance(column, DateColumn) or column.integer
+
+
+def _number(column: IntervalColumn, text: str) -> Fraction:
+    if isinstance(column, DateColumn):
+        return Fraction((read_date(text) - EPOCH).days)
+    return read_exact(text)
+
+
+def _written(column: IntervalColumn, edge: Fraction) -> str:
+    if isinstance(column, DateColumn):
+        return (EPOCH + timedelta(days=int(edge))).isoformat()
+    return decimal(edge)

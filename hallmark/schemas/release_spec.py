@@ -1,0 +1,280 @@
+"""The release spec: what to protect, how strongly, and what to publish. One YAML file per release.
+
+A `ReleaseSpec` is complete and consistent: `spec_checks` has checked its sections against each
+other. Read one with `schemas.loading.load_spec`. Budgets, bounds and edges are exact.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+from pydantic import AwareDatetime, Field, PrivateAttr, model_validator
+
+from hallmark.schemas.about import About
+from hallmark.schemas.binning import Binning
+from hallmark.schemas.cluster import Cluster
+from hallmark.schemas.columns.category_columns import CategoryColumn
+from hallmark.schemas.columns.category_files import CategoryFile, inlined
+from hallmark.schemas.columns.columns import Column
+from hallmark.schemas.documents.approvals import Approvals
+from hallmark.schemas.documents.manifest import DATA_FILES, REHEARSED_DATA_FILES
+from hallmark.schemas.public_totals import PublicTotal
+from hallmark.schemas.rules.rules import Rule
+from hallmark.schemas.section import Problem, Section, refuse
+from hallmark.schemas.spec_checks import SoundSections, problems_between, warnings_about
+from hallmark.schemas.spec_sections import (
+    CertificateRequest,
+    Constraint,
+    Identifier,
+    MechanismChoice,
+    Output,
+    Population,
+    Privacy,
+)
+from hallmark.schemas.table_sections import DataSource, PublicData, RehearsalData
+
+REHEARSAL_NAME, REHEARSAL_TITLE = "rehearsal-", "REHEARSAL: "
+"""How the name and the title of a rehearsal begin."""
+
+
+class ReleaseSpec(Section):
+    """A whole release spec."""
+
+    hallmark: int = Field(ge=1, le=1)
+    """the version of the spec format: 1"""
+    release: Identifier
+    """the name of the release; running the same name again resumes or replays it, and never draws
+    new noise"""
+    title: str = Field(min_length=1)
+    """the title of the release, for people"""
+    description: str = ""
+    """what the release is for"""
+    about: About = About()
+    """statements by people about the release, such as its legal basis; see docs/audit.md"""
+    population: Population
+    """whose budget is spent: {account: ..., description: ...}"""
+    data: DataSource
+    """the private table"""
+    public_data: PublicData | None = None
+    """a public table with the same columns, for mechanisms that can use one"""
+    rehearsal: RehearsalData | None = None
+    """a table that needs no protection, to rehearse on; defaults to made-up records"""
+    rehearsal_of: Identifier | None = None
+    """the release that this one rehearses, as `hallmark rehearse` writes it; every file made then
+    says so"""
+    privacy: Privacy
+    """the privacy guarantee"""
+    mechanism: MechanismChoice
+    """the algorithm, such as {name: privpgd}"""
+    certificate: CertificateRequest = CertificateRequest()
+    """what the certificate should state"""
+    columns: dict[str, Column] = Field(min_length=1)
+    """every released column, with its public domain"""
+    binning: Binning | None = None
+    """columns that are released on private quantile bins: {share: ..., columns: ...}"""
+    constraints: tuple[Constraint, ...] = ()
+    """edit rules, which every released record obeys"""
+    public_totals: tuple[PublicTotal, ...] = ()
+    """published totals that the released file reproduces exactly; they are not protected"""
+    output: Output = Output()
+    """what is published"""
+    cluster: Cluster | None = None
+    """the Dask cluster that the release runs on; defaults to the profile's cluster"""
+    approvals: Approvals = Approvals()
+    """who must approve before the data are asked, and before publication"""
+    embargo: AwareDatetime | None = None
+    """the time before which nothing is published, such as 2026-12-01T09:00:00+01:00"""
+
+    _category_files: tuple[CategoryFile, ...] = PrivateAttr(default=())
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        refuse(type(self), problems_between(self._sections()))
+        refuse(type(self), self._rehearsal_problems())
+        return self
+
+    @property
+    def category_files(self) -> tuple[CategoryFile, ...]:
+        """Files that categories were read from; not part of the spec, which holds the categories
+        themselves."""
+        return self._category_files
+
+    def with_category_files(self, files: tuple[CategoryFile, ...]) -> Self:
+        """A copy of the spec that names the files its categories were read from."""
+        spec = self.model_copy()
+        spec._category_files = files
+        return spec
+
+    def with_categories(self, text: str) -> str:
+        """The text that the spec was read from, with categories in place of the files' names."""
+        listed = {
+            file.column: column.categories
+            for file in self.category_files
+            if isinstance(column := self.columns[file.column], CategoryColumn)
+        }
+        return inlined(text, listed) if listed else text
+
+    def _rehearsal_problems(self) -> Iterator[Problem]:
+        """A name or title that hides that this is a rehearsal."""
+        if self.rehearsal_of is None:
+            return
+        for key, word in (("title", REHEARSAL_TITLE), ("release", REHEARSAL_NAME)):
+            if not getattr(self, key).startswith(word):
+                yield Problem((key,), f"belongs to a rehearsal, so it must begin with {word!r}")
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The constraints' rules in their order, bound to the columns."""
+        return tuple(constraint.parsed.bound_to(self.columns) for constraint in self.constraints)
+
+    @property
+    def records(self) -> int | None:
+        """The number of published records; None if it is the number measured."""
+        if self.output.rows != "same":
+            return self.output.rows
+        return next((total.records for total in self.public_totals if total.is_table), None)
+
+    @property
+    def data_files(self) -> dict[str, str]:
+        """The name of the published file in each format."""
+        names = REHEARSED_DATA_FILES if self.rehearsal_of else DATA_FILES
+        return {name.rpartition(".")[2]: name for name in names}
+
+    @property
+    def released_columns(self) -> tuple[str, ...]:
+        """Columns of the published file, in its order."""
+        return self.output.columns or tuple(self.columns)
+
+    def null_marker(self, name: str) -> str:
+        """The text for a null of the column in the released CSV: the source's first null marker."""
+        return next(iter(self.columns[name].markers(self.data.null_markers)), "")
+
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about what in the spec weakens the guarantee or reveals something."""
+        told = tuple(warnings_about(self._sections()))
+        if self.cluster is not None:
+            told += (
+                "cluster: the spec is published, so it reveals where your machines are; move the "
+                "section to the profile instead",
+            )
+        return told
+
+    def content(self) -> dict[str, Any]:
+        """The spec as plain JSON values, under the keys of its file."""
+        content = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if not self.public_totals:  # digests of specs from before there were totals stand
+            del content["public_totals"]
+        if not self.mechanism.queries:
+            del content["mechanism"]["queries"]
+        if self.about == About():
+            del content["about"]
+        if self.approvals == Approvals():
+            del content["approvals"]
+        content.pop("cluster", None)  # where a release runs is no part of what is released
+        return content
+
+    def canonical_json(self) -> str:
+        """The spec as one line of JSON: equal specs give equal text, and the text loads back.
+
+        Keys are in the order of the model, columns and categories in the order of the spec (which
+        is the order of cells), and a mechanism's parameters in alphabetical order.
+        """
+        content = self.content()
+        mechanism = content["mechanism"]
+        content["mechanism"] = dict(sorted(mechanism.items()))
+        return _dump(content)
+
+    def digest(self) -> str:
+        """SHA-256 of everything that the spec says, in hexadecimal."""
+        return _sha256(self.canonical_json())
+
+    def privacy_digest(
+        self,
+        public_records: str | None = None,
+        query_files: Sequence[str] = (),
+        certified: str | None = None,
+    ) -> str:
+        """SHA-256 of everything that determines which questions the private data are asked.
+
+        Included are data, privacy, mechanism, population, the use of the certificate's share,
+        private bins, and everything about the columns except descriptions, labels, units and the
+        sources of bounds. Title, descriptions, public totals and output are left out: they shape
+        only what is made of the answers. So are constraints and the mechanism's generator: they may
+        shape the models by which rounds choose, but earlier choices, and how much noise they had,
+        are read back. A public table enters by `public_records`, a digest of its records, because
+        a plan depends on the records wherever the file is. Files of queries enter by `query_files`,
+        the SHA-256 of each. A certified file enters by `certified`: it shapes no question, but a
+        certificate is about one file. The required approvals are included too, so that nobody can
+        free a waiting release by editing its spec.
+        """
+        content = self.content()
+        columns = [
+            [name, {key: value for key, value in column.items() if key not in _FOR_PEOPLE}]
+            for name, column in content["columns"].items()
+        ]
+        for _, column in columns:
+            if "categories" in column:
+                column["categories"] = list(column["categories"])
+        return _sha256(
+            _dump(
+                {
+                    "account": content["population"]["account"],
+                    "data": {k: v for k, v in content["data"].items() if k not in _NO_QUESTION},
+                    "privacy": content["privacy"],
+                    "mechanism": {
+                        key: value
+                        for key, value in sorted(content["mechanism"].items())
+                        if key != "generator"
+                    },
+                    "share": content["certificate"]["share"],
+                    "columns": columns,
+                }
+                | ({} if public_records is None else {"public_records": public_records})
+                | ({"query_files": list(query_files)} if query_files else {})
+                | ({} if certified is None else {"certified": certified})
+                | ({"approvals": content["approvals"]} if "approvals" in content else {})
+                | self._granted()
+                | self._binned()
+            )
+        )
+
+    def _granted(self) -> dict[str, Any]:
+        """Settings of the marginals measured for the certificate alone, if there are any."""
+        certificate = self.certificate
+        if not certificate.share and self.mechanism.entry.makes_records:
+            return {}
+        return {"granted": [certificate.marginals, certificate.cells]}
+
+    def _binned(self) -> dict[str, Any]:
+        """Settings of the private bins, if there are any."""
+        if self.binning is None:
+            return {}
+        return {"binning": [str(self.binning.share), sorted(self.binning.columns.items())]}
+
+    def _sections(self) -> SoundSections:
+        return SoundSections(
+            certificate=self.certificate,
+            data=self.data,
+            public_data=self.public_data,
+            rehearsal=self.rehearsal,
+            privacy=self.privacy,
+            mechanism=self.mechanism,
+            constraints=dict(enumerate(self.constraints)),
+            public_totals=dict(enumerate(self.public_totals)),
+            output=self.output,
+            columns=self.columns,
+            binning=self.binning,
+        )
+
+
+_FOR_PEOPLE = ("description", "unit", "bound_source")
+_NO_QUESTION = ("record", "credentials", "partition_column", "storage_options")
+
+
+def _dump(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Edit rules: their language, and their truth on a record."""

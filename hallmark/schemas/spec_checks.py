@@ -1,0 +1,508 @@
+"""Checks between the sections of a spec, and warnings about a sound spec.
+
+The checks take all sections that are sound by themselves, so that a spec with one bad column is
+still checked everywhere else.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import exp
+
+from hallmark.schemas.binning import Binning
+from hallmark.schemas.columns.category_columns import CategoryColumn
+from hallmark.schemas.columns.columns import (
+    BooleanColumn,
+    Column,
+    DateColumn,
+    NumericColumn,
+    PlacesColumn,
+)
+from hallmark.schemas.columns.labelled import LABELLED_FORMATS, domain_problems, name_problems
+from hallmark.schemas.database import check_name, is_database
+from hallmark.schemas.encoding import unwritable
+from hallmark.schemas.exact import decimal, read_exact
+from hallmark.schemas.nearest import no_such_column
+from hallmark.schemas.public_totals import PublicTotal
+from hallmark.schemas.section import Path, Problem
+from hallmark.schemas.spec_sections import (
+    CertificateRequest,
+    Constraint,
+    MechanismChoice,
+    Output,
+    Privacy,
+)
+from hallmark.schemas.table_sections import DataSource, PublicData, RehearsalData, TableFile
+
+LARGE_EPSILON = 10
+"""Above this, the guarantee says little: odds may grow by a factor of 22,000."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoundSections:
+    """The sections that are sound by themselves; the others are None or left out.
+
+    `unsound_columns` names the columns left out of `columns`, so that they are not called unknown.
+    """
+
+    data: DataSource | None = None
+    public_data: PublicData | None = None
+    rehearsal: RehearsalData | None = None
+    privacy: Privacy | None = None
+    mechanism: MechanismChoice | None = None
+    certificate: CertificateRequest | None = None
+    binning: Binning | None = None
+    constraints: Mapping[int, Constraint] = field(default_factory=dict)
+    public_totals: Mapping[int, PublicTotal] = field(default_factory=dict)
+    output: Output | None = None
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    unsound_columns: frozenset[str] = frozenset()
+
+    @property
+    def table_files(self) -> Iterator[tuple[str, TableFile]]:
+        """The sections that locate a table, with their keys."""
+        if self.data is not None:
+            yield "data", self.data
+        if self.public_data is not None:
+            yield "public_data", self.public_data
+        if self.rehearsal is not None:
+            yield "rehearsal", self.rehearsal
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of all columns in the spec, sound or not."""
+        return (*self.columns, *self.unsound_columns)
+
+
+def problems_between(sections: SoundSections) -> Iterator[Problem]:
+    """Contradictions between sections, each with the path at which to fix it."""
+    for check in _CHECKS:
+        yield from check(sections)
+
+
+def warnings_about(sections: SoundSections) -> Iterator[str]:
+    """What in a sound spec weakens the guarantee or reveals something about the data."""
+    columns, data, privacy = sections.columns, sections.data, sections.privacy
+    for name, column in columns.items():
+        source = column.bound_source
+        if source is not None and source.kind == "private_estimate":
+            yield (
+                f"columns.{name}: its bounds were estimated from the private data without a "
+                f"charge, which voids the guarantee for this column; accepted by "
+                f"{source.accepted_by}"
+            )
+    typed = [n for n, column in columns.items() if isinstance(column, NumericColumn | DateColumn)]
+    if typed:
+        yield (
+            f"numbers and dates in {', '.join(typed)}: a successful run reveals, unprotected, that "
+            "every value could be read in the format that the spec states, whatever outside says"
+        )
+    refusing = [name for name, column in columns.items() if column.outside == "refuse"]
+    if refusing:
+        yield (
+            f"outside: refuse in {', '.join(refusing)}: a successful run reveals, unprotected, "
+            "that every value was inside the public domain; clamp or catch_all reveals nothing"
+        )
+    full = [name for name, column in columns.items() if not column.nulls]
+    if full:
+        yield (
+            f"nulls: false in {', '.join(full)}: a successful run reveals, unprotected, that "
+            "no value was missing; nulls: true reveals nothing"
+        )
+    if privacy is not None and privacy.epsilon > LARGE_EPSILON:
+        yield _about_large_epsilon(privacy)
+    if data is not None and privacy is not None:
+        yield from _warnings_about_size(data, privacy)
+    if sections.public_data is not None:
+        yield (
+            f"public_data: nothing in {sections.public_data.source} is protected, and the release "
+            f"may repeat its records; that it is public rests on: {sections.public_data.reference}"
+        )
+    if sections.rehearsal is not None:
+        yield (
+            f"rehearsal: nothing in {sections.rehearsal.source} is protected, and rehearsals on it "
+            f"charge no account; that it is {sections.rehearsal.kind} rests on: "
+            f"{sections.rehearsal.reference}"
+        )
+    for i, total in sections.public_totals.items():
+        yield (
+            f"public_totals[{i}]: {total.title} is published as stated, unprotected; that it "
+            f"is public rests on: {total.reference}"
+        )
+
+
+def _about_large_epsilon(privacy: Privacy) -> str:
+    """A warning with the odds that a hypothesis at even odds may reach through the release."""
+    unit = "record" if privacy.person is None else "person"
+    odds = 1 + exp(privacy.epsilon)
+    return (
+        f"privacy.epsilon is {decimal(privacy.epsilon)}, but should be at most {LARGE_EPSILON}, "
+        f"ideally 1 or less: somebody who thought a fact about one {unit} as likely as not may, "
+        f"after the release, have a doubt of only 1 in {odds:{',.0f' if odds < 1e9 else '.0e'}}"
+    )
+
+
+def _warnings_about_size(data: DataSource, privacy: Privacy) -> Iterator[str]:
+    protects = {
+        ("add_remove", False): "add_remove protects the number of records",
+        ("add_remove", True): "add_remove protects the numbers of persons and of records",
+        # Persons may have fewer records than the maximum: replacing one changes the sum.
+        ("replace_one", True): "the number of records is protected if the unit is a person",
+    }.get((privacy.neighbours, privacy.person is not None))
+    if protects:
+        yield (
+            f"data.expected_rows: {data.expected_rows} is published with the spec, but "
+            f"{protects}; state a public estimate, never the exact count"
+        )
+    if privacy.delta * data.expected_rows >= 1:
+        unit, how_many = (
+            ("record", "data.expected_rows")
+            if privacy.person is None
+            else ("person", "data.expected_rows; there may be that many persons")
+        )
+        yield (
+            f"privacy.delta is {decimal(privacy.delta)}, but should be well below one in "
+            f"{data.expected_rows} ({how_many}): a mechanism that publishes a random {unit} in "
+            "full would satisfy it"
+        )
+
+
+def _mechanism_serves_the_spec(sections: SoundSections) -> Iterator[Problem]:
+    if sections.mechanism is None:
+        return
+    privacy, certificate = sections.privacy, sections.certificate
+    refusals = sections.mechanism.entry.refusals(
+        delta=None if privacy is None else privacy.delta,
+        public_data=sections.public_data is not None,
+        places=[n for n, column in sections.columns.items() if isinstance(column, PlacesColumn)],
+        share=certificate is not None and certificate.share > 0,
+        binning=sections.binning is not None,
+    )
+    for path, what in refusals:
+        yield Problem(path, what)
+
+
+def _certificate_keys_belong_to_a_share(sections: SoundSections) -> Iterator[Problem]:
+    certificate, mechanism = sections.certificate, sections.mechanism
+    if certificate is None or certificate.share > 0:
+        return
+    if mechanism is not None and not mechanism.entry.makes_records:
+        return
+    for key, value in (("marginals", certificate.marginals), ("cells", certificate.cells)):
+        if value is not None:
+            yield Problem(
+                ("certificate", key),
+                "says what certificate.share is spent on, but the share is 0; give a share such "
+                "as 0.1, or remove this key",
+            )
+
+
+def _certificate_alone_publishes_no_records(sections: SoundSections) -> Iterator[Problem]:
+    if sections.mechanism is None or sections.mechanism.entry.makes_records:
+        return
+    useless = {
+        "constraints": sections.constraints,
+        "public_totals": sections.public_totals,
+        "output": sections.output is not None and sections.output.model_fields_set,
+    }
+    for key, there in useless.items():
+        if there:
+            yield Problem(
+                (key,),
+                "is about published records, but certify publishes none; remove the section",
+            )
+
+
+def _bins_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
+    binning = sections.binning
+    if binning is None:
+        return
+    for path, what in binning.problems(sections.columns, sections.unsound_columns):
+        yield Problem(("binning", *path), what)
+
+
+def _person_is_never_released(sections: SoundSections) -> Iterator[Problem]:
+    if sections.privacy is None or sections.privacy.person is None:
+        return
+    person = sections.privacy.person
+    if person in sections.column_names:
+        yield Problem(
+            ("columns", person),
+            "identifies a person (privacy.unit.person), so it is never released; "
+            "remove it from columns",
+        )
+    if sections.data is not None and person in sections.data.ignore:
+        yield Problem(
+            ("data", "ignore", sections.data.ignore.index(person)),
+            f"{person} identifies a person (privacy.unit.person), so it must be read; "
+            "remove it from data.ignore",
+        )
+
+
+def _ignored_columns_are_not_listed(sections: SoundSections) -> Iterator[Problem]:
+    if sections.data is None:
+        return
+    for i, name in enumerate(sections.data.ignore):
+        if name in sections.column_names:
+            yield Problem(
+                ("data", "ignore", i),
+                f"{name} is also listed under columns; keep only one of the two",
+            )
+    yield from _repetitions(("data", "ignore"), sections.data.ignore)
+
+
+def _files_are_readable_as_stated(sections: SoundSections) -> Iterator[Problem]:
+    for key, table in sections.table_files:
+        if is_database(table.source):
+            continue
+        for option in ("delimiter", "encoding"):
+            if table.file_format == "parquet" and option in table.model_fields_set:
+                yield Problem((key, option), "is for CSV files only; remove it for Parquet")
+        last = table.source.rstrip("/").rpartition("/")[2]
+        if table.file_format is None and "." in last.strip(".") and "*" not in last:
+            yield Problem(
+                (key, "format"),
+                f"is missing, and {last!r} does not show it; write format: csv or format: parquet",
+            )
+
+
+def _marks_are_of_a_csv_file(sections: SoundSections) -> Iterator[Problem]:
+    """Number marks given for a source that holds numbers as such: Parquet or a database."""
+    tables = list(sections.table_files)
+    if not tables or any(_may_be_csv(table) for _, table in tables):
+        return
+    kind = "a database" if is_database(tables[0][1].source) else "Parquet"
+    for name, column in sections.columns.items():
+        for key in ("decimal_mark", "thousands"):
+            if getattr(column, key, None) is not None:
+                yield Problem(
+                    ("columns", name, key),
+                    f"is for CSV files, but {tables[0][0]}.source is {kind}, which holds the "
+                    "numbers themselves; remove it",
+                )
+
+
+def _may_be_csv(table: TableFile) -> bool:
+    return table.file_format != "parquet" and not is_database(table.source)
+
+
+def _texts_can_be_written(sections: SoundSections) -> Iterator[Problem]:
+    """Texts that a file's encoding lacks: they could neither be found in it nor be released."""
+    for key, table in sections.table_files:
+        if table.encoding is None:
+            continue
+        for name, column in sections.columns.items():
+            for where, listed in _texts(column).items():
+                for text in unwritable(listed, table.characters)[:1]:
+                    yield Problem(
+                        ("columns", name, where),
+                        f"lists {text!r}, which cannot be written in {key}.encoding, "
+                        f"{table.encoding}; change one of the two",
+                    )
+            if unwritable([name, *(column.null_markers or ())], table.characters):
+                yield Problem(
+                    ("columns", name),
+                    f"has a name or null marker that cannot be written in {key}.encoding, "
+                    f"{table.encoding}; change one of the two",
+                )
+        for marker in unwritable(table.null_markers, table.characters)[:1]:
+            yield Problem(
+                (key, "null_markers"),
+                f"lists {marker!r}, which cannot be written in {table.encoding}; change one of "
+                "the two",
+            )
+
+
+def _texts(column: Column) -> dict[str, tuple[str, ...]]:
+    match column:
+        case CategoryColumn():
+            return {"categories": column.codes}
+        case BooleanColumn():
+            return {"values": tuple(column.values)}
+    return {}
+
+
+def _names_fit_the_database(sections: SoundSections) -> Iterator[Problem]:
+    if sections.output is None or sections.output.table is None:
+        return
+    for name in sections.output.columns or sections.columns:
+        try:
+            check_name(name)
+        except ValueError as error:
+            yield Problem(("output", "table"), f"would have the column {name}, but {error}")
+
+
+def _null_markers_are_no_values(sections: SoundSections) -> Iterator[Problem]:
+    for section, table in sections.table_files:
+        for name, column in sections.columns.items():
+            of = "its null_markers"
+            if column.null_markers is None:
+                of = f"{section}.null_markers"
+            for marker in column.markers(table.null_markers):
+                clash = _clash(column, marker)
+                if clash is not None:
+                    key, what = clash
+                    yield Problem(
+                        ("columns", name, key),
+                        f"{what}, which is also one of {of}, so every such value would count as "
+                        "missing; leave it out here and write nulls: true, or remove the marker",
+                    )
+
+
+def _clash(column: Column, marker: str) -> tuple[str, str] | None:
+    """The column's key that makes a null marker a valid value, and words for how; else None."""
+    match column:
+        case CategoryColumn() if marker in column.categories:
+            return "categories", f"lists {marker!r}"
+        case BooleanColumn() if marker in column.values:
+            return "values", f"lists {marker!r}"
+        case NumericColumn() if _is_number_in(column, marker):
+            return "minimum", f"and maximum enclose {marker!r}"
+        case DateColumn() if column.holds(marker):
+            return "minimum", f"and maximum enclose {marker!r}"
+    return None
+
+
+def _is_number_in(column: NumericColumn, marker: str) -> bool:
+    plain = column.marks.plain(marker)
+    try:
+        number = read_exact(marker if plain is None else plain)
+    except ValueError:
+        return False
+    return column.minimum <= number <= column.maximum
+
+
+def _output_columns_are_known(sections: SoundSections) -> Iterator[Problem]:
+    if sections.output is None:
+        return
+    chosen = sections.output.columns or ()
+    for i, name in enumerate(chosen):
+        if name not in sections.column_names:
+            yield Problem(("output", "columns", i), no_such_column(name, sections.column_names))
+    yield from _repetitions(("output", "columns"), chosen)
+    yield from _repetitions(("output", "formats"), sections.output.formats)
+
+
+def _labelled_files_can_be_written(sections: SoundSections) -> Iterator[Problem]:
+    """Names and values that a CSV file can hold, but a labelled file cannot."""
+    formats = sections.output.formats if sections.output else ()
+    labelled = [form for form in formats if form in LABELLED_FORMATS]
+    if sections.output is None or not labelled:
+        return
+    if len(labelled) == len(formats):
+        yield Problem(
+            ("output", "formats"),
+            "has neither csv nor parquet, but the scripts that load the release need one; add csv",
+        )
+    chosen = sections.output.columns or tuple(sections.columns)
+    sound = {name: sections.columns[name] for name in chosen if name in sections.columns}
+    for name, why in (*name_problems(tuple(sound)), *domain_problems(sound)):
+        yield Problem(
+            ("columns", name),
+            f"cannot be written as {' or '.join(labelled)}: {why}; leave {' and '.join(labelled)} "
+            "out of output.formats, or the column out of output.columns",
+        )
+
+
+def _rules_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
+    output = sections.output
+    for i, constraint in sections.constraints.items():
+        rule, path = constraint.parsed, ("constraints", i, "rule")
+        if sections.unsound_columns.isdisjoint(rule.columns()):
+            for what in rule.problems(sections.columns):
+                yield Problem(path, what)
+        if output is not None and output.columns is not None:
+            for name in rule.columns():
+                if name in sections.columns and name not in output.columns:
+                    yield Problem(
+                        path,
+                        f"mentions {name}, which output.columns leaves out, so it cannot be "
+                        "checked on the published file; publish the column, or drop the rule",
+                    )
+
+
+def _queries_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
+    for i, entry in enumerate(sections.mechanism.queries if sections.mechanism else ()):
+        if sections.unsound_columns.isdisjoint(entry.touched()):
+            for path, what in entry.problems(sections.columns):
+                yield Problem(("mechanism", "queries", i, *path), what)
+
+
+def _totals_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
+    markers = sections.data.null_markers if sections.data is not None else ()
+    released = sections.output.columns if sections.output is not None else None
+    for i, total in sections.public_totals.items():
+        touched = total.touched()
+        if sections.unsound_columns.isdisjoint(touched):
+            for path, what in total.problems(sections.columns, markers):
+                yield Problem(("public_totals", i, *path), what)
+        for name in touched:
+            if released is not None and name in sections.columns and name not in released:
+                yield Problem(
+                    ("public_totals", i),
+                    f"counts {name}, which output.columns leaves out, so it cannot be checked on "
+                    "the published file; publish the column, or drop the total",
+                )
+
+
+def _totals_agree_on_the_number_of_records(sections: SoundSections) -> Iterator[Problem]:
+    tables = {i: total for i, total in sections.public_totals.items() if total.is_table}
+    rows = sections.output.rows if sections.output is not None else "same"
+    records, source = (None, "") if rows == "same" else (rows, "output.rows asks for")
+    for i, total in tables.items():
+        if records is None:
+            records, source = total.records, f"public_totals[{i}] counts"
+            if not records:
+                yield Problem(("public_totals", i, "counts"), "counts no records at all")
+        elif total.records != records:
+            mend = (
+                "set output.rows to that number, or leave it out"
+                if source.startswith("output")
+                else "correct the total that is about other records"
+            )
+            yield Problem(
+                ("public_totals", i, "counts"),
+                f"adds up to {total.records} records, but {source} {records}; {mend}",
+            )
+    for i, total in sections.public_totals.items():
+        if total.is_table:
+            continue
+        if records is None:
+            yield Problem(
+                ("public_totals", i, "count"),
+                "counts some of the records, but nothing says how many there are in all; add a "
+                "complete table, or set output.rows",
+            )
+        elif total.fulfilling > records:
+            yield Problem(
+                ("public_totals", i, "count"),
+                f"is {total.fulfilling}, but {source} {records} records in all; correct one "
+                "of the two",
+            )
+
+
+_CHECKS: tuple[Callable[[SoundSections], Iterator[Problem]], ...] = (
+    _mechanism_serves_the_spec,
+    _certificate_keys_belong_to_a_share,
+    _certificate_alone_publishes_no_records,
+    _bins_suit_the_columns,
+    _person_is_never_released,
+    _ignored_columns_are_not_listed,
+    _files_are_readable_as_stated,
+    _marks_are_of_a_csv_file,
+    _texts_can_be_written,
+    _names_fit_the_database,
+    _null_markers_are_no_values,
+    _output_columns_are_known,
+    _labelled_files_can_be_written,
+    _rules_suit_the_columns,
+    _queries_suit_the_columns,
+    _totals_suit_the_columns,
+    _totals_agree_on_the_number_of_records,
+)
+
+
+def _repetitions(path: Path, values: tuple[str, ...]) -> Iterator[Problem]:
+    for value, times in Counter(values).items():
+        if times > 1:
+            yield Problem(path, f"lists {value} more than once; keep one of each")

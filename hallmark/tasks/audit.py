@@ -1,0 +1,72 @@
+"""Audit a release on the installation that made it: the folder, and what the ledger says of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hallmark.mechanisms.privacy.events import events_to_json
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
+from hallmark.schemas.documents.audit_report import AuditRecord
+from hallmark.schemas.documents.decisions import ApprovalsFile
+from hallmark.schemas.documents.labels import NOT_RECORDED
+from hallmark.schemas.documents.manifest import APPROVALS_FILE, RECORD_FILE
+from hallmark.tasks.gates.gate_history import History, HistoryBroken
+from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.ledger.rollback import anchored, from_anchors, from_release, given_up, lacks
+from hallmark.tasks.verification import Check, Verification, verify_release
+from hallmark.tasks.verification.approvals import read_approvals
+
+
+def audit_release(
+    folder: Path, public_key: Path | None, ledger: str, certified: Path | None = None
+) -> Verification:
+    """All checks of `verify_release`, and that the ledger is whole and charged what is recorded.
+
+    A ledger that cannot be read is a failed check, not an exception.
+    """
+    verified = verify_release(folder, public_key, certified)
+    if not verified.ok:
+        return verified
+    record = AuditRecord.model_validate_json((folder / RECORD_FILE).read_bytes())
+    try:
+        book = open_ledger(ledger)
+        faults = [
+            *_ledger_faults(folder, record, book),
+            *_history_faults(folder, record.identity.release_id, book),
+        ]
+    except (LedgerError, HistoryBroken) as error:
+        faults = [str(error)]
+    found = "; ".join(faults) or "its chain is whole, and it charged the events of the record"
+    return Verification((*verified.checks, Check("ledger", not faults, found)))
+
+
+def _history_faults(folder: Path, release: str, book: Ledger) -> Iterator[str]:
+    """Whether the release holds everything that was said about it."""
+    published = read_approvals(folder)
+    said = published.said if isinstance(published, ApprovalsFile) else ()
+    if History.of(release, book.statements(release)).links != said:
+        yield f"{APPROVALS_FILE} does not hold what the ledger holds of its gates"
+
+
+def _ledger_faults(folder: Path, record: AuditRecord, book: Ledger) -> Iterator[str]:
+    release, account = record.identity.release_id, record.account.name
+    book.verify(account)
+    lines = anchored(account)
+    told = [*from_anchors(lines), *from_release(folder, account)]
+    for one in lacks(book.entries(account), told, given_up(lines)):
+        yield f"it lacks {one.in_words()}"
+    reservation = book.reservation(release)
+    if reservation is None or reservation.account != account:
+        yield f"account {account} has no reservation for {release}"
+        return
+    if reservation.state != "spent":
+        yield f"the budget of {release} is {reservation.state}, not spent"
+    claim = record.guarantee.claim
+    if (reservation.budget.epsilon, reservation.budget.delta) != (claim.epsilon, claim.delta):
+        yield "the ledger reserved another budget than is claimed"
+    charged = events_to_json(book.events(release))
+    if charged != [dict(event) for event in record.mechanism.events]:
+        yield "the ledger charged other events than are recorded"
+    known = {entry.hash for entry in book.entries(account)}
+    for entry in record.account.entries:
+        if entry.digest not in known | {NOT_RECORDED}:
+            yield f"the recorded entry {entry.digest[:12]}… is not in the ledger"

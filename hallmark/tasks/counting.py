@@ -1,0 +1,65 @@
+"""Count coded records partition by partition on Dask workers.
+
+Workers do what may safely be done twice: they count. Counts of partitions are integers and add
+up in any order, so a partition counted again after a worker died changes nothing; noise is drawn
+by the curator, in the process that runs the flow, after all counts are summed.
+
+A table may have millions of cells where a partition has fewer records, so a worker sends which
+cells are occupied and how often, if that is less, and forgets it once it was added.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from distributed import Client, as_completed
+
+from hallmark.mechanisms.arrays import AnyCodes, Counts
+from hallmark.mechanisms.privacy.cells import CellMap, count_codes
+from hallmark.tasks.installation.losses import losses_told
+
+
+@dataclass(frozen=True)
+class DaskCounter:
+    """Counts the records coded in `files`; each is an integer array of shape (n_i, d).
+
+    Agrees to the last unit with `ArrayCounter` on the concatenated records. The files lie in the
+    release's restricted workspace, which workers on other machines must share.
+    """
+
+    files: tuple[Path, ...]
+    client: Client
+
+    def rows(self) -> int:
+        return sum(len(_load(file)) for file in self.files)
+
+    def count(self, maps: Sequence[CellMap]) -> list[Counts]:
+        # `pure=False`: a key that names its inputs could be answered by an earlier run's result.
+        futures = self.client.map(_count_file, self.files, maps=list(maps), pure=False)
+        totals = [np.zeros(cells.size, dtype=np.int64) for cells in maps]
+        with losses_told():
+            for future in as_completed(futures):
+                for total, (cells, counts) in zip(totals, future.result(), strict=True):
+                    total[cells] += counts
+                future.release()  # or the workers would keep the tables of all files
+        return totals
+
+
+_Occupied = tuple[Counts | slice, Counts]
+"""Distinct cells, and how many records each holds; the other cells hold none."""
+
+
+def _count_file(file: Path, maps: Sequence[CellMap]) -> list[_Occupied]:
+    codes = _load(file)
+    return [_occupied(table) for cells in maps for table in count_codes(codes, [cells])]
+
+
+def _occupied(table: Counts) -> _Occupied:
+    cells = np.flatnonzero(table)
+    return (cells, table[cells]) if 2 * len(cells) < len(table) else (slice(None), table)
+
+
+def _load(file: Path) -> AnyCodes:
+    codes: AnyCodes = np.load(file, mmap_mode="r", allow_pickle=False)
+    return codes

@@ -1,0 +1,197 @@
+"""Profile, signing key, ledger and clock; releases that wait too long, were interrupted or lost."""
+
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+
+from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
+from hallmark.schemas.loading import SpecError
+from hallmark.tasks.doctor.finding import Finding, ok, warn, wrong
+from hallmark.tasks.gates.waiting import waiting_releases
+from hallmark.tasks.installation.places import PathRefused, releases_home
+from hallmark.tasks.installation.profile import profile
+from hallmark.tasks.installation.server_mode import RELEASES
+from hallmark.tasks.installation.signing import (
+    KEY_FILE_VARIABLE,
+    KEY_VARIABLE,
+    SigningError,
+    signing_key,
+)
+from hallmark.tasks.installation.workspace import Workspace, home, ledger_url, no_ledger_yet
+from hallmark.tasks.ledger.anchors import AnchorsDamaged, anchors_file, open_ledger, read
+from hallmark.tasks.ledger.rollback import refuse_rolled_back
+from hallmark.tasks.publish import PublishRefused, refuse_unwritable
+from hallmark.tasks.runs import is_held, statuses
+
+AHEAD = timedelta(minutes=5)  # a clock may be behind the one that wrote the ledger by this much
+
+
+def profile_read() -> Iterator[Finding]:
+    """Whether the profile is valid, and lists people for what waits."""
+    try:
+        known = profile()
+    except SpecError as error:
+        yield wrong("profile", str(error), "mend the profile; HALLMARK_PROFILE names another")
+        return
+    held = {role for person in known.approvers for role in person.roles}
+    lacking = {
+        waiting.release: sorted(set(waiting.required) - held)
+        for waiting in waiting_releases()
+        if set(waiting.required) - held
+    }
+    for release, roles in lacking.items():
+        yield wrong(
+            "profile",
+            f"release {release} waits for {', '.join(roles)}, and no approver has that role",
+            "list one under approvers in the profile: hallmark approver-key --help",
+        )
+    if not lacking:
+        yield ok("profile", f"valid; people who may approve: {len(known.approvers)}")
+
+
+def signing(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+    """Whether releases are signed with a key of the agency's that nobody else can read."""
+    if not (environment.get(KEY_VARIABLE) or environment.get(KEY_FILE_VARIABLE)):
+        yield warn(
+            "signing key",
+            "none is set; releases are signed with a demonstration key, which proves no publisher",
+            f"make one with: openssl genpkey -algorithm ed25519 -out key.pem; chmod 600 key.pem; "
+            f"and name it in {KEY_FILE_VARIABLE}",
+        )
+        return
+    try:
+        key = signing_key(home(), environment)
+    except SigningError as error:
+        yield wrong("signing key", str(error))
+        return
+    if key.warning:
+        yield warn("signing key", key.warning, f"chmod 600 {environment.get(KEY_FILE_VARIABLE)}")
+    else:
+        yield ok("signing key", f"fingerprint {key.fingerprint[:16]}…, from the {key.origin}")
+
+
+def ledger() -> Iterator[Finding]:
+    """Whether the ledger answers, the chain of every account is whole, and all that was anchored is
+    in it. Opening migrates it."""
+    told = {line.anchor.head.account for line in read(anchors_file())}
+    if no_ledger_yet() and not told:
+        yield ok("ledger", "none yet; the first account makes it: hallmark ledger open --help")
+        return
+    try:
+        book = open_ledger(ledger_url())
+        accounts = told | {state.name for state in book.accounts()}
+    except LedgerError as error:
+        yield wrong("ledger", str(error))
+        return
+    broken = False
+    for account in sorted(accounts):
+        try:
+            if book.has_account(account):
+                book.verify(account)
+            refuse_rolled_back(book, account)
+        except (LedgerError, AnchorsDamaged) as error:
+            broken = True
+            yield wrong(
+                "ledger",
+                str(error),
+                "release nothing on this account; restore the ledger from a backup, and find out "
+                "who wrote to it",
+            )
+    if not broken:
+        yield ok(
+            "ledger",
+            f"it answers; the chain of every account is whole, of {len(accounts)}, and has all "
+            "that was anchored",
+        )
+
+
+def clock() -> Iterator[Finding]:
+    """Whether this machine's clock agrees with the one that wrote the ledger."""
+    now = datetime.now(UTC)
+    if no_ledger_yet():
+        yield ok("clock", f"{now:%Y-%m-%d %H:%M} UTC")
+        return
+    book = open_ledger(ledger_url())
+    times = [book.entries(account.name)[-1].at for account in book.accounts()]
+    latest = max((datetime.fromisoformat(time) for time in times), default=now)
+    if latest > now + AHEAD:
+        yield wrong(
+            "clock",
+            f"it is {now:%Y-%m-%d %H:%M} here, and the ledger's last entry is of "
+            f"{latest:%Y-%m-%d %H:%M} UTC",
+            "set the clock, best by NTP: timedatectl set-ntp true",
+        )
+    else:
+        yield ok("clock", f"{now:%Y-%m-%d %H:%M} UTC, later than all that the ledger holds")
+
+
+def waiting(days: int) -> Iterator[Finding]:
+    """Releases that have waited longer than that."""
+    since = datetime.now(UTC) - timedelta(days=days)
+    found = waiting_releases()
+    late = [one for one in found if one.gate != "embargo" and one.since < since]
+    for one in late:
+        yield warn(
+            "waiting",
+            f"release {one.release} waits at the gate {one.gate} since {one.since:%Y-%m-%d}",
+            f"remind {', '.join(one.required) or 'its approvers'}; hallmark waiting shows what is "
+            "missing",
+        )
+    if not late:
+        yield ok("waiting", f"no release waits for longer than {days} days, of {len(found)}")
+
+
+def interrupted() -> Iterator[Finding]:
+    """Releases whose run was killed: what it left, and how to go on."""
+    broken = 0
+    running = {status.release: status for status in statuses() if status.how == "running"}
+    for folder in sorted((home() / "work").glob("*")):
+        codes = (folder / "codes").exists()
+        if not (codes or folder.name in running) or is_held(Workspace(folder)):
+            continue
+        broken += 1
+        left = "; coded private records of it are still there" if codes else ""
+        yield warn(
+            "interrupted",
+            f"the run of release {folder.name} ended without a word{left}",
+            f"go on with it: hallmark release SPEC --resume; or drop it: hallmark ledger cancel "
+            f"{folder.name} --reason WHY (if nothing was drawn), then rm -r {folder}",
+        )
+    if not broken:
+        yield ok("interrupted", "no run was")
+
+
+def publishing(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+    """Whether runs have a place to publish in, which a server must be told."""
+    try:
+        there = releases_home()
+        if there is not None:
+            refuse_unwritable(there)
+    except (PathRefused, PublishRefused) as error:
+        yield wrong("publishing", f"{RELEASES}: {error}", f"mend it, and {RELEASES} of the worker")
+        return
+    if there is not None:
+        yield ok("publishing", f"runs that name no folder publish in {there}")
+    elif environment.get("PREFECT_API_URL"):
+        yield warn(
+            "publishing",
+            f"{RELEASES} is not set: runs of the dashboard that name no folder are refused",
+            f"set {RELEASES} to an absolute path, here and for the worker, and restart that",
+        )
+    else:
+        yield ok("publishing", "in the folder that a command names")
+
+
+def published() -> Iterator[Finding]:
+    """Whether the folder of every published release is where it was published."""
+    found = [status for status in statuses() if status.published is not None]
+    for status in (gone := [status for status in found if status.lost]):
+        yield wrong(
+            "published",
+            f"release {status.release} was published in {status.folder} on "
+            f"{status.published:%Y-%m-%d}, and is not there",
+            "put the folder back, or a link to where it is now; if it is lost, make it anew from "
+            "what was drawn, at no budget: hallmark release SPEC --resume",
+        )
+    if not gone:
+        yield ok("published", f"every release is where it was published, of {len(found)}")

@@ -1,0 +1,135 @@
+"""Python and its packages, the home folder, the disk."""
+
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, metadata, requires, version
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from hallmark.tasks.doctor.finding import Finding, ok, warn, wrong
+
+GIB = 2**30
+CONSTRAINTS = Path(__file__).parents[3] / "constraints.txt"
+
+BREAKING: Mapping[str, tuple[str, str]] = {
+    "fastapi": ("<0.155", "the Prefect server dies when it is started"),
+    "sqlalchemy": ("<2.1", "Prefect's scheduler runs, and silently never creates a run"),
+}
+"""Packages whose newer versions install without complaint, and then do not work."""
+
+_AT_MOST = 5  # packages that are named in one finding
+
+
+def python(found: str = platform.python_version()) -> Iterator[Finding]:
+    """Whether Hallmark supports this Python."""
+    supported = metadata("hallmark")["Requires-Python"]
+    if found in SpecifierSet(supported):
+        yield ok("python", f"Python {found}")
+    else:
+        yield wrong(
+            "python",
+            f"Python {found}; Hallmark is made for {supported}",
+            "make the environment anew: make PYTHON=python3.11 install",
+        )
+
+
+def packages(
+    constraints: Path = CONSTRAINTS, breaking: Mapping[str, tuple[str, str]] = BREAKING
+) -> Iterator[Finding]:
+    """Whether what is installed is what was tested, as far as `constraints` says what that is."""
+    mend = "python -m pip install -c constraints.txt hallmark"
+    bad = False
+    for name, (allowed, harm) in breaking.items():
+        there = _installed(name)
+        if there is not None and not SpecifierSet(allowed).contains(there, prereleases=True):
+            bad = True
+            yield wrong("packages", f"{name} {there}: with {allowed} only, else {harm}", mend)
+    missing = sorted(name for name in _needed() if _installed(name) is None)
+    if missing:
+        bad = True
+        yield wrong("packages", f"not installed: {_some(missing)}", mend)
+    if not constraints.exists():
+        if not bad:
+            yield ok("packages", "all are there; no constraints.txt says which were tested")
+        return
+    pins = _pins(constraints)
+    others = [
+        f"{name} {there}, not {pin.removeprefix('==')}"
+        for name, pin in pins.items()
+        if (there := _installed(name)) is not None and there not in SpecifierSet(pin)
+    ]
+    if others:
+        yield warn("packages", f"other versions than were tested: {_some(others)}", mend)
+    elif not bad:
+        yield ok("packages", f"all versions are those of {constraints.name}")
+
+
+def _needed() -> set[str]:
+    """What Hallmark itself asks for, without the extras."""
+    found = (Requirement(line) for line in requires("hallmark") or ())
+    return {one.name for one in found if one.marker is None or one.marker.evaluate({"extra": ""})}
+
+
+def _pins(constraints: Path) -> dict[str, str]:
+    lines = constraints.read_text(encoding="utf-8").splitlines()
+    pinned = (re.match(r"([A-Za-z0-9._-]+)(==[^\s;#]+)", line) for line in lines)
+    return {canonicalize_name(found[1]): found[2] for found in pinned if found}
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _some(names: list[str]) -> str:
+    rest = len(names) - _AT_MOST
+    return ", ".join(names[:_AT_MOST]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def home_path() -> Path:
+    """The home folder as it is; `workspace.home` would make it, and close it to others."""
+    return Path(os.environ.get("HALLMARK_HOME") or Path.home() / ".hallmark").expanduser().resolve()
+
+
+def home_folder(path: Path) -> Iterator[Finding]:
+    """Whether the home folder is ours, writable, and closed to others."""
+    if not path.exists():
+        yield ok("home", f"{path} will be made by the first release")
+        return
+    there = path.stat()
+    if there.st_uid != os.getuid() or not os.access(path, os.W_OK | os.X_OK):
+        yield wrong(
+            "home",
+            f"{path} is not ours, or cannot be written",
+            f"chown -R $(id -un) {path}, or name another folder in HALLMARK_HOME",
+        )
+    elif there.st_mode & 0o077:
+        yield wrong(
+            "home",
+            f"others on this machine may enter {path}, which holds private records during a run",
+            f"chmod 700 {path}",
+        )
+    else:
+        yield ok("home", f"{path}, for its owner alone")
+
+
+def disk(path: Path, *, wrong_below: int = GIB, warn_below: int = 10 * GIB) -> Iterator[Finding]:
+    """Whether coded records and what workers spill have room."""
+    there = next(folder for folder in (path, *path.parents) if folder.exists())
+    free = shutil.disk_usage(there).free
+    says = f"{free / GIB:.1f} GiB free under {path}"
+    mend = "free some room, or move HALLMARK_HOME to a larger disk"
+    if free < wrong_below:
+        yield wrong("disk", says, mend)
+    elif free < warn_below:
+        yield warn("disk", says, mend)
+    else:
+        yield ok("disk", says)

@@ -1,0 +1,200 @@
+"""The Prefect server with its scheduler and work pool, and the review desk: asked over HTTP.
+
+They are asked as any client asks, not through Prefect's library, which would start a server of its
+own where none answers.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from importlib.metadata import version
+from typing import Any
+
+import httpx
+
+from hallmark.tasks.doctor.finding import Finding, ok, warn, wrong
+from hallmark.tasks.installation.server_mode import DESK_AUTH, DESK_URL, POOL
+
+NEW = timedelta(minutes=3)  # the scheduler looks once a minute at what was deployed
+APART = timedelta(seconds=30)  # clocks of this machine and of the server
+_SECONDS = 10
+_PAGE = 200  # deployments that the server tells at once
+
+
+def prefect_server(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+    """Whether the server answers, lets us in and nobody else, schedules, and has a worker."""
+    url = environment.get("PREFECT_API_URL")
+    if not url:
+        yield ok("server", "none is named in PREFECT_API_URL; releases run on their own")
+        return
+    password = environment.get("PREFECT_API_AUTH_STRING")
+    with httpx.Client(base_url=url, timeout=_SECONDS) as stranger:
+        try:
+            answer = stranger.get("/health")
+            open_to_all = stranger.get("/admin/version").is_success
+        except httpx.HTTPError as error:
+            yield wrong(
+                "server",
+                f"{url} does not answer ({type(error).__name__})",
+                "start it (make up, or: python -m deploy.dashboard), or mend PREFECT_API_URL",
+            )
+            return
+    user, _, secret = (password or "").partition(":")
+    auth = (user, secret) if password else None
+    with httpx.Client(base_url=url, timeout=_SECONDS, auth=auth) as client:
+        told = client.get("/admin/version")
+        if not told.is_success:
+            yield wrong(
+                "server",
+                f"{url} does not let us in ({told.status_code})",
+                "set PREFECT_API_AUTH_STRING to the server's user:password",
+            )
+            return
+        yield from _versions(url, told.json(), open_to_all)
+        yield from _clock(answer)
+        yield from _scheduler(client)
+        yield from _pool(client)
+
+
+def _versions(url: str, theirs: str, open_to_all: bool) -> Iterator[Finding]:
+    ours = version("prefect")
+    if theirs != ours:
+        yield wrong(
+            "server",
+            f"{url} runs Prefect {theirs}, and this installation {ours}",
+            f"install prefect=={ours} where the server runs, and restart it",
+        )
+    elif open_to_all:
+        yield warn(
+            "server",
+            f"{url} asks for no password: whoever reaches it can start runs",
+            "set PREFECT_SERVER_API_AUTH_STRING for the server and PREFECT_API_AUTH_STRING here",
+        )
+    else:
+        yield ok("server", f"{url} runs Prefect {theirs}, and asks for a password")
+
+
+def _clock(answer: httpx.Response) -> Iterator[Finding]:
+    apart = abs(datetime.now(UTC) - parsedate_to_datetime(answer.headers["date"]))
+    if apart > APART:
+        yield warn(
+            "clock",
+            f"this machine and the server are {apart.total_seconds():.0f} seconds apart",
+            "set both clocks by NTP: timedatectl set-ntp true",
+        )
+
+
+def _scheduler(client: httpx.Client) -> Iterator[Finding]:
+    """Whether runs are ahead of deployments with a schedule; a dead scheduler makes none at all."""
+    deployments = _deployments(client)
+    scheduled = [
+        one
+        for one in deployments
+        if not one["paused"] and any(schedule["active"] for schedule in one["schedules"])
+    ]
+    if not deployments:
+        mend = "prefect --no-prompt deploy --all, and: hallmark deploy --help"
+        yield warn("scheduler", "nothing is deployed on the server", mend)
+        return
+    now = datetime.now(UTC)
+    idle = [one for one in scheduled if not _runs(client, one["id"], after=now)]
+    names = ", ".join(one["name"] for one in idle)
+    if idle and len(idle) == len(scheduled):
+        says = f"no deployment with an active schedule has a run ahead ({names})"
+        if all(now - datetime.fromisoformat(one["updated"]) < NEW for one in idle):
+            yield warn("scheduler", f"{says}, yet", "look again in three minutes")
+        else:
+            yield wrong(
+                "scheduler",
+                says,
+                "look for schedule_deployments in the server's log; the usual cause is "
+                "SQLAlchemy 2.1 or newer where the server runs (constraints.txt pins it)",
+            )
+    elif idle:
+        yield warn(
+            "scheduler",
+            f"no run is ahead of {names}",
+            "well, if it comes in more than 100 days; else switch its schedule off and on",
+        )
+    else:
+        yield ok("scheduler", f"{len(scheduled)} of {len(deployments)} deployments have a schedule")
+    late = _count(client, {"state": {"name": {"any_": ["Late"]}}})
+    if late:
+        mend = "start a worker: prefect worker start --pool hallmark"
+        yield warn("scheduler", f"{late} runs should have started and have not", mend)
+
+
+def _deployments(client: httpx.Client) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    while True:
+        page = _asked(client, "/deployments/filter", limit=_PAGE, offset=len(found))
+        found += page
+        if len(page) < _PAGE:
+            return found
+
+
+def _runs(client: httpx.Client, deployment: str, *, after: datetime) -> int:
+    return _count(
+        client,
+        {
+            "deployment_id": {"any_": [deployment]},
+            "state": {"type": {"any_": ["SCHEDULED"]}},
+            "next_scheduled_start_time": {"after_": after.isoformat()},
+        },
+    )
+
+
+def _count(client: httpx.Client, runs: Mapping[str, Any]) -> int:
+    count: int = _asked(client, "/flow_runs/count", flow_runs=runs)
+    return count
+
+
+def _pool(client: httpx.Client) -> Iterator[Finding]:
+    pool = client.get(f"/work_pools/{POOL}")
+    if pool.status_code == httpx.codes.NOT_FOUND:
+        mend = "python -m deploy.registration, which makes it with the template of our runs"
+        yield wrong("workers", f"the server has no work pool {POOL}", mend)
+        return
+    if pool.raise_for_status().json()["is_paused"]:
+        mend = f"prefect work-pool resume {POOL}"
+        yield warn("workers", f"the work pool {POOL} is paused; nothing starts", mend)
+        return
+    workers = _asked(client, f"/work_pools/{POOL}/workers/filter")
+    online = [worker["name"] for worker in workers if worker["status"] == "ONLINE"]
+    if online:
+        yield ok("workers", f"{len(online)} online in the work pool {POOL}")
+    else:
+        mend = f"prefect worker start --pool {POOL}"
+        yield wrong("workers", f"no worker of the work pool {POOL} is online", mend)
+
+
+def _asked(client: httpx.Client, path: str, **body: Any) -> Any:
+    return client.post(path, json=body).raise_for_status().json()
+
+
+def desk(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+    """Whether the review desk answers, and to us alone."""
+    url, password = environment.get(DESK_URL), environment.get(DESK_AUTH)
+    if not url:
+        yield ok("desk", f"none is named in {DESK_URL}; decide with: hallmark approve")
+        return
+    user, _, secret = (password or "").partition(":")
+    try:
+        stranger = httpx.get(url, timeout=_SECONDS)  # its health is told to anybody
+        answer = httpx.get(url, timeout=_SECONDS, auth=(user, secret))
+    except httpx.HTTPError as error:
+        yield wrong(
+            "desk",
+            f"{url} does not answer ({type(error).__name__})",
+            f"start it (make up, or: uvicorn hallmark.flows.desk:desk), or mend {DESK_URL}",
+        )
+        return
+    if not answer.is_success:
+        mend = f"set {DESK_AUTH} to its user:password"
+        yield wrong("desk", f"{url} does not let us in ({answer.status_code})", mend)
+    elif stranger.is_success:
+        mend = f"set {DESK_AUTH}=user:password for the desk and here"
+        yield warn("desk", f"{url} asks for no password: it shows what is not published yet", mend)
+    else:
+        yield ok("desk", f"{url} answers, and asks for a password")

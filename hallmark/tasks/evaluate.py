@@ -1,0 +1,391 @@
+"""Compare a synthetic file with the private table by the usual metrics of utility.
+
+Nothing here is protected: the metrics are computed from the private records without noise. They
+are for the people who may see those records; no budget covers them, and none may be published.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.utility import Label, UtilityScores, coarsen, evaluate, split
+from hallmark.mechanisms.utility.coded import MOST_CELLS
+from hallmark.mechanisms.utility.downstream import downstream_error, sampled
+from hallmark.schemas.documents.internal_review import Comparison
+from hallmark.schemas.loading import load_spec
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.guard import guarded
+from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.sources import (
+    DatabasePart,
+    SourceError,
+    batches,
+    consistent,
+    parts,
+    plain_text,
+    source_of,
+    told_of,
+    written_as_released,
+)
+from hallmark.tasks.spec.coding import Codec, TableCodec
+from hallmark.tasks.spec.truncation import kept, keys
+
+NOTICE = (
+    "INTERNAL - do not publish: this compares with the private data exactly, without noise, and no "
+    "privacy budget covers it."
+)
+LEAST_RECORDS = 2  # of a table, so that columns can vary together
+LEAST_TO_SPLIT = 5  # so that both parts of a table have what they need
+
+
+class EvaluationRefused(SafeError):
+    """The tables cannot be compared; the message shows no value of theirs."""
+
+
+class LabelRefused(SafeError):
+    """The label is no column of the release, or no value of that column."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """That `used` records out of `of` stand for all in `what`, in words."""
+
+    what: str
+    used: int
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What a comparison found. Internal.
+
+    Attributes:
+        metrics: the numbers.
+        label: what was predicted, as it was asked for; None where nothing was.
+        held_out: which records were predicted, in words; None likewise.
+        downstream_unit: of the downstream errors; None likewise.
+        merged: columns of which neighbouring cells were merged.
+        left_out: private records beyond those that a release keeps of their person, with which
+            nothing is compared; None where all count.
+        samples: where fewer records were looked at than there are.
+    """
+
+    metrics: UtilityScores
+    label: str | None
+    held_out: str | None
+    downstream_unit: str | None
+    merged: tuple[str, ...]
+    left_out: int | None = None
+    samples: tuple["Sample", ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values, the warning first."""
+        return {
+            "internal": NOTICE,
+            "label": self.label,
+            "held_out": self.held_out,
+            "downstream_unit": self.downstream_unit,
+            "merged_columns": list(self.merged),
+            "left_out": self.left_out,
+            "samples": [asdict(sample) for sample in self.samples],
+            **asdict(self.metrics),
+        }
+
+
+def evaluate_files(
+    spec: Path,
+    synthetic: str,
+    *,
+    data: str | None = None,
+    test: str | None = None,
+    label: str | None = None,
+) -> Evaluation:
+    """Compare a synthetic file with the private table that `spec` names.
+
+    The columns compared are those that the spec releases. Where persons are protected, those
+    records of the spec's own table count that a release keeps (`truncation`); a table of `data` is
+    compared whole, since it names nobody.
+
+    Args:
+        spec: path of the release spec.
+        synthetic: path or URL of the synthetic file, as a release writes it.
+        data: the private table, where it is not the spec's own source.
+        test: held-out private records; only read where there is a label.
+        label: `COLUMN`, to predict its cell, or `COLUMN=VALUE`, to predict whether it is that.
+    Raises:
+        SpecError: the spec is wrong.
+        LabelRefused: see there.
+        EvaluationRefused: a table cannot be read, holds what the spec refuses, or has too few
+            records.
+    """
+    loaded = load_spec(spec)
+    codec = TableCodec.of({name: loaded.columns[name] for name in loaded.released_columns})
+    try:
+        domain = codec.domain
+    except ValueError as error:  # distances that are no metric; they stand in the spec
+        raise EvaluationRefused(str(error)) from error
+    predicted = None if label is None else _label(label, codec, loaded)
+    tables = {
+        "data.source" if data is None else "--data": data or loaded.data.located(spec.parent),
+        "--synthetic": synthetic,
+    }
+    if predicted is not None and test is not None:
+        tables["--test"] = test
+
+    def compute() -> tuple[UtilityScores, tuple[Sample, ...], int | None]:
+        read = [
+            _read(location, origin, codec, loaded, split_too=predicted is not None and test is None)
+            for origin, location in tables.items()
+        ]
+        held_out = read[2].codes if len(read) > 2 else None
+        metrics, samples = _metrics(read[0].codes, read[1].codes, held_out, domain, predicted)
+        return metrics, samples, read[0].left_out
+
+    metrics, samples, left_out = guarded("evaluate", Workspace.of(loaded.release).path, compute)()
+    held_out = "a fifth of the private table" if test is None else f"the records of {test}"
+    return Evaluation(
+        metrics=metrics,
+        label=label,
+        held_out=None if predicted is None else held_out,
+        downstream_unit=None if predicted is None else _UNITS[predicted.number],
+        merged=tuple(a.name for a in domain.attributes if a.cells > MOST_CELLS),
+        left_out=left_out,
+        samples=samples,
+    )
+
+
+_UNITS = {True: "squared cells", False: "share of records"}  # of an error in numbers, in classes
+
+
+def compare(private: AnyCodes, synthetic: AnyCodes, domain: Domain) -> UtilityScores | None:
+    """The metrics of two coded tables, columns of many cells merged to 32 as the paper has them.
+
+    None where one of the tables has too few records to compare anything.
+    """
+    if min(len(private), len(synthetic)) < LEAST_RECORDS:
+        return None
+    nulls = [attribute.has_null for attribute in domain.attributes]
+    real, sizes = coarsen(private, domain.shape, nulls=nulls)
+    made, _ = coarsen(synthetic, domain.shape, nulls=nulls)
+    return evaluate(real, made, sizes)
+
+
+def in_words(metrics: UtilityScores, downstream_unit: str | None = None) -> tuple[Comparison, ...]:
+    """Every metric with its unit and what it means, for people; the downstream error if it has a
+    unit."""
+    return (*_downstream_in_words(metrics, downstream_unit), *_in_words(metrics))
+
+
+def _downstream_in_words(metrics: UtilityScores, unit: str | None) -> Iterator[Comparison]:
+    if unit is None:
+        return
+    yield Comparison(
+        metric="Downstream error",
+        value=metrics.downstream,
+        unit=unit,
+        meaning="How wrong gradient boosting is about the label of held-out private records when "
+        "it has learnt from the synthetic records.",
+    )
+    yield Comparison(
+        metric="Downstream error, private",
+        value=metrics.downstream_real,
+        unit=unit,
+        meaning="The same when it has learnt from the private records: what the one above may be "
+        "held against.",
+    )
+
+
+def _in_words(metrics: UtilityScores) -> Iterator[Comparison]:
+    yield Comparison(
+        metric="Covariance error",
+        value=metrics.covariance_real,
+        unit="relative",
+        meaning="Distance of the two covariance matrices, as a share of the private one's size.",
+    )
+    yield Comparison(
+        metric="Covariance error, as published",
+        value=metrics.covariance,
+        unit="relative",
+        meaning="The same distance as a share of the synthetic one's size, which is what the "
+        "PrivPGD paper tabulates.",
+    )
+    yield Comparison(
+        metric="Counting queries",
+        value=metrics.count,
+        unit="relative",
+        meaning=f"How far a count of the records within ranges of three columns is off, on "
+        f"average over {metrics.count_queries} random ones, as a share of the mean count."
+        if metrics.count_queries
+        else "No ranges were found that hold between 5 % and 95 % of the private records.",
+    )
+    yield Comparison(
+        metric="Threshold queries",
+        value=metrics.thresh,
+        unit="relative",
+        meaning="How far a count of the records on one side of a plane through three columns is "
+        "off, on average over 200 random ones, as a share of the mean count.",
+    )
+    yield Comparison(
+        metric="Sliced Wasserstein distance",
+        value=metrics.sw1,
+        unit="of a column's length",
+        meaning="How far, seen along one direction, records must be moved on average to turn the "
+        "joint distribution of two columns into the private one; mean over all pairs.",
+    )
+    yield Comparison(
+        metric="Total variation, pairs",
+        value=metrics.tv,
+        unit="share of records",
+        meaning="The share of records that lie in the wrong cell of the joint table of two "
+        "columns; mean over all pairs (the PrivPGD paper tabulates twice this).",
+    )
+    yield Comparison(
+        metric="Total variation, columns",
+        value=metrics.tv1,
+        unit="share of records",
+        meaning="The share of records that lie in the wrong cell of a single column; mean over "
+        "all columns.",
+    )
+
+
+def _metrics(
+    real: AnyCodes, synthetic: AnyCodes, test: AnyCodes | None, domain: Domain, label: Label | None
+) -> tuple[UtilityScores, tuple[Sample, ...]]:
+    if label is not None and test is None:
+        real, test = split(real)
+    metrics = compare(real, synthetic, domain)
+    assert metrics is not None, "the tables were read with enough records"
+    if label is None or test is None:
+        return metrics, ()
+    whole = {
+        "private records to learn the label from": real,
+        "synthetic records to learn the label from": synthetic,
+        "held-out records to predict": test,
+    }
+    some = {what: sampled(codes, label) for what, codes in whole.items()}
+    ours, theirs, asked = some.values()
+    told = replace(  # learnt from the cells as they are: trees do not mind how many there are
+        metrics,
+        rows_test=len(asked),
+        downstream=downstream_error(theirs, asked, label),
+        downstream_real=downstream_error(ours, asked, label),
+    )
+    return told, tuple(
+        Sample(what=what, used=len(some[what]), of=len(codes))
+        for what, codes in whole.items()
+        if len(some[what]) < len(codes)
+    )
+
+
+class _Table(NamedTuple):
+    """Coded records, and how many more were left out; None where all count."""
+
+    codes: AnyCodes
+    left_out: int | None
+
+
+def _read(
+    location: str, origin: str, codec: TableCodec, spec: ReleaseSpec, *, split_too: bool
+) -> _Table:
+    """The coded records of one of the tables; `origin` says in messages which one it is."""
+    private = origin in ("data.source", "--data")
+    person = spec.privacy.person if origin == "data.source" else None
+    # Which records of a person are kept may depend on all that a release codes.
+    whole = codec if person is None else TableCodec.of(spec.columns)
+    columns = {c.name: c.column for c in whole.codecs}
+    if origin == "data.source":
+        source = replace(
+            source_of(spec.data, Path(), columns, person=person, others_ignored=True),
+            location=location,
+        )
+    else:
+        source = written_as_released(spec, tuple(columns), location=location)
+    blocks: list[AnyCodes] = []
+    owners: list[pd.DataFrame] = []
+    try:
+        with consistent(source) as fixed:
+            every = ((part, text) for part in parts(fixed) for text in batches(part))
+            for part, text in every:
+                _check_values(text, origin, whole.codecs)
+                blocks.append(whole.encode(text))
+                if person is not None:
+                    ordered = not isinstance(part, DatabasePart)
+                    owners.append(keys(blocks[-1], text[person], ordered=ordered))
+    except SourceError as error:
+        raise EvaluationRefused(_about(str(error), origin)) from error
+    keep = kept(pd.concat(owners, ignore_index=True), spec.privacy.max_records) if owners else None
+    records = sum(map(len, blocks)) if keep is None else int(keep.sum())
+    least = {"--test": 1}.get(origin, LEAST_TO_SPLIT if private and split_too else LEAST_RECORDS)
+    if records < least:
+        raise EvaluationRefused(
+            f"{origin}: too few records; {least} at least are needed"
+            + (" to hold some out (or name held-out ones with --test)" if least > 2 else "")
+        )
+    codes = np.concatenate(blocks)[:, [whole.names.index(name) for name in codec.names]]
+    if keep is None:
+        return _Table(codes, None)
+    return _Table(codes[keep], int((~keep).sum()))
+
+
+def _check_values(text: pd.DataFrame, origin: str, codecs: Sequence[Codec]) -> None:
+    for codec in codecs:
+        values, unreadable = codec.read(text[codec.name])
+        outside = codec.outside(values) if codec.column.outside == "refuse" else False
+        missing = text[codec.name].isna().to_numpy(dtype=bool) & (not codec.column.nulls)
+        for what, where in (
+            ("cannot be read", unreadable),
+            ("lie outside the column's domain", outside),
+            ("are missing, but nulls are not allowed", missing),
+        ):
+            if np.any(where):
+                raise EvaluationRefused(
+                    f"{origin}: column {codec.name}: there are values that {what}; mend the "
+                    f"table, or columns.{codec.name} of the spec"
+                )
+
+
+def _about(message: str, origin: str) -> str:
+    """A message on reading a table that says which table it was."""
+    if origin == "data.source":
+        return message
+    return told_of(origin, message)
+
+
+def _label(text: str, codec: TableCodec, spec: ReleaseSpec) -> Label:
+    """What `COLUMN` or `COLUMN=VALUE` asks to predict. Names and values are the user's own."""
+    names = [c.name for c in codec.codecs]
+    cuts = [len(text), *(at for at, character in enumerate(text) if character == "=")]
+    cut = next((cut for cut in cuts if text[:cut] in names), None)
+    if cut is None:
+        asked = text.partition("=")[0]
+        near = get_close_matches(asked, names, n=1)
+        mend = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+        raise LabelRefused(f"{asked!r} is no column that the spec releases; {mend}")
+    column = names.index(text[:cut])
+    of = codec.codecs[column]
+    if cut == len(text):
+        return Label(column=column, number=of.attribute.kind.ordered)
+    return Label(column=column, equals=_cell(text[cut + 1 :], of, spec))
+
+
+def _cell(value: str, codec: Codec, spec: ReleaseSpec) -> int:
+    """The cell of a value as the private table would write it."""
+    source = source_of(spec.data, Path(), {codec.name: codec.column})
+    text = plain_text(value, codec.name, source)
+    null = text is None
+    cell = pd.Series([text], dtype=pd.StringDtype("pyarrow"))
+    values, unreadable = codec.read(cell)
+    if unreadable.any() or codec.outside(values).any() or (null and not codec.column.nulls):
+        raise LabelRefused(
+            f"{value!r} is no value of columns.{codec.name}; write one as the table does, within "
+            "the column's domain"
+        )
+    return int(codec.encode(values)[0])

@@ -1,0 +1,1 @@
+"""What a plan promises before any private byte is read."""

@@ -1,0 +1,106 @@
+"""A plan as plain JSON values: what a release will cost and how good it will be."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from hallmark.mechanisms.privacy.accountant import bracket
+from hallmark.schemas.promise import promised
+from hallmark.schemas.rules.rule_syntax import Determines
+from hallmark.tasks.forecast.verdict import about_nothing, in_words, verdicts
+from hallmark.tasks.rendering.wording import listed
+from hallmark.tasks.spec.cell_labels import cell_labels
+from hallmark.tasks.spec.prepare import Prepared
+from hallmark.tasks.spec.rule_tables import rule_cells
+from hallmark.tasks.spec.rule_values import holds_several
+
+
+def plan_summary(prepared: Prepared) -> dict[str, Any]:
+    """Cost, noise, forecasts and warnings of a plan. Reads no private byte."""
+    plan, spec = prepared.plan, prepared.spec
+    forecast = plan.forecast()
+    told = verdicts(prepared, forecast)
+    proven = bracket(plan.events, spec.privacy.delta)
+    return {
+        "release": spec.release,
+        "title": spec.title,
+        "account": spec.population.account,
+        "mechanism": plan.mechanism,
+        "source": plan.source,
+        "privacy": {
+            "neighbours": spec.privacy.neighbours,
+            "unit": promised(spec).unit_in_words,
+            "records_per_unit": spec.privacy.max_records,
+            "epsilon": str(spec.privacy.epsilon),
+            "delta": str(spec.privacy.delta),
+            "proven_epsilon": [proven.lower, proven.upper],
+            "cross_check_epsilon": proven.second,
+        },
+        "expected_records": plan.expected_records,
+        "parameters": dict(plan.parameters),
+        "noise": [asdict(line) for line in plan.noise],
+        "forecast": {
+            "metric": forecast.metric,
+            "expected_error": forecast.expected_error,
+            "statement": forecast.statement,
+            "memory_bytes": forecast.memory_bytes,
+            "per_attribute": [
+                {
+                    "column": codec.name,
+                    "bound": forecast.per_attribute[codec.name],
+                    "in_unit": forecast.per_attribute[codec.name] * codec.attribute.scale,
+                    "unit": codec.attribute.distance_unit,
+                }
+                for codec in prepared.codec.codecs
+                if codec.name in forecast.per_attribute
+            ],
+        },
+        "public_totals": [
+            {"total": total.title, "reference": total.reference} for total in spec.public_totals
+        ],
+        "verdicts": [{**asdict(one), "vacuous": one.vacuous} for one in told],
+        "verdict": in_words(told),
+        "warnings": [*spec.warnings(), *about_nothing(told), *_about_rules(prepared)],
+    }
+
+
+def _about_rules(prepared: Prepared) -> Iterator[str]:
+    """What the edit rules make impossible or certain, and rules that say less or more than meant.
+
+    Every synthetic record obeys the rules, so this holds of any release.
+    """
+    spec, codec = prepared.spec, prepared.codec
+    cells = rule_cells(spec, codec)
+    for index, dead in cells.rules.dead_cells().items():
+        column = codec.codecs[index]
+        labels = cell_labels(column)
+        left = [label for cell, label in enumerate(labels) if cell not in dead]
+        if len(left) == 1:
+            yield f"constraints: they leave {column.name} only {left[0]}, which is certain then"
+        else:
+            yield (
+                f"constraints: no record that obeys them has {column.name} "
+                f"{listed([labels[cell] for cell in dead])}; the release will have none"
+            )
+    for i, rule in enumerate(spec.rules):
+        if rule.text in cells.useless:
+            yield (
+                f"constraints[{i}]: {rule.text!r} is certain: no values of these columns break it, "
+                "so it changes nothing"
+            )
+        if not isinstance(rule.body, Determines):
+            continue
+        other = codec.names.index(rule.body.other)
+        parts = cells.rules.parts
+        if parts is not None and len(parts.cells[other]) > cells.rules.shape[other]:
+            yield (
+                f"constraints[{i}]: {rule.text!r} gives records one value of {rule.body.other}, "
+                "but other rules cut its cells, so that records may need different ones and break "
+                "them; cut its cells where these rules do"
+            )
+        if holds_several(codec, rule.body.column):
+            yield (
+                f"constraints[{i}]: {rule.text!r} is enforced for whole cells of "
+                f"{rule.body.column}, so all values of a cell go with one {rule.body.other}; cut "
+                f"its cells where {rule.body.other} changes"
+            )

@@ -1,0 +1,1 @@
+"""The gates of a release: approvals, what they are bound to, and rehearsals."""

@@ -1,0 +1,315 @@
+"""Decisions at the gates of a release: who decided what, whether it counts, and what is missing.
+
+A decision is an entry in the ledger, where it can neither be changed nor taken back. It counts only
+at the opening of the gate that it was made for, after exactly what had been said by then, and while
+the profile lists its person with its key. So it does not matter by which way it came: the command
+line, the review desk or a script.
+"""
+
+import getpass
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from secrets import token_hex
+from typing import Any
+
+from hallmark.mechanisms.privacy.ledger.ledger import Entry, Ledger
+from hallmark.schemas.documents.approvals import Approver, GateName, Role, Waiting, known_as
+from hallmark.schemas.documents.decisions import Decision, Opening, Passage, SignedDecision
+from hallmark.tasks.gates.gate_history import AHEAD, History, NotNext, Round, changed, missing
+from hallmark.tasks.installation.errors import SafeError
+
+OPERATOR_VARIABLE = "HALLMARK_OPERATOR"
+_NONCE_BYTES = 16
+_LEAST_REASON = 3  # characters, as of a decision
+
+
+class DecisionRefused(SafeError):
+    """The decision does not count, and was not entered; the message says why."""
+
+
+class GateRejected(SafeError):
+    """Somebody who may decide rejected the release as it stands."""
+
+
+class Overtaken(SafeError):
+    """Somebody decided at the moment at which the gate was to be passed."""
+
+
+def operator() -> str:
+    """Who runs this: `HALLMARK_OPERATOR`, else the account on this machine. Not authenticated."""
+    return os.environ.get(OPERATOR_VARIABLE) or getpass.getuser()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """What was decided at a gate about what is there now.
+
+    Attributes:
+        missing: roles that have not approved yet, one entry an approval.
+        counted: the decisions that count.
+        void: the last words that do not count, each with the reason.
+        superseded: decisions that another took the place of, each with the reason.
+        blocking: what is not recorded; it blocks the gate like a missing approval.
+    """
+
+    gate: GateName
+    missing: tuple[Role, ...]
+    counted: tuple[SignedDecision, ...]
+    void: tuple[tuple[SignedDecision, str], ...]
+    superseded: tuple[tuple[SignedDecision, str], ...] = ()
+    blocking: tuple[str, ...] = ()
+
+    @property
+    def rejected(self) -> Decision | None:
+        """A rejection that stands."""
+        said = [signed.decision for signed in self.counted]
+        return next((decision for decision in said if decision.decision == "reject"), None)
+
+    @property
+    def overridden(self) -> bool:
+        """Whether somebody let it pass without what is missing."""
+        return any(signed.decision.decision == "override" for signed in self.counted)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the release may go on."""
+        complete = not self.missing and not self.blocking
+        return self.rejected is None and (complete or self.overridden)
+
+    @property
+    def idle(self) -> tuple[tuple[SignedDecision, str], ...]:
+        """All decisions that do not count, each with the reason."""
+        return (*self.superseded, *self.void)
+
+
+def standing(
+    history: History,
+    gate: GateName,
+    *,
+    required: Sequence[Role],
+    approvers: Sequence[Approver],
+    blocking: Sequence[str] = (),
+) -> Standing:
+    """What was said about a release, as it bears on a gate.
+
+    Args:
+        required: roles that must approve, each by another person.
+        approvers: who may decide, as of now: a person or key that was removed no longer counts. A
+            rejection stands whoever leaves the profile, and so does what a gate was passed on.
+    """
+    now = history.at(gate)
+    words = {} if now is None else now.last_words
+    passage = None if now is None else now.passage
+    if passage is not None:
+        faults = dict(passage.void)
+    else:
+        faults = {
+            name: fault
+            for name, signed in words.items()
+            if (fault := next(_profile_faults(history, signed, approvers), ""))
+            and signed.decision.decision != "reject"
+        }
+    counted = [signed for name, signed in words.items() if name not in faults]
+    return Standing(
+        gate=gate,
+        missing=missing(required, [signed.decision for signed in counted]),
+        counted=tuple(counted),
+        void=tuple((words[name], fault) for name, fault in faults.items()),
+        superseded=tuple(_superseded(history, gate, words.keys())),
+        blocking=tuple(blocking),
+    )
+
+
+def open_gate(
+    ledger: Ledger,
+    release: str,
+    gate: GateName,
+    *,
+    required: Sequence[Role],
+    seen: Mapping[str, str],
+) -> None:
+    """Enter that a gate is open for decisions about what is there now; earlier ones count no more.
+
+    Raises:
+        GateRejected: somebody rejected the release, and nobody opened the gate anew.
+    """
+
+    def say(entries: Sequence[Entry]) -> dict[str, Any]:
+        history = History.of(release, entries)
+        refuse_rejected(history)
+        return _opening(history, gate, required=required, seen=seen)
+
+    ledger.state_next(release, "request", say)
+
+
+def reopen(ledger: Ledger, release: str, *, reason: str) -> Round:
+    """Open the gate at which a release was rejected anew, about what was seen there.
+
+    Returns:
+        The round that the rejection ended.
+    Raises:
+        DecisionRefused: nobody rejected it, or no reason is given.
+    """
+    if len(reason.strip()) < _LEAST_REASON:
+        raise DecisionRefused(
+            f"--reason: give a reason of at least {_LEAST_REASON} characters; it is published with "
+            "the release"
+        )
+    ended: list[Round] = []
+
+    def say(entries: Sequence[Entry]) -> dict[str, Any]:
+        history = History.of(release, entries)
+        last = history.last
+        if last is None or last.rejection is None:
+            raise DecisionRefused(f"release {release!r} was not rejected; no gate is to be opened")
+        ended[:] = [last]
+        was = last.opening
+        return _opening(history, was.gate, required=was.required, seen=was.seen, reason=reason)
+
+    ledger.state_next(release, "request", say)
+    return ended[0]
+
+
+def _opening(
+    history: History,
+    gate: GateName,
+    *,
+    required: Sequence[Role],
+    seen: Mapping[str, str],
+    reason: str = "",
+) -> dict[str, Any]:
+    opening = Opening(
+        release=history.release,
+        gate=gate,
+        required=tuple(required),
+        seen=seen,
+        by=operator(),
+        opened=datetime.now(UTC).replace(microsecond=0),
+        reason=reason,
+        nonce=token_hex(_NONCE_BYTES),
+        previous=history.head,
+    )
+    history.then(opening)
+    return opening.model_dump(mode="json")
+
+
+def decide(
+    ledger: Ledger, signed: SignedDecision, waiting: Waiting, approvers: Sequence[Approver]
+) -> Entry:
+    """Enter a decision about a release that waits.
+
+    Raises:
+        DecisionRefused: it is not about what waits now, or the person may not make it.
+        LedgerError: the ledger cannot be reached.
+    """
+    decision = signed.decision
+    if (decision.release, decision.gate) != (waiting.release, waiting.gate):
+        raise DecisionRefused(
+            f"release {waiting.release!r} waits at the gate {waiting.gate}, and this decision is "
+            f"about {decision.release!r} at {decision.gate}; look again at what waits"
+        )
+    if decision.decided > datetime.now(UTC) + AHEAD:
+        raise DecisionRefused("the decision lies in the future; set the clock that it was made by")
+
+    def say(entries: Sequence[Entry]) -> dict[str, Any]:
+        history = History.of(decision.release, entries)
+        if fault := next(_profile_faults(history, signed, approvers), ""):
+            raise _refused(decision, fault)
+        try:
+            history.then(signed)
+        except NotNext as error:
+            raise _refused(decision, str(error)) from None
+        return signed.model_dump(mode="json")
+
+    kind = "override" if decision.decision == "override" else "decision"
+    return ledger.state_next(decision.release, kind, say)
+
+
+def _refused(decision: Decision, fault: str) -> DecisionRefused:
+    return DecisionRefused(f"{decision.person} cannot {decision.decision} this: {fault}")
+
+
+def pass_gate(ledger: Ledger, release: str, there: Standing) -> None:
+    """Enter that a gate is passed on the decisions that count there; nobody decides at it any more.
+
+    Raises:
+        Overtaken: somebody decided since these were looked at.
+    """
+
+    def say(entries: Sequence[Entry]) -> dict[str, Any]:
+        history = History.of(release, entries)
+        assert history.head is not None, "a gate that is passed was opened"
+        passage = Passage(
+            release=release,
+            gate=there.gate,
+            passed=datetime.now(UTC).replace(microsecond=0),
+            counted=tuple(signed.digest() for signed in there.counted),
+            void={signed.digest(): fault for signed, fault in there.void},
+            previous=history.head,
+        )
+        try:
+            history.then(passage)
+        except NotNext:
+            raise Overtaken(
+                f"somebody decided about release {release!r} at this very moment; nothing was "
+                "done. Run it again with --resume"
+            ) from None
+        return passage.model_dump(mode="json")
+
+    ledger.state_next(release, "passage", say)
+
+
+def refuse_rejected(history: History) -> None:
+    """Return unless somebody rejected the release at the gate that was opened last.
+
+    Raises:
+        GateRejected: somebody did, and nobody opened the gate anew.
+    """
+    refusal = None if history.last is None else history.last.rejection
+    if refusal is not None:
+        raise GateRejected(
+            f"release {history.release!r} was rejected at the gate {refusal.gate} by "
+            f"{refusal.person} ({refusal.role}): {refusal.reason}. Its budget stays as it is; "
+            "change what they object to, open the gate anew with: hallmark reopen "
+            f"{history.release} --reason WHY, and run again with --resume; or, if nothing was "
+            f"drawn, give the budget back with: hallmark ledger cancel {history.release} "
+            "--reason WHY"
+        )
+
+
+def _superseded(
+    history: History, gate: GateName, words: Collection[str]
+) -> Iterator[tuple[SignedDecision, str]]:
+    here = [one for one in history.rounds if one.opening.gate == gate]
+    for one in here:
+        for signed in one.decisions:
+            if one is not here[-1]:
+                names = changed(one.opening.seen, here[-1].opening.seen)
+                yield (
+                    signed,
+                    f"what they saw has changed since ({', '.join(names)})"
+                    if names
+                    else "the gate was opened anew since",
+                )
+            elif signed.digest() not in words:
+                yield signed, "they decided again"
+
+
+def _profile_faults(
+    history: History, signed: SignedDecision, approvers: Sequence[Approver]
+) -> Iterator[str]:
+    """Why the profile does not let a decision count."""
+    decision = signed.decision
+    name = known_as(decision.person)
+    person = next((known for known in approvers if known_as(known.name) == name), None)
+    if person is None:
+        yield "the profile does not list them among the approvers"
+        return
+    if signed.key != person.key:
+        yield "it is signed with another key than the profile lists for them"
+    if decision.role not in person.roles:
+        yield f"they do not hold the role {decision.role}"
+    if person.login is not None and known_as(person.login) in history.starters:
+        yield "they started the release themselves"

@@ -1,0 +1,310 @@
+"""The gates of a release: where a run stops until people have decided, or an embargo has ended.
+
+A run that must wait ends, and holds no worker and no cluster meanwhile; its budget stays reserved.
+It goes on when the release is run again: the gate is then open, or it stops again. What waits is a
+file in the workspace, and what was decided is in the ledger, so both survive every restart.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from prefect.runtime import deployment
+
+from hallmark.schemas.documents.approvals import Approvals, GateName, Waiting
+from hallmark.schemas.documents.audit_report import AuditRecord
+from hallmark.schemas.documents.decisions import ApprovalsFile, Outcome
+from hallmark.schemas.documents.manifest import APPROVALS_FILE, RECORD_FILE, SIGNATURE_FILES
+from hallmark.tasks.forecast.summary import plan_summary
+from hallmark.tasks.gates.approvals import (
+    open_gate,
+    pass_gate,
+    refuse_rejected,
+    standing,
+)
+from hallmark.tasks.gates.gate_history import History, Round, changed
+from hallmark.tasks.gates.rehearsal import rehearsed
+from hallmark.tasks.gates.table_seal import SEALED, forget_salt, fresh_seal, seal
+from hallmark.tasks.gates.waiting import NOTE
+from hallmark.tasks.installation.code import code_digest
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.guard import guarded
+from hallmark.tasks.installation.log import tell
+from hallmark.tasks.installation.profile import approvals_of, profile
+from hallmark.tasks.installation.signing import digest, key_for
+from hallmark.tasks.installation.workspace import Workspace, home, private_folder, whole
+from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.sources import source_digest
+from hallmark.tasks.spec.prepare import Prepared
+
+
+class PlanChanged(SafeError):
+    """Something that the plan's approval is bound to changed while the release ran."""
+
+
+class TableChanged(SafeError):
+    """A release has answers of one private table, and would be given more of another."""
+
+
+def plan_gate(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) -> Waiting | None:
+    """What the run waits for before the private data are asked anything; None where it may go on.
+
+    Raises:
+        GateRejected: somebody who may decide rejected the plan.
+    """
+    required = approvals_of(prepared.spec).plan
+    if not required:
+        return None
+    shown = private_folder(workspace.path / "plan")
+    summary = json.dumps(plan_summary(prepared), indent=1, sort_keys=True)
+    (shown / "plan.json").write_text(summary)
+    (shown / "release-spec.yaml").write_bytes(prepared.spec_file)
+    seen = {
+        "spec": prepared.spec.digest(),
+        "plan": sha256(summary.encode()).hexdigest(),
+        "code": code_digest(),
+    }
+    if prepared.given is not None:
+        seen["certified file"] = prepared.given.sha256
+    # Which machines get to see the records is in no digest of the spec, and may be in the profile.
+    if (cluster := prepared.spec.cluster or profile().cluster) is not None:
+        seen["cluster"] = sha256(cluster.model_dump_json().encode()).hexdigest()
+    if (rehearsal := rehearsed(prepared)) is not None:
+        seen["rehearsal"] = rehearsal
+    table = guarded("plan", workspace.path, source_digest)(prepared.source)
+    return _stopped("plan", prepared, ledger, workspace, out, seen, table=table)
+
+
+def refuse_changes(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
+    """Check, after the private table was read, that it is the one that was approved, and the one
+    that earlier answers are of: a certificate that rests on answers of two tables is of neither.
+
+    Which table was asked is noted in the workspace; where that was lost, nothing can be checked.
+
+    Raises:
+        PlanChanged: it is not the one that was approved.
+        TableChanged: answers were drawn of another.
+    """
+    now = guarded("plan", workspace.path, source_digest)(prepared.source)
+    if approvals_of(prepared.spec).plan:
+        approved = _history(prepared, ledger).at("plan")
+        if approved is None or approved.opening.seen[SEALED] != _sealed(workspace, now, approved):
+            raise PlanChanged(
+                "data.source: the private table changed after its plan was approved; nothing was "
+                "asked of it. Run again with --resume: the plan waits for a new approval"
+            )
+    noted = workspace.path / _ASKED
+    if (
+        noted.exists()
+        and not _is_asked(workspace, now)
+        and open_ledger(ledger).calls(prepared.spec.release)
+    ):
+        raise TableChanged(
+            "data.source: the private table is not the one that this release has noisy answers of; "
+            "nothing was asked of it. Put that one back and run again with --resume, or choose "
+            "another name for a release of this one, with its own budget"
+        )
+    with whole(noted) as draft:
+        draft.write_text(now)
+
+
+def disclosure_gate(
+    prepared: Prepared, ledger: str, workspace: Workspace, out: Path
+) -> Waiting | None:
+    """What the staged release waits for before it is published; None where it may be.
+
+    Raises:
+        GateRejected: somebody who may decide rejected the release.
+    """
+    staging, asked = workspace.staging, approvals_of(prepared.spec)
+    if asked.disclosure:
+        record = AuditRecord.model_validate_json((staging / RECORD_FILE).read_bytes())
+        seen = staged_files(staging) | {"spec": prepared.spec.digest(), "code": code_digest()}
+        blocking = tuple(f"{gap.title}: {gap.mend}" for gap in record.blocking())
+        waits = _stopped("disclosure", prepared, ledger, workspace, out, seen, blocking)
+        if waits is not None:
+            return waits
+    until = prepared.spec.embargo
+    if until is not None and datetime.now(UTC) < until:
+        return _waiting("embargo", prepared, workspace, out, until=until)
+    _forget(workspace)
+    if asked != Approvals():
+        _write_approvals(prepared, ledger, workspace)
+    return None
+
+
+def decided_on_plan(prepared: Prepared, ledger: str) -> list[Outcome]:
+    """All decisions that were made about the plan, and what became of each."""
+    return [one for one in _history(prepared, ledger).outcomes() if one.gate == "plan"]
+
+
+def tables_shown(prepared: Prepared, ledger: str) -> int:
+    """How often the gate of the plan was opened anew where only the table had changed, which shows
+    exactly that it had."""
+    rounds = [one for one in _history(prepared, ledger).rounds if one.opening.gate == "plan"]
+    return sum(
+        changed(one.opening.seen, other.opening.seen) == [SEALED] and not other.opening.reason
+        for one, other in pairwise(rounds)
+    )
+
+
+def staged_files(staging: Path) -> dict[str, str]:
+    """SHA-256 of every file of a staged release but what is made by publishing it."""
+    made_later = (*SIGNATURE_FILES, APPROVALS_FILE)
+    return {
+        path.name: digest(path) for path in sorted(staging.iterdir()) if path.name not in made_later
+    }
+
+
+def mark_staged(prepared: Prepared, workspace: Workspace) -> None:
+    """Note that the staged release is complete, so that a later run need not make it again."""
+    with whole(workspace.path / _STAGED) as draft:
+        draft.write_text(json.dumps(_stage(prepared, workspace)))
+
+
+def is_staged(prepared: Prepared, workspace: Workspace) -> bool:
+    """Whether the staged release is there, whole, and what this spec and this code make."""
+    note = workspace.path / _STAGED
+    return note.is_file() and json.loads(note.read_text()) == _stage(prepared, workspace)
+
+
+_STAGED = "staged.json"
+_ASKED = "table-asked.txt"
+
+
+def _stage(prepared: Prepared, workspace: Workspace) -> dict[str, Any]:
+    return {
+        "spec": prepared.spec.digest(),
+        "approvals": approvals_of(prepared.spec).model_dump(mode="json"),
+        "queries": list(prepared.query_files),
+        "code": code_digest(),
+        "key": key_for(prepared.spec, home()).fingerprint,  # which the staged documents name
+        "files": staged_files(workspace.staging),
+    }
+
+
+def _stopped(
+    gate: GateName,
+    prepared: Prepared,
+    ledger: str,
+    workspace: Workspace,
+    out: Path,
+    seen: Mapping[str, str],
+    blocking: tuple[str, ...] = (),
+    table: str | None = None,
+) -> Waiting | None:
+    """What is missing at a gate, which is opened where it is not open for what is there now.
+
+    Args:
+        table: digest of the private table, where the decision is about that too.
+    """
+    book, release = open_ledger(ledger), prepared.spec.release
+    required = approvals_of(prepared.spec).required(gate)
+    history = _history(prepared, ledger)
+    if table is not None:
+        seen = {**seen, SEALED: _sealed(workspace, table, history.at(gate))}
+    _stop_if_rejected(history, workspace)
+    if not _is_open(history, gate, required=required, seen=seen):
+        if table is not None:
+            seen = {**seen, SEALED: fresh_seal(workspace, table)}
+        open_gate(book, release, gate, required=required, seen=seen)
+        history = _history(prepared, ledger)
+    there = standing(
+        history, gate, required=required, approvers=profile().approvers, blocking=blocking
+    )
+    if not there.passed:
+        return _waiting(
+            gate, prepared, workspace, out, required=required, seen=seen, blocking=blocking
+        )
+    now = history.at(gate)
+    if now is not None and now.passage is None:
+        pass_gate(book, release, there)
+        tell("gate-passed", gate=gate)
+    _forget(workspace)
+    return None
+
+
+def _sealed(workspace: Workspace, table: str, opened: Round | None) -> str:
+    """The seal of the table, under the salt of the gate's opening.
+
+    Publishing erased that salt. Where the release must be made once more, as its folder was lost,
+    the note of the table that was asked tells whether it is the same.
+    """
+    kept = seal(workspace, table)
+    if not kept and opened is not None and _is_asked(workspace, table):
+        return opened.opening.seen[SEALED]
+    return kept
+
+
+def _is_asked(workspace: Workspace, table: str) -> bool:
+    """Whether the table is the one that the release has asked before."""
+    noted = workspace.path / _ASKED
+    return noted.exists() and noted.read_text() == table
+
+
+def _is_open(
+    history: History, gate: GateName, *, required: Sequence[str], seen: Mapping[str, str]
+) -> bool:
+    """Whether a gate was opened, or even passed, about what is there now, and nothing since."""
+    now = history.at(gate)
+    if now is None or (now.opening.required, now.opening.seen) != (tuple(required), seen):
+        return False
+    return now is history.last or (gate == "plan" and now.passage is not None)
+
+
+def _history(prepared: Prepared, ledger: str) -> History:
+    release = prepared.spec.release
+    return History.of(release, open_ledger(ledger).statements(release))
+
+
+def _stop_if_rejected(history: History, workspace: Workspace) -> None:
+    """Stop where somebody rejected the release: it waits no longer, until it is opened anew."""
+    if history.last is not None and (refusal := history.last.rejection) is not None:
+        tell("gate-rejected", gate=refusal.gate, role=refusal.role)
+        _forget(workspace)
+        refuse_rejected(history)
+
+
+def _waiting(
+    gate: Any, prepared: Prepared, workspace: Workspace, out: Path, **more: Any
+) -> Waiting:
+    """Leave word of what the run waits for; the time of an earlier stop at the same place stays."""
+    note = workspace.path / NOTE
+    since = datetime.now(UTC).replace(microsecond=0)
+    if note.is_file():
+        earlier = Waiting.model_validate_json(note.read_bytes())
+        same = (earlier.gate, dict(earlier.seen)) == (gate, dict(more.get("seen", {})))
+        since = earlier.since if same else since
+    waiting = Waiting(
+        release=prepared.spec.release,
+        title=prepared.spec.title,
+        gate=gate,
+        since=since,
+        spec=str(prepared.path),
+        folder=str(prepared.folder),
+        out=str(out.resolve()),
+        file=None if prepared.given is None else str(prepared.given.path),
+        deployment=deployment.id,
+        **more,
+    )
+    with whole(note) as draft:
+        draft.write_text(waiting.model_dump_json(indent=1))
+    return waiting
+
+
+def _forget(workspace: Workspace) -> None:
+    (workspace.path / NOTE).unlink(missing_ok=True)
+
+
+def _write_approvals(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
+    """Put everything that was said at the gates into the release, whatever became of it."""
+    history = _history(prepared, ledger)
+    content = ApprovalsFile(
+        release=prepared.spec.release, decisions=tuple(history.outcomes()), said=history.links
+    )
+    (workspace.staging / APPROVALS_FILE).write_text(content.model_dump_json(indent=1) + "\n")
+    forget_salt(workspace)

@@ -1,0 +1,117 @@
+"""Post-process noisy measurements into synthetic records, on a worker."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from prefect import task
+
+from hallmark.mechanisms.checkpoint import FileCheckpoint
+from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
+from hallmark.mechanisms.domain.rules import Rules
+from hallmark.mechanisms.domain.rules.rules import joint_of
+from hallmark.mechanisms.domain.totals import PublicTotals, hold
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.progress import reporter
+from hallmark.tasks.installation.workspace import Workspace, whole
+from hallmark.tasks.spec.prepare import PreparedRelease
+
+
+@dataclass(frozen=True)
+class SyntheticFile:
+    """Where synthetic codes, the generator's history and what it keeps for the certificate lie;
+    passed instead of the records."""
+
+    path: Path
+
+    def load(self) -> SyntheticMeasure:
+        """The synthetic records."""
+        history = json.loads(self.path.with_suffix(".json").read_text())
+        with np.load(self.path.with_suffix(".npz")) as kept:
+            return SyntheticMeasure(codes=np.load(self.path), history=history, kept=dict(kept))
+
+    def save(self, synthetic: SyntheticMeasure) -> None:
+        """Leave them there. Dask may do this again, to the same end, while another stage reads."""
+        with whole(self.path.with_suffix(".json")) as draft:
+            draft.write_text(json.dumps(dict(synthetic.history)))
+        with whole(self.path.with_suffix(".npz")) as draft:
+            np.savez(draft, **synthetic.kept)  # type: ignore[arg-type]  # arrays, not flags
+        with whole(self.path) as draft:
+            np.save(draft, synthetic.codes)
+
+
+@task(name="generate")
+def generate(
+    prepared: PreparedRelease, measurements: Measurements, workspace: Workspace
+) -> SyntheticFile:
+    """Synthetic records in cell codes that obey the spec's edit rules and have its public totals.
+
+    Sees no private data: the measurements are noisy, and rules and totals are public. Whatever
+    mechanism made the records, those that break a rule are moved to the nearest that break none,
+    and then as few as possible until the totals hold; the history says how many.
+
+    Raises:
+        TotalsUnreachable: the totals cannot hold with what noisy answers say determines what.
+    """
+    synthetic = prepared.mechanism.generate(
+        prepared.plan,
+        measurements,
+        rows=prepared.spec.records,
+        rng=prepared.rng("generate"),
+        progress=reporter("generate"),
+        checkpoint=FileCheckpoint(workspace.path / "generating.npz"),
+    )
+    domain = prepared.plan.domain
+    synthetic = obedient(synthetic, domain.rules, prepared.rng("rules"))
+    synthetic = totalled(synthetic, domain.totals, domain.rules, prepared.rng("totals"))
+    file = SyntheticFile(workspace.path / "synthetic.npy")
+    file.save(synthetic)
+    return file
+
+
+MOVED = "records_moved_to_obey_rules"
+TOTALLED = "records_moved_to_hold_totals"
+
+
+class TotalsUnreachable(SafeError):
+    """The public totals cannot hold with the functions that were measured."""
+
+
+def obedient(
+    synthetic: SyntheticMeasure, rules: Rules, rng: np.random.Generator
+) -> SyntheticMeasure:
+    """The records with those that break a rule moved; what determines what, they say themselves.
+
+    A mechanism that has settled that already is not contradicted, for then its records agree.
+    """
+    if not rules:
+        return synthetic
+    codes = rules.repair(synthetic.codes, rng)
+    moved = int((codes != synthetic.codes).any(axis=1).sum())
+    return replace(synthetic, codes=codes, history={**synthetic.history, MOVED: moved})
+
+
+def totalled(
+    synthetic: SyntheticMeasure, totals: PublicTotals, rules: Rules, rng: np.random.Generator
+) -> SyntheticMeasure:
+    """The records, which obey the rules, with as few moved as it takes for the totals to hold.
+
+    Raises:
+        TotalsUnreachable: they cannot, with what the records say determines what.
+    """
+    if not totals:
+        return synthetic
+    settled = rules.settled(joint_of(synthetic.codes, rules.shape))
+    try:
+        codes = hold(totals, settled, synthetic.codes, rng)
+    except ValueError as error:
+        if not rules.determinations:
+            raise  # the plan was checked, so this is a mistake of ours
+        raise TotalsUnreachable(
+            "public_totals: they cannot hold together with what noisy answers say of the rules "
+            "with determines; state which value goes with which by rules, or drop a total. No "
+            "budget is lost: correct the spec, and run again with --resume"
+        ) from error
+    moved = int((codes != synthetic.codes).any(axis=1).sum())
+    return replace(synthetic, codes=codes, history={**synthetic.history, TOTALLED: moved})

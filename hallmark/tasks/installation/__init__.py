@@ -1,0 +1,1 @@
+"""The place where releases run: workspace, profile, log, keys, workers, databases."""

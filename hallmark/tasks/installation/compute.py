@@ -1,0 +1,38 @@
+"""Map heavy post-processing over Dask workers, telling how far it is."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from distributed import Client, as_completed
+
+from hallmark.mechanisms.contract import Progress
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+class DaskCompute:
+    """Runs pure functions of public inputs on the workers of a cluster.
+
+    Workers that are threads of one process share its interpreter, so flows are solved one at a time
+    there; a cluster of processes solves as many as it has.
+    """
+
+    def __init__(self, client: Client, cache: Path | None, progress: Progress) -> None:
+        self.cache = cache
+        self._client = client
+        self._progress = progress
+
+    def map(self, function: Callable[[A], B], items: Sequence[A], *, doing: str) -> Iterator[B]:
+        """Results in the order of `items`, as `mechanisms.compute.Compute` asks."""
+        # All inputs are public, but a key that names them would keep results of other releases.
+        shared = self._client.scatter(function, broadcast=True, hash=False)
+        futures = [self._client.submit(_call, shared, item, pure=False) for item in items]
+        for done, _ in enumerate(as_completed(futures), 1):
+            self._progress(done / len(futures), doing)
+        return iter(self._client.gather(futures))
+
+
+def _call(function: Callable[[A], B], item: A) -> B:
+    return function(item)

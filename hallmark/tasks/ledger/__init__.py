@@ -1,0 +1,1 @@
+"""The ledger beside a run: its heads written down, losses noticed, balances told."""

@@ -1,0 +1,106 @@
+"""Where the account of a release stands, told before anything is started."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
+from hallmark.mechanisms.privacy.ledger.terms import Pair
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.installation.workspace import ledger_url, no_ledger_yet
+from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.ledger.rollback import refuse_rolled_back
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What an account has left.
+
+    Attributes:
+        left: epsilon and delta that can still be reserved; None where there is no such account.
+        about: whether it depends on the release's noise how much that is.
+        reserved: whether the release has its budget already.
+        problem: why the ledger could not be asked; empty where it could.
+    """
+
+    left: Pair | None
+    about: bool = False
+    reserved: bool = False
+    problem: str = ""
+
+    @property
+    def words(self) -> str:
+        """What is left, rounded down; empty where it is not known."""
+        if self.left is None:
+            return ""
+        epsilon, delta = map(_rounded_down, self.left)
+        return f"{'about ' * self.about}epsilon {epsilon}, delta {delta}"
+
+
+def balance(spec: ReleaseSpec) -> Balance:
+    """What is left of the account that the spec names; no ledger is made where there is none."""
+    if no_ledger_yet():
+        return Balance(None)
+    try:
+        book = open_ledger(ledger_url())
+        if not book.has_account(spec.population.account):
+            return Balance(None)
+        standing = book.reservation(spec.release)
+        state = book.account(spec.population.account)
+    except LedgerError as error:
+        return Balance(None, problem=str(error))
+    return Balance(
+        state.remaining,
+        about=state.composition != "sum",
+        reserved=standing is not None and standing.state != "cancelled",
+    )
+
+
+def about_balance(spec: ReleaseSpec, found: Balance) -> Iterator[str]:
+    """A warning where `hallmark release` would be refused its budget."""
+    if found.problem:
+        yield f"population.account: its balance is not known; {found.problem}"
+    elif found.left is None:
+        yield no_account(spec)
+    elif not found.reserved and (
+        spec.privacy.epsilon > found.left[0] or spec.privacy.delta > found.left[1]
+    ):
+        yield (
+            f"population.account: {spec.population.account} has {found.words} left, which "
+            f"{'may be' if found.about else 'is'} too little for this release; ask for less, or "
+            "have the cap raised: hallmark ledger cap"
+        )
+
+
+def refuse_without_account(spec: ReleaseSpec, book: Ledger, out: Path | None) -> None:
+    """Return if the ledger has the account that the spec names.
+
+    Args:
+        out: folder of published releases, which tell what the ledger must hold, if it is known.
+    Raises:
+        LedgerRolledBack: it lacks entries that were anchored or published.
+        LedgerError: it has no such account, or cannot be asked.
+    """
+    account = spec.population.account
+    refuse_rolled_back(book, account, out)
+    if not book.has_account(account):
+        raise LedgerError(no_account(spec))
+
+
+def no_account(spec: ReleaseSpec) -> str:
+    """That the account does not exist, and the command that opens it."""
+    account, privacy = spec.population.account, spec.privacy
+    person = "" if privacy.person is None else f"--person {privacy.person} "
+    return (
+        f"population.account: the ledger has no account {account!r}; mend the name, or have "
+        "whoever answers for the budget of these people open it: hallmark ledger open "
+        f"{account} --epsilon CAP --delta CAP --neighbours {privacy.neighbours} "
+        f"--max-records {privacy.max_records} {person}--reason WHY"
+    )
+
+
+def _rounded_down(value: Fraction) -> str:
+    six = Context(prec=6, rounding=ROUND_FLOOR)
+    return f"{float(six.divide(Decimal(value.numerator), Decimal(value.denominator))):g}"

@@ -1,0 +1,52 @@
+"""Notice that one private table is charged to several accounts.
+
+Each account then holds its cap, and none shows what the people in the table lose to all of them
+together. Copies are known by the installation's keyed digests (`tasks.spec.private_tables`), in
+restricted workspaces alone: that two tables are equal is an exact fact about both, so no public
+file says it. A table that changed since, or that another installation charges, is not recognised.
+"""
+
+import sys
+
+from hallmark.schemas.visible import visible
+from hallmark.tasks.installation.log import tell
+from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.spec.prepare import Prepared
+from hallmark.tasks.spec.private_tables import releases_like
+
+
+def warn_if_charged_twice(prepared: Prepared, ledger: str) -> None:
+    """Warn the operator, before anything is asked of the table, if another account is charged."""
+    accounts = _other_accounts(prepared, ledger)
+    if accounts:
+        tell("charged-twice", accounts=sorted(accounts))
+        print(visible(f"warning: {_warning(prepared, accounts)}"), file=sys.stderr)
+
+
+def charged_twice(prepared: Prepared, ledger: str) -> tuple[str, ...]:
+    """The same warning, for whoever reads how the run ended; empty where there is none."""
+    accounts = _other_accounts(prepared, ledger)
+    return (_warning(prepared, accounts),) if accounts else ()
+
+
+def _other_accounts(prepared: Prepared, ledger: str) -> dict[str, str]:
+    """Other accounts that the private table was charged to, each with a release that was."""
+    book, own = open_ledger(ledger), prepared.spec.population.account
+    held = [book.reservation(release) for release in releases_like(prepared.spec.release)]
+    return {
+        one.account: one.release
+        for one in held
+        if one is not None and one.state == "spent" and one.account != own
+    }
+
+
+def _warning(prepared: Prepared, accounts: dict[str, str]) -> str:
+    own = prepared.spec.population.account
+    others = ", ".join(
+        f"{account} (by release {accounts[account]})" for account in sorted(accounts)
+    )
+    return (
+        f"the private table of {prepared.spec.release}, on account {own}, was charged to {others} "
+        "as well. What its people lose is the sum over these accounts, which none of them shows "
+        "and no cap holds. Let all releases about the same people name one population.account"
+    )

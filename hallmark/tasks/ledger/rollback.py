@@ -1,0 +1,159 @@
+"""Notice that the ledger lacks entries that it had: cut off, rewritten, or put back from a copy.
+
+A chain that was cut off is whole. What tells is a head that was written down elsewhere: in the
+anchors file, in the manifest of a published release, or in a file that somebody keeps. A ledger
+that lacks one is not reserved or drawn on, since it has forgotten draws: the same call would be
+answered with fresh noise, and noise that is drawn twice averages away.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from hallmark.mechanisms.privacy.ledger.ledger import Entry, Ledger, LedgerError
+from hallmark.schemas.documents.ledger_anchor import Anchor, SignedAnchor
+from hallmark.schemas.documents.manifest import MANIFEST_FILE, RECORD_FILE, Manifest
+from hallmark.schemas.documents.privacy_claim import PrivacyClaim
+from hallmark.tasks.ledger.anchors import anchors_file, read, signer
+
+
+class LedgerRolledBack(LedgerError):
+    """The ledger lacks entries that were anchored or published; nothing was changed in it."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A head of an account, as something outside the ledger tells it."""
+
+    hash: str
+    entries: int | None  # how many there were; releases of earlier versions do not say
+    at: datetime
+    where: str
+    folder: Path | None = None  # of the release that tells it
+    claim: PrivacyClaim | None = None  # of that release
+
+    def in_words(self) -> str:
+        """What it tells, where, and since when."""
+        which = "an entry" if self.entries is None else f"entry {self.entries}"
+        return f"{which} that {self.where} tells of, of {self.at:%Y-%m-%d %H:%M} UTC"
+
+
+def refuse_rolled_back(book: Ledger, account: str, out: Path | None = None) -> None:
+    """Return if the ledger holds every head that this installation knows of the account.
+
+    Args:
+        account: also one that the ledger does not have, and should have.
+        out: folder of published releases, which are looked at besides.
+    Raises:
+        LedgerRolledBack: it does not.
+        AnchorsDamaged: the anchors file was changed.
+    """
+    lines = anchored(account)
+    if lines:
+        signer(lines[-1])
+    told = [*from_anchors(lines), *(from_releases(out, account) if out else ())]
+    refuse_lacking(account, entries_of(book, account), told, lost=given_up(lines))
+
+
+def refuse_lacking(
+    account: str, entries: Sequence[Entry], told: Iterable[Told], *, lost: frozenset[str]
+) -> None:
+    """Return if the chain holds all that is told, but for what was given up.
+
+    Raises:
+        LedgerRolledBack: it does not.
+    """
+    lacking = lacks(entries, told, lost=lost)
+    if not lacking:
+        return
+    last = max(lacking, key=lambda one: (one.entries or 0, one.at))
+    folders = sorted({one.folder.parent for one in lacking if one.folder is not None})
+    releases = "".join(f" --releases {folder}" for folder in folders)
+    raise LedgerRolledBack(
+        f"ledger account {account!r} ends at entry {len(entries)}, and lacks {last.in_words()}. It "
+        "was cut off, rewritten or put back from a copy since; or HALLMARK_LEDGER names another "
+        "ledger than before. What it has forgotten would be drawn again, with fresh noise, so "
+        "nothing was entered. Put the ledger back that has these entries, and find out who can "
+        "write to the database. If it is lost for good, say so; that is recorded and published: "
+        f"hallmark ledger restored {account}{releases} --reason WHY"
+    )
+
+
+def entries_of(book: Ledger, account: str) -> list[Entry]:
+    """The history of an account; none where the ledger does not have it."""
+    return book.entries(account) if book.has_account(account) else []
+
+
+def anchored(account: str) -> list[SignedAnchor]:
+    """The lines of the anchors file that are about an account. Raises `AnchorsDamaged`."""
+    return [line for line in read(anchors_file()) if line.anchor.head.account == account]
+
+
+def from_anchors(lines: Iterable[SignedAnchor], where: str = "the anchors file") -> Iterator[Told]:
+    """What lines of a file of anchors tell."""
+    for line in lines:
+        head = line.anchor.head
+        if head.entries:
+            yield Told(head.hash, head.entries, line.anchor.at, where)
+
+
+def losses(lines: Iterable[SignedAnchor]) -> tuple[Anchor, ...]:
+    """The anchors by which somebody said that entries of the account are lost for good."""
+    return tuple(line.anchor for line in lines if line.anchor.lost)
+
+
+def given_up(lines: Iterable[SignedAnchor]) -> frozenset[str]:
+    """Heads that somebody said were lost."""
+    return frozenset(lost for anchor in losses(lines) for lost in anchor.lost)
+
+
+def from_releases(out: Path, account: str) -> Iterator[Told]:
+    """What the releases in `out` that were charged to the account tell of its chain."""
+    for path in sorted(out.glob(f"*/{MANIFEST_FILE}")):
+        yield from from_release(path.parent, account)
+
+
+def from_release(folder: Path, account: str) -> Iterator[Told]:
+    """What one release tells; nothing where it is of another account, a rehearsal, or none."""
+    try:
+        manifest = Manifest.model_validate_json((folder / MANIFEST_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return
+    if manifest.is_rehearsal:  # on a ledger of its own
+        return
+    where = f"release {manifest.release_id} in {folder}"
+    if manifest.ledger is not None:
+        if manifest.ledger.account == account:
+            head = manifest.ledger
+            yield Told(head.hash, head.entries, manifest.created, where, folder, manifest.privacy)
+        return
+    with suppress(OSError, ValueError, KeyError, TypeError):  # it has no record of ours
+        record = json.loads((folder / RECORD_FILE).read_bytes())["account"]
+        if record["name"] == account:
+            for entry in record["entries"]:
+                told = entry["digest"]
+                yield Told(told, None, manifest.created, where, folder, manifest.privacy)
+
+
+def lacks(
+    entries: Iterable[Entry], told: Iterable[Told], lost: frozenset[str] = frozenset()
+) -> list[Told]:
+    """What is told and not in the chain, but for what was given up."""
+    there = {entry.hash for entry in entries} | lost
+    return [one for one in told if one.hash not in there]
+
+
+def forgotten(book: Ledger, lacking: Iterable[Told]) -> dict[str, PrivacyClaim]:
+    """Published releases that the ledger has no charge for, with what each of them spent."""
+    found = {}
+    for one in lacking:
+        if one.folder is not None and one.claim is not None:
+            reservation = book.reservation(one.folder.name)
+            if reservation is None or reservation.state != "spent":
+                found[one.folder.name] = one.claim
+    return found

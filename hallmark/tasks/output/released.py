@@ -1,0 +1,69 @@
+"""Read a released data file as its users would, and count in it what public totals say of it.
+
+It needs the spec alone, so that anybody can check a release folder with it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from hallmark.schemas.columns.category_columns import BooleanColumn, CategoryColumn
+from hallmark.schemas.columns.labelled import category_numbers
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.sources import Source, batches, parts, written_as_released
+from hallmark.tasks.spec.coding import codec_of
+
+
+def released_source(spec: ReleaseSpec, path: Path) -> Source:
+    """The released file as a source of the released columns."""
+    names = spec.released_columns
+    source = written_as_released(spec, names, location=str(path))
+    # Of several markers a release writes the first.
+    markers = tuple((name, (spec.null_marker(name),)) for name in names)
+    return replace(
+        source,
+        format=path.suffix[1:],
+        own_markers=markers,
+        numbers=tuple(_numbers(spec)),
+        others_ignored=False,
+    )
+
+
+def _numbers(spec: ReleaseSpec) -> Iterator[tuple[str, tuple[tuple[int, str], ...]]]:
+    """The categories by their number in a labelled file."""
+    for name in spec.released_columns:
+        column = spec.columns[name]
+        if isinstance(column, CategoryColumn | BooleanColumn):
+            numbers = category_numbers(column.codes)
+            yield name, tuple(zip(numbers, column.codes, strict=True))
+
+
+def released_values(spec: ReleaseSpec, path: Path) -> pd.DataFrame:
+    """The released columns in original units."""
+    source = released_source(spec, path)
+    text = pd.concat([batch for part in parts(source) for batch in batches(part)], axis=0)
+    text = text.reset_index(drop=True)
+    return pd.DataFrame(
+        {
+            name: codec_of(name, spec.columns[name]).read(text[name])[0]
+            for name in spec.released_columns
+        }
+    )
+
+
+def broken_totals(spec: ReleaseSpec, path: Path) -> list[str]:
+    """Where the released file does not have a public total, a phrase each; empty where it has all.
+
+    It counts values, not cells, so a mistake in the cells of a total would show.
+    """
+    if not spec.public_totals:
+        return []
+    values = released_values(spec, path)
+    markers = spec.data.null_markers
+    faults = []
+    for i, total in enumerate(spec.public_totals):
+        for fault in total.broken(values, spec.columns, markers):
+            faults.append(f"public_totals[{i}]: {fault}")
+    return faults

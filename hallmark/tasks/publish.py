@@ -1,0 +1,197 @@
+"""Sign a staged release and publish it in one step: the whole folder is there, or nothing."""
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from prefect import task
+from pydantic import ValidationError
+
+from hallmark.schemas.documents.audit_report import AuditRecord
+from hallmark.schemas.documents.certificate import CertificateFile
+from hallmark.schemas.documents.ledger_anchor import LedgerHead
+from hallmark.schemas.documents.manifest import (
+    CERTIFICATE_FILE,
+    MANIFEST_FILE,
+    RECORD_FILE,
+    Claims,
+    Manifest,
+)
+from hallmark.schemas.exact import decimal
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.signing import key_for, sign_manifest
+from hallmark.tasks.installation.workspace import Workspace, home
+from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.ledger.charged_twice import charged_twice
+from hallmark.tasks.rendering.wording import certificate_in_words
+from hallmark.tasks.spec.prepare import Prepared
+from hallmark.tasks.spec.private_tables import private_at, whose
+from hallmark.tasks.verification import verify_release
+
+
+class PublishRefused(SafeError):
+    """The folder to publish in holds something else, or cannot be written to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A published release, for people and for programs. Public."""
+
+    release: str
+    folder: str
+    account: str
+    epsilon: str
+    delta: str
+    left: tuple[str, str]  # of the account: epsilon, delta
+    certificate: str  # in one sentence
+    review: str  # path of the internal review, which is not part of the release
+    warnings: tuple[str, ...] = ()
+    earlier: bool = False  # it was published by an earlier run
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def already_published(prepared: Prepared, out: Path, ledger: str) -> Published | None:
+    """What an earlier run published under this name in `out`; None where there is nothing.
+
+    Raises:
+        PublishRefused: the folder exists and is not this release.
+    """
+    folder = out / prepared.spec.release
+    if not folder.exists():
+        return None
+    certificate = _certificate_of(folder, prepared)
+    reservation = open_ledger(ledger).reservation(prepared.spec.release)
+    charged = reservation is not None and reservation.state == "spent"
+    if certificate is None or not charged or not verify_release(folder, None).ok:
+        raise PublishRefused(
+            f"{folder} exists, and is not what this spec publishes; move it away, choose another "
+            "--out, or give the spec a new release id. Nothing was drawn or overwritten"
+        )
+    return _published(prepared, certificate, folder, ledger, earlier=True)
+
+
+def _certificate_of(folder: Path, prepared: Prepared) -> CertificateFile | None:
+    """The certificate in the folder, if it is of this spec and of these given records."""
+    with suppress(OSError, ValidationError):  # missing or broken: no release of ours
+        manifest = Manifest.model_validate_json((folder / MANIFEST_FILE).read_bytes())
+        if manifest.spec_digest == prepared.spec.digest():
+            content = (folder / CERTIFICATE_FILE).read_bytes()
+            certificate = CertificateFile.model_validate_json(content)
+            return certificate if certificate.file == prepared.certified else None
+    return None
+
+
+@task(name="publish")
+def publish(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) -> Published:
+    """Sign the staged files and move them to `out/<release>` by one rename."""
+    staging, folder = workspace.staging, out / prepared.spec.release
+    certified = CertificateFile.model_validate_json((staging / CERTIFICATE_FILE).read_bytes())
+    record = AuditRecord.model_validate_json((staging / RECORD_FILE).read_bytes())
+    key = key_for(prepared.spec, home())
+    sign_manifest(
+        staging,
+        Claims(
+            release_id=prepared.spec.release,
+            title=prepared.spec.title,
+            created=record.identity.created,
+            privacy=record.guarantee.claim,
+            certificate=certified.summary(),
+            spec_digest=prepared.spec.digest(),
+            software=record.provenance.software,
+            ledger=_head(prepared.spec.release, ledger),
+        ),
+        key,
+    )
+    _public_folder(out)
+    # Copied beside its place first: a rename is atomic only within one file system.
+    arriving = out / f".{folder.name}.{os.getpid()}"
+    shutil.copytree(staging, arriving, copy_function=shutil.copyfile)
+    told = record.identity.created.timestamp()  # whatever copies them keeps their times
+    for path in (*arriving.iterdir(), arriving):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+        os.utime(path, (told, told))
+    try:
+        arriving.rename(folder)
+    except OSError:  # another operator's run of this release may have been first
+        shutil.rmtree(arriving)
+        if (done := already_published(prepared, out, ledger)) is None:
+            raise
+        return done
+    shutil.rmtree(workspace.staging)
+    return _published(prepared, certified, folder, ledger, warning=key.warning)
+
+
+def _head(release: str, ledger: str) -> LedgerHead:
+    """The head of the account once it says that the release is about to be published.
+
+    No other is published: its digest tells nothing of the entries, nor of when they were written.
+    """
+    head = open_ledger(ledger).state(release, "publish", {}).head
+    return LedgerHead(account=head.account, entries=head.entries, hash=head.hash)
+
+
+def refuse_unwritable(out: Path) -> None:
+    """Return if a release folder can be made in `out`, which need not exist.
+
+    Raises:
+        PublishRefused: it cannot.
+    """
+    there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not there.is_dir():
+        raise PublishRefused(f"--out: {there} is a file; name a folder for the release folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PublishRefused(f"--out: {there} cannot be written to; mend that, or name another")
+
+
+def refuse_private_folder(prepared: Prepared, out: Path) -> None:
+    """Return if the release folder would lie in no private table, of which it would be a part.
+
+    Raises:
+        PublishRefused: it would; the next run would read released records as private ones.
+    """
+    folder = out.absolute() / prepared.spec.release
+    owner = private_at(str(folder), prepared.spec, prepared.folder)
+    if owner is not None:
+        raise PublishRefused(
+            f"--out: {out} lies in the folder of the private table of "
+            f"{whose(owner, prepared.spec)}, whose parts are read from there; name another"
+        )
+
+
+def _public_folder(out: Path) -> None:
+    """Make `out` where it does not exist, for everybody to enter whatever the umask."""
+    if not out.is_dir():
+        _public_folder(out.parent)
+        out.mkdir(exist_ok=True)
+        out.chmod(0o755)
+
+
+def _published(
+    prepared: Prepared,
+    certificate: CertificateFile,
+    folder: Path,
+    ledger: str,
+    *,
+    warning: str = "",
+    earlier: bool = False,
+) -> Published:
+    spec = prepared.spec
+    account = open_ledger(ledger).account(spec.population.account)
+    return Published(
+        release=spec.release,
+        folder=str(folder),
+        account=account.name,
+        epsilon=decimal(spec.privacy.epsilon),
+        delta=decimal(spec.privacy.delta),
+        left=(decimal(account.remaining[0]), decimal(account.remaining[1])),
+        certificate=certificate_in_words(certificate),
+        review=str(Workspace.of(spec.release).review),
+        warnings=(*((warning,) if warning else ()), *charged_twice(prepared, ledger)),
+        earlier=earlier,
+    )

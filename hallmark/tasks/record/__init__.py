@@ -1,0 +1,1 @@
+"""The audit record of a release, and what it is made of."""

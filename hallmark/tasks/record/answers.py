@@ -1,0 +1,25 @@
+"""Write the answers of a workload as a table for people and programs."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from hallmark.mechanisms.contract import QueryAnswers
+
+
+def write_answers(answers: QueryAnswers, path: Path) -> None:
+    """A CSV file with a row a query, in the order of the spec.
+
+    Columns: what is asked; the released answer, a mean over all records; how far that is from the
+    private answer at most, all rows together with the certificate's confidence; and the answer of
+    the released records.
+    """
+    table = pd.DataFrame(
+        {
+            "query": answers.labels,
+            "answer": answers.distribution,
+            "largest_error": answers.bounds,
+            "answer_of_records": answers.records,
+        }
+    )
+    table.to_csv(path, index_label="number")

@@ -1,0 +1,96 @@
+"""The data dictionary of a release: what a data user must know, from the spec and certificate."""
+
+from itertools import repeat
+
+from hallmark.schemas.columns.columns import DateColumn, NumericColumn
+from hallmark.schemas.columns.labelled import LABELLED_FORMATS, category_numbers
+from hallmark.schemas.documents.certificate import CertificateFile
+from hallmark.schemas.documents.data_dictionary import (
+    Category,
+    CellGrid,
+    ColumnError,
+    ColumnType,
+    DataDictionary,
+    DictionaryColumn,
+    Interval,
+)
+from hallmark.tasks.spec.coding import Codec
+from hallmark.tasks.spec.prepare import Prepared
+
+_OUTSIDE = {
+    "refuse": "there is none: the release would have been refused",
+    "clamp": "moved to the nearer bound before anything was measured",
+    "catch_all": "counted as the catch-all category",
+}
+
+
+def data_dictionary(
+    prepared: Prepared, certificate: CertificateFile, *, rows: int
+) -> DataDictionary:
+    """The dictionary of the released columns, in their order."""
+    codecs = {codec.name: codec for codec in prepared.codec.codecs}
+    return DataDictionary(
+        release_id=prepared.spec.release,
+        rows=rows,
+        files=()
+        if prepared.given is not None
+        else tuple(prepared.spec.data_files[form] for form in prepared.spec.output.formats),
+        csv_delimiter=prepared.spec.data.delimiter,
+        csv_encoding=prepared.spec.data.characters,
+        columns=tuple(
+            _column(
+                codecs[name],
+                certificate,
+                prepared.spec.null_marker(name),
+                numbered=not set(LABELLED_FORMATS).isdisjoint(prepared.spec.output.formats),
+            )
+            for name in prepared.spec.released_columns
+        ),
+    )
+
+
+def _column(
+    codec: Codec, certificate: CertificateFile, marker: str, *, numbered: bool
+) -> DictionaryColumn:
+    column, attribute = codec.column, codec.attribute
+    source = column.bound_source
+    interval, width = None, None
+    categories: tuple[Category, ...] = ()
+    kind: ColumnType = "real" if isinstance(column, NumericColumn) else column.type
+    if isinstance(column, NumericColumn):
+        if column.integer:
+            kind, interval = "integer", Interval(low=int(column.minimum), high=int(column.maximum))
+        else:
+            interval = Interval(low=float(column.minimum), high=float(column.maximum))
+    elif isinstance(column, DateColumn):
+        interval = Interval(low=column.minimum, high=column.maximum)
+    else:
+        numbers = category_numbers(column.codes) if numbered else repeat(None, len(column.codes))
+        categories = tuple(
+            Category(value=code, label=label, number=number)
+            for code, label, number in zip(column.codes, column.labels, numbers, strict=True)
+        )
+    if isinstance(column, NumericColumn | DateColumn):
+        width = float((column.edges[1:] - column.edges[:-1]).max())
+    bound = certificate.for_column(codec.name)
+    return DictionaryColumn(
+        name=codec.name,
+        description=column.description,
+        type=kind,
+        unit=attribute.unit,
+        interval=interval,
+        categories=categories,
+        nullable=column.nulls,
+        null_marker=marker if column.nulls else "",
+        outside=_OUTSIDE[column.outside],
+        bound_source=f"{source.kind}: {source.reference}" if source else "",
+        grid=CellGrid(
+            cells=attribute.levels,
+            width=width,
+            description="width of the widest cell" if width is not None else "one cell a category",
+        ),
+        decimals=column.decimals if isinstance(column, NumericColumn) else None,
+        decimal_mark=column.marks.decimal if isinstance(column, NumericColumn) else ".",
+        date_format=column.format if isinstance(column, DateColumn) else "%Y-%m-%d",
+        error=ColumnError.of(bound, confidence=certificate.confidence) if bound else None,
+    )

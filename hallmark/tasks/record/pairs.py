@@ -1,0 +1,241 @@
+"""Columns together: matrices, tables of two columns and groups, from records as cell codes.
+
+The same functions serve the public report, on the released records, and the internal review, on
+these and on the private ones. Whose records they are given decides who may see the result.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hallmark.mechanisms.arrays import AnyCodes, Floats
+from hallmark.mechanisms.domain.domain import Kind
+from hallmark.schemas.columns.columns import NumericColumn
+from hallmark.schemas.documents.audit_pairs import Matrix, Pairs, PairTable, Subgroup, Subgroups
+from hallmark.tasks.spec.cell_labels import cell_labels
+from hallmark.tasks.spec.coding import Codec
+
+MOST_GROUPS = 12  # that a column's cells are merged to
+_TABLES = 6  # of pairs that go together most
+_GROUPINGS = 3  # columns whose groups are shown
+_MEANS = 6  # columns whose means are shown
+_ORDERED = (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """A column with so few cells that tables of it can be read.
+
+    Attributes:
+        of: group of every cell, shape (cells,).
+        labels: of the groups.
+    """
+
+    name: str
+    of: NDArray[np.int64]
+    labels: tuple[str, ...]
+
+
+def is_ordered(codec: Codec) -> bool:
+    """Whether neighbouring cells of the column hold similar values."""
+    return codec.attribute.kind in _ORDERED
+
+
+def merged(codec: Codec, counts: NDArray[np.int64]) -> Merged:
+    """The column's cells in at most `MOST_GROUPS` groups, and the null cell by itself.
+
+    Neighbours of an ordered column are merged evenly; of other columns, all but the cells with
+    most records of `counts`, which must be public.
+    """
+    labels, levels = cell_labels(codec), codec.attribute.levels
+    if is_ordered(codec):
+        size = -(-levels // MOST_GROUPS)
+        of = np.arange(levels) // size
+        named = [
+            _span(labels[start : min(start + size, levels)]) for start in range(0, levels, size)
+        ]
+    elif levels > MOST_GROUPS:
+        kept = np.sort(np.argsort(-counts[:levels], kind="stable")[: MOST_GROUPS - 1])
+        of = np.full(levels, MOST_GROUPS - 1)
+        of[kept] = np.arange(MOST_GROUPS - 1)
+        named = [*(labels[cell] for cell in kept), f"{levels - len(kept)} others"]
+    else:
+        of, named = np.arange(levels), list(labels[:levels])
+    if codec.attribute.has_null:
+        of, named = np.append(of, len(named)), [*named, labels[-1]]
+    return Merged(codec.name, of.astype(np.int64), tuple(named))
+
+
+def _span(labels: Sequence[str]) -> str:
+    """What several neighbouring cells hold together."""
+    if len(labels) == 1:
+        return labels[0]
+    return f"{labels[0].split(' to ')[0]} to {labels[-1].split(' to ')[-1]}"
+
+
+def joint_shares(codes: AnyCodes, a: int, b: int, one: Merged, two: Merged) -> Floats:
+    """Share of the rows in every two groups, shape (groups of one, groups of two)."""
+    shape = len(one.labels), len(two.labels)
+    flat = one.of[codes[:, a]] * shape[1] + two.of[codes[:, b]]
+    counts = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
+    return np.asarray(counts / max(len(codes), 1), dtype=np.float64)
+
+
+def cramers_v(shares: Floats) -> float | None:
+    """How far two columns are from independent, 0 to 1; None where one of them does not vary.
+
+    Source: Cramér (1946), Mathematical Methods of Statistics, chapter 21.9.
+    """
+    down, across = shares.sum(axis=1), shares.sum(axis=0)
+    sides = min(int((down > 0).sum()), int((across > 0).sum()))
+    if sides < 2:
+        return None
+    expected = np.outer(down, across)
+    squares = np.divide(
+        (shares - expected) ** 2, expected, out=np.zeros_like(shares), where=expected > 0
+    )
+    return min(1.0, float(np.sqrt(squares.sum() / (sides - 1))))
+
+
+def association(codes: AnyCodes, columns: Sequence[int], groups: Sequence[Merged]) -> Matrix:
+    """Cramér's V of every two columns, on their groups."""
+    values = np.full((len(columns), len(columns)), np.nan)
+    for i, j in combinations(range(len(columns)), 2):
+        shares = joint_shares(codes, columns[i], columns[j], groups[i], groups[j])
+        found = cramers_v(shares)
+        values[i, j] = values[j, i] = np.nan if found is None else found
+    np.fill_diagonal(values, 1.0)
+    return _matrix([group.name for group in groups], values)
+
+
+def correlation(codes: AnyCodes, columns: Sequence[int], codecs: Sequence[Codec]) -> Matrix | None:
+    """Pearson's correlation of the ordered columns' places, over the rows that have both values.
+
+    None where fewer than two columns are ordered.
+    """
+    ordered = [i for i in columns if is_ordered(codecs[i])]
+    if len(ordered) < 2:
+        return None
+    places = np.column_stack([_places(codes[:, i], codecs[i]) for i in ordered])
+    values = np.full((len(ordered), len(ordered)), np.nan)
+    for i, j in combinations(range(len(ordered)), 2):
+        both = places[:, [i, j]]
+        both = both[~np.isnan(both).any(axis=1)]
+        if len(both) > 1 and (np.ptp(both, axis=0) > 0).all():
+            values[i, j] = values[j, i] = float(np.corrcoef(both.T).reshape(2, 2)[0, 1])
+    np.fill_diagonal(values, 1.0)
+    return _matrix([codecs[i].name for i in ordered], values)
+
+
+def subgroups(
+    codes: AnyCodes, columns: Sequence[int], codecs: Sequence[Codec]
+) -> tuple[Subgroups, ...]:
+    """The groups of the first few columns of few categories, with means of numeric columns.
+
+    A value counts as the middle of its cell.
+    """
+    numeric = [i for i in columns if isinstance(codecs[i].column, NumericColumn)][:_MEANS]
+    by = [
+        i
+        for i in columns
+        if codecs[i].attribute.kind not in (Kind.NUMERIC, Kind.DATE)
+        and 1 < codecs[i].attribute.levels <= MOST_GROUPS
+    ][:_GROUPINGS]
+    if not numeric:
+        return ()
+    values = np.column_stack([_places(codes[:, i], codecs[i], in_unit=True) for i in numeric])
+    return tuple(
+        Subgroups(
+            by=codecs[i].name,
+            columns=tuple(_with_unit(codecs[j]) for j in numeric),
+            groups=tuple(
+                _subgroup(label, values[codes[:, i] == cell])
+                for cell, label in enumerate(cell_labels(codecs[i]))
+            ),
+        )
+        for i in by
+    )
+
+
+def pairs(codes: AnyCodes, codecs: Sequence[Codec], released: Sequence[str]) -> Pairs | None:
+    """What the records say of the released columns together; None where there is one column."""
+    columns = [i for i, codec in enumerate(codecs) if codec.name in released]
+    if len(columns) < 2 or not len(codes):
+        return None
+    groups = merged_columns(codes, columns, codecs)
+    matrix = association(codes, columns, groups)
+    strongest = sorted(
+        combinations(range(len(columns)), 2),
+        key=lambda pair: (-(matrix.values[pair[0]][pair[1]] or 0.0), pair),
+    )
+    return Pairs(
+        association=matrix,
+        correlation=correlation(codes, columns, codecs),
+        tables=tuple(
+            pair_table(
+                groups[i],
+                groups[j],
+                joint_shares(codes, columns[i], columns[j], groups[i], groups[j]),
+            )
+            for i, j in strongest[:_TABLES]
+        ),
+        subgroups=subgroups(codes, columns, codecs),
+    )
+
+
+def merged_columns(
+    codes: AnyCodes, columns: Sequence[int], codecs: Sequence[Codec]
+) -> tuple[Merged, ...]:
+    """The columns with their cells merged, by counts of these records, which must be public."""
+    return tuple(
+        merged(codecs[i], np.bincount(codes[:, i], minlength=codecs[i].attribute.cells))
+        for i in columns
+    )
+
+
+def pair_table(one: Merged, two: Merged, shares: Floats) -> PairTable:
+    """The joint distribution as a section."""
+    return PairTable(
+        columns=(one.name, two.name),
+        down=one.labels,
+        across=two.labels,
+        shares=tuple(tuple(round(float(share), 6) for share in row) for row in shares),
+    )
+
+
+def _subgroup(label: str, values: Floats) -> Subgroup:
+    known = ~np.isnan(values)
+    sums, many = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)
+    return Subgroup(
+        group=label,
+        rows=len(values),
+        means=tuple(float(s / n) if n else None for s, n in zip(sums, many, strict=True)),
+    )
+
+
+def _places(cells: NDArray[np.integer], codec: Codec, *, in_unit: bool = False) -> Floats:
+    """The middle of every row's cell, in [0, 1] or in the column's unit; NaN for a null."""
+    attribute, column = codec.attribute, codec.column
+    places = np.append(attribute.positions, np.nan)[np.minimum(cells, attribute.levels)]
+    if in_unit:
+        assert isinstance(column, NumericColumn), "no other column has means"
+        places = float(column.minimum) + places * attribute.scale
+    return np.asarray(places, dtype=np.float64)
+
+
+def _with_unit(codec: Codec) -> str:
+    unit = codec.attribute.unit
+    return f"{codec.name} ({unit})" if unit else codec.name
+
+
+def _matrix(names: Sequence[str], values: Floats) -> Matrix:
+    return Matrix(
+        columns=tuple(names),
+        values=tuple(
+            tuple(None if np.isnan(value) else round(float(value), 4) for value in row)
+            for row in np.clip(values, -1, 1)
+        ),
+    )

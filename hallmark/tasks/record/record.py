@@ -1,0 +1,297 @@
+"""Compose the audit record of a release from what was executed: plan, ledger, results, software.
+
+Only public and paid-for quantities are at hand here: no task that calls this has the private data.
+What the run cannot know is taken from what people state in the spec and in the profile; what
+nobody stated is "not recorded".
+"""
+
+import os
+import platform
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from hallmark.mechanisms.marginals.binning import BINS
+from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
+from hallmark.schemas.documents.audit_report import (
+    Actor,
+    Approval,
+    AuditRecord,
+    Identity,
+    Override,
+    PostProcessing,
+    ProtectedColumn,
+    ProtectedData,
+    Provenance,
+    Stage,
+    Step,
+    Trust,
+    ValidationRule,
+)
+from hallmark.schemas.documents.audit_utility import Check
+from hallmark.schemas.documents.decisions import COUNTED
+from hallmark.schemas.documents.labels import NOT_RECORDED
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.generate import MOVED, TOTALLED
+from hallmark.tasks.record.executed import Executed
+from hallmark.tasks.record.record_privacy import account, guarantee, mechanism, weaknesses
+from hallmark.tasks.record.record_utility import utility
+from hallmark.tasks.spec.coding import Codec
+
+
+def audit_record(run: Executed) -> AuditRecord:
+    """The whole public record of a run."""
+    counted = [one for one in run.decisions if one.outcome == COUNTED]
+    overrides = [one for one in counted if one.decision == "override"]
+    return AuditRecord(
+        identity=_identity(run),
+        signature=run.signature,
+        disclosure_gate=run.prepared.spec.approvals.joined(run.profile.approvals).disclosure,
+        approvals=tuple(
+            Approval(
+                gate=decision.gate,
+                role=decision.role,
+                person=decision.person,
+                decision=decision.decision,
+                decided=decision.decided,
+                reason=decision.reason,
+                outcome=decision.outcome,
+            )
+            for decision in run.decisions
+            if decision not in overrides
+        ),
+        overrides=tuple(
+            Override(
+                time=decision.decided,
+                person=decision.person,
+                what=f"approvals that were missing at the gate {decision.gate}",
+                reason=decision.reason,
+            )
+            for decision in overrides
+        ),
+        protected=_protected(run),
+        guarantee=guarantee(run),
+        account=account(run),
+        mechanism=mechanism(run),
+        post_processing=_post_processing(run),
+        utility=utility(run),
+        trust=_trust(run),
+        provenance=_provenance(run),
+    )
+
+
+def _identity(run: Executed) -> Identity:
+    spec, agency = run.prepared.spec, run.profile.agency
+    about = spec.about
+    return Identity(
+        release_id=spec.release,
+        title=spec.title,
+        created=run.created,
+        product=_product(run),
+        curator=agency.name or NOT_RECORDED,
+        curator_kind=agency.kind or NOT_RECORDED,
+        region=agency.region or NOT_RECORDED,
+        sector=agency.sector or NOT_RECORDED,
+        contact=agency.contact or NOT_RECORDED,
+        corrections=agency.corrections or NOT_RECORDED,
+        purpose=about.intended_use or spec.description or NOT_RECORDED,
+        schedule="; ".join(filter(None, (about.schedule, about.period))) or NOT_RECORDED,
+        data_source=about.data_source or NOT_RECORDED,
+        embargo=f"not published before {spec.embargo.isoformat()}" if spec.embargo else "none",
+        legal_basis=about.legal_basis or NOT_RECORDED,
+        clearance=about.clearance or NOT_RECORDED,
+        authorised_by=about.authorised_by or NOT_RECORDED,
+        justification=about.justification or NOT_RECORDED,
+        supersedes=about.supersedes or NOT_RECORDED,
+        registry=agency.registry or NOT_RECORDED,
+    )
+
+
+def _product(run: Executed) -> str:
+    file = run.prepared.certified
+    if file is None:
+        return "synthetic microdata"
+    return f"certificate of {file.name}, whose records were made elsewhere"
+
+
+def _trust(run: Executed) -> Trust:
+    agency = run.profile.agency
+    place = agency.environment
+    return Trust(
+        actors=tuple(Actor(actor=one.actor, sees=one.sees) for one in agency.actors)
+        or NOT_RECORDED,
+        environment=place.host or NOT_RECORDED,
+        network=place.network or NOT_RECORDED,
+        access=place.access or NOT_RECORDED,
+        key_custody=agency.key_custody or NOT_RECORDED,
+        weaknesses=tuple(weaknesses(run)),
+        vulnerabilities=agency.vulnerabilities or NOT_RECORDED,
+        empirical_audit=agency.empirical_audit or NOT_RECORDED,
+        retention=agency.retention or NOT_RECORDED,
+    )
+
+
+def _provenance(run: Executed) -> Provenance:
+    spec, times = run.prepared.spec, run.times
+    return Provenance(
+        run=run.run or NOT_RECORDED,
+        deployment=run.deployment or "none: started by hand",
+        started=times.started if times else NOT_RECORDED,
+        finished=run.created,
+        attempts=times.attempts if times else NOT_RECORDED,
+        operator=run.operator,
+        software=run.software,
+        hardware=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        container=run.container or NOT_RECORDED,
+        spec_digest=spec.digest(),
+        spec=spec.content(),
+        rules=tuple(
+            ValidationRule(column=rule.column, rule=rule.rule, consequence="refuses the release")
+            for rule in run.rules
+        ),
+        stages=tuple(
+            Stage(stage=stage.stage, started=stage.started, seconds=stage.seconds)
+            for stage in (times.stages if times else ())
+        ),
+    )
+
+
+def _protected(run: Executed) -> ProtectedData:
+    spec = run.prepared.spec
+    return ProtectedData(
+        dataset=f"{spec.title}; a record is {spec.data.record}",
+        population=f"{spec.population.account}: {spec.population.description}".rstrip(": "),
+        rows=NOT_RECORDED if run.total is None else run.total,
+        rows_policy=(
+            "not stated: neighbouring tables differ in their number of records"
+            if run.total is None
+            else "stated: under replace_one all neighbouring tables have as many records"
+        ),
+        exclusions=f"columns dropped unread: {', '.join(spec.data.ignore) or 'none'}",
+        truncation=truncation_in_words(spec),
+        asset=spec.about.asset or NOT_RECORDED,
+        snapshot=spec.about.snapshot or NOT_RECORDED,
+        collection=spec.about.collection or NOT_RECORDED,
+        columns=tuple(_protected_column(run, codec) for codec in run.prepared.codec.codecs),
+    )
+
+
+def truncation_in_words(spec: ReleaseSpec) -> str:
+    """Which records of a person are kept, and that nothing speaks of the others."""
+    if spec.privacy.person is None:
+        return "none: the unit is a record"
+    records = spec.privacy.max_records
+    order = "by a digest of each" if spec.data.in_database else "in the source's order"
+    return (
+        f"the first {records} records of a person, {order}; the others are not measured, and no "
+        "certificate or error bound speaks of them"
+    )
+
+
+def _protected_column(run: Executed, codec: Codec) -> ProtectedColumn:
+    column = codec.column
+    source = column.bound_source
+    marker = run.prepared.spec.null_marker(codec.name) or "an empty field"
+    return ProtectedColumn(
+        name=codec.name,
+        description=column.description,
+        kind=column.type,
+        domain=domain_in_words(column),
+        cells=codec.attribute.cells,
+        nulls=f"allowed, written {marker}" if column.nulls else "not allowed",
+        outside=_outside(column),
+        bound_kind=source.kind if source else "public",
+        bound_source=source.reference if source else "two values, stated in the spec",
+    )
+
+
+def _outside(column: Column) -> str:
+    match column.outside:
+        case "refuse":
+            return "refuses the release"
+        case "clamp":
+            return "moved to the nearer bound"
+        case "catch_all":
+            other = getattr(column, "other", None)
+            return f"counted as {str(other).lower() if isinstance(other, bool) else other}"
+
+
+def domain_in_words(column: Column) -> str:
+    """The public domain of a column, such as `0 to 77 visits` or `4 categories`."""
+    if isinstance(column, NumericColumn | DateColumn):
+        unit = column.unit if isinstance(column, NumericColumn) else ""
+        return f"{' to '.join(column.ends)} {unit}".rstrip()
+    return f"{len(column.codes)} categories"
+
+
+def _post_processing(run: Executed) -> PostProcessing:
+    total = len(run.synthetic.codes)
+    return PostProcessing(
+        steps=tuple(_steps(run)),
+        constraints=tuple(
+            Check(
+                rule=result.rule,
+                held=result.violations == 0,
+                detail=f"{result.violations} of {total} synthetic records break it"
+                if result.violations
+                else "",
+            )
+            for result in run.final.rules
+        ),
+        totals=tuple(
+            Check(
+                rule=f"{title}, in every data file",
+                held=True,
+                detail=f"held exactly; published in: {total.reference}",
+            )
+            for title, total in zip(run.final.totals, run.prepared.spec.public_totals, strict=True)
+        ),
+        final_checks=tuple(
+            Check(rule=f"{path.name}: every value lies in its public domain", held=True)
+            for path in run.final.files
+        ),
+    )
+
+
+def _steps(run: Executed) -> Iterator[Step]:
+    if file := run.prepared.certified:
+        yield Step(
+            step=f"distances of the records in {file.name}, which were made elsewhere, "
+            "from the noisy measurements"
+        )
+        return
+    yield Step(step=f"{run.prepared.plan.mechanism}: records from noisy measurements")
+    starts = run.synthetic.history.get(BINS, {})
+    if starts:
+        yield Step(
+            step="records in private quantile bins given cells there, in the proportions of the "
+            "noisy histograms that chose the bins",
+            effect="; ".join(
+                f"bins of {codec.name} from {', '.join(_first_values(codec, starts[codec.name]))}"
+                for codec in run.prepared.codec.codecs
+                if codec.name in starts
+            ),
+        )
+    moved = run.synthetic.history.get(MOVED)
+    if moved is not None:
+        yield Step(
+            step="records that break an edit rule moved to the nearest that break none",
+            effect=f"{moved} of {len(run.synthetic.codes)} records",
+        )
+    totalled = run.synthetic.history.get(TOTALLED)
+    if totalled is not None:
+        yield Step(
+            step="as few records as possible moved to other cells, so that all public totals hold",
+            effect=f"{totalled} of {len(run.synthetic.codes)} records",
+        )
+    within = " that obey the edit rules" if moved is not None else ""
+    yield Step(step=f"values{within} drawn uniformly within the records' cells, in original units")
+
+
+def _first_values(codec: Codec, cells: Sequence[int]) -> Iterator[str]:
+    """The lower ends of cells of an interval, for people."""
+    column = codec.column
+    assert isinstance(column, NumericColumn | DateColumn), "only intervals have bins"
+    for low in np.asarray(column.edges)[list(cells)]:
+        is_date = isinstance(column, DateColumn)
+        yield str(np.datetime64(int(low), "D")) if is_date else f"{low:.10g}"

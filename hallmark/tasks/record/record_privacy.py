@@ -1,0 +1,265 @@
+"""The privacy part of an audit record: the guarantee, the account, the noise, known weaknesses."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from fractions import Fraction
+from math import inf
+
+from hallmark.mechanisms.privacy.accountant import bracket, epsilon, pure_epsilon, rho
+from hallmark.mechanisms.privacy.events import events_to_json
+from hallmark.mechanisms.privacy.ledger.ledger import AccountState
+from hallmark.mechanisms.privacy.rounding import decimal_above
+from hallmark.schemas.about import Tuning
+from hallmark.schemas.documents.audit_privacy import (
+    Account,
+    Generator,
+    GroupFactor,
+    Guarantee,
+    LedgerEntry,
+    MechanismRecord,
+    NoiseRow,
+    QueryFile,
+)
+from hallmark.schemas.documents.audit_report import Weakness
+from hallmark.schemas.documents.labels import NOT_RECORDED
+from hallmark.schemas.documents.privacy_claim import Amount, PrivacyClaim, UnprotectedFact
+from hallmark.schemas.exact import decimal
+from hallmark.schemas.promise import promised, unprotected
+from hallmark.tasks.record.executed import Executed
+from hallmark.tasks.record.spending import split
+
+_RHO_DIGITS = 12  # rounded up; the exact sum of different noises may have hundreds
+_EPSILON_DIGITS = 4  # of what an account comes to, rounded up
+_GROUPS = (1, 2, 4, 8)  # units together
+_OTHER_DELTAS = (Fraction(1, 10**4), Fraction(1, 100), Fraction(100))  # times the claim's
+_LARGEST_DELTA = Fraction(1, 10)  # above it a reading says nothing
+
+
+def guarantee(run: Executed) -> Guarantee:
+    """What is promised, proven from the events that were charged."""
+    spec = run.prepared.spec
+    claim = promised(spec)
+    proven = bracket(run.events, spec.privacy.delta)
+    pure = pure_epsilon(run.events) is not None
+    curve, note = _curve(run, claim, proven.upper)
+    return Guarantee(
+        claim=claim,
+        variant="pure differential privacy" if pure else "approximate differential privacy",
+        formal=claim.formal,
+        rho=None if pure else decimal_above(rho(run.events), _RHO_DIGITS),
+        delta_in_context=_delta_in_context(run, claim),
+        accountant=f"{proven.method}; the smallest of its valid bounds",
+        bracket=(proven.lower, proven.upper),
+        cross_check=f"epsilon at most {proven.second:.6g} by {proven.second_method}",
+        curve=curve,
+        curve_note=note,
+        groups=tuple(
+            GroupFactor(units=units, epsilon=group_epsilon, delta=group_delta)
+            for units in _GROUPS
+            for group_epsilon, group_delta in [claim.for_group(units)]
+        ),
+        groups_source="a chain of k neighbouring tables: epsilon times k, and delta times the sum "
+        "of exp(i epsilon) over i below k (Vadhan 2017, The complexity of differential privacy, "
+        "proof of Lemma 2.2)",
+        parts="no smaller epsilon is claimed for a change of one attribute, or within one place, "
+        "than for a change of the whole unit",
+        unprotected=tuple(_unprotected(run)),
+    )
+
+
+def _delta_in_context(run: Executed, claim: PrivacyClaim) -> str:
+    if claim.is_pure:
+        return "delta is 0"
+    expected = run.prepared.spec.data.expected_rows
+    if run.total is None:
+        number, what = expected, f"the {expected:,} records that the plan expected"
+    else:
+        number, what = run.total, f"the table's {run.total:,} records"
+    return f"delta times {what} is {float(claim.delta * number):.3g}"
+
+
+def _curve(
+    run: Executed, claim: PrivacyClaim, proven: float
+) -> tuple[tuple[tuple[float, float], ...], str]:
+    """Epsilon at other deltas, by the accountant; and what is to be known of that."""
+    if claim.is_pure:
+        return (), "at every delta, epsilon is at most the one claimed"
+    if any(event.adaptive for event in run.events):
+        return (), "not given: noise was chosen in view of answers, and the budget alone is proved"
+    points = [(proven, float(claim.delta))]
+    for delta in (float(claim.delta * times) for times in _OTHER_DELTAS):
+        if 0 < delta <= _LARGEST_DELTA and (at := epsilon(run.events, Fraction(delta))) < inf:
+            points.append((at, delta))
+    points.sort(key=lambda point: point[1])
+    return tuple(points), "the accountant's bounds for the events charged, at other deltas"
+
+
+def _unprotected(run: Executed) -> Iterator[UnprotectedFact]:
+    yield from unprotected(run.prepared.spec)
+    for loss in run.losses:
+        yield UnprotectedFact(
+            fact="the account's ledger was put back from a copy and lacks entries that it had: "
+            f"what was drawn by them is in no sum of this account ({loss.at:%Y-%m-%d})",
+            why=f"as {loss.by} says: {loss.reason}",
+        )
+    if run.tables_shown:
+        yield UnprotectedFact(
+            fact="the private table changed while the release waited for approval; openings of "
+            f"the plan's gate that show it: {run.tables_shown}",
+            why="they differ from the opening before in the seal of the table alone",
+        )
+    if run.times is not None:
+        yield UnprotectedFact(
+            fact="the times of the run and of its stages, to the second, are those of a run on "
+            "the private table",
+            why="reviewers need them; how long a computation takes depends on the number of "
+            "records and on their values, and is not covered. No finer time is told, and of each "
+            "draw only the day",
+        )
+
+
+def account(run: Executed) -> Account:
+    """The population's account, as the ledger has it after the charge."""
+    state, spent, spec = run.account, run.prepared.plan.budget, run.prepared.spec
+    return Account(
+        name=state.name,
+        authorised_by=_authorised_by(run),
+        cap=Amount.model_validate(state.cap),
+        previously_spent=Amount(
+            epsilon=state.taken[0] - spent.epsilon, delta=state.taken[1] - spent.delta
+        ),
+        this_release=Amount.model_validate(spent),
+        remaining=Amount(epsilon=state.remaining[0], delta=state.remaining[1]),
+        composition=_composition(state),
+        composed=_composed(state),
+        split=split(run.prepared.plan, run.events),
+        failed_runs=_failed_runs(run),
+        tuning=NOT_RECORDED if spec.about.tuning is None else _tuning(spec.about.tuning),
+        entries=tuple(
+            LedgerEntry(
+                time=datetime.fromisoformat(entry.at).astimezone(UTC).date(),
+                release=entry.release or "",
+                entry=entry.kind,
+                epsilon=spent.epsilon,
+                delta=spent.delta,
+                digest=entry.hash if entry.hides else NOT_RECORDED,
+            )
+            for entry in run.entries
+            if entry.release == spec.release and entry.kind in ("reserve", "charge")
+        ),
+    )
+
+
+def _composition(state: AccountState) -> str:
+    """How the budgets of several releases compose, and what is proved of that."""
+    if state.composition == "sum":
+        return "basic composition: epsilons and deltas add up"
+    epsilon, delta = (decimal(part) for part in state.taken)
+    return (
+        "zero-concentrated differential privacy: a filter at one Renyi order admits releases, so "
+        "that all together keep to what is authorised, whatever was chosen in view of earlier "
+        "answers. The epsilon of all releases so far is proved where no size was chosen in that "
+        f"way; their budgets added up would be epsilon {epsilon}, delta {delta}"
+    )
+
+
+def _composed(state: AccountState) -> Fraction | None:
+    """What all releases so far come to, where that is not the sum of their budgets."""
+    if state.composition == "sum" or not state.composed:
+        return None
+    return decimal_above(Fraction(state.composed), _EPSILON_DIGITS)
+
+
+def _authorised_by(run: Executed) -> str:
+    """Who set the cap that holds now, when, and why."""
+    entry = [entry for entry in run.entries if entry.kind in ("open", "cap")][-1]
+    by, reason = entry.payload.get("by"), entry.payload.get("reason")
+    return f"{by}, {entry.at[:10]}: {reason}" if by else NOT_RECORDED
+
+
+def _failed_runs(run: Executed) -> str:
+    own = [entry for entry in run.entries if entry.release == run.prepared.spec.release]
+    given_back = [entry for entry in own if entry.kind == "cancel"]
+    runs = run.times.attempts if run.times else 1
+    before = (
+        "no earlier run of this release got as far as reading the private table"
+        if runs == 1
+        else f"earlier runs of this release that read the private table: {runs - 1}"
+    )
+    returned = "".join(
+        f"; on {entry.at[:10]} its budget was given back unused ({entry.payload['reason']})"
+        for entry in given_back
+    )
+    return (
+        f"{before}{returned}. A run that fails before its first draw spends nothing; after it, the "
+        "whole reservation counts as spent, and resuming spends no more"
+    )
+
+
+def _tuning(tuning: Tuning) -> str:
+    on = "nothing" if tuning.on == "nothing" else f"{tuning.on} data"
+    return f"{on}: {tuning.details}" if tuning.details else on
+
+
+def mechanism(run: Executed) -> MechanismRecord:
+    """How the noise was made, and how the records came from it."""
+    plan, spec = run.prepared.plan, run.prepared.spec
+    forecast = plan.forecast()
+    files = [entry.matrix.file for entry in spec.mechanism.queries if entry.matrix is not None]
+    return MechanismRecord(
+        name=plan.mechanism,
+        paper=plan.source,
+        parameters=dict(plan.parameters),
+        noise=tuple(NoiseRow.model_validate(line, from_attributes=True) for line in plan.noise),
+        events=tuple(events_to_json(run.events)),
+        query_files=tuple(
+            QueryFile(file=file, sha256=digest)
+            for file, digest in zip(files, run.prepared.query_files, strict=True)
+        ),
+        forecast=f"{forecast.metric}: {forecast.expected_error:.4g} ({forecast.statement})",
+        generator=Generator.from_history(run.synthetic.history),
+        noise_source="OpenDP: exact sampling of discrete noise from the operating system's "
+        "cryptographic generator, applied to integer counts",
+    )
+
+
+def weaknesses(run: Executed) -> Iterator[Weakness]:
+    """Ways in which such software has failed before, and what is known of them here."""
+    yield Weakness(
+        weakness="Noise in floating point, whose last digits can give the true value away "
+        "(Mironov 2012)",
+        applies="no",
+        why="noise is drawn in exact integer arithmetic and added to integers; floating-point "
+        "numbers appear only after it",
+    )
+    yield Weakness(
+        weakness="Random numbers that can be predicted or repeated",
+        applies="no",
+        why="noise comes from the operating system's cryptographic generator; it has no seed that "
+        "anybody could keep",
+    )
+    yield Weakness(
+        weakness="Noise drawn again for the same question, which averages away",
+        applies="in part" if run.losses else "no",
+        why="a draw is logged with its charge before anybody sees it, and every later run reads "
+        "the log; a ledger that lacks what was anchored or published is not drawn on"
+        + (", but entries of this account were given up as lost" if run.losses else ""),
+    )
+    yield Weakness(
+        weakness="Running times that depend on the data",
+        applies="in part",
+        why="nobody outside can ask questions and time the answers, but the sampler takes longer "
+        "for larger noise, and times of the run are in this record",
+    )
+    if run.rules:
+        yield Weakness(
+            weakness="Refusals that depend on the data",
+            applies="in part",
+            why="rows against a rule stop a release, so that one exists tells that there were none",
+        )
+    yield Weakness(
+        weakness="Private intermediates left behind",
+        applies="in part",
+        why="coded records lie in a folder of the operator's account alone and are deleted when "
+        "the run ends; the internal review stays there",
+    )

@@ -1,0 +1,26 @@
+"""The files of a release that are rendered from its audit record and its data dictionary alone."""
+
+from hallmark.schemas.documents.audit_report import FIRST_FORMAT, AuditRecord
+from hallmark.schemas.documents.data_dictionary import DataDictionary
+from hallmark.schemas.documents.manifest import PEOPLE_FILE, README_FILE, REGISTRY_FILE, REPORT_FILE
+from hallmark.tasks.rendering.html import render_audit_report, render_for_people
+from hallmark.tasks.rendering.loading import loading_scripts
+from hallmark.tasks.rendering.readme import render_readme
+from hallmark.tasks.rendering.registry import render_registry_record
+
+
+def rendered_files(record: AuditRecord) -> dict[str, bytes]:
+    """What is made from the record, by name. Equal records give equal bytes."""
+    report = {REPORT_FILE: render_audit_report(record).encode()}
+    if record.format == FIRST_FORMAT:  # which had nothing but the report
+        return report
+    report[PEOPLE_FILE] = render_for_people(record).encode()
+    if not record.is_rehearsal:  # which no registry may list
+        report[REGISTRY_FILE] = render_registry_record(record)
+    return report
+
+
+def files_for_users(record: AuditRecord, dictionary: DataDictionary) -> dict[str, bytes]:
+    """What is made for data users, by name: the page that the folder opens with, and scripts."""
+    texts = {README_FILE: render_readme(record, dictionary)} | loading_scripts(dictionary)
+    return {name: text.encode() for name, text in texts.items()}

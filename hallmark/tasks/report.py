@@ -1,0 +1,128 @@
+"""Write what goes with the data: certificate, data dictionary, audit report, the spec as run."""
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+from prefect import task
+from prefect.runtime import deployment, flow_run
+
+from hallmark.mechanisms.contract import Certificate, Measurements
+from hallmark.schemas.documents.audit_report import Signature
+from hallmark.schemas.documents.labels import NOT_RECORDED
+from hallmark.schemas.documents.manifest import (
+    ANSWERS_FILE,
+    CERTIFICATE_FILE,
+    DICTIONARY_FILE,
+    RECORD_FILE,
+    SPEC_FILE,
+    Software,
+)
+from hallmark.tasks.gates.approvals import operator
+from hallmark.tasks.gates.gates import decided_on_plan, tables_shown
+from hallmark.tasks.generate import SyntheticFile
+from hallmark.tasks.installation.code import IMAGE_VARIABLE
+from hallmark.tasks.installation.profile import profile
+from hallmark.tasks.installation.signing import key_for
+from hallmark.tasks.installation.stages import run_times
+from hallmark.tasks.installation.workspace import Workspace, home
+from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.ledger.rollback import anchored, losses
+from hallmark.tasks.output.finalise import FinalFile
+from hallmark.tasks.record.answers import write_answers
+from hallmark.tasks.record.artifacts import show_in_dashboard
+from hallmark.tasks.record.dictionary import data_dictionary
+from hallmark.tasks.record.executed import Executed
+from hallmark.tasks.record.record import audit_record
+from hallmark.tasks.record.record_utility import certificate_file
+from hallmark.tasks.rendering import files_for_users, rendered_files
+from hallmark.tasks.spec.prepare import Prepared
+from hallmark.tasks.validate import Rule
+
+_ROOT = Path(__file__).parents[2]
+_PACKAGES = ("dp-accounting", "numpy", "opendp", "pandas", "prefect", "pyarrow", "scipy")
+
+
+@task(name="report")
+def report(
+    prepared: Prepared,
+    measurements: Measurements,
+    synthetic: SyntheticFile,
+    certificate: Certificate,
+    rules: Sequence[Rule],
+    final: FinalFile,
+    ledger: str,
+    workspace: Workspace,
+) -> None:
+    """Write everything but the signature into the staging folder, from what was executed."""
+    book, spec, folder = open_ledger(ledger), prepared.spec, workspace.staging
+    key, known = key_for(prepared.spec, home()), profile()
+    record = audit_record(
+        Executed(
+            prepared=prepared,
+            rules=rules,
+            total=measurements.total,
+            events=book.events(spec.release),
+            account=book.account(spec.population.account),
+            entries=book.entries(spec.population.account),
+            losses=losses(anchored(spec.population.account)),
+            decisions=decided_on_plan(prepared, ledger),  # those on this record come later
+            tables_shown=tables_shown(prepared, ledger),
+            synthetic=synthetic.load(),
+            certificate=certificate,
+            final=final,
+            software=software(),
+            signature=Signature(
+                fingerprint=key.fingerprint, origin=key.origin, warning=key.warning
+            ),
+            profile=known,
+            run=flow_run.id,
+            deployment=deployment.name,
+            operator=operator(),
+            container=os.environ.get(IMAGE_VARIABLE),
+            times=run_times(workspace),
+            created=datetime.now(UTC).replace(microsecond=0),
+        )
+    )
+    certified = certificate_file(prepared, certificate)
+    dictionary = data_dictionary(prepared, certified, rows=final.rows)
+    (folder / SPEC_FILE).write_bytes(prepared.spec_file)
+    (folder / CERTIFICATE_FILE).write_text(certified.model_dump_json(indent=2) + "\n")
+    (folder / DICTIONARY_FILE).write_text(dictionary.model_dump_json(indent=2) + "\n")
+    (folder / RECORD_FILE).write_bytes(record.to_json())
+    if certificate.answers:
+        write_answers(certificate.answers, folder / ANSWERS_FILE)
+    made = rendered_files(record) | files_for_users(record, dictionary)
+    for name, content in made.items():
+        (folder / name).write_bytes(content)
+    show_in_dashboard(record, folder)
+
+
+def software() -> Software:
+    """The versions that computed a release, and the state of the code."""
+    lock = _ROOT / "constraints.txt"
+    commit = _git("rev-parse", "HEAD")
+    return Software(
+        hallmark=importlib.metadata.version("hallmark"),
+        python=platform.python_version(),
+        packages={name: importlib.metadata.version(name) for name in _PACKAGES},
+        commit=commit or NOT_RECORDED,
+        dirty=bool(_git("status", "--porcelain")) if commit else NOT_RECORDED,
+        lock_digest=sha256(lock.read_bytes()).hexdigest() if lock.exists() else NOT_RECORDED,
+    )
+
+
+def _git(*arguments: str) -> str:
+    """Output of a git command on the code's own checkout; empty where there is none."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(_ROOT), *arguments], capture_output=True, text=True, timeout=30
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,112 @@
+"""Reserve the budget of a release before private data are read; give it back if unused."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from prefect import task
+
+from hallmark.mechanisms.privacy.costs import cost
+from hallmark.mechanisms.privacy.ledger.ledger import Allowance, LedgerError
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.ledger.accounts import refuse_without_account
+from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.spec.prepare import Prepared
+
+
+class AlreadyStarted(SafeError):
+    """A release of this name was started before, and the operator did not ask to resume it."""
+
+
+@task(name="reserve")
+def reserve(
+    prepared: Prepared,
+    ledger: str,
+    out: Path,
+    *,
+    resume: bool,
+    allowance: Allowance | None = None,
+) -> None:
+    """Reserve the whole budget of the plan; two releases that would together overspend cannot both.
+
+    Args:
+        out: folder of published releases, which tell what the ledger must hold.
+        allowance: what the release counts against beside the account's cap.
+    Raises:
+        AlreadyStarted: the release has a reservation, and `resume` is false or it is the
+            certificate of another file.
+        LedgerRolledBack: the ledger lacks entries that were anchored or published.
+        LedgerError: no such account, too little budget left, or a release of that name asked
+            something else of the data.
+    """
+    book, spec = open_ledger(ledger), prepared.spec
+    account = spec.population.account
+    refuse_without_account(spec, book, out)
+    existing = book.reservation(spec.release)
+    binding = spec.privacy_digest(
+        prepared.public_records,
+        prepared.query_files,
+        certified=None if prepared.given is None else prepared.given.sha256,
+    )
+    started = None if existing is None or existing.state == "cancelled" else existing
+    if started is not None and prepared.given is not None and started.binding != binding:
+        raise AlreadyStarted(
+            f"certificate {spec.release!r} was started for another file than "
+            f"{prepared.given.path.name}, or its questions have changed since, and a certificate "
+            "is of one file. Name the file and the spec that it was started with, or give the spec "
+            "a new release id for another certificate with budget of its own"
+        )
+    if started is not None and not resume:
+        raise AlreadyStarted(
+            f"release {spec.release!r} was started before and its budget is {started.state}. "
+            "Run with --resume to go on (what was drawn is read back, nothing is charged twice), "
+            "or give the spec a new release id for a new release with new budget"
+        )
+    book.reserve(
+        account,
+        spec.release,
+        prepared.plan.budget,
+        adjacency=prepared.plan.adjacency,
+        binding=binding,
+        allowance=allowance,
+        cost=cost(prepared.plan.events),
+    )
+
+
+@contextmanager
+def reserved(
+    prepared: Prepared,
+    ledger: str,
+    out: Path,
+    *,
+    resume: bool,
+    allowance: Allowance | None = None,
+) -> Iterator[None]:
+    """Hold the budget of a release; where the work fails before its first draw, give it back."""
+    standing = open_ledger(ledger).reservation(prepared.spec.release)
+    reserve(prepared, ledger, out, resume=resume, allowance=allowance)
+    if standing is not None and standing.state != "cancelled":
+        yield  # made by an earlier run, which may still be under way: not ours to give back
+        return
+    try:
+        yield
+    except BaseException as error:
+        cancel_if_unused(prepared, ledger, reason=f"the run ended with {type(error).__name__}")
+        raise
+
+
+def cancel_if_unused(prepared: Prepared, ledger: str, reason: str) -> bool:
+    """Give the reservation back if nothing was drawn on it; a draw is never refunded.
+
+    Where the ledger cannot be reached the reservation stays, and the run can be resumed.
+    """
+    release = prepared.spec.release
+    try:
+        book = open_ledger(ledger)
+        reservation = book.reservation(release)
+        if reservation is None or reservation.state != "reserved":
+            return False
+        book.cancel(release, by="release flow", reason=reason)
+    except LedgerError:  # also where another run of the release has drawn in this very moment
+        return False
+    return True

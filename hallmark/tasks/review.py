@@ -1,0 +1,191 @@
+"""The internal review: the synthetic data against the private data, for the workspace alone.
+
+It counts the private records without noise. Nothing of it leaves the restricted workspace: the
+task returns nothing, and its result type cannot be rendered into a public document.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from distributed import Client
+from prefect import task
+
+from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.certificates.bracket import (
+    can_be_enclosed,
+    enclose,
+    evaluation_family,
+    maps_to_count,
+)
+from hallmark.mechanisms.certificates.with_share import PlanWithShare
+from hallmark.mechanisms.compute import SERIAL
+from hallmark.mechanisms.contract import Certificate
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.geometry.wasserstein import w1
+from hallmark.mechanisms.linear_queries.plan import LinearQueryPlan
+from hallmark.mechanisms.privacy.cells import marginal
+from hallmark.schemas.documents.internal_review import (
+    ColumnReview,
+    Comparison,
+    Finding,
+    InternalReview,
+    JointReview,
+    QueryReview,
+    WorkloadReview,
+)
+from hallmark.tasks.counting import DaskCounter
+from hallmark.tasks.discretize import left_out
+from hallmark.tasks.evaluate import compare, in_words
+from hallmark.tasks.generate import SyntheticFile
+from hallmark.tasks.installation.guard import guarded
+from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.record.pairs import is_ordered
+from hallmark.tasks.rendering import render_internal_review
+from hallmark.tasks.review_pairs import compared
+from hallmark.tasks.spec.cell_labels import cell_labels
+from hallmark.tasks.spec.prepare import Prepared
+from hallmark.tasks.validate import rule_of_truncation
+
+_WORST_QUERIES = 30  # shown one by one
+
+
+@task(name="review")
+def review(
+    prepared: Prepared,
+    certificate: Certificate,
+    files: Sequence[Path],
+    synthetic: SyntheticFile,
+    workspace: Workspace,
+) -> None:
+    """Write the internal review into the workspace."""
+    write = guarded("review", workspace.path, _write)
+    write(prepared, certificate, DaskCounter(tuple(files), Client.current()), synthetic, workspace)
+
+
+def _write(
+    prepared: Prepared,
+    certificate: Certificate,
+    counter: DaskCounter,
+    synthetic: SyntheticFile,
+    workspace: Workspace,
+) -> None:
+    domain = prepared.codec.domain
+    codes = synthetic.load().codes
+    private = counter.count([marginal((a,), domain.shape) for a in range(len(domain))])
+    certified = {bound.target: bound.value for bound in certificate.bounds}
+    columns = []
+    for position, codec in enumerate(prepared.codec.codecs):
+        true = private[position] / max(private[position].sum(), 1)
+        made = np.bincount(codes[:, position], minlength=len(true)) / max(len(codes), 1)
+        columns.append(
+            ColumnReview(
+                column=codec.name,
+                cells=cell_labels(codec),
+                is_ordered=is_ordered(codec),
+                private=tuple(true.tolist()),
+                synthetic=tuple(made.tolist()),
+                actual=float(w1(codec.attribute, true - made)),
+                certified=certified.get(codec.name),
+            )
+        )
+    # Read into this process: a few bytes an entry, less than the generator took.
+    records = np.concatenate([np.load(file, allow_pickle=False) for file in counter.files])
+    findings = json.loads(workspace.findings.read_text())
+    beyond = left_out(counter.files)
+    if prepared.person is not None:
+        rule = rule_of_truncation(prepared.person, prepared.plan.adjacency.records)
+        findings.append({"rule": asdict(rule), "failing": beyond})
+    page = render_internal_review(
+        InternalReview(
+            release_id=prepared.spec.release,
+            title=prepared.spec.title,
+            created=datetime.now(UTC),
+            private_rows=counter.rows(),
+            left_out=beyond,
+            synthetic_rows=len(codes),
+            metric="1-Wasserstein distance of the coded columns",
+            confidence=certificate.confidence,
+            columns=tuple(columns),
+            joint=tuple(_joint(domain, certificate, counter, codes)),
+            pairs=compared(records, codes, prepared.codec.codecs),
+            workload=_workload(prepared, certificate, counter),
+            metrics=_metrics(domain, records, codes),
+            findings=tuple(
+                Finding(
+                    column=finding["rule"]["column"],
+                    rule=finding["rule"]["rule"],
+                    failing_rows=finding["failing"],
+                )
+                for finding in findings
+            ),
+        )
+    )
+    workspace.review.touch(mode=0o600)
+    workspace.review.write_text(page)
+
+
+def _joint(
+    domain: Domain, certificate: Certificate, counter: DaskCounter, codes: AnyCodes
+) -> Iterator[JointReview]:
+    """One line for every bound that compares several columns together, and not too many."""
+    named = [
+        (bound, tuple(sorted(domain.names.index(name) for name in bound.columns)))
+        for bound in certificate.bounds
+        if len(bound.columns) > 1
+    ]
+    compared = [(bound, columns) for bound, columns in named if can_be_enclosed(domain, columns)]
+    if not compared:
+        return
+    column_sets = tuple(dict.fromkeys(columns for _, columns in compared))
+    family = evaluation_family(domain, column_sets)
+    private = counter.count(list(maps_to_count(family)))
+    enclosed = enclose(family, private, codes, compute=SERIAL)[-len(column_sets) :]
+    by_columns = dict(zip(column_sets, enclosed, strict=True))
+    for bound, columns in compared:
+        yield JointReview(
+            compared=bound.target,
+            lower=by_columns[columns].lower,
+            upper=by_columns[columns].upper,
+            certified=bound.value,
+        )
+
+
+def _workload(
+    prepared: Prepared, certificate: Certificate, counter: DaskCounter
+) -> WorkloadReview | None:
+    """The released answers against the private ones; None where no queries were answered."""
+    answers, plan = certificate.answers, prepared.plan
+    if isinstance(plan, PlanWithShare):
+        plan = plan.inner
+    if answers is None or not isinstance(plan, LinearQueryPlan) or not counter.rows():
+        return None
+    queries = plan.workload.queries
+    sums = queries.answers(counter.count(list(queries.maps)))
+    private = sums / (queries.unit * counter.rows())
+    errors = np.abs(answers.distribution - private)
+    return WorkloadReview(
+        queries=len(errors),
+        outside=int((errors > answers.bounds).sum()),
+        largest=float(errors.max()),
+        largest_of_records=float(np.abs(answers.records - private).max()),
+        worst=tuple(
+            QueryReview(
+                query=answers.labels[i],
+                private=float(private[i]),
+                released=float(answers.distribution[i]),
+                records=float(answers.records[i]),
+                certified=float(answers.bounds[i]),
+            )
+            for i in np.argsort(-errors, kind="stable")[:_WORST_QUERIES]
+        ),
+    )
+
+
+def _metrics(domain: Domain, private: AnyCodes, codes: AnyCodes) -> tuple[Comparison, ...]:
+    """The utility metrics; none where a table has too few records to be compared."""
+    metrics = compare(private, codes, domain)
+    return in_words(metrics) if metrics else ()

@@ -1,0 +1,217 @@
+"""How runs of releases go: told to the log, and kept as one status a release, for metrics.
+
+The status lies in the workspace and is replaced at every step, so that what a killed run was doing
+can be read afterwards. It is public, but for what every time tells: see docs/operations.md.
+"""
+
+import fcntl
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Literal
+
+from prefect.runtime import flow_run
+from pydantic import AwareDatetime, ValidationError
+
+from hallmark.mechanisms.privacy.accountant import BudgetExceeded
+from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
+from hallmark.schemas.documents.approvals import Waiting
+from hallmark.schemas.documents.manifest import MANIFEST_FILE
+from hallmark.schemas.loading import SpecError
+from hallmark.schemas.section import Section
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.log import RELEASE, tell
+from hallmark.tasks.installation.progress import listening
+from hallmark.tasks.installation.signing import SigningError
+from hallmark.tasks.installation.workspace import Workspace, home, whole
+from hallmark.tasks.publish import Published
+from hallmark.tasks.spec.prepare import Prepared
+
+How = Literal["running", "published", "waiting", "left-alone", "failed", "stopped"]
+
+MEMORY_STEP = 64 * 2**20  # bytes; finer memory tells more of the data than anybody needs
+_SAFE = (SafeError, LedgerError, BudgetExceeded, SpecError, SigningError)  # may be shown
+_FILE = "run.json"
+
+
+class StageRun(Section):
+    """One stage that has ended."""
+
+    seconds: int  # rounded, as in the audit record
+    peak_memory: int  # of the flow's process up to then, bytes, rounded up to `MEMORY_STEP`
+
+
+class RunStatus(Section):
+    """The last run of a release, and the last times of all its stages."""
+
+    release: str
+    account: str
+    expected_rows: int  # of the spec, which is public; the private number may be another
+    entry: str | None = None  # of the calendar
+    started: AwareDatetime
+    ended: AwareDatetime | None = None
+    how: How = "running"
+    published: AwareDatetime | None = None
+    folder: str | None = None  # in which it was published
+    stages: Mapping[str, StageRun] = {}
+
+    @property
+    def lost(self) -> bool:
+        """Whether it was published, and its folder is not there any more; looked at just now."""
+        if self.published is None or self.folder is None:
+            return False
+        return not os.path.isfile(os.path.join(self.folder, MANIFEST_FILE))
+
+
+@contextmanager
+def run_logged() -> Iterator[None]:
+    """Log the run that is under way in a flow: start, stages, failure, end."""
+    run, forget = _Run(), RELEASE.set(None)
+    restore = _current.set(run)
+    tell("run-started", flow=flow_run.flow_name, entry=_entry())
+    try:
+        with listening(run.step):
+            yield
+    except BaseException as error:
+        message = str(error) if isinstance(error, _SAFE) else None
+        tell("failed", error=type(error).__name__, message=message)
+        run.how = "failed" if isinstance(error, Exception) else "stopped"
+        raise
+    finally:
+        run.end()
+        _current.reset(restore)
+        RELEASE.reset(forget)
+
+
+def about(prepared: Prepared) -> None:
+    """Say which release the run under way is about."""
+    RELEASE.set(prepared.spec.release)
+    if (run := _current.get()) is not None:
+        run.prepared = prepared
+
+
+def came_to(outcome: Published | Waiting) -> None:
+    """Say how the run under way ends, where it does not fail."""
+    how: How = "published"
+    if isinstance(outcome, Waiting):
+        how = "waiting"
+        tell(
+            "gate-waiting",
+            gate=outcome.gate,
+            required=list(outcome.required),
+            since=outcome.since.isoformat(),
+            until=outcome.until.isoformat() if outcome.until else None,
+        )
+    elif outcome.earlier:
+        how = "left-alone"
+    else:
+        tell("published", folder=outcome.folder, account=outcome.account)
+    if (run := _current.get()) is not None:
+        run.how = how
+        run.folder = None if isinstance(outcome, Waiting) else outcome.folder
+
+
+def statuses() -> list[RunStatus]:
+    """The last run of every release of this installation, by name of the release."""
+    found = (_read(Workspace(path.parent)) for path in (home() / "work").glob(f"*/{_FILE}"))
+    return sorted((status for status in found if status), key=lambda status: status.release)
+
+
+def is_held(workspace: Workspace) -> bool:
+    """Whether a run of the release is under way, on any machine that shares the workspace.
+
+    Asked by taking the lock for a moment, so ask only where there is reason to think one is.
+    """
+    with suppress(FileNotFoundError), (workspace.path / "lock").open("r") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+class _Run:
+    """What is known of the run under way."""
+
+    def __init__(self) -> None:
+        self.prepared: Prepared | None = None
+        self.how: How = "left-alone"
+        self.folder: str | None = None  # in which it published
+        self._began = datetime.now(UTC)
+        self._clock = time.monotonic()
+        self._stages: dict[str, StageRun] = {}
+        self._stage: tuple[str, float] | None = None  # the one under way, and its start
+
+    def step(self, stage: str, _share: float, _doing: str) -> None:
+        """A stage begins; progress within one is told to the same listener."""
+        begun = set(self._stages) | ({self._stage[0]} if self._stage else set())
+        if stage in begun:
+            return
+        self._end_stage()
+        self._stage = stage, time.monotonic()
+        tell("stage-begun", stage=stage)
+        self._keep("running")
+
+    def end(self) -> None:
+        """The run ends."""
+        touched = self._stage is not None
+        self._end_stage()
+        tell("run-ended", how=self.how, seconds=round(time.monotonic() - self._clock))
+        if touched:  # a run that began nothing leaves the word of the one before
+            self._keep(self.how)
+
+    def _end_stage(self) -> None:
+        if self._stage is not None:
+            stage, start = self._stage
+            done = StageRun(seconds=round(time.monotonic() - start), peak_memory=_peak_memory())
+            self._stages[stage], self._stage = done, None
+            tell("stage-ended", stage=stage, **done.model_dump())
+
+    def _keep(self, how: How) -> None:
+        if self.prepared is None:
+            return
+        spec, now = self.prepared.spec, datetime.now(UTC)
+        workspace = Workspace.of(spec.release)
+        earlier = _read(workspace)
+        published = earlier.published if earlier else None
+        if published is None and how in ("published", "left-alone"):
+            published = now  # by this run, or by another that was first
+        status = RunStatus(
+            release=spec.release,
+            account=spec.population.account,
+            expected_rows=spec.data.expected_rows,
+            entry=_entry() or (earlier.entry if earlier else None),
+            started=self._began,
+            ended=None if how == "running" else now,
+            how=how,
+            published=published,
+            folder=self.folder or (earlier.folder if earlier else None),
+            stages={**(earlier.stages if earlier else {}), **self._stages},
+        )
+        with whole(workspace.path / _FILE) as draft:
+            draft.write_text(status.model_dump_json(indent=1))
+
+
+_current: ContextVar[_Run | None] = ContextVar("run", default=None)
+
+
+def _read(workspace: Workspace) -> RunStatus | None:
+    with suppress(OSError, ValidationError):  # there is none, or another version wrote it
+        return RunStatus.model_validate_json((workspace.path / _FILE).read_bytes())
+    return None
+
+
+def _entry() -> str | None:
+    """The entry of the calendar that the flow was started for."""
+    return (flow_run.parameters or {}).get("entry")
+
+
+def _peak_memory() -> int:
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return -(-peak // MEMORY_STEP) * MEMORY_STEP

@@ -1,0 +1,157 @@
+"""Files and folders of parts on any file system that fsspec knows."""
+
+import csv
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from hashlib import file_digest, sha256
+from typing import Any, TypeVar
+
+import fsspec
+import pandas as pd
+import pyarrow as pa
+
+from hallmark.tasks.sources import csv_files, labelled_files, parquet_files
+from hallmark.tasks.sources.cells import framed
+from hallmark.tasks.sources.parts import FilePart, Source, SourceError
+from hallmark.tasks.sources.secret import keyed_digest
+
+R = TypeVar("R")
+
+_FORMATS = {"csv": "csv", "parquet": "parquet", "pq": "parquet"}  # by suffix
+_READERS: Mapping[str, Any] = {
+    "csv": csv_files,
+    "parquet": parquet_files,
+    "dta": labelled_files,
+    "sav": labelled_files,
+}
+_MEND = {
+    "csv": "check the delimiter and quotes, and that lines have as many fields as the header",
+    "parquet": "it may be truncated or damaged; copy or write it again",
+    "dta": "write it again",
+    "sav": "write it again",
+    "bytes": "check that it can be copied",
+}
+_BROKEN = (pa.ArrowException, csv.Error, UnicodeDecodeError, OSError, EOFError, zlib.error)
+
+
+def parts(source: Source) -> list[FilePart]:
+    """All parts of the file or folder, by name, then by row group."""
+    found: list[FilePart] = []
+    for path in _paths(source):
+        form = source.format or _FORMATS.get(_suffix(path))
+        if form is None:
+            raise SourceError(
+                f"data.source: cannot tell the format of {source.location}; "
+                "set data.format to csv or parquet"
+            )
+        split = _READERS[form].parts
+        found += _attempt(partial(split, source, path), source, path, form)
+    if len({part.format for part in found}) > 1:
+        raise SourceError(
+            "data.source: the folder mixes CSV and Parquet; set data.format, or split"
+        )
+    return found
+
+
+def batches(part: FilePart) -> Iterator[pd.DataFrame]:
+    """The part's rows as frames of text."""
+    try:
+        with _opened(part.source, part.path) as handle:
+            for batch in _READERS[part.format].batches(part, handle):
+                yield framed(batch, part.source, written=part.format == "csv")
+            return
+    except _BROKEN as error:
+        reason = _public_reason(error)
+    # Raised outside the handler: the reader's own exception quotes the row that it stopped at.
+    if reason in ("invalid UTF8", "UnicodeDecodeError"):
+        raise csv_files.other_characters(part.source, part.path.rpartition("/")[2])
+    raise _unreadable(part.path, part.format, reason)
+
+
+def digest(source: Source) -> str:
+    """A keyed digest of the names and bytes of all files."""
+    total = sha256()
+    for path in _paths(source):
+        total.update(f"{path.rpartition('/')[2]}\n".encode())
+        total.update(_attempt(_hashed, source, path, "bytes"))
+    return keyed_digest(total.digest())
+
+
+def digests(source: Source) -> frozenset[str]:
+    """SHA-256 of every file, as decompressed."""
+    return frozenset(_attempt(_hashed, source, path, "bytes").hex() for path in _paths(source))
+
+
+def is_there(source: Source) -> bool:
+    """Whether a file or a folder is at the source's location."""
+    filesystem, root = _filesystem(source)
+    filesystem.invalidate_cache()
+    return bool(filesystem.exists(root))
+
+
+def _hashed(handle: Any) -> bytes:
+    return file_digest(handle, "sha256").digest()
+
+
+def _paths(source: Source) -> list[str]:
+    filesystem, root = _filesystem(source)
+    try:
+        filesystem.invalidate_cache()  # a worker may have listed the folder months ago
+        there, is_folder = filesystem.exists(root), filesystem.isdir(root)
+        inside = sorted(filesystem.find(root)) if is_folder else []
+    except Exception as error:  # every object store has exceptions of its own; no row was read yet
+        raise SourceError(
+            f"data.source: {source.location} cannot be listed ({_public_reason(error)}); check the "
+            "address, data.storage_options, and the credentials in the environment"
+        ) from None
+    if not there:
+        raise SourceError(f"data.source: nothing is at {source.location}; mend the path or URL")
+    paths = [path for path in inside if _suffix(path) in _FORMATS] if is_folder else [root]
+    if not paths:
+        raise SourceError(f"data.source: no .csv or .parquet file in folder {source.location}")
+    return paths
+
+
+def _filesystem(source: Source) -> tuple[Any, str]:
+    try:
+        filesystem, root = fsspec.core.url_to_fs(source.location, **dict(source.options))
+    except (ImportError, ValueError) as error:  # a protocol that is unknown, or lacks its package
+        raise SourceError(f"data.source: {source.location} cannot be opened: {error}") from error
+    return filesystem, root
+
+
+def _opened(source: Source, path: str) -> Any:
+    # A file whose name ends in .gz, .bz2, .xz or .zst is decompressed on the way.
+    return _filesystem(source)[0].open(path, "rb", compression="infer")
+
+
+def _attempt(read: Callable[[Any], R], source: Source, path: str, form: str) -> R:
+    try:
+        with _opened(source, path) as handle:
+            return read(handle)
+    except _BROKEN as error:
+        reason = _public_reason(error)
+    # Raised outside the handler, as in `batches`.
+    raise _unreadable(path, form, reason)
+
+
+def _unreadable(path: str, form: str, reason: str) -> SourceError:
+    return SourceError(
+        f"data.source: {path.rpartition('/')[2]} cannot be read as {form} ({reason}); {_MEND[form]}"
+    )
+
+
+def _suffix(path: str) -> str:
+    return path.lower().removesuffix(".gz").rsplit(".", 1)[-1]
+
+
+def _public_reason(error: Exception) -> str:
+    """Why the reader stopped, in those words of its message that cannot hold a cell."""
+    known = re.search(r"Expected \d+ columns, got \d+|invalid UTF8", str(error))
+    if known:
+        return known.group()
+    if isinstance(error, OSError) and error.errno and error.strerror:
+        return error.strerror  # the system's words, such as Permission denied
+    return type(error).__name__

@@ -1,0 +1,374 @@
+"""Translate between the columns of a release spec and the public domain of a mechanism.
+
+A codec a column: it reads text into values, says which texts it cannot read and which values lie
+outside the public domain, sends values to cell codes and draws values from cells. The same code
+serves private data, final files and validation, so they cannot disagree on where a cell ends.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hallmark.mechanisms.arrays import Mask
+from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.geometry.finite_metrics import check_metric, pairwise
+from hallmark.schemas.columns.columns import (
+    BooleanColumn,
+    Column,
+    DateColumn,
+    NominalColumn,
+    NumericColumn,
+    OrdinalColumn,
+    PlacesColumn,
+)
+from hallmark.schemas.columns.interval_columns import EPOCH
+
+Text: TypeAlias = pd.Series
+Values: TypeAlias = pd.Series
+
+
+class Codec(Protocol):
+    """How one column is read, coded and written."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def column(self) -> Column: ...
+
+    @property
+    def attribute(self) -> Attribute: ...
+
+    def read(self, text: Text) -> tuple[Values, Mask]:
+        """Values (null where the text is null or unreadable), and where a text is unreadable."""
+        ...
+
+    def outside(self, values: Values) -> Mask:
+        """Where a value lies outside the public domain; nulls do not."""
+        ...
+
+    def encode(self, values: Values) -> NDArray[np.int32]:
+        """Cell codes; values outside go where the column's stated rule sends them."""
+        ...
+
+    def decode(self, codes: NDArray[np.int32], rng: np.random.Generator) -> Values:
+        """One value from every cell, null for the null cell."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class NumericCodec:
+    """Numbers on a public interval cut into cells [e_0, e_1), ..., [e_{k-1}, e_k]."""
+
+    name: str
+    column: NumericColumn
+
+    @cached_property
+    def edges(self) -> NDArray[np.float64]:
+        return np.asarray(self.column.edges, dtype=np.float64)
+
+    @cached_property
+    def attribute(self) -> Attribute:
+        column = self.column
+        # An integer cell [a, b) holds a..b-1, so its last value, not its edge, bounds it.
+        highest = self.edges[1:] - (1 if column.integer else 0)
+        return _interval_attribute(
+            self.name, Kind.NUMERIC, self.edges[:-1], highest, column.nulls, column.unit or ""
+        )
+
+    @cached_property
+    def _steps(self) -> NDArray[np.int64]:
+        """How many steps every edge is; of the last, which is a value too, one more."""
+        assert self.column.step is not None, "only of columns with a step"
+        steps = [int(edge / self.column.step) for edge in self.column.exact_edges]
+        return np.array([*steps[:-1], steps[-1] + 1], dtype=np.int64)
+
+    def read(self, text: Text) -> tuple[Values, Mask]:
+        values = pd.to_numeric(text, errors="coerce").astype("float64")
+        finite = np.isfinite(values)
+        if self.column.integer:
+            finite &= values == np.floor(values)
+        values = values.where(finite)
+        return values, (text.notna() & values.isna()).to_numpy(dtype=bool)
+
+    def outside(self, values: Values) -> Mask:
+        numbers = _numbers(values)
+        low, high = float(self.column.minimum), float(self.column.maximum)
+        return (numbers < low) | (numbers > high)  # false for a null, which is NaN here
+
+    def encode(self, values: Values) -> NDArray[np.int32]:
+        return _encode_interval(self.edges, _numbers(values), self.attribute)
+
+    def decode(self, codes: NDArray[np.int32], rng: np.random.Generator) -> Values:
+        known = codes < self.attribute.levels
+        low, high = self.edges[:-1], self.edges[1:]
+        cell = np.where(known, codes, 0)
+        if self.column.step is not None:
+            steps = rng.integers(self._steps[:-1][cell], self._steps[1:][cell])
+            return pd.Series(multiples(steps, self.column.step)).mask(~known)
+        if self.column.integer:
+            drawn = rng.integers(low[cell].astype(np.int64), high[cell].astype(np.int64))
+            return pd.Series(drawn, dtype="Int64").mask(~known)
+        value = low[cell] + rng.random(len(codes)) * (high - low)[cell]
+        # A thousandth of the narrowest cell: enough to look like a measurement, no false precision.
+        # Rounding down keeps a value in its cell, which does not hold its upper edge.
+        unit = 10.0 ** max(0, 3 - int(np.floor(np.log10((high - low).min()))))
+        return pd.Series(np.maximum(np.floor(value * unit) / unit, low[cell])).mask(~known)
+
+
+@dataclass(frozen=True, eq=False)
+class DateCodec:
+    """Dates on a public span, cut into cells of whole days."""
+
+    name: str
+    column: DateColumn
+
+    @cached_property
+    def edges(self) -> NDArray[np.float64]:
+        """Days since 1970-01-01; the last edge is the day after the span."""
+        return np.asarray(self.column.edges, dtype=np.float64)
+
+    @cached_property
+    def attribute(self) -> Attribute:
+        return _interval_attribute(
+            self.name, Kind.DATE, self.edges[:-1], self.edges[1:] - 1, self.column.nulls, "days"
+        )
+
+    def read(self, text: Text) -> tuple[Values, Mask]:
+        values = pd.to_datetime(text, format=self.column.format, errors="coerce")
+        # Parquet holds days, not texts; they arrive here as 2020-12-31 whatever the format.
+        values = values.fillna(pd.to_datetime(text, format="%Y-%m-%d", errors="coerce"))
+        return values, (text.notna() & values.isna()).to_numpy(dtype=bool)
+
+    def outside(self, values: Values) -> Mask:
+        low, high = pd.Timestamp(self.column.minimum), pd.Timestamp(self.column.maximum)
+        return ((values < low) | (values > high)).to_numpy(dtype=bool)
+
+    def encode(self, values: Values) -> NDArray[np.int32]:
+        days = (values - pd.Timestamp(EPOCH)) / pd.Timedelta(days=1)
+        return _encode_interval(self.edges, days.to_numpy(dtype=np.float64), self.attribute)
+
+    def decode(self, codes: NDArray[np.int32], rng: np.random.Generator) -> Values:
+        known = codes < self.attribute.levels
+        cell = np.where(known, codes, 0)
+        edges = self.edges.astype(np.int64)
+        days = rng.integers(edges[:-1][cell], edges[1:][cell])
+        dates = pd.Series(pd.Timestamp(EPOCH) + pd.to_timedelta(days, unit="D"))
+        return dates.mask(~known)
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryCodec:
+    """Categories from a public list: ordinal, nominal and boolean columns."""
+
+    name: str
+    column: OrdinalColumn | NominalColumn | BooleanColumn | PlacesColumn
+
+    @cached_property
+    def attribute(self) -> Attribute:
+        levels = len(self.codes)
+        if isinstance(self.column, PlacesColumn):
+            return _places_attribute(self.name, self.column)
+        ordered = isinstance(self.column, OrdinalColumn)
+        return Attribute(
+            name=self.name,
+            kind=Kind.ORDINAL if ordered else Kind.NOMINAL,
+            positions=np.linspace(0, 1, levels) if levels > 1 else np.array([0.5]),
+            widths=np.zeros(levels),
+            has_null=self.column.nulls,
+            scale=float(max(levels - 1, 1)) if ordered else 1.0,
+            unit="categories" if ordered else "",
+        )
+
+    @cached_property
+    def codes(self) -> tuple[str, ...]:
+        """The categories as a release writes them, in the order of their cells."""
+        return tuple(self.column.codes)
+
+    @property
+    def _fallback(self) -> int:
+        """Code of the catch-all category; -1 where there is none."""
+        match self.column.other:
+            case None:
+                return -1
+            case bool(truth):
+                return int(truth)
+            case str(category):
+                return self.codes.index(category)
+
+    def read(self, text: Text) -> tuple[Values, Mask]:
+        if isinstance(self.column, BooleanColumn):
+            spelled = {key: self.codes[truth] for key, truth in self.column.values.items()}
+            # Cast back: nothing but nulls would become a type of its own, unlike any text.
+            coded = text.map(lambda key: spelled.get(key, key), na_action="ignore")
+            text = coded.astype(text.dtype)
+        return text, np.zeros(len(text), dtype=bool)  # any text can be read; it may lie outside
+
+    def outside(self, values: Values) -> Mask:
+        return (values.notna() & ~values.isin(self.codes)).to_numpy(dtype=bool)
+
+    def encode(self, values: Values) -> NDArray[np.int32]:
+        codes = pd.Index(self.codes, dtype=object).get_indexer(pd.Index(values.astype(object)))
+        codes = np.where((codes < 0) & values.notna().to_numpy(), self._fallback, codes)
+        return _with_null_cell(codes, values.isna().to_numpy(), self.attribute)
+
+    def decode(self, codes: NDArray[np.int32], rng: np.random.Generator) -> Values:
+        texts = pd.Series([*self.codes, None], dtype="str")
+        return texts.iloc[codes].reset_index(drop=True)
+
+
+def codec_of(name: str, column: Column) -> Codec:
+    """The codec of one column of a spec."""
+    match column:
+        case NumericColumn():
+            return NumericCodec(name, column)
+        case DateColumn():
+            return DateCodec(name, column)
+        case OrdinalColumn() | NominalColumn() | BooleanColumn() | PlacesColumn():
+            return CategoryCodec(name, column)
+
+
+@dataclass(frozen=True, eq=False)
+class TableCodec:
+    """All columns of a spec, in its order, which is the order of the domain."""
+
+    codecs: tuple[Codec, ...]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Column]) -> "TableCodec":
+        return cls(tuple(codec_of(name, column) for name, column in columns.items()))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns."""
+        return tuple(codec.name for codec in self.codecs)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Of the columns alone; `tasks.spec.prepare` adds the edit rules."""
+        return Domain(tuple(codec.attribute for codec in self.codecs))
+
+    def encode(self, text: pd.DataFrame) -> NDArray[np.int32]:
+        """Codes of shape (n, d) from a frame of text.
+
+        Raises:
+            ValueError: a cell has no place in the domain (the validation was skipped, or the
+                source changed after it); names the column, never the cell.
+        """
+        columns = []
+        for codec in self.codecs:
+            values, unreadable = codec.read(text[codec.name])
+            codes = codec.encode(values)
+            refused = unreadable | (codes < 0) | (codes >= codec.attribute.cells)
+            if codec.column.outside == "refuse":
+                refused |= codec.outside(values)
+            if refused.any():
+                raise ValueError(
+                    f"columns.{codec.name}: the data hold what the spec refuses; "
+                    "validate the data again, since they may have changed"
+                )
+            columns.append(codes)
+        return np.column_stack(columns)
+
+    def decode(self, codes: NDArray[np.int32], rng: np.random.Generator) -> pd.DataFrame:
+        """A frame in original units, categories and nulls."""
+        return pd.DataFrame(
+            {
+                codec.name: codec.decode(codes[:, index], rng)
+                for index, codec in enumerate(self.codecs)
+            }
+        )
+
+
+def multiples(steps: NDArray[Any], step: Fraction) -> NDArray[np.float64]:
+    """The floats nearest to multiples of a step, which print without further digits."""
+    numerator = steps.astype(np.float64) * step.numerator  # exact, as is the denominator
+    return np.asarray(numerator / step.denominator)
+
+
+def is_multiple(values: Values, step: Fraction) -> Mask:
+    """Where a number is the float nearest to a multiple of the step, or null."""
+    numbers = _numbers(values)
+    steps = np.rint(numbers * step.denominator / step.numerator)
+    return np.isnan(numbers) | (multiples(steps, step) == numbers)
+
+
+def _numbers(values: Values) -> NDArray[np.float64]:
+    return values.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _interval_attribute(
+    name: str,
+    kind: Kind,
+    lowest: NDArray[np.float64],
+    highest: NDArray[np.float64],
+    has_null: bool,
+    unit: str,
+) -> Attribute:
+    """Attribute of an interval whose cell i holds values from lowest[i] to highest[i]."""
+    start, scale = lowest[0], highest[-1] - lowest[0]
+    scale = scale if scale > 0 else 1.0  # one value only: any scale serves
+    return Attribute(
+        name=name,
+        kind=kind,
+        positions=((lowest + highest) / 2 - start) / scale,
+        widths=(highest - lowest) / scale,
+        has_null=has_null,
+        scale=float(scale),
+        unit=unit,
+    )
+
+
+def _places_attribute(name: str, column: PlacesColumn) -> Attribute:
+    """Attribute of a finite metric space, its distances divided by the largest.
+
+    Raises:
+        ValueError: the distances are no metric; names the column and the categories.
+    """
+    if column.coordinates is not None:
+        places = [[float(x) for x in column.coordinates[code]] for code in column.codes]
+        distances, unit = pairwise(np.array(places), metric="haversine"), "km"
+    else:
+        assert column.distances is not None, "a sound column of places has the one or the other"
+        distances = np.array([[float(x) for x in row] for row in column.distances])
+        unit = column.unit or ""
+    if len(distances) > 1:
+        try:
+            check_metric(distances, names=column.codes)
+        except ValueError as error:
+            raise ValueError(f"columns.{name}.{error}") from error
+    diameter = float(distances.max())
+    diameter = diameter if diameter > 0 else 1.0  # one place only: any scale serves
+    levels = len(distances)
+    return Attribute(
+        name=name,
+        kind=Kind.METRIC,
+        positions=np.linspace(0, 1, levels) if levels > 1 else np.array([0.5]),
+        widths=np.zeros(levels),
+        has_null=column.nulls,
+        scale=diameter,
+        unit=unit,
+        distances=distances / diameter,
+    )
+
+
+def _encode_interval(
+    edges: NDArray[np.float64], values: NDArray[np.float64], attribute: Attribute
+) -> NDArray[np.int32]:
+    nulls = np.isnan(values)
+    codes = np.searchsorted(edges, values, side="right") - 1
+    # What lies outside is clamped to the outermost cells; where refused, it was refused before.
+    return _with_null_cell(np.clip(codes, 0, attribute.levels - 1), nulls, attribute)
+
+
+def _with_null_cell(
+    codes: NDArray[np.int64], nulls: Mask, attribute: Attribute
+) -> NDArray[np.int32]:
+    # Without a null cell, code `levels` is out of range and `TableCodec.encode` refuses it.
+    return np.where(nulls, attribute.levels, codes).astype(np.int32)

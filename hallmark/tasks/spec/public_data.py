@@ -1,0 +1,90 @@
+"""Read and code the public table that a spec names."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.schemas.columns.columns import Column
+from hallmark.schemas.table_sections import PublicData, TableFile
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.sources import Source, SourceError, batches, parts, written_as
+from hallmark.tasks.spec.coding import Codec, TableCodec
+
+
+class PublicDataError(SafeError):
+    """The public table cannot be used as the spec says."""
+
+
+def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path) -> AnyCodes:
+    """The table's records in cell codes, shape (rows, columns).
+
+    Values outside go where the columns' rules send them; where these refuse, so does this.
+
+    Raises:
+        PublicDataError: the table cannot be read, is empty, or has values that have no place.
+    """
+    source = public_source(public, columns, folder)
+    try:
+        frames = list(_first(source, public.rows))
+    except SourceError as error:
+        said = re.sub(r"\bdata\.(?=source|format|delimiter|encoding)", "public_data.", str(error))
+        raise PublicDataError(said) from error
+    text = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+    if len(text) == 0:
+        raise PublicDataError(f"public_data.source: {public.source} holds no record")
+    codec = TableCodec.of(columns)
+    for column in codec.codecs:
+        _check(column, text[column.name])
+    return codec.encode(text).astype(np.int32)
+
+
+def public_source(table: TableFile, columns: Mapping[str, Column], folder: Path) -> Source:
+    """How to read the columns of a public table, whatever other columns it has."""
+    return replace(
+        written_as(table, columns, location=table.located(folder)),
+        format=table.file_format,
+        options=table.options,
+    )
+
+
+def _first(source: Source, rows: int | None) -> Iterator[pd.DataFrame]:
+    """The table's frames up to so many rows, or all of them."""
+    for part in parts(source):
+        for frame in batches(part):
+            yield frame[:rows]
+            if rows is not None:
+                rows -= len(frame)
+                if rows <= 0:
+                    return
+
+
+def misplaced(codec: Codec, text: pd.Series, *, beyond: bool) -> Iterator[str]:
+    """What is wrong with the values of a column that is taken for public, and where first.
+
+    No value is shown: the messages end in dashboards, and what was called public may be private.
+
+    Args:
+        beyond: whether values outside the domain are right.
+    """
+    values, unreadable = codec.read(text)
+    wrong = {"cannot be read": unreadable}
+    if not beyond:
+        wrong["lie outside the column's domain"] = codec.outside(values)
+    if not codec.column.nulls:
+        wrong["are missing, but nulls are not allowed"] = text.isna().to_numpy(dtype=bool)
+    for what, where in wrong.items():
+        if where.any():
+            first = f"first in record {int(where.argmax()) + 1}"
+            yield f"column {codec.name}: {int(where.sum())} of {len(text)} values {what}, {first}"
+
+
+def _check(codec: Codec, text: pd.Series) -> None:
+    for fault in misplaced(codec, text, beyond=codec.column.outside != "refuse"):
+        raise PublicDataError(
+            f"public_data.source: {fault}; mend the public table, or widen columns.{codec.name}"
+        )

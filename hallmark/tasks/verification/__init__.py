@@ -1,0 +1,5 @@
+"""Verify a release folder, offline and without the private data."""
+
+from hallmark.tasks.verification.verify import Check, Verification, signature_of, verify_release
+
+__all__ = ["Check", "Verification", "signature_of", "verify_release"]

@@ -1,0 +1,113 @@
+"""Whether the documents of a release say the same."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hallmark.schemas.documents.data_dictionary import ColumnError, DictionaryColumn
+from hallmark.schemas.documents.privacy_claim import PrivacyClaim
+from hallmark.schemas.promise import promised
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.verification.documents import Documents
+
+
+def claim_faults(told: Documents) -> Iterator[str]:
+    """Where two documents of the release say different things."""
+    manifest, record, spec = told.manifest, told.record, told.spec
+    claim, given = manifest.privacy, told.certificate.file
+    given_rows = () if given is None else (given.rows,)
+    same = {
+        "the release's name": (
+            manifest.release_id,
+            record.identity.release_id,
+            told.dictionary.release_id,
+            spec.release,
+        ),
+        "the title": (manifest.title, record.identity.title, spec.title),
+        "the privacy claim": (claim, record.guarantee.claim),
+        "what the spec promises": (claim, _promised(spec, claim)),
+        "the neighbouring relation": (claim.neighbours, spec.privacy.neighbours),
+        "epsilon": (claim.epsilon, spec.privacy.epsilon),
+        "delta": (claim.delta, spec.privacy.delta),
+        "the privacy unit": (claim.unit, "person" if spec.privacy.person else "record"),
+        "records of a unit": (claim.records_per_unit, spec.privacy.max_records),
+        "the account": (
+            record.account.name,
+            spec.population.account,
+            *(() if manifest.ledger is None else (manifest.ledger.account,)),
+        ),
+        "the certificate": (told.certificate, record.utility.certificate),
+        "whether records were given": (
+            given is not None,
+            not spec.mechanism.entry.makes_records,
+        ),
+        "the certificate's summary": (manifest.certificate, told.certificate.summary()),
+        "the digest of the spec": (
+            manifest.spec_digest,
+            record.provenance.spec_digest,
+            spec.digest(),
+        ),
+        "the number of rows": (record.utility.rows, told.dictionary.rows, *given_rows),
+        "the software": (manifest.software, record.provenance.software),
+        "whether it is a rehearsal": (
+            manifest.is_rehearsal,
+            record.is_rehearsal,
+            spec.rehearsal_of is not None,
+        ),
+        "the signing key": (manifest.public_key_fingerprint, record.signature.fingerprint),
+    }
+    for what, values in same.items():
+        if any(value != values[0] for value in values):
+            yield f"the documents disagree on {what}"
+    yield from _formal_faults(told)
+    charged = record.account.this_release
+    if charged.epsilon < claim.epsilon or charged.delta < claim.delta:
+        yield "the account was charged less than is claimed to be spent"
+
+
+def _promised(spec: ReleaseSpec, claim: PrivacyClaim) -> PrivacyClaim:
+    """The spec's claim, as far as one in the format of `claim` goes."""
+    whole = promised(spec)
+    if claim.unprotected is None:
+        return whole.model_copy(update={"unprotected": None})
+    return whole
+
+
+def _formal_faults(told: Documents) -> Iterator[str]:
+    """Where the report says something else of neighbouring tables than follows from the claim."""
+    claim, said = told.record.guarantee.claim, told.record.guarantee.formal
+    if claim.unprotected is not None and said != claim.formal:
+        yield "the report's formal statement is not that of the claim"
+
+
+def dictionary_faults(told: Documents) -> Iterator[str]:
+    """Where the dictionary is not the spec's domain, or its errors are not the certificate's."""
+    names = tuple(column.name for column in told.dictionary.columns)
+    if names != told.spec.released_columns:
+        yield "the dictionary's columns are not the released columns of the spec"
+        return
+    for column in told.dictionary.columns:
+        if _domain(column) != _domain_of_spec(told.spec, column.name):
+            yield f"the dictionary's domain of {column.name} is not that of the spec"
+        bound = told.certificate.for_column(column.name)
+        promised = bound and ColumnError.of(bound, confidence=told.certificate.confidence)
+        if promised != column.error:
+            yield f"the dictionary's error of {column.name} is not the certificate's bound"
+
+
+def _domain(column: DictionaryColumn) -> tuple[Any, ...]:
+    if column.interval is None:
+        return (column.nullable, *(category.value for category in column.categories))
+    return (column.nullable, *(_comparable(v) for v in (column.interval.low, column.interval.high)))
+
+
+def _domain_of_spec(spec: ReleaseSpec, name: str) -> tuple[Any, ...]:
+    column = spec.columns[name]
+    match column.type:
+        case "numeric" | "date":
+            return (column.nulls, _comparable(column.minimum), _comparable(column.maximum))
+        case _:
+            return (column.nulls, *column.codes)
+
+
+def _comparable(end: Any) -> Any:
+    return end if hasattr(end, "year") else float(end)

@@ -1,6 +1,0 @@
-"""A noisy histogram on the grid that suits how many of its points are occupied."""
-
-from mechanisms.adaptive_support.mechanism import AdaptiveSupport
-from mechanisms.adaptive_support.plan import AdaptiveSupportPlan
-
-__all__ = ["AdaptiveSupport", "AdaptiveSupportPlan"]

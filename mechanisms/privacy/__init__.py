@@ -1,7 +1,0 @@
-"""The trusted core: the only code that touches private counts. Read it first.
-
-Reading order: `adjacency` (who is a neighbour), `budget`, `events` (what is charged), `cells` (how
-data are looked at), `transforms`, `queries`, `rounding`, `noise`, `costs`, `privacy_loss`,
-`accountant`, `calibration`, `account_filter`, `ledger` (with its `ledger_*` parts), `curator`.
-`simulation` has no part in privacy.
-"""

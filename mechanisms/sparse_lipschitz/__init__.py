@@ -1,6 +1,0 @@
-"""Certified release of all s-way marginals, or of any family of projections, in Wasserstein."""
-
-from mechanisms.sparse_lipschitz.mechanism import SparseLipschitz
-from mechanisms.sparse_lipschitz.plan import SparseLipschitzPlan
-
-__all__ = ["SparseLipschitz", "SparseLipschitzPlan"]

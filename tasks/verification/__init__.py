@@ -1,5 +1,0 @@
-"""Verify a release folder, offline and without the private data."""
-
-from tasks.verification.verify import Check, Verification, signature_of, verify_release
-
-__all__ = ["Check", "Verification", "signature_of", "verify_release"]

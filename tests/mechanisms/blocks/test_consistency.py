@@ -1,0 +1,158 @@
+"""Consistency: the projection against least squares with explicit constraints."""
+
+import pickle
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from hallmark.mechanisms.blocks.consistency import Consistency
+from hallmark.mechanisms.blocks.family import Block, Family
+from hallmark.mechanisms.blocks.marginals import marginals, over
+from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.privacy.cells import count_codes
+from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+
+MIXED = Domain(
+    (
+        line("x", 6, has_null=True),
+        nominal("c", 3),
+        line("y", 4, width=0.0),
+        nominal("d", 2, has_null=True),
+    )
+)
+FAMILIES = {
+    "pairs": marginals(MIXED, 2, 2),
+    "triples": marginals(MIXED, 3, 2),
+    "other orders": over(MIXED, [(0, 1), (1, 0, 2), (3, 2, 1), (2, 3)], 3),
+    "permuted triples": over(MIXED, [(0, 1, 2), (2, 0, 3), (3, 1, 0), (1, 3, 2)], 2),
+    "turned around": over(MIXED, [(1, 2, 0), (2, 0, 1, 3)], 2),
+    "nested": over(MIXED, [(1,), (2, 1), (0, 2, 1)], 2),
+    "disjoint": over(MIXED, [(0,), (2, 1), (3,)], 2),
+    "one block": over(MIXED, [(2, 0)], 3),
+}
+
+
+def margin(block: Block, columns: list[int]) -> np.ndarray:
+    """The matrix that takes a block's table to its marginal over some columns, in this order."""
+    places = np.indices(block.shape).reshape(len(block.shape), -1)
+    cell = np.zeros(block.space.size, dtype=int)
+    for column in columns:
+        own = block.columns.index(column)
+        cell = cell * block.shape[own] + places[own]
+    return (np.arange(cell.max() + 1)[:, None] == cell).astype(float)
+
+
+def disagreements(family: Family) -> np.ndarray:
+    """The matrix whose kernel is the stacked tables that agree on all common marginals."""
+    ends = np.cumsum([0, *(block.space.size for block in family.blocks)])
+    rows = [np.zeros((0, ends[-1]))]
+    for i, j in combinations(range(len(family)), 2):
+        common = sorted(set(family.blocks[i].columns) & set(family.blocks[j].columns))
+        one, other = (margin(family.blocks[b], common) for b in (i, j))
+        row = np.zeros((len(one), ends[-1]))
+        row[:, ends[i] : ends[i + 1]] = one
+        row[:, ends[j] : ends[j + 1]] = -other
+        rows.append(row)
+    return np.concatenate(rows)
+
+
+def least_squares(family: Family) -> np.ndarray:
+    """The matrix that takes stacked tables to the nearest ones that agree."""
+    constraints = disagreements(family)
+    moved = np.linalg.pinv(constraints) @ constraints
+    return np.eye(constraints.shape[1]) - moved
+
+
+def noise(family: Family, *batch: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(3)
+    return [rng.normal(size=(*batch, block.space.size)) for block in family.blocks]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_it_is_the_projection_of_constrained_least_squares(name) -> None:
+    family = FAMILIES[name]
+    tables = noise(family, 4)
+    expected = np.concatenate(tables, axis=1) @ least_squares(family).T
+    found = np.concatenate(Consistency(family)(tables), axis=1)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_true_tables_stay_as_they_are(name) -> None:
+    family, rng = FAMILIES[name], np.random.default_rng(4)
+    codes = np.stack([rng.integers(0, cells, 50) for cells in MIXED.shape], axis=1)
+    tables = [table.astype(float) for table in count_codes(codes, [b.cells for b in family.blocks])]
+    assert disagreements(family) @ np.concatenate(tables) == pytest.approx(0)
+    for found, table in zip(Consistency(family)(tables), tables, strict=True):
+        assert found == pytest.approx(table, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_noise_shrinks_and_becomes_consistent_but_where_nothing_is_common(name) -> None:
+    family = FAMILIES[name]
+    tables = noise(family)
+    changed = np.concatenate(Consistency(family)(tables))
+    assert disagreements(family) @ changed == pytest.approx(0, abs=1e-12)
+    before, after = np.linalg.norm(np.concatenate(tables)), np.linalg.norm(changed)
+    assert after == pytest.approx(before) if len(family) == 1 else after < before
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_consistent_tables_stay_and_the_tables_given_are_not_written_to(name) -> None:
+    family = FAMILIES[name]
+    tables = noise(family)
+    kept = [table.copy() for table in tables]
+    consistent = Consistency(family)(tables)
+    for table, copy in zip(tables, kept, strict=True):
+        assert (table == copy).all()
+    for once, twice in zip(consistent, Consistency(family)(consistent), strict=True):
+        assert twice == pytest.approx(once, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_batches_are_projected_like_their_members(name) -> None:
+    family = FAMILIES[name]
+    consistency, tables = Consistency(family), noise(family, 3, 2)
+    found = consistency(tables)
+    assert [table.shape for table in found] == [table.shape for table in tables]
+    for position in np.ndindex(3, 2):
+        alone = consistency([table[position] for table in tables])
+        for one, of_batch in zip(alone, found, strict=True):
+            assert of_batch[position] == pytest.approx(one, abs=1e-12)
+
+
+def test_blocks_without_common_columns_agree_on_their_totals_only() -> None:
+    family = FAMILIES["disjoint"]
+    tables = noise(family)
+    found = Consistency(family)(tables)
+    assert np.ptp([table.sum() for table in found]) < 1e-12
+    for table, changed in zip(tables, found, strict=True):
+        assert np.ptp(changed - table) < 1e-12  # the same is added to all cells
+
+
+def test_the_order_of_a_blocks_columns_does_not_matter() -> None:
+    one = over(MIXED, [(0, 1, 2), (1, 2, 3)], 3)
+    other = over(MIXED, [(0, 1, 2), (3, 1, 2)], 3)
+    tables = noise(one)
+    turned = tables[1].reshape(one.blocks[1].shape).transpose(2, 0, 1)
+    expected = Consistency(one)(tables)
+    found = Consistency(other)([tables[0], turned.ravel()])
+    assert found[0] == pytest.approx(expected[0], abs=1e-12)
+    back = found[1].reshape(turned.shape).transpose(1, 2, 0).ravel()
+    assert back == pytest.approx(expected[1], abs=1e-12)
+
+
+def test_it_survives_pickling() -> None:
+    family = FAMILIES["other orders"]
+    consistency, tables = Consistency(family), noise(family)
+    for one, other in zip(
+        consistency(tables), pickle.loads(pickle.dumps(consistency))(tables), strict=True
+    ):
+        assert (one == other).all()
+
+
+def test_tables_that_are_not_one_a_block_are_refused() -> None:
+    family = FAMILIES["pairs"]
+    with pytest.raises(ValueError, match="zip"):
+        Consistency(family)(noise(family)[:-1])

@@ -1,0 +1,201 @@
+"""The audit record: it says what was run, charged and released, and nothing that was not."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hallmark.mechanisms.privacy.accountant import epsilon
+from hallmark.mechanisms.privacy.events import events_from_json
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.audit_report import AuditRecord
+from hallmark.schemas.documents.labels import NOT_RECORDED
+from hallmark.schemas.documents.manifest import RECORD_FILE
+from hallmark.schemas.loading import load_spec
+from hallmark.schemas.promise import promised
+from hallmark.tasks.record.record import domain_in_words, truncation_in_words
+from hallmark.tasks.spec.cell_labels import cell_labels
+from tests import example
+from tests.tasks.released import ROWS, Released, released
+from tests.tasks.statements import ABOUT, write_profile
+
+
+@pytest.fixture(scope="module")
+def run(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Released]:
+    base = tmp_path_factory.mktemp("record")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HALLMARK_PROFILE", str(write_profile(base)))
+        patch.setenv("HALLMARK_IMAGE_DIGEST", "sha256:" + "0" * 64)
+        patch.setenv("HALLMARK_OPERATOR", "Olga Operator")
+        with released(base, about=ABOUT) as done:
+            yield done
+
+
+@pytest.fixture(scope="module")
+def record(run: Released) -> AuditRecord:
+    return AuditRecord.model_validate_json((run.folder / RECORD_FILE).read_bytes())
+
+
+def test_its_events_are_those_of_the_ledger(run: Released, record: AuditRecord) -> None:
+    told = events_from_json(dict(event) for event in record.mechanism.events)
+    assert told == Ledger(run.ledger).events("test-release") != ()
+
+
+def test_its_account_adds_up(record: AuditRecord) -> None:
+    account = record.account
+    for part in ("epsilon", "delta"):
+        told = [getattr(a, part) for a in (account.previously_spent, account.this_release)]
+        assert sum(told) + getattr(account.remaining, part) == getattr(account.cap, part)
+    assert account.this_release.epsilon == Fraction(1)
+    assert [entry.entry for entry in account.entries] == ["reserve", "charge"]
+    assert account.authorised_by.startswith("tests, 20")
+    assert sum(part.share for part in account.split) == pytest.approx(1)
+
+
+def test_the_proven_epsilon_is_at_most_the_claim(record: AuditRecord) -> None:
+    low, high = record.guarantee.bracket
+    assert 0 < low <= high <= record.guarantee.claim.epsilon == 1
+
+
+def test_its_curve_is_the_accountants(record: AuditRecord) -> None:
+    events = events_from_json(dict(event) for event in record.mechanism.events)
+    curve = record.guarantee.curve
+    assert len(curve) == 4
+    claimed = float(record.guarantee.claim.delta)
+    for at, delta in curve:
+        assert at == epsilon(events, Fraction(delta)) or delta == claimed
+    assert {delta: at for at, delta in curve}[claimed] == record.guarantee.bracket[1]
+    deltas = [delta for _, delta in curve]
+    assert deltas == sorted(deltas)
+    assert [at for at, _ in curve] == sorted((at for at, _ in curve), reverse=True)
+
+
+def test_its_factors_for_groups_are_those_of_the_claim(record: AuditRecord) -> None:
+    claim = record.guarantee.claim
+    told = [(g.units, g.epsilon, g.delta) for g in record.guarantee.groups]
+    assert told == [(k, *claim.for_group(k)) for k in (1, 2, 4, 8)]
+
+
+def test_where_people_said_all_nothing_blocks_the_gate(record: AuditRecord) -> None:
+    assert record.blocking() == ()
+    assert record.identity.legal_basis == "Statistics Act, section 12"
+    assert record.identity.curator == "Statistical Office"
+    assert record.account.tuning.startswith("public data: cells and steps")
+    assert record.trust.actors[0].actor == "operator"
+
+
+def test_the_run_itself_is_recorded(record: AuditRecord) -> None:
+    told = record.provenance
+    assert told.run != NOT_RECORDED
+    assert told.operator == "Olga Operator"
+    assert told.container.startswith("sha256:")
+    assert told.attempts == 1
+    assert told.started <= told.finished
+    assert [stage.stage for stage in told.stages] == [
+        "validate", "discretize", "select", "privatize", "generate", "certify", "finalise",
+    ]  # fmt: skip
+    assert all(stage.seconds == int(stage.seconds) for stage in told.stages)
+
+
+def test_times_are_told_as_unprotected(record: AuditRecord) -> None:
+    assert any("times of the run" in fact.fact for fact in record.guarantee.unprotected)
+
+
+def test_the_private_input_has_no_published_digest(record: AuditRecord) -> None:
+    assert record.provenance.input_digest.startswith("not published")
+
+
+def test_its_synthetic_shares_are_those_of_the_published_file(
+    run: Released, record: AuditRecord
+) -> None:
+    data = pd.read_csv(run.folder / "data.csv", dtype={"region": str})
+    (region,) = [m for m in record.utility.marginals if m.column == "region"]
+    counts = [int((data["region"] == code).sum()) for code in ("01", "02", "07")]
+    assert np.allclose(region.synthetic, np.array(counts) / ROWS)
+    assert region.cells == ("north", "south", "east")
+
+
+def test_cells_and_domains_are_told_in_words(run: Released) -> None:
+    codecs = {codec.name: codec for codec in run.prepared.codec.codecs}
+    assert cell_labels(codecs["age"])[:2] == ("0 to 9", "10 to 19")
+    assert cell_labels(codecs["income"])[-2:] == ("350 to 400", "null")
+    assert cell_labels(codecs["since"])[0].startswith("2000-01-01 to 2001-")
+    assert domain_in_words(codecs["age"].column) == "0 to 99 years"
+    assert domain_in_words(codecs["since"].column) == "2000-01-01 to 2009-12-31"
+    assert domain_in_words(codecs["region"].column) == "3 categories"
+
+
+def test_it_says_which_records_of_a_person_all_bounds_speak_of(tmp_path: Path) -> None:
+    spec = load_spec(example.write(tmp_path, 3, **example.of_persons(tmp_path, 4)))
+    assert truncation_in_words(spec) == (
+        "the first 4 records of a person, in the source's order; the others are not measured, and "
+        "no certificate or error bound speaks of them"
+    )
+    data = spec.data.model_copy(update={"source": "postgresql://host/people"})
+    rows = spec.model_copy(update={"data": data})
+    assert "of a person, by a digest of each; the others" in truncation_in_words(rows)
+
+
+def test_the_labels_of_a_column_are_as_many_as_its_cells(run: Released) -> None:
+    for codec in run.prepared.codec.codecs:
+        assert len(cell_labels(codec)) == codec.attribute.cells
+
+
+def test_it_says_that_nobody_had_to_approve(record: AuditRecord) -> None:
+    assert record.disclosure_gate == ()
+    assert not record.is_gated
+
+
+def test_the_claim_is_that_of_the_spec(run: Released) -> None:
+    claim = promised(run.prepared.spec)
+    assert (claim.epsilon, claim.delta) == (1, Fraction(1, 10**5))
+    assert (claim.unit, claim.unit_in_words, claim.records_per_unit) == ("record", "one person", 1)
+
+
+def test_it_holds_no_count_of_failing_rows(run: Released) -> None:
+    assert "failing" not in (run.folder / RECORD_FILE).read_text()
+    assert "failing" in run.workspace.findings.read_text()
+
+
+def test_the_summary_is_an_artifact_of_the_run(run: Released, record: AuditRecord) -> None:
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import (
+        ArtifactFilter,
+        ArtifactFilterKey,
+        FlowRunFilter,
+        TaskRunFilter,
+    )
+    from prefect.client.schemas.sorting import ArtifactSort
+
+    with get_client(sync_client=True) as client:
+        found = client.read_artifacts(
+            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=["audit-test-release"])),
+            flow_run_filter=FlowRunFilter(),
+            task_run_filter=TaskRunFilter(),
+            sort=ArtifactSort.CREATED_DESC,
+            limit=10,
+            offset=0,
+        )
+    (artifact,) = [a for a in found if str(a.flow_run_id) == record.provenance.run]
+    assert artifact.type == "markdown"
+    assert "hallmark verify test-release" in artifact.data
+    assert str(run.workspace.staging / "audit-report.html") in artifact.data
+
+
+def test_a_release_about_which_nobody_said_anything_is_full_of_gaps(
+    prefect: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HALLMARK_PROFILE", raising=False)
+    monkeypatch.delenv("HALLMARK_IMAGE_DIGEST", raising=False)
+    with released(tmp_path) as done:
+        record = AuditRecord.model_validate_json((done.folder / RECORD_FILE).read_bytes())
+    mends = {gap.path: gap.mend for gap in record.blocking()}
+    assert mends["identity.legal_basis"] == "state about.legal_basis in the spec"
+    assert mends["trust.key_custody"] == "state agency.key_custody in the profile"
+    assert mends["trust.actors"] == "state agency.actors in the profile"
+    # All that the run can know is there: only people's statements are missing.
+    assert all(mend.startswith("state ") for mend in mends.values())
+    assert set(mends) < set(record.not_recorded())
