@@ -29,6 +29,7 @@ from hallmark.mechanisms.marginals.binning.refine import refined
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility import evaluate
 
 DATA = Path(__file__).parents[1] / "../shared/data/nist-acs/national2019.csv"
@@ -74,7 +75,7 @@ def released(
     """Synthetic codes, and the mean bound of the heavy-tailed columns."""
     adjacency = Adjacency(neighbours=Neighbours.REPLACE_ONE)
     plan = mechanism.plan(
-        domain, budget=budget, adjacency=adjacency, expected_records=len(codes), parameters={}
+        Request(domain=domain, budget=budget, adjacency=adjacency, expected_records=len(codes))
     )
     curator = SimulatedCurator(codes=codes, adjacency=adjacency, rng=np.random.default_rng(seed))
     selection = mechanism.select(curator, plan)  # type: ignore[arg-type]  # answers alike

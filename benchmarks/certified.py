@@ -35,6 +35,7 @@ from hallmark.mechanisms.geometry.line import path_loss
 from hallmark.mechanisms.geometry.transport import transport
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.sparse_lipschitz import SparseLipschitz
 from hallmark.mechanisms.wasserstein.sparse_lipschitz.mechanism import CALL
 from hallmark.schemas.loading import load_spec
@@ -99,12 +100,15 @@ def release(
     paper = {"noise": "paper", "loss": "L_T", "measure_discretisation": False}
     mechanism = SparseLipschitz()
     plan = mechanism.plan(
-        tables.domain,
-        budget=Budget(epsilon=Fraction(1)),
-        adjacency=ADJACENCY,
-        expected_records=len(tables.private),
-        parameters={"cells": k, "support_points": points} | (paper if variant == "paper" else {}),
-        public=tables.public,
+        Request(
+            domain=tables.domain,
+            budget=Budget(epsilon=Fraction(1)),
+            adjacency=ADJACENCY,
+            expected_records=len(tables.private),
+            parameters={"cells": k, "support_points": points}
+            | (paper if variant == "paper" else {}),
+            public=tables.public,
+        )
     )
     rng = np.random.default_rng(seed)
     curator: Any = SimulatedCurator(codes=tables.private, adjacency=ADJACENCY, rng=rng)
@@ -286,12 +290,14 @@ def main() -> None:
 def private_misfit(tables: Tables) -> float:
     """Distance of the private table from its own noisy marginals, U_T(0, eta) / n, on average."""
     plan = SparseLipschitz().plan(
-        tables.domain,
-        budget=Budget(epsilon=Fraction(1)),
-        adjacency=ADJACENCY,
-        expected_records=len(tables.private),
-        parameters={"cells": GRID_OF_POINTS},
-        public=tables.public,
+        Request(
+            domain=tables.domain,
+            budget=Budget(epsilon=Fraction(1)),
+            adjacency=ADJACENCY,
+            expected_records=len(tables.private),
+            parameters={"cells": GRID_OF_POINTS},
+            public=tables.public,
+        )
     )
     errors = plan.estimator.simulate(10, np.random.default_rng(0)).tables
     costs = [

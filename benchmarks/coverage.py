@@ -34,6 +34,7 @@ from hallmark.mechanisms.contract import Certificate, Mechanism
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 
 
 @dataclass(frozen=True)
@@ -99,12 +100,14 @@ def run(case: Case, runs: int, kept: Path) -> dict[str, Any]:
     """Misses, and certificates against true losses, for the joint bound that is largest."""
     own = tables(case.columns)
     plan = case.mechanism.plan(
-        own.domain,
-        budget=Budget(epsilon=Fraction(1), delta=case.delta),
-        adjacency=ADJACENCY,
-        expected_records=len(own.private),
-        parameters=case.parameters,
-        public=own.public if CATALOGUE[case.mechanism.name].takes_public_data else None,
+        Request(
+            domain=own.domain,
+            budget=Budget(epsilon=Fraction(1), delta=case.delta),
+            adjacency=ADJACENCY,
+            expected_records=len(own.private),
+            parameters=case.parameters,
+            public=own.public if CATALOGUE[case.mechanism.name].takes_public_data else None,
+        )
     )
     missed, certified, low, high = 0, [], [], []
     for seed in range(runs):

@@ -27,6 +27,7 @@ from hallmark.mechanisms.marginals.generators.noise_aware.noise_aware import Noi
 from hallmark.mechanisms.marginals.mechanism import answers_of, evidence_of
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility.sliced_pairs import sliced_w1_of_pair
 from tests.benchmarks.data import LABELS, coded_domain, load
 
@@ -73,11 +74,13 @@ def measured(
     adjacency = Adjacency(neighbours=Neighbours(relation))
     mechanism = Marginals("all pairs", {"method": "all"}, {"method": "noise-aware"})
     plan = mechanism.plan(
-        coded_domain(table.cells),
-        budget=Budget(epsilon=Fraction(epsilon), delta=Fraction(1, 100_000)),
-        adjacency=adjacency,
-        expected_records=len(table.train),
-        parameters={"selection": selection},
+        Request(
+            domain=coded_domain(table.cells),
+            budget=Budget(epsilon=Fraction(epsilon), delta=Fraction(1, 100_000)),
+            adjacency=adjacency,
+            expected_records=len(table.train),
+            parameters={"selection": selection},
+        )
     )
     curator = SimulatedCurator(
         codes=table.train, adjacency=adjacency, rng=np.random.default_rng(seed)

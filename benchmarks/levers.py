@@ -39,6 +39,7 @@ from hallmark.mechanisms.marginals.selection.fixed import FixedDesign
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 from tests.benchmarks import ours
 from tests.benchmarks.data import LABELS, Table, coded_domain, load
 from tests.benchmarks.scores import METRICS, score
@@ -178,11 +179,13 @@ def main() -> None:
             for lever in asked.levers:
                 spend, selection = LEVERS[lever]
                 plan = MECHANISMS["privpgd"].plan(
-                    coded_domain(table.cells),
-                    budget=Budget(epsilon=Fraction(epsilon), delta=Fraction(1, 100_000)),
-                    adjacency=ADJACENCY,
-                    expected_records=len(table.train),
-                    parameters={"selection": selection},
+                    Request(
+                        domain=coded_domain(table.cells),
+                        budget=Budget(epsilon=Fraction(epsilon), delta=Fraction(1, 100_000)),
+                        adjacency=ADJACENCY,
+                        expected_records=len(table.train),
+                        parameters={"selection": selection},
+                    )
                 )
                 assert isinstance(plan, MarginalPlan)
                 for seed in asked.seeds:

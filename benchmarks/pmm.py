@@ -26,6 +26,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter, CellMap, count_codes
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH
 from hallmark.mechanisms.wasserstein.pmm.tree import transport_cost
 
@@ -116,11 +117,13 @@ def run(name: str, records: int, depth: int) -> None:
     stages = Stages()
     with stages.stage("plan"):
         plan = mechanism.plan(
-            domain(cells),
-            budget=BUDGET,
-            adjacency=ADJACENCY,
-            expected_records=records,
-            parameters={"depth": depth},
+            Request(
+                domain=domain(cells),
+                budget=BUDGET,
+                adjacency=ADJACENCY,
+                expected_records=records,
+                parameters={"depth": depth},
+            )
         )
     with stages.stage("forecast"):
         forecast = plan.forecast()

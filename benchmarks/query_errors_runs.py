@@ -33,6 +33,7 @@ from hallmark.mechanisms.linear_queries.questions import signed
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 
 DELTA = Fraction(1, 100_000)
 ADJACENCY = Adjacency(neighbours=Neighbours.REPLACE_ONE)
@@ -119,11 +120,13 @@ def measured(case: Case, stage: Callable[[str, float], None]) -> Line:
     plan = timed(
         "plan",
         lambda: mechanism.plan(
-            records.domain,
-            budget=budget,
-            adjacency=ADJACENCY,
-            expected_records=case.records,
-            parameters={"queries": asked, **case.parameters},
+            Request(
+                domain=records.domain,
+                budget=budget,
+                adjacency=ADJACENCY,
+                expected_records=case.records,
+                parameters={"queries": asked, **case.parameters},
+            )
         ),
     )
     answers = timed("measure", lambda: mechanism.measure(curator, plan, None))

@@ -44,6 +44,7 @@ from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 
 SIZES = (100, 316, 1000, 3162, 10_000, 31_623, 100_000)
 LONG = (*SIZES, 316_228, 1_000_000)
@@ -171,12 +172,14 @@ def run(case: Case, data: str, dimensions: int, n: int, seed: int) -> float:
     adjacency = Adjacency(neighbours=Neighbours.REPLACE_ONE)
     mechanism = MECHANISMS[case.mechanism]
     plan = mechanism.plan(
-        domain(dimensions),
-        budget=Budget(epsilon=Fraction(1)),
-        adjacency=adjacency,
-        expected_records=n,
-        parameters=case.parameters,
-        public=public,
+        Request(
+            domain=domain(dimensions),
+            budget=Budget(epsilon=Fraction(1)),
+            adjacency=adjacency,
+            expected_records=n,
+            parameters=case.parameters,
+            public=public,
+        )
     )
     curator: Any = SimulatedCurator(codes=codes, adjacency=adjacency, rng=rng)
     measurements = mechanism.measure(curator, plan, mechanism.select(curator, plan))

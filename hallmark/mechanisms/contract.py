@@ -18,7 +18,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hallmark.mechanisms.arrays import AnyCodes, Counts
+from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.checkpoint import Checkpoint
 from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.domain.domain import Domain
@@ -27,6 +27,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import AllCalls, TablesByCall
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism
 from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise
+from hallmark.mechanisms.request import Request
 
 Progress = Callable[[float, str], None]
 """Called with the share done in [0, 1] and what is being done; safe to ignore."""
@@ -278,23 +279,8 @@ class Mechanism(Protocol):
         """As a release spec gives it."""
         ...
 
-    def plan(
-        self,
-        domain: Domain,
-        *,
-        budget: Budget,
-        adjacency: Adjacency,
-        expected_records: int,
-        parameters: Mapping[str, Any],
-        public: AnyCodes | None = None,
-    ) -> Plan:
-        """Choose queries and noise within `budget`. No private byte is read.
-
-        Ask by `mechanisms.registry.planned`: it refuses what the catalogue says that the mechanism
-        cannot serve, which is not looked at here.
-
-        `public` holds coded records of a public table with the same columns, where the spec names
-        one; shape (rows, attributes).
+    def plan(self, request: Request) -> Plan:
+        """Choose queries and noise within the request's budget. No private byte is read.
 
         Raises:
             ValueError: the parameters or the domain do not suit this mechanism; the message says

@@ -4,15 +4,11 @@ A certificate alone, which a spec calls `certify`, is
 `mechanisms.certificates.alone.CertificateAlone`.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.catalogue import CATALOGUE
 from hallmark.mechanisms.certificates.alone import CertificateAlone
 from hallmark.mechanisms.certificates.with_share import WithShare
 from hallmark.mechanisms.contract import Mechanism, Plan
-from hallmark.mechanisms.domain.domain import Domain, Kind
+from hallmark.mechanisms.domain.domain import Kind
 from hallmark.mechanisms.linear_queries.cliquewise import (
     plan_dpam_or_cliquewise,
     plan_dpfw_or_cliquewise,
@@ -25,8 +21,7 @@ from hallmark.mechanisms.linear_queries.peers.fem import plan_fem, plan_sep_fem
 from hallmark.mechanisms.linear_queries.peers.mwem import plan_mwem
 from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.binning import PrivatelyBinned
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.adaptive_support import AdaptiveSupport
 from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH
 from hallmark.mechanisms.wasserstein.psmm import PSMM
@@ -61,39 +56,22 @@ _ALL: tuple[Mechanism, ...] = (
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in _ALL}
 
 
-def planned(
-    mechanism: Mechanism | CertificateAlone,
-    domain: Domain,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-    public: AnyCodes | None = None,
-) -> Plan:
-    """The plan of a mechanism, or of a certificate alone, where it can serve what is asked of it.
+def planned(mechanism: Mechanism | CertificateAlone, request: Request) -> Plan:
+    """The plan of a mechanism, or of a certificate alone, if it can serve the request.
 
     Args:
         mechanism: also with a share for its certificate, or with bins.
-        public: coded records of a public table with the same columns, shape (rows, attributes).
     Raises:
         ValueError: the catalogue says that it cannot; or as `plan` of the mechanism.
     """
     inner = mechanism.inner if isinstance(mechanism, WithShare) else mechanism
     refusals = CATALOGUE[mechanism.name].refusals(
-        delta=budget.delta,
-        public_data=public is not None,
-        places=[one.name for one in domain.attributes if one.kind is Kind.METRIC],
+        delta=request.budget.delta,
+        public_data=request.public is not None,
+        places=[one.name for one in request.domain.attributes if one.kind is Kind.METRIC],
         share=isinstance(mechanism, WithShare),
         binning=isinstance(inner, PrivatelyBinned),
     )
     for path, what in refusals:
         raise ValueError(f"{'.'.join(path)}: {what}")
-    return mechanism.plan(
-        domain,
-        budget=budget,
-        adjacency=adjacency,
-        expected_records=expected_records,
-        parameters=parameters,
-        public=public,
-    )
+    return mechanism.plan(request)

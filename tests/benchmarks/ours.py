@@ -24,6 +24,7 @@ from hallmark.mechanisms.contract import SyntheticMeasure
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 from tests.benchmarks.data import coded_domain
 from tests.benchmarks.peers.driver import write
 
@@ -49,11 +50,13 @@ def release(
     curator: Any = SimulatedCurator(codes=train, adjacency=adjacency, rng=noise)
     clock = [time.perf_counter()]
     plan = mechanism.plan(
-        coded_domain(cells),
-        budget=budget,
-        adjacency=adjacency,
-        expected_records=len(train),
-        parameters=parameters,
+        Request(
+            domain=coded_domain(cells),
+            budget=budget,
+            adjacency=adjacency,
+            expected_records=len(train),
+            parameters=parameters,
+        )
     )
     clock.append(time.perf_counter())
     measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))

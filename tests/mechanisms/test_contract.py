@@ -26,6 +26,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter
 from hallmark.mechanisms.registry import MECHANISMS, planned
+from hallmark.mechanisms.request import Request
 from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
 from tests.mechanisms.wasserstein.single_histogram.runs import curator_of
 
@@ -74,15 +75,15 @@ def plan_of(
         parameters["queries"] = Workload.of(domain, kinds.marginal_cells(domain, [(0, 1)]))
     if delta is None:
         delta = DELTA if entry.guarantee is Guarantee.NEEDS_DELTA else Fraction(0)
-    return planned(
-        mechanism,
-        domain,
+    request = Request(
+        domain=domain,
         budget=Budget(epsilon=EPSILON, delta=delta),
         adjacency=adjacency,
         expected_records=RECORDS,
         parameters=QUICK.get(mechanism.name, {}) | parameters,
         public=public,
     )
+    return planned(mechanism, request)
 
 
 def codes_of(domain: Domain, seed: int, rows: int = RECORDS) -> np.ndarray:

@@ -30,6 +30,7 @@ from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 from tests.mechanisms.marginals.domains import domain_of, marginal_of
 
 SEEDS = int(os.environ.get("HALLMARK_SEEDS", "10"))
@@ -117,14 +118,16 @@ def released(case: Case, kind: str, seed: int) -> tuple[np.ndarray, Any]:
         parameters["queries"] = Workload.of(domain, kinds.marginal_cells(domain, pairs))
     approximate = entry.answers_queries or entry.guarantee is Guarantee.NEEDS_DELTA
     plan = mechanism.plan(
-        domain,
-        budget=Budget(epsilon=Fraction(case.epsilon), delta=Fraction(approximate, 100_000)),
-        adjacency=REPLACE,
-        expected_records=ROWS,
-        parameters=parameters,
-        public=np.random.default_rng(1).integers(shape, size=(1000, len(shape)), dtype=np.int32)
-        if entry.takes_public_data
-        else None,
+        Request(
+            domain=domain,
+            budget=Budget(epsilon=Fraction(case.epsilon), delta=Fraction(approximate, 100_000)),
+            adjacency=REPLACE,
+            expected_records=ROWS,
+            parameters=parameters,
+            public=np.random.default_rng(1).integers(shape, size=(1000, len(shape)), dtype=np.int32)
+            if entry.takes_public_data
+            else None,
+        )
     )
     curator: Any = SimulatedCurator(codes=codes, adjacency=REPLACE, rng=rng)
     measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))

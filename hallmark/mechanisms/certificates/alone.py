@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.certificates.family import METRIC
 from hallmark.mechanisms.certificates.measured_marginals import (
     CERTIFICATE_CALL,
@@ -33,12 +32,10 @@ from hallmark.mechanisms.contract import (
     NoiseLine,
     SyntheticMeasure,
 )
-from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.privacy.accountant import fits
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import Measuring
 from hallmark.mechanisms.privacy.events import Event
+from hallmark.mechanisms.request import Request, Requested
 
 MARGINALS = 2  # columns certified jointly, where the spec does not say
 ASSUMPTION = (
@@ -49,17 +46,13 @@ ASSUMPTION = (
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CertificateAlonePlan:
+class CertificateAlonePlan(Requested):
     """What is measured to certify records that somebody else made. Every field is public.
 
     Attributes:
         measured: the marginals and single columns, with their noise.
     """
 
-    domain: Domain
-    adjacency: Adjacency
-    budget: Budget
-    expected_records: int
     measured: MeasuredMarginals
 
     @property
@@ -119,47 +112,31 @@ class CertificateAlone:
     def name(self) -> str:
         return "certify"
 
-    def plan(
-        self,
-        domain: Domain,
-        *,
-        budget: Budget,
-        adjacency: Adjacency,
-        expected_records: int,
-        parameters: Mapping[str, Any],
-        public: AnyCodes | None = None,
-    ) -> CertificateAlonePlan:
+    def plan(self, request: Request) -> CertificateAlonePlan:
         """The grid, noise and share of single columns with the least forecast.
 
         Raises:
             ValueError: there are parameters, or public records; no record is expected; or the
                 marginals do not exist or are too large.
         """
+        domain, budget, parameters = request.domain, request.budget, request.parameters
         if parameters:
             raise ValueError(
                 f"mechanism.{min(parameters)}: certify has no parameters; say what is measured by "
                 "certificate.marginals and certificate.cells"
             )
-        if expected_records < 1:
-            raise ValueError(f"expected number of records: {expected_records}; give at least 1")
 
         measured = marginals_within(
             budget,
             domain,
             order=self.marginals or min(MARGINALS, len(domain)),
             cells=self.cells,
-            adjacency=adjacency,
-            records=expected_records,
+            adjacency=request.adjacency,
+            records=request.expected_records,
             columns=True,
         )
         assert fits(measured.events, budget), "what is planned fits the budget"
-        return CertificateAlonePlan(
-            domain=domain,
-            adjacency=adjacency,
-            budget=budget,
-            expected_records=expected_records,
-            measured=measured,
-        )
+        return CertificateAlonePlan(request=request, measured=measured)
 
     def measure(self, curator: Measuring, plan: CertificateAlonePlan) -> Measurements:
         """All marginals and columns in one call."""

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.certificates.measured_marginals import (
     CERTIFICATE_CALL,
     MeasuredMarginals,
@@ -37,27 +36,24 @@ from hallmark.mechanisms.contract import (
     Progress,
     SyntheticMeasure,
 )
-from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.privacy.accountant import fits
-from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import AllCalls
 from hallmark.mechanisms.privacy.events import Event, merged
+from hallmark.mechanisms.request import Request, Requested
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PlanWithShare:
+class PlanWithShare(Requested):
     """The mechanism's plan with the certificate's marginals. Every field is public.
 
     Attributes:
         inner: what the mechanism does with its part of the budget.
-        budget: of both together.
         share_budget: what the marginals cost.
         measured: the marginals, and single columns where these make their bounds smaller.
     """
 
     inner: Plan
-    budget: Budget
     share_budget: Budget
     measured: MeasuredMarginals
 
@@ -68,18 +64,6 @@ class PlanWithShare:
     @property
     def source(self) -> str:
         return self.inner.source
-
-    @property
-    def domain(self) -> Domain:
-        return self.inner.domain
-
-    @property
-    def adjacency(self) -> Adjacency:
-        return self.inner.adjacency
-
-    @property
-    def expected_records(self) -> int:
-        return self.inner.expected_records
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -126,49 +110,36 @@ class WithShare:
     def name(self) -> str:
         return self.inner.name
 
-    def plan(
-        self,
-        domain: Domain,
-        *,
-        budget: Budget,
-        adjacency: Adjacency,
-        expected_records: int,
-        parameters: Mapping[str, Any],
-        public: AnyCodes | None = None,
-    ) -> PlanWithShare:
+    def plan(self, request: Request) -> PlanWithShare:
         """The mechanism's plan with less epsilon, and the marginals' with the rest.
 
         Raises:
             ValueError: as the mechanism's; or the marginals do not exist, are too large, or cannot
                 be proved to fit the budget beside the mechanism.
         """
+        budget = request.budget
         share_budget = Budget(epsilon=self.share * budget.epsilon)
         measured = marginals_within(
             share_budget,
-            domain,
+            request.domain,
             order=self.marginals,
             cells=self.cells,
-            adjacency=adjacency,
-            records=expected_records,
+            adjacency=request.adjacency,
+            records=request.expected_records,
             columns=False,
         )
         inner = self.inner.plan(
-            domain,
-            budget=replace(budget, epsilon=(1 - self.share) * budget.epsilon),
-            adjacency=adjacency,
-            expected_records=expected_records,
-            parameters=parameters,
-            public=public,
+            replace(request, budget=replace(budget, epsilon=(1 - self.share) * budget.epsilon))
         )
         plan = PlanWithShare(
-            inner=inner, budget=budget, share_budget=share_budget, measured=measured
+            request=request, inner=inner, share_budget=share_budget, measured=measured
         )
         if not fits(plan.events, budget):
             raise ValueError(
                 f"certificate.share: {self.share}, but Gaussian noise of {self.name} and Laplace "
                 f"noise of the share cannot be proved to cost {budget} together where the unit is "
-                f"a {adjacency.unit}, or where noise is chosen on answers; set the share to 0 or a "
-                "smaller one, or choose a mechanism without delta"
+                f"a {request.adjacency.unit}, or where noise is chosen on answers; set the share "
+                "to 0 or a smaller one, or choose a mechanism without delta"
             )
         return plan
 

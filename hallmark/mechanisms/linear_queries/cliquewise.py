@@ -63,10 +63,10 @@ from hallmark.mechanisms.linear_queries.within_clique import (
 )
 from hallmark.mechanisms.marginals.selection.spending import rho_of
 from hallmark.mechanisms.privacy.accountant import zcdp_epsilon
-from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import QueryRounds, RefreshedRounds, TablesByCall
 from hallmark.mechanisms.privacy.events import Event, merged
+from hallmark.mechanisms.request import Request, Requested
 
 CLIQUEWISE = "cliquewise"
 _DEVIATION = 1e-3  # of every cell of every mu_A, as the model takes them: a guess, alike for all
@@ -84,7 +84,7 @@ M = TypeVar("M", bound=CliqueMethod)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Cliquewise(CountsRecords, Generic[M]):
+class Cliquewise(CountsRecords, Requested, Generic[M]):
     """A method planned inside each clique of a workload. Every field is public.
 
     Attributes:
@@ -97,9 +97,6 @@ class Cliquewise(CountsRecords, Generic[M]):
     """
 
     universe: Universe
-    adjacency: Adjacency
-    budget: Budget
-    expected_records: int
     cliques: tuple[Clique, ...]
     methods: tuple[M, ...]
     count: Records
@@ -255,12 +252,7 @@ class MeasuredCliquewise(Cliquewise[Dpam]):
 
 
 def plan_dpfw_or_cliquewise(
-    universe: Universe,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
+    universe: Universe, request: Request
 ) -> FrankWolfe | Cliquewise[FrankWolfe]:
     """Frank-Wolfe, with `cliquewise: true` inside each clique; other parameters as `plan_dpfw`.
 
@@ -268,17 +260,14 @@ def plan_dpfw_or_cliquewise(
         ValueError: as `plan_dpfw`; or queries that are no marginals' cells, or a model of the
             cliques that is too large.
     """
-    if not settings.flag(parameters, CLIQUEWISE):
-        return plan_dpfw(
-            universe,
-            budget=budget,
-            adjacency=adjacency,
-            expected_records=expected_records,
-            parameters=parameters,
-        )
-    plan = _inside(plan_dpfw, universe, budget, adjacency, expected_records, parameters)
+    adjacency = request.adjacency
+    if not settings.flag(request.parameters, CLIQUEWISE):
+        return plan_dpfw(universe, request)
+    plan = _inside(plan_dpfw, universe, request)
     rounds, part = max(one.rounds for one in plan.methods), Fraction(1, len(plan.cliques))
-    amount = best_amount(budget, lambda whole: shared(whole, adjacency).part(part).choice(rounds))
+    amount = best_amount(
+        request.budget, lambda whole: shared(whole, adjacency).part(part).choice(rounds)
+    )
     each = shared(amount, adjacency).part(part)
     return replace(
         plan,
@@ -291,30 +280,17 @@ def plan_dpfw_or_cliquewise(
     )
 
 
-def plan_dpam_or_cliquewise(
-    universe: Universe,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> Dpam | MeasuredCliquewise:
+def plan_dpam_or_cliquewise(universe: Universe, request: Request) -> Dpam | MeasuredCliquewise:
     """DPAM, with `cliquewise: true` inside each clique; other parameters as `plan_dpam`.
 
     Raises:
         ValueError: as `plan_dpam`; or queries that are no marginals' cells, or a model of the
             cliques that is too large.
     """
-    if not settings.flag(parameters, CLIQUEWISE):
-        return plan_dpam(
-            universe,
-            budget=budget,
-            adjacency=adjacency,
-            expected_records=expected_records,
-            parameters=parameters,
-        )
-    plan = _inside(plan_dpam, universe, budget, adjacency, expected_records, parameters)
-    sigma2 = calibrated(budget, adjacency, histograms=len(plan.cliques))
+    if not settings.flag(request.parameters, CLIQUEWISE):
+        return plan_dpam(universe, request)
+    plan = _inside(plan_dpam, universe, request)
+    sigma2 = calibrated(request.budget, request.adjacency, histograms=len(plan.cliques))
     methods = tuple(replace(one, sigma2=max(one.sigma2, sigma2)) for one in plan.methods)
     return MeasuredCliquewise(**{**vars(plan), "methods": methods})
 
@@ -342,37 +318,22 @@ def model_bytes(universe: Universe, cliques: Sequence[Clique], expected_records:
         ) from None
 
 
-def _inside(
-    plan: Callable[..., M],
-    universe: Universe,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> Cliquewise[M]:
+def _inside(plan: Callable[..., M], universe: Universe, request: Request) -> Cliquewise[M]:
     """The method inside each clique, with constants for an equal share of the budget, and as if
     the number of records were known."""
     cliques = cliques_of(universe)
-    model_bytes(universe, cliques, expected_records)
-    alone = _alone(budget, len(cliques))
-    given = {name: value for name, value in parameters.items() if name != CLIQUEWISE}
+    model_bytes(universe, cliques, request.expected_records)
+    alone = _alone(request.budget, len(cliques))
+    given = {name: value for name, value in request.parameters.items() if name != CLIQUEWISE}
     return Cliquewise(
         universe=universe,
-        adjacency=adjacency,
-        budget=budget,
-        expected_records=expected_records,
+        request=request,
         cliques=cliques,
         methods=tuple(
-            plan(
-                within(universe, clique),
-                budget=alone,
-                adjacency=adjacency,
-                expected_records=expected_records,
-                parameters=given,
-            )
+            plan(within(universe, clique), replace(request, budget=alone, parameters=given))
             for clique in cliques
         ),
-        count=Records(adjacency, None),
+        count=Records(request.adjacency, None),
         alone=alone,
     )
 

@@ -10,14 +10,13 @@ Oracle.  tests/mechanisms/linear_queries/test_mechanism.py counts misses over ma
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.checkpoint import Checkpoint
 from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.contract import (
@@ -28,22 +27,22 @@ from hallmark.mechanisms.contract import (
     QueryAnswers,
     SyntheticMeasure,
 )
-from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.linear_queries.asking import UniverseCurator
 from hallmark.mechanisms.linear_queries.levels import records_of
 from hallmark.mechanisms.linear_queries.merging import merged_universe
 from hallmark.mechanisms.linear_queries.method import ErrorBounds, Method, SelfBounding
 from hallmark.mechanisms.linear_queries.plan import LARGEST_ERROR, WIDEST_RANGE, LinearQueryPlan
 from hallmark.mechanisms.linear_queries.spending import Amount
+from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.linear_queries.workload import Workload
 from hallmark.mechanisms.linear_queries.worst_query import WorstQuery
 from hallmark.mechanisms.privacy.accountant import fits
-from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calibration import largest_rho
 from hallmark.mechanisms.privacy.calls import RefreshedRounds
 from hallmark.mechanisms.privacy.events import Event
 from hallmark.mechanisms.privacy.linear_queries import LinearQueries
+from hallmark.mechanisms.request import Request
 
 SHARE = Fraction(1, 10)  # of epsilon, for the certificate of methods that only choose
 ANSWERS = "answers"  # of the distribution, which records are made of and certificates are about
@@ -63,24 +62,16 @@ class LinearQueryMechanism:
     """
 
     name: str
-    plan_method: Callable[..., Method]
+    plan_method: Callable[[Universe, Request], Method]
     bounds_itself: bool
 
-    def plan(
-        self,
-        domain: Domain,
-        *,
-        budget: Budget,
-        adjacency: Adjacency,
-        expected_records: int,
-        parameters: Mapping[str, Any],
-        public: AnyCodes | None = None,
-    ) -> LinearQueryPlan:
+    def plan(self, request: Request) -> LinearQueryPlan:
         """Merge what no query tells apart, plan the method, and leave the certificate its share.
 
         Raises:
             ValueError: there are no queries, or what the method refuses.
         """
+        domain, budget, parameters = request.domain, request.budget, request.parameters
         workload = parameters.get("queries")
         if not isinstance(workload, Workload):
             raise ValueError(
@@ -92,17 +83,15 @@ class LinearQueryMechanism:
         universe, columns = merged_universe(
             domain.shape, workload.queries, rules=domain.rules, names=domain.names
         )
-        method = self.plan_method(
-            universe,
-            budget=Budget(epsilon=(1 - share) * budget.epsilon, delta=budget.delta),
-            adjacency=adjacency,
-            expected_records=expected_records,
+        asked = replace(
+            request,
+            budget=replace(budget, epsilon=(1 - share) * budget.epsilon),
             parameters={key: value for key, value in parameters.items() if key not in own},
         )
+        method = self.plan_method(universe, asked)
         plan = LinearQueryPlan(
             mechanism=self.name,
-            domain=domain,
-            budget=budget,
+            request=request,
             workload=workload,
             method=method,
             columns=columns,

@@ -13,20 +13,18 @@ from fractions import Fraction
 from typing import Any
 
 from hallmark.mechanisms.contract import Forecast, NoiseLine
-from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.linear_queries.method import Method
 from hallmark.mechanisms.linear_queries.workload import Workload
 from hallmark.mechanisms.linear_queries.worst_query import WorstQuery
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import Event, merged
+from hallmark.mechanisms.request import Requested
 
 LARGEST_ERROR = "largest error of any query"
 WIDEST_RANGE = "the widest query's range"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LinearQueryPlan:
+class LinearQueryPlan(Requested):
     """What the curator will be asked, and what that costs. Every field is public.
 
     Attributes:
@@ -39,8 +37,6 @@ class LinearQueryPlan:
     """
 
     mechanism: str
-    domain: Domain
-    budget: Budget
     workload: Workload
     method: Method
     columns: tuple[int, ...]
@@ -50,14 +46,6 @@ class LinearQueryPlan:
     @property
     def source(self) -> str:
         return self.method.source
-
-    @property
-    def adjacency(self) -> Adjacency:
-        return self.method.adjacency
-
-    @property
-    def expected_records(self) -> int:
-        return self.method.expected_records
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -1,6 +1,6 @@
 """Parameters of methods for linear queries, read one by one, with where in the spec they are wrong.
 
-`refuse` also checks what no method can do: without records, or where no query can change.
+`refuse` also checks what no method can do: where no query can change.
 """
 
 from collections.abc import Collection, Mapping
@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from hallmark.mechanisms.linear_queries.universe import Universe
-from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.request import Request
 
 Parameters = Mapping[str, Any]
 
@@ -17,29 +17,15 @@ MOST_ROUNDS = 4000  # of choices or measurements that depend on each other
 _NAMED = 5  # columns of a universe that is too large
 
 
-def refuse(
-    method: str,
-    universe: Universe,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Parameters,
-    known: Collection[str],
-) -> None:
+def refuse(method: str, universe: Universe, request: Request, known: Collection[str]) -> None:
     """What is wrong whatever the values are.
 
     Raises:
-        ValueError: an unknown parameter, fewer than one expected record, or queries whose answers
-            are the same on all neighbours, which need no privacy.
+        ValueError: an unknown parameter, or queries whose answers are the same on all neighbours,
+            which need no privacy.
     """
-    unknown = sorted(set(parameters) - set(known))
-    if unknown:
-        raise ValueError(
-            f"mechanism.{unknown[0]}: {method} has no such parameter; it knows "
-            f"{', '.join(sorted(known))}"
-        )
-    if expected_records < 1:
-        raise ValueError(f"expected number of records: {expected_records}; give at least 1")
-    if universe.queries.sensitivity(adjacency) == 0:
+    request.refuse_unknown(method, known)
+    if universe.queries.sensitivity(request.adjacency) == 0:
         raise ValueError(
             "mechanism.queries: every query gives all records the same value, so that its answer "
             "is known without the data; ask for queries that tell some records apart"

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.certificates.simultaneous import draws_needed
 from hallmark.mechanisms.certificates.single_columns import (
     ASSUMPTIONS,
@@ -47,10 +46,9 @@ from hallmark.mechanisms.marginals.parameters import design_of, generator_of
 from hallmark.mechanisms.marginals.plan import MarginalPlan
 from hallmark.mechanisms.marginals.selection.design import FIRST_CALL, Answer, Asked
 from hallmark.mechanisms.marginals.single_columns import combine, margins, simulate_errors
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import MarginalRounds
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_gaussian
+from hallmark.mechanisms.request import Request
 
 _FITTED = 0.6  # progress when the model is fitted, where records take longest
 _DRAFT_SEED = 20_240_613  # drafts must be the same when a run resumes
@@ -90,24 +88,14 @@ class Marginals:
     selection: Mapping[str, Any]
     generator: Mapping[str, Any]
 
-    def plan(
-        self,
-        domain: Domain,
-        *,
-        budget: Budget,
-        adjacency: Adjacency,
-        expected_records: int,
-        parameters: Mapping[str, Any],
-        public: AnyCodes | None = None,
-    ) -> MarginalPlan:
+    def plan(self, request: Request) -> MarginalPlan:
         """The least noise within `budget`, and a generator that can serve it. Public.
 
         Raises:
             ValueError: no columns, a budget without delta, marginals or a model that are too large,
                 an expected number of records below 1, or a wrong parameter.
         """
-        if expected_records < 1:
-            raise ValueError(f"expected number of records: {expected_records}; give at least 1")
+        parameters = request.parameters
         unknown = sorted(set(parameters) - {"selection", "generator"})
         if unknown:
             raise ValueError(
@@ -116,12 +104,13 @@ class Marginals:
             )
         plan = MarginalPlan(
             mechanism=self.name,
-            domain=domain,
-            adjacency=adjacency,
-            budget=budget,
-            expected_records=expected_records,
+            request=request,
             design=design_of(
-                parameters.get("selection"), self.selection, domain, budget, adjacency
+                parameters.get("selection"),
+                self.selection,
+                request.domain,
+                request.budget,
+                request.adjacency,
             ),
             generator=generator_of(parameters.get("generator"), self.generator),
         )

@@ -16,21 +16,19 @@ from hallmark.mechanisms.certificates.simultaneous import PILOT
 from hallmark.mechanisms.certificates.single_columns import ColumnErrors, forecast_single_columns
 from hallmark.mechanisms.contract import Forecast, NoiseLine
 from hallmark.mechanisms.domain.cliques import Clique
-from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal, pooled
 from hallmark.mechanisms.marginals.generators.generator import Generator
 from hallmark.mechanisms.marginals.selection.design import Design
 from hallmark.mechanisms.marginals.single_columns import SIMULATION_BYTES, combine, gaussian_margins
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism
+from hallmark.mechanisms.request import Requested
 
 FORECAST_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MarginalPlan:
+class MarginalPlan(Requested):
     """What the curator will be asked, what that costs, and what follows. Every field is public.
 
     Attributes:
@@ -40,10 +38,6 @@ class MarginalPlan:
     """
 
     mechanism: str
-    domain: Domain
-    adjacency: Adjacency
-    budget: Budget
-    expected_records: int
     design: Design
     generator: Generator
 
@@ -113,7 +107,7 @@ class MarginalPlan:
     def forecast(self) -> Forecast:
         """Error of the one-way marginals to expect, and the certificates, from the noise alone."""
         errors = self._forecast_errors()
-        records = max(self.expected_records, 1)
+        records = self.expected_records
         means = [
             float(w1(attribute, counts).mean()) / records
             for attribute, counts in zip(self.domain.attributes, errors.counts, strict=True)

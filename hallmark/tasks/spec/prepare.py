@@ -24,6 +24,7 @@ from hallmark.mechanisms.marginals.binning import PrivatelyBinned
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS, planned
+from hallmark.mechanisms.request import Request
 from hallmark.schemas.documents.certificate import CertifiedFile
 from hallmark.schemas.loading import load_spec, located
 from hallmark.schemas.release_spec import ReleaseSpec
@@ -190,15 +191,15 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
     domain = Domain(attributes, rules=rules, totals=_totals(spec, codec, rules))
     try:
         asked = query_tables(spec, domain, folder)
-        plan = planned(
-            mechanism,
-            domain,
+        request = Request(
+            domain=domain,
             budget=budget(spec),
             adjacency=adjacency(spec),
             expected_records=spec.data.expected_rows,
             parameters=spec.mechanism.parameters | ({"queries": asked.workload} if asked else {}),
             public=public,
         )
+        plan = planned(mechanism, request)
     except ValueError as error:
         raise PlanRefused(_with_place(str(error), "mechanism")) from error
     if not plan.events:

@@ -24,6 +24,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.events import DiscreteGaussian
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
+from hallmark.mechanisms.request import Request
 from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
 
@@ -66,11 +67,13 @@ def make(
     **parameters: Any,
 ) -> CertificateAlonePlan:
     return CertificateAlone(marginals, cells).plan(
-        domain,
-        budget=Budget(epsilon=epsilon, delta=delta),
-        adjacency=adjacency,
-        expected_records=records,
-        parameters=parameters,
+        Request(
+            domain=domain,
+            budget=Budget(epsilon=epsilon, delta=delta),
+            adjacency=adjacency,
+            expected_records=records,
+            parameters=parameters,
+        )
     )
 
 

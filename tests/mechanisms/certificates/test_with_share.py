@@ -29,6 +29,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.mechanisms.privacy.queries import HistogramQuery
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm import PMM
 from hallmark.mechanisms.wasserstein.psmm import PSMM
 from hallmark.mechanisms.wasserstein.superregular import Superregular
@@ -64,11 +65,13 @@ def make(
     **parameters: Any,
 ) -> PlanWithShare:
     return WithShare(inner, share, marginals, cells).plan(
-        domain,
-        budget=Budget(epsilon=epsilon, delta=delta),
-        adjacency=adjacency,
-        expected_records=records,
-        parameters=parameters,
+        Request(
+            domain=domain,
+            budget=Budget(epsilon=epsilon, delta=delta),
+            adjacency=adjacency,
+            expected_records=records,
+            parameters=parameters,
+        )
     )
 
 

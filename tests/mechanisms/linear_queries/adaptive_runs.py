@@ -16,6 +16,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import CellMap, marginal
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries, Rows
+from tests.builders.requests import request_on
 from tests.mechanisms.marginals.selection.runs import ADD, PERSONS, REPLACE, curator_of
 
 __all__ = ["ADD", "PERSONS", "REPLACE"]
@@ -55,10 +56,13 @@ def planned(
 ) -> Any:
     return plan(
         universe,
-        budget=budget,
-        adjacency=adjacency,
-        expected_records=expected,
-        parameters=given,
+        request_on(
+            universe,
+            budget=budget,
+            adjacency=adjacency,
+            expected_records=expected,
+            parameters=given,
+        ),
     )
 
 

@@ -36,6 +36,7 @@ from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.events import merged
 from hallmark.mechanisms.privacy.queries import SCORE_STEPS, signed_misfits
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     BUDGET,
@@ -266,11 +267,13 @@ def whole(
     """The plan of a release."""
     workload = Workload.of(domain, kinds.marginal_cells(domain, PAIRS))
     plan = MECHANISMS[name].plan(
-        domain,
-        budget=BUDGET,
-        adjacency=adjacency,
-        expected_records=rows,
-        parameters={"queries": workload, "cliquewise": True, **FEW[name], **given},
+        Request(
+            domain=domain,
+            budget=BUDGET,
+            adjacency=adjacency,
+            expected_records=rows,
+            parameters={"queries": workload, "cliquewise": True, **FEW[name], **given},
+        )
     )
     assert isinstance(plan, LinearQueryPlan)
     return plan
@@ -426,11 +429,13 @@ def test_universes_that_nobody_could_write_down_work(name: str) -> None:
     domain = Domain.coded({f"col{i}": 100 for i in range(6)})
     workload = Workload.of(domain, kinds.marginal_cells(domain, [(0, 1), (2, 3), (3, 4), (5,)]))
     plan = MECHANISMS[name].plan(
-        domain,
-        budget=BUDGET,
-        adjacency=REPLACE,
-        expected_records=500,
-        parameters={"queries": workload, "cliquewise": True, **FEW[name]},
+        Request(
+            domain=domain,
+            budget=BUDGET,
+            adjacency=REPLACE,
+            expected_records=500,
+            parameters={"queries": workload, "cliquewise": True, **FEW[name]},
+        )
     )
     assert isinstance(plan, LinearQueryPlan)
     assert plan.method.universe.size == 10**12
@@ -483,9 +488,11 @@ def test_queries_that_are_no_marginals_are_refused() -> None:
     )
     with pytest.raises(ValueError, match=r"cliquewise: true takes marginals alone, .* over d;"):
         MECHANISMS["dpfw"].plan(
-            DOMAIN,
-            budget=BUDGET,
-            adjacency=REPLACE,
-            expected_records=300,
-            parameters={"queries": workload, "cliquewise": True},
+            Request(
+                domain=DOMAIN,
+                budget=BUDGET,
+                adjacency=REPLACE,
+                expected_records=300,
+                parameters={"queries": workload, "cliquewise": True},
+            )
         )

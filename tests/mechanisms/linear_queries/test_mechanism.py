@@ -23,6 +23,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 from tests.mechanisms.marginals.selection.runs import ADD, PERSONS, REPLACE, curator_of
 
 FALSE_POSITIVE_RATE = 1e-6
@@ -60,7 +61,13 @@ def planned(
 ) -> LinearQueryPlan:
     parameters = {"queries": workload, **FEW.get(name, {}), **given}
     plan = MECHANISMS[name].plan(
-        DOMAIN, budget=budget, adjacency=adjacency, expected_records=rows, parameters=parameters
+        Request(
+            domain=DOMAIN,
+            budget=budget,
+            adjacency=adjacency,
+            expected_records=rows,
+            parameters=parameters,
+        )
     )
     assert isinstance(plan, LinearQueryPlan)
     return plan
@@ -233,11 +240,13 @@ def under_rules(name: str, **given: Any) -> tuple[LinearQueryPlan, np.ndarray]:
     if name == "sep-fem":  # queries that tell all cells apart
         workload = Workload.of(domain, kinds.marginal_cells(domain, [(0, 1), (1, 2)]))
     plan = MECHANISMS[name].plan(
-        domain,
-        budget=APPROXIMATE,
-        adjacency=REPLACE,
-        expected_records=len(codes),
-        parameters={"queries": workload, **FEW.get(name, {}), **given},
+        Request(
+            domain=domain,
+            budget=APPROXIMATE,
+            adjacency=REPLACE,
+            expected_records=len(codes),
+            parameters={"queries": workload, **FEW.get(name, {}), **given},
+        )
     )
     assert isinstance(plan, LinearQueryPlan)
     return plan, codes

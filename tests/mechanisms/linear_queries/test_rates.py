@@ -27,6 +27,7 @@ from hallmark.mechanisms.linear_queries.plan import LinearQueryPlan
 from hallmark.mechanisms.linear_queries.workload import Workload
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 from tests.mechanisms.linear_queries.adaptive_runs import REPLACE, bits
 
 FALSE_POSITIVE_RATE = 1e-6
@@ -42,11 +43,13 @@ CELLS = Workload.of(DOMAIN, marginal_cells(DOMAIN, list(combinations(range(COLUM
 
 def planned(name: str, rows: int, **given: Any) -> LinearQueryPlan:
     plan = MECHANISMS[name].plan(
-        DOMAIN,
-        budget=BUDGET,
-        adjacency=REPLACE,
-        expected_records=rows,
-        parameters={"queries": CELLS, **given},
+        Request(
+            domain=DOMAIN,
+            budget=BUDGET,
+            adjacency=REPLACE,
+            expected_records=rows,
+            parameters={"queries": CELLS, **given},
+        )
     )
     assert isinstance(plan, LinearQueryPlan)
     return plan

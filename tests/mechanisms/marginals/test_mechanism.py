@@ -23,6 +23,7 @@ from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_gaussian
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility.coded import by_column
 from hallmark.mechanisms.utility.counting_queries import box_shares, draw_boxes, query_error
 
@@ -70,11 +71,13 @@ def make(
     **generator: object,
 ) -> MarginalPlan:
     plan = PRIVPGD.plan(
-        domain(shape),
-        budget=Budget(epsilon=Fraction(epsilon), delta=Fraction(1, 100_000)),
-        adjacency=adjacency,
-        expected_records=2000,
-        parameters={"generator": {"latent": QUICK, **generator}},
+        Request(
+            domain=domain(shape),
+            budget=Budget(epsilon=Fraction(epsilon), delta=Fraction(1, 100_000)),
+            adjacency=adjacency,
+            expected_records=2000,
+            parameters={"generator": {"latent": QUICK, **generator}},
+        )
     )
     assert isinstance(plan, MarginalPlan)
     return plan

@@ -18,6 +18,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.events import DiscreteGaussian
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 from tests.mechanisms.marginals.domains import domain_of
 
 BUDGET = Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000))
@@ -33,11 +34,13 @@ def make(
     **parameters: object,
 ) -> MarginalPlan:
     plan = MECHANISMS["privpgd"].plan(
-        domain_of(cells),
-        budget=budget,
-        adjacency=adjacency,
-        expected_records=records,
-        parameters={"selection": {"emphasis": 0, "coarse": 0}, **parameters},
+        Request(
+            domain=domain_of(cells),
+            budget=budget,
+            adjacency=adjacency,
+            expected_records=records,
+            parameters={"selection": {"emphasis": 0, "coarse": 0}, **parameters},
+        )
     )
     assert isinstance(plan, MarginalPlan)
     return plan

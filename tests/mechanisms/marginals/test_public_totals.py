@@ -18,6 +18,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_gaussian
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 
 SHAPE = (6, 4, 2, 5)
 ROWS = 3000
@@ -55,11 +56,13 @@ def make(
         domain = replace(domain, totals=totals)
     settings = {"generator": {"method": generator, **GENERATORS[generator]}} | parameters
     plan = MECHANISMS["privpgd"].plan(
-        domain,
-        budget=Budget(epsilon=Fraction(1, 4), delta=Fraction(1, 100_000)),
-        adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
-        expected_records=ROWS,
-        parameters=settings,
+        Request(
+            domain=domain,
+            budget=Budget(epsilon=Fraction(1, 4), delta=Fraction(1, 100_000)),
+            adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
+            expected_records=ROWS,
+            parameters=settings,
+        )
     )
     assert isinstance(plan, MarginalPlan)
     return plan
@@ -133,14 +136,16 @@ def test_a_total_that_would_make_the_model_too_large_is_left_to_the_repair() -> 
     totals = of(codes, (0,), (0, 1, 2, 3))
     settings = {"method": "graphical-model", "max_model_bytes": 1200}
     plan = MECHANISMS["mst"].plan(
-        replace(
-            Domain.coded({f"c{i}": k for i, k in enumerate(SHAPE)}, kind=Kind.ORDINAL),
-            totals=totals,
-        ),
-        budget=Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000)),
-        adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
-        expected_records=ROWS,
-        parameters={"generator": settings},
+        Request(
+            domain=replace(
+                Domain.coded({f"c{i}": k for i, k in enumerate(SHAPE)}, kind=Kind.ORDINAL),
+                totals=totals,
+            ),
+            budget=Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000)),
+            adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
+            expected_records=ROWS,
+            parameters={"generator": settings},
+        )
     )
     assert isinstance(plan, MarginalPlan)
     told = measured(plan, codes)
@@ -157,11 +162,12 @@ def test_totals_change_no_question_and_no_price(name: str) -> None:
         domain = Domain.coded({f"c{i}": k for i, k in enumerate(SHAPE)}, kind=Kind.ORDINAL)
         plans.append(
             MECHANISMS[name].plan(
-                domain if totals is None else replace(domain, totals=totals),
-                budget=Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000)),
-                adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
-                expected_records=ROWS,
-                parameters={},
+                Request(
+                    domain=domain if totals is None else replace(domain, totals=totals),
+                    budget=Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000)),
+                    adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
+                    expected_records=ROWS,
+                )
             )
         )
     one, two = plans

@@ -39,12 +39,11 @@ from hallmark.mechanisms.linear_queries.method import Distribution, ErrorBounds
 from hallmark.mechanisms.linear_queries.settings import MOST_CELLS, one_of, refuse, size_in_words
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.linear_queries.weights import Weights
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import Histograms, TablesByCall
 from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
 from hallmark.mechanisms.privacy.queries import GaussianNoise, Noise
+from hallmark.mechanisms.request import Request, Requested
 
 ESTIMATORS = ("auto", "likelihood", "workload", "projection", "graphical")
 
@@ -73,7 +72,7 @@ class FittedWeights(Weights):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Direct:
+class Direct(Requested):
     """One release of noisy tables. Every field is public.
 
     Attributes:
@@ -84,8 +83,6 @@ class Direct:
     """
 
     universe: Universe
-    adjacency: Adjacency
-    expected_records: int
     strategy: TableStrategy
     estimator: str
 
@@ -292,21 +289,16 @@ class Direct:
         return f"{many} ({', '.join(named)}{f' and {more} more' if more else ''})"
 
 
-def plan_direct(
-    universe: Universe,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> Direct:
+def plan_direct(universe: Universe, request: Request) -> Direct:
     """The strategy with the least forecast error, within the parameters.
 
     Raises:
         ValueError: a wrong parameter, queries that never change, or tables that are too large.
     """
+    budget, adjacency = request.budget, request.adjacency
+    expected_records, parameters = request.expected_records, request.parameters
     known = ("strategy", "noise", "estimator")
-    refuse("linear-queries", universe, adjacency, expected_records, parameters, known)
+    refuse("linear-queries", universe, request, known)
     strategy = one_of(parameters, "strategy", STRATEGIES)
     noise = one_of(parameters, "noise", NOISES)
     estimator = one_of(parameters, "estimator", ESTIMATORS)
@@ -345,8 +337,7 @@ def plan_direct(
     )
     method = Direct(
         universe=universe,
-        adjacency=adjacency,
-        expected_records=expected_records,
+        request=request,
         strategy=chosen,
         estimator=estimator,
     )

@@ -54,6 +54,7 @@ from hallmark.mechanisms.privacy.cells import marginal
 from hallmark.mechanisms.privacy.events import Event
 from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery, Noise
 from hallmark.mechanisms.privacy.rounding import decimal_above
+from hallmark.mechanisms.request import Request, Requested
 
 VARIANTS = ("corrected", "printed")
 CONSTANTS = ("calibrated", "paper")
@@ -67,7 +68,7 @@ HISTOGRAM_CALL = "histogram"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Dpam:
+class Dpam(Requested):
     """One noisy histogram and the constants of its post-processing. Every field is public.
 
     Attributes:
@@ -80,9 +81,6 @@ class Dpam:
     """
 
     universe: Universe
-    adjacency: Adjacency
-    expected_records: int
-    budget: Budget
     sigma2: Fraction
     width: float
     rule: float | None
@@ -220,14 +218,7 @@ class Dpam:
         )
 
 
-def plan_dpam(
-    universe: Universe,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> Dpam:
+def plan_dpam(universe: Universe, request: Request) -> Dpam:
     """DPAM with the paper's rules for T and alpha, where the parameters set none.
 
     `cliquewise` is read before, by `cliquewise.plan_dpam_or_cliquewise`.
@@ -236,8 +227,10 @@ def plan_dpam(
         ValueError: a wrong parameter, no delta, queries that never change, or a universe whose
             histogram is all noise.
     """
+    budget, expected_records = request.budget, request.expected_records
+    parameters = request.parameters
     known = ("variant", "noise_constant", "iterations", "alpha", "cliquewise")
-    refuse("dpam", universe, adjacency, expected_records, parameters, known)
+    refuse("dpam", universe, request, known)
     if budget.is_pure:
         raise ValueError(
             "privacy.delta: 0, but dpam measures a histogram with Gaussian noise, which needs "
@@ -252,20 +245,18 @@ def plan_dpam(
         )
     printed = one_of(parameters, "variant", VARIANTS) == "printed"
     constant = one_of(parameters, "noise_constant", CONSTANTS)
-    sigma2 = _sigma2(budget, adjacency, constant)
+    sigma2 = _sigma2(budget, request.adjacency, constant)
     width = gaussian_width(universe)
     rule = None
     if "iterations" in parameters:
         steps = rounds(parameters, "iterations", 1)
     else:
-        rule = _rule(universe, budget, expected_records, width)
+        rule = _rule(universe, request, width)
         steps = min(max(round(rule), 1), MOST_ROUNDS)
     alpha = 1 / sqrt(steps * log(max(universe.size, 2)))
     return Dpam(
         universe=universe,
-        adjacency=adjacency,
-        expected_records=expected_records,
-        budget=budget,
+        request=request,
         sigma2=sigma2,
         width=width,
         rule=rule,
@@ -285,10 +276,11 @@ def gaussian_width(universe: Universe) -> float:
     return float(np.mean(draws))
 
 
-def _rule(universe: Universe, budget: Budget, expected_records: int, width: float) -> float:
+def _rule(universe: Universe, request: Request, width: float) -> float:
     """T = sqrt(log k / log(1/delta)) epsilon n / w(Q)."""
+    budget = request.budget
     ratio = log(max(universe.size, 2)) / -log(float(budget.delta))
-    return sqrt(ratio) * float(budget.epsilon) * expected_records / width
+    return sqrt(ratio) * float(budget.epsilon) * request.expected_records / width
 
 
 def calibrated(budget: Budget, adjacency: Adjacency, histograms: int = 1) -> Fraction:

@@ -54,6 +54,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import QueryRounds, TablesByCall
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism
+from hallmark.mechanisms.request import Request, Requested
 
 ITERATES = ("tail-average", "mean", "last", "uniform")
 KINDS = ("ours", "paper")
@@ -64,7 +65,7 @@ _MODEL_BYTES = 2**22  # of a random field's tables, where nothing is set
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FrankWolfe(CountsRecords):
+class FrankWolfe(CountsRecords, Requested):
     """A plan. Every field is public.
 
     Attributes:
@@ -78,9 +79,6 @@ class FrankWolfe(CountsRecords):
     """
 
     universe: Universe
-    adjacency: Adjacency
-    budget: Budget
-    expected_records: int
     smoothing: float
     rounds: int
     epsilon: Fraction
@@ -252,14 +250,7 @@ class _Admissible:
         return self.question.digest
 
 
-def plan_dpfw(
-    universe: Universe,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> FrankWolfe:
+def plan_dpfw(universe: Universe, request: Request) -> FrankWolfe:
     """Frank-Wolfe with `alpha` and `rounds`, or `constants` ("ours", "paper") where not set.
 
     `noise` ("ours", "paper") is that of a choice; `iterate` what is released; `model` how the path
@@ -270,11 +261,12 @@ def plan_dpfw(
         ValueError: a wrong parameter, the paper's constants without delta, or a universe that
             neither representation has room for.
     """
+    budget, adjacency, parameters = request.budget, request.adjacency, request.parameters
     known = (
         "alpha", "rounds", "constants", "noise", "iterate", "model", "max_model_bytes",
         "cliquewise",
     )  # fmt: skip
-    settings.refuse("dpfw", universe, adjacency, expected_records, parameters, known)
+    settings.refuse("dpfw", universe, request, known)
     said = {name: settings.one_of(parameters, name, KINDS) for name in ("constants", "noise")}
     model, most_cells = _model(universe, parameters)
     iterate = settings.one_of(parameters, "iterate", ITERATES)
@@ -288,7 +280,7 @@ def plan_dpfw(
                 f"mechanism.{name}: paper, but the paper's {name} need delta > 0, and "
                 f"privacy.delta is 0; set one, or choose {name}: ours"
             )
-    scale = expected_records * float(budget.epsilon)
+    scale = request.expected_records * float(budget.epsilon)
     smoothing, rounds, rule = _constants(universe, budget, scale, said["constants"], parameters)
     amount = best_amount(budget, lambda whole: shared(whole, adjacency).choice(rounds))
     epsilon = shared(amount, adjacency).choice(rounds)
@@ -296,9 +288,7 @@ def plan_dpfw(
         epsilon = min(epsilon, _paper_epsilon(universe, budget, adjacency, rounds))
     return FrankWolfe(
         universe=universe,
-        adjacency=adjacency,
-        budget=budget,
-        expected_records=expected_records,
+        request=request,
         smoothing=smoothing,
         rounds=rounds,
         epsilon=epsilon,

@@ -39,12 +39,11 @@ from hallmark.mechanisms.linear_queries.questions import PathQuestion, reference
 from hallmark.mechanisms.linear_queries.spending import Amount, best_amount, choice_line
 from hallmark.mechanisms.linear_queries.total import records, shared
 from hallmark.mechanisms.linear_queries.universe import Universe
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import RefreshedRounds, TablesByCall
 from hallmark.mechanisms.privacy.events import Event
 from hallmark.mechanisms.privacy.queries import SCORE_STEPS
 from hallmark.mechanisms.privacy.refresh import Refresh
+from hallmark.mechanisms.request import Request
 
 _HALVINGS = 14  # of the interval that the learning rate is sought in
 
@@ -123,22 +122,15 @@ class Dqrs(DualQuery):
         return {**counted, CHOICES_CALL: (np.array(held, dtype=np.int64),)}
 
 
-def plan_dqrs(
-    universe: Universe,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> Dqrs:
+def plan_dqrs(universe: Universe, request: Request) -> Dqrs:
     """DQRS of `rounds` rounds with `samples` queries each; epsilon uses the budget up.
 
     Raises:
         ValueError: a wrong parameter, or a universe that is too large.
     """
-    settings.refuse(
-        "dqrs", universe, adjacency, expected_records, parameters, ("rounds", "samples")
-    )
+    budget, adjacency = request.budget, request.adjacency
+    expected_records, parameters = request.expected_records, request.parameters
+    settings.refuse("dqrs", universe, request, ("rounds", "samples"))
     settings.refuse_large("dqrs", universe)
     scale = expected_records * float(budget.epsilon)
     long, many = (0.4, 20) if budget.is_pure else (1.2, default_samples(scale))
@@ -168,9 +160,7 @@ def plan_dqrs(
     most = draws(amount)
     return Dqrs(
         universe=universe,
-        adjacency=adjacency,
-        budget=budget,
-        expected_records=expected_records,
+        request=request,
         rounds=rounds,
         samples=samples,
         epsilon=epsilon(amount, most),

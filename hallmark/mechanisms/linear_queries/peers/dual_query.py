@@ -31,10 +31,9 @@ from hallmark.mechanisms.linear_queries.spending import Amount, best_amount, cho
 from hallmark.mechanisms.linear_queries.total import CountsRecords, Records, records, shared
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.linear_queries.weights import Weights
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import RefreshedRounds, TablesByCall
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism
+from hallmark.mechanisms.request import Request, Requested
 
 _SEED = 1402_1526  # of the public draws of round 1
 _BYTES = 8
@@ -84,7 +83,7 @@ def drawn_evenly(universe: Universe, samples: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DualQuery(CountsRecords):
+class DualQuery(CountsRecords, Requested):
     """A plan. Every field is public.
 
     Attributes:
@@ -95,9 +94,6 @@ class DualQuery(CountsRecords):
     """
 
     universe: Universe
-    adjacency: Adjacency
-    budget: Budget
-    expected_records: int
     rounds: int
     samples: int
     epsilon: Fraction
@@ -181,23 +177,17 @@ class DualQuery(CountsRecords):
         return DualPath(self.universe, self.samples)
 
 
-def plan_dual_query(
-    universe: Universe,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> DualQuery:
+def plan_dual_query(universe: Universe, request: Request) -> DualQuery:
     """DualQuery of `rounds` rounds with `samples` queries each; epsilon uses the budget up.
 
     Raises:
         ValueError: a wrong parameter, or a universe that is too large.
     """
+    budget, adjacency, parameters = request.budget, request.adjacency, request.parameters
     known = ("rounds", "samples")
-    settings.refuse("dual-query", universe, adjacency, expected_records, parameters, known)
+    settings.refuse("dual-query", universe, request, known)
     settings.refuse_large("dual-query", universe)
-    scale = expected_records * float(budget.epsilon)
+    scale = request.expected_records * float(budget.epsilon)
     rounds = rounds_with_data(parameters, round(min(200.0, max(20.0, 0.6 * scale**0.5))))
     samples = settings.rounds(parameters, "samples", default_samples(scale))
 
@@ -209,9 +199,7 @@ def plan_dual_query(
     amount = best_amount(budget, choice)
     return DualQuery(
         universe=universe,
-        adjacency=adjacency,
-        budget=budget,
-        expected_records=expected_records,
+        request=request,
         rounds=rounds,
         samples=samples,
         epsilon=choice(amount),

@@ -35,10 +35,9 @@ from hallmark.mechanisms.linear_queries.spending import best_amount, choice_line
 from hallmark.mechanisms.linear_queries.total import CountsRecords, Records, records, shared
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.linear_queries.weights import Weights
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import QueryRounds, TablesByCall
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism
+from hallmark.mechanisms.request import Request, Requested
 
 _SEED = 2007_05453  # of all public draws
 _SCALES = {"fem": 2.0, "sep-fem": 0.5}  # of perturbations, as good as any on invented tables
@@ -85,7 +84,7 @@ class LeaderPath:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fem(CountsRecords):
+class Fem(CountsRecords, Requested):
     """A plan. Every field is public.
 
     Attributes:
@@ -97,9 +96,6 @@ class Fem(CountsRecords):
     """
 
     universe: Universe
-    adjacency: Adjacency
-    budget: Budget
-    expected_records: int
     perturbation: Perturbation
     rounds: int
     samples: int
@@ -184,58 +180,36 @@ class Fem(CountsRecords):
         return LeaderPath(self.universe, self.perturbation, self.samples, self.scale)
 
 
-def plan_fem(
-    universe: Universe,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> Fem:
+def plan_fem(universe: Universe, request: Request) -> Fem:
     """FEM of `rounds` rounds with `samples` records each, perturbed at `scale`.
 
     Raises:
         ValueError: a wrong parameter, or a universe that is too large.
     """
-    return _plan("fem", universe, budget, adjacency, expected_records, parameters)
+    return _plan("fem", universe, request)
 
 
-def plan_sep_fem(
-    universe: Universe,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> Fem:
+def plan_sep_fem(universe: Universe, request: Request) -> Fem:
     """The same, perturbed on a separator.
 
     Raises:
         ValueError: also where the workload has no separator.
     """
-    return _plan("sep-fem", universe, budget, adjacency, expected_records, parameters)
+    return _plan("sep-fem", universe, request)
 
 
-def _plan(
-    name: str,
-    universe: Universe,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> Fem:
+def _plan(name: str, universe: Universe, request: Request) -> Fem:
+    budget, adjacency, parameters = request.budget, request.adjacency, request.parameters
     known = ("rounds", "samples", "scale")
-    settings.refuse(name, universe, adjacency, expected_records, parameters, known)
+    settings.refuse(name, universe, request, known)
     settings.refuse_large(name, universe)
     perturbation = separator(universe) if name == "sep-fem" else ByCoordinate(universe)
-    expected = expected_records * float(budget.epsilon)
+    expected = request.expected_records * float(budget.epsilon)
     rounds = settings.rounds(parameters, "rounds", _default_rounds(expected, budget.is_pure))
     amount = best_amount(budget, lambda whole: shared(whole, adjacency).choice(rounds))
     return Fem(
         universe=universe,
-        adjacency=adjacency,
-        budget=budget,
-        expected_records=expected_records,
+        request=request,
         perturbation=perturbation,
         rounds=rounds,
         samples=settings.rounds(parameters, "samples", 20),

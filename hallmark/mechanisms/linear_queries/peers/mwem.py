@@ -34,12 +34,11 @@ from hallmark.mechanisms.linear_queries.spending import Amount, best_amount, cho
 from hallmark.mechanisms.linear_queries.total import CountsRecords, Records, records, shared
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.linear_queries.weights import Weights
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import QueryRounds, TablesByCall
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism
 from hallmark.mechanisms.privacy.queries import HistogramQuery
 from hallmark.mechanisms.privacy.transforms import WeightedSum
+from hallmark.mechanisms.request import Request, Requested
 
 CHOICE_SHARE = Fraction(1, 2)  # of a round; the answer has the rest
 REPLAYS = 20  # of all measurements, after every round
@@ -47,7 +46,7 @@ _BYTES = 8
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Mwem(CountsRecords):
+class Mwem(CountsRecords, Requested):
     """A plan. Every field is public.
 
     Attributes:
@@ -56,9 +55,6 @@ class Mwem(CountsRecords):
     """
 
     universe: Universe
-    adjacency: Adjacency
-    budget: Budget
-    expected_records: int
     rounds: int
     amount: Amount
     count: Records
@@ -222,31 +218,23 @@ def _answer(turn: int) -> str:
     return f"round-{turn}-answer"
 
 
-def plan_mwem(
-    universe: Universe,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> Mwem:
+def plan_mwem(universe: Universe, request: Request) -> Mwem:
     """MWEM of `rounds` rounds: 30, and 10 up to 1,000 records times epsilon, where not set.
 
     Raises:
         ValueError: a wrong parameter, or a universe that is too large.
     """
-    settings.refuse("mwem-queries", universe, adjacency, expected_records, parameters, ("rounds",))
+    budget, adjacency = request.budget, request.adjacency
+    settings.refuse("mwem-queries", universe, request, ("rounds",))
     settings.refuse_large("mwem-queries", universe)
-    scale = expected_records * float(budget.epsilon)
-    rounds = settings.rounds(parameters, "rounds", 10 if scale <= 1000 else 30)
+    scale = request.expected_records * float(budget.epsilon)
+    rounds = settings.rounds(request.parameters, "rounds", 10 if scale <= 1000 else 30)
     amount = best_amount(
         budget, lambda whole: shared(whole, adjacency).part(CHOICE_SHARE).choice(rounds)
     )
     return Mwem(
         universe=universe,
-        adjacency=adjacency,
-        budget=budget,
-        expected_records=expected_records,
+        request=request,
         rounds=rounds,
         amount=shared(amount, adjacency),
         count=records(universe, amount, adjacency),

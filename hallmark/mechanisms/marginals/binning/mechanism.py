@@ -13,11 +13,10 @@ Oracle.  tests/mechanisms/marginals/binning/test_mechanism.py.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes, Counts
+from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.checkpoint import Checkpoint
 from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.contract import Certificate, Measurements, Progress, SyntheticMeasure
@@ -30,10 +29,9 @@ from hallmark.mechanisms.marginals.binning.quantiles import nearest_shares
 from hallmark.mechanisms.marginals.binning.refine import refined
 from hallmark.mechanisms.marginals.mechanism import MarginalMeasurements, Marginals, answers_of
 from hallmark.mechanisms.marginals.selection.design import Answer
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
 from hallmark.mechanisms.privacy.calls import MarginalRounds
+from hallmark.mechanisms.request import Request
 
 CALL = "binning"
 BINS = "bins"  # in the history: by column, the first cell of every bin
@@ -65,33 +63,24 @@ class PrivatelyBinned:
     def name(self) -> str:
         return self.inner.name
 
-    def plan(
-        self,
-        domain: Domain,
-        *,
-        budget: Budget,
-        adjacency: Adjacency,
-        expected_records: int,
-        parameters: Mapping[str, Any],
-        public: AnyCodes | None = None,
-    ) -> BinnedPlan:
+    def plan(self, request: Request) -> BinnedPlan:
         """The mechanism's plan with less epsilon, and histograms with what that leaves.
 
         Raises:
             ValueError: as the mechanism's; or a column cannot have so many bins, or the share pays
                 for nothing.
         """
+        domain, budget, adjacency = request.domain, request.budget, request.adjacency
         _check(domain, self.share, self.bins)
         columns = tuple(i for i, name in enumerate(domain.names) if name in self.bins)
         bins = tuple(self.bins[domain.names[column]] for column in columns)
         runs = [equal_runs(domain, c, k) for c, k in zip(columns, bins, strict=True)]
         inner = self.inner.plan(
-            coarse_domain(domain, runs),
-            budget=replace(budget, epsilon=(1 - self.share) * budget.epsilon),
-            adjacency=adjacency,
-            expected_records=expected_records,
-            parameters=parameters,
-            public=public,
+            replace(
+                request,
+                domain=coarse_domain(domain, runs),
+                budget=replace(budget, epsilon=(1 - self.share) * budget.epsilon),
+            )
         )
         try:
             noise = gaussian_sigma2(
@@ -107,9 +96,8 @@ class PrivatelyBinned:
                 f"that could be proved to fit the budget beside {self.name}; give a larger share"
             ) from error
         return BinnedPlan(
+            request=request,
             inner=inner,
-            domain=domain,
-            budget=budget,
             columns=columns,
             bins=bins,
             sigma2=noise.value,

@@ -27,31 +27,26 @@ from hallmark.mechanisms.marginals.binning.quantiles import nearest_shares, quan
 from hallmark.mechanisms.marginals.plan import FORECAST_CONFIDENCE, MarginalPlan
 from hallmark.mechanisms.marginals.selection.design import Asked
 from hallmark.mechanisms.marginals.single_columns import combine, gaussian_margins
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.privacy.queries import HistogramQuery
+from hallmark.mechanisms.request import Requested
 
 _DRAWS = PILOT + 199  # of a forecast
 _BYTES_A_DRAW = 8 * 3  # of one cell: noise, what is adjusted, cumulative sums
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BinnedPlan:
+class BinnedPlan(Requested):
     """The mechanism's plan on bins, with the histograms that choose them. Every field is public.
 
     Attributes:
         inner: what the mechanism does with its part of the budget, on bins of equally many cells.
-        domain: with all cells.
-        budget: of both together.
         columns: positions of the columns that get bins, ascending.
         bins: how many each gets.
         sigma2: noise parameter of every count of their histograms, records^2.
     """
 
     inner: MarginalPlan
-    domain: Domain
-    budget: Budget
     columns: tuple[int, ...]
     bins: tuple[int, ...]
     sigma2: Fraction
@@ -63,14 +58,6 @@ class BinnedPlan:
     @property
     def source(self) -> str:
         return self.inner.source
-
-    @property
-    def adjacency(self) -> Adjacency:
-        return self.inner.adjacency
-
-    @property
-    def expected_records(self) -> int:
-        return self.inner.expected_records
 
     @property
     def asked(self) -> tuple[Asked, ...]:
@@ -124,7 +111,7 @@ class BinnedPlan:
         """The mechanism's plan, with the same design, on these bins."""
         coarse = coarse_domain(self.domain, bins)
         assert coarse.shape == self.inner.domain.shape, "as many bins as were planned"
-        return replace(self.inner, domain=coarse)
+        return replace(self.inner, request=replace(self.inner.request, domain=coarse))
 
     def values(self, column: int, counts: Counts) -> Counts:
         """The counts of a column without that of its null cell."""

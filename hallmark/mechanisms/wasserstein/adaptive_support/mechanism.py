@@ -8,13 +8,11 @@ Source.  "Certified private data release for sparse Lipschitz functions" (AISTAT
 Proof.   adaptive_support.md, beside this file.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes, Counts
+from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.checkpoint import Checkpoint
 from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.contract import (
@@ -23,12 +21,10 @@ from hallmark.mechanisms.contract import (
     Progress,
     SyntheticMeasure,
 )
-from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.paths import snake
 from hallmark.mechanisms.geometry.simplex import project_on_simplex
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import Measuring
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.adaptive_support.certify import certify
 from hallmark.mechanisms.wasserstein.adaptive_support.plan import (
     HISTOGRAM_CALL,
@@ -59,24 +55,9 @@ class AdaptiveSupport:
 
     name = "adaptive-support"
 
-    def plan(
-        self,
-        domain: Domain,
-        *,
-        budget: Budget,
-        adjacency: Adjacency,
-        expected_records: int,
-        parameters: Mapping[str, Any],
-        public: AnyCodes | None = None,
-    ) -> AdaptiveSupportPlan:
+    def plan(self, request: Request) -> AdaptiveSupportPlan:
         """See `make_plan`."""
-        return make_plan(
-            domain,
-            budget=budget,
-            adjacency=adjacency,
-            expected_records=expected_records,
-            parameters=parameters,
-        )
+        return make_plan(request)
 
     def select(self, curator: Measuring, plan: AdaptiveSupportPlan) -> Selection:
         """The candidate with the least bound, from noisy numbers of occupied points."""

@@ -22,15 +22,12 @@ import numpy as np
 from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.certificates.joint import JOINT
 from hallmark.mechanisms.contract import Forecast, Measurements, NoiseLine
-from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
 from hallmark.mechanisms.privacy.transforms import Occupied, Total
+from hallmark.mechanisms.request import Request, Requested
 from hallmark.mechanisms.wasserstein.adaptive_support.support import expected_misfit
 from hallmark.mechanisms.wasserstein.single_histogram.grid import Grid, grids
-from hallmark.mechanisms.wasserstein.single_histogram.parameters import refuse_unknown
 
 MOST_POINTS = 2**24  # of one grid: 128 MiB of counts, a few times that in use
 SUPPORT_CALL = "support"  # of the numbers of occupied points
@@ -58,7 +55,7 @@ class Answers:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AdaptiveSupportPlan:
+class AdaptiveSupportPlan(Requested):
     """What the curator will be asked, and what that costs. Every field is public.
 
     Attributes:
@@ -70,10 +67,6 @@ class AdaptiveSupportPlan:
         total_scale: noise scale of the number of records; None where that is public.
     """
 
-    domain: Domain
-    adjacency: Adjacency
-    budget: Budget
-    expected_records: int
     candidates: tuple[Grid, ...]
     dimensions: tuple[tuple[int, ...], ...]
     size_scale: Fraction
@@ -197,35 +190,26 @@ class AdaptiveSupportPlan:
         )
 
 
-def make_plan(
-    domain: Domain,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> AdaptiveSupportPlan:
+def make_plan(request: Request) -> AdaptiveSupportPlan:
     """Spend exactly `budget.epsilon`; a delta in the budget stays unused. Public.
 
     Raises:
         ValueError: an unknown parameter, a share outside (0, 1), an expected number of records
             below 1, or a domain of too many combinations.
     """
-    refuse_unknown("adaptive-support", parameters, {"selection_share"}, expected_records)
-    share = _share(parameters.get("selection_share", SELECTION_SHARE))
+    domain, budget, adjacency = request.domain, request.budget, request.adjacency
+    request.refuse_unknown("adaptive-support", {"selection_share"})
+    share = _share(request.parameters.get("selection_share", SELECTION_SHARE))
     total_share = 0 if adjacency.total_is_public else TOTAL_SHARE * (1 - share)
     counts_scale = adjacency.l1 / ((1 - share - total_share) * budget.epsilon)
     every = tuple(grids(domain, most_points=MOST_POINTS))
     chosen: dict[int, list[int]] = {}
     for dimension in range(len(domain) + 1):
-        best = _best(every, dimension, float(counts_scale), expected_records)
+        best = _best(every, dimension, float(counts_scale), request.expected_records)
         chosen.setdefault(best, []).append(dimension)
     candidates = tuple(every[position] for position in chosen)
     return AdaptiveSupportPlan(
-        domain=domain,
-        adjacency=adjacency,
-        budget=budget,
-        expected_records=expected_records,
+        request=request,
         candidates=candidates,
         dimensions=tuple(tuple(dimensions) for dimensions in chosen.values()),
         size_scale=Occupied().l1(adjacency) * len(candidates) / (share * budget.epsilon),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes, Floats
+from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.checkpoint import Checkpoint
 from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.contract import (
@@ -22,14 +22,11 @@ from hallmark.mechanisms.contract import (
     Progress,
     SyntheticMeasure,
 )
-from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import Measuring
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm.certify import certify
 from hallmark.mechanisms.wasserstein.pmm.design import NodeCounts, SiblingDifferences
 from hallmark.mechanisms.wasserstein.pmm.plan import LEVELS_CALL, PMMPlan, make_plan
-from hallmark.mechanisms.wasserstein.single_histogram.parameters import refuse_unknown
 from hallmark.mechanisms.wasserstein.single_histogram.records import (
     public_records,
     records_along,
@@ -54,31 +51,19 @@ class TreeMechanism:
     def name(self) -> str:
         return self.design.mechanism
 
-    def plan(
-        self,
-        domain: Domain,
-        *,
-        budget: Budget,
-        adjacency: Adjacency,
-        expected_records: int,
-        parameters: Mapping[str, Any],
-        public: AnyCodes | None = None,
-    ) -> PMMPlan:
+    def plan(self, request: Request) -> PMMPlan:
         """See `make_plan`.
 
         Raises:
             ValueError: an unknown parameter or value of it, or an expected number of records below
                 1.
         """
+        parameters = request.parameters
         known = {"depth", *(field.name for field in fields(self.design))}
-        refuse_unknown(self.name, parameters, known, expected_records)
+        request.refuse_unknown(self.name, known)
         return make_plan(
             self.design(**{name: parameters[name] for name in set(parameters) - {"depth"}}),
-            domain,
-            budget=budget,
-            adjacency=adjacency,
-            expected_records=expected_records,
-            depth=parameters.get("depth", "auto"),
+            request,
         )
 
     def select(self, curator: Measuring, plan: PMMPlan) -> None:

@@ -29,13 +29,13 @@ from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.certificates.simultaneous import PILOT
 from hallmark.mechanisms.certificates.single_columns import forecast_single_columns
 from hallmark.mechanisms.contract import Forecast, NoiseLine
-from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.partition import Partition, split_order
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
 from hallmark.mechanisms.privacy.transforms import Total
+from hallmark.mechanisms.request import Request, Requested
 from hallmark.mechanisms.wasserstein.pmm.design import Design
 from hallmark.mechanisms.wasserstein.pmm.noise_model import SIMULATION_BYTES, NoiseModel
 
@@ -49,7 +49,7 @@ RECORD_BYTES, CODE_BYTES = 24, 4  # leaf, count and copy of a record; code of ea
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PMMPlan:
+class PMMPlan(Requested):
     """What the curator will be asked, and what that costs. Every field is public.
 
     Attributes:
@@ -59,10 +59,6 @@ class PMMPlan:
         design: what is measured of every level, and how it is put together.
     """
 
-    domain: Domain
-    adjacency: Adjacency
-    budget: Budget
-    expected_records: int
     partition: Partition
     scales: tuple[Fraction, ...]
     design: Design
@@ -130,7 +126,7 @@ class PMMPlan:
 
     def forecast(self) -> Forecast:
         """Proven bound on the mean of the joint error, and the 1-way certificates to expect."""
-        partition, records = self.partition, max(self.expected_records, 1)
+        partition, records = self.partition, self.expected_records
         costs = [level_cost(partition, level) for level in self.levels]
         weights = level_weights(self.design, self.levels)
         noise = float(np.array([float(scale) for scale in self.scales]) @ (weights * costs))
@@ -169,25 +165,17 @@ class PMMPlan:
         return float(level_sensitivity(self.adjacency, level) / scale / self.budget.epsilon)
 
 
-def make_plan(
-    design: Design,
-    domain: Domain,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    depth: Any = "auto",
-) -> PMMPlan:
+def make_plan(design: Design, request: Request) -> PMMPlan:
     """Spend exactly `budget.epsilon`; a delta in the budget stays unused. Public.
 
-    Args:
-        depth: as a spec gives it, to be checked: a number of levels, or "auto".
     Raises:
-        ValueError: a depth that the domain does not have.
+        ValueError: `depth` is set, and neither "auto" nor a number of levels that the domain has.
     """
+    domain, adjacency = request.domain, request.adjacency
     order = split_order(domain, MAX_DEPTH)
+    depth = request.parameters.get("depth", "auto")
     if depth == "auto":
-        depth = best_depth(design, Partition(domain, order), budget, adjacency, expected_records)
+        depth = best_depth(design, Partition(domain, order), request)
     elif not isinstance(depth, int) or isinstance(depth, bool) or not 0 <= depth <= len(order):
         raise ValueError(
             f"mechanism.depth: {depth!r}; use 'auto' or a whole number from 0 to {len(order)}, "
@@ -196,12 +184,9 @@ def make_plan(
     partition = Partition(domain, order[:depth])
     levels = measured_levels(adjacency, depth)
     return PMMPlan(
-        domain=domain,
-        adjacency=adjacency,
-        budget=budget,
-        expected_records=expected_records,
+        request=request,
         partition=partition,
-        scales=optimal_scales(design, partition, levels, adjacency, budget),
+        scales=optimal_scales(design, partition, levels, adjacency, request.budget),
         design=design,
     )
 
@@ -245,15 +230,10 @@ def optimal_scales(
     return scales
 
 
-def best_depth(
-    design: Design,
-    finest: Partition,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-) -> int:
+def best_depth(design: Design, finest: Partition, request: Request) -> int:
     """Depth with the least bound on the expected error; at least 1 where the domain allows it."""
-    signal = float(budget.epsilon) * expected_records / adjacency.l1
+    adjacency, expected_records = request.adjacency, request.expected_records
+    signal = float(request.budget.epsilon) * expected_records / adjacency.l1
     root = 0.0
     if not adjacency.total_is_public:
         root = sqrt(ROOT * level_sensitivity(adjacency, 0) / adjacency.l1)

@@ -8,10 +8,8 @@ Source.  He, Vershynin, Zhu (2023), arXiv:2302.05552, Algorithm 1, whose privacy
 Oracle.  tests/mechanisms/wasserstein/psmm/test_plan.py enumerates all neighbours of small tables.
 """
 
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +22,11 @@ from hallmark.mechanisms.geometry.finite_metrics import MAX_POINTS as MAX_METRIC
 from hallmark.mechanisms.geometry.line import is_line, path_loss, tree_loss
 from hallmark.mechanisms.geometry.transport import hub_transport_many
 from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.transforms import Total
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.single_histogram.design import Design, best_design
 from hallmark.mechanisms.wasserstein.single_histogram.grid import Grid, grids
-from hallmark.mechanisms.wasserstein.single_histogram.parameters import (
-    grids_asked_for,
-    refuse_unknown,
-)
+from hallmark.mechanisms.wasserstein.single_histogram.parameters import grids_asked_for
 from hallmark.mechanisms.wasserstein.single_histogram.plan import HistogramPlan
 from hallmark.mechanisms.wasserstein.single_histogram.settled_strategy import SettledStrategy
 
@@ -47,35 +42,26 @@ SOURCE = (
 )
 
 
-def make_plan(
-    domain: Domain,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> HistogramPlan:
+def make_plan(request: Request) -> HistogramPlan:
     """Spend exactly `budget.epsilon`; a delta in the budget stays unused. Public.
 
     Raises:
         ValueError: an unknown parameter or value of it, an expected number of records below 1, or a
             domain with too many points.
     """
-    refuse_unknown("psmm", parameters, {"cells"}, expected_records)
+    domain = request.domain
+    request.refuse_unknown("psmm", {"cells"})
     metric = any(attribute.kind is Kind.METRIC for attribute in domain.attributes)
     limit = MAX_METRIC_POINTS if metric else MOST_POINTS
-    costs = _NoiseCosts(domain, budget.epsilon, adjacency)
+    costs = _NoiseCosts(domain, request.budget.epsilon, request.adjacency)
     tried = grids_asked_for(
-        domain, parameters, most_points=limit, most_tried=min(limit, MOST_TRIED)
+        domain, request.parameters, most_points=limit, most_tried=min(limit, MOST_TRIED)
     )
     return HistogramPlan(
         mechanism="psmm",
         source=SOURCE,
-        domain=domain,
-        adjacency=adjacency,
-        budget=budget,
-        expected_records=expected_records,
-        design=best_design(tried, costs.design, records=expected_records),
+        request=request,
+        design=best_design(tried, costs.design, records=request.expected_records),
         projection="transport",
         settings={},
     )

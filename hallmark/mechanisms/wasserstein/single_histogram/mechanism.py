@@ -1,12 +1,10 @@
 """The stages after planning, for mechanisms that measure one histogram over all columns."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.certificates.family import certify_family_and_columns
 from hallmark.mechanisms.certificates.joint import jointly, no_wider
 from hallmark.mechanisms.checkpoint import Checkpoint
@@ -17,10 +15,8 @@ from hallmark.mechanisms.contract import (
     Progress,
     SyntheticMeasure,
 )
-from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import Measuring
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.single_histogram.plan import HistogramPlan
 from hallmark.mechanisms.wasserstein.single_histogram.release import estimated, generate, measure
 
@@ -37,24 +33,9 @@ class HistogramMechanism:
     name: str
     make_plan: Callable[..., HistogramPlan]
 
-    def plan(
-        self,
-        domain: Domain,
-        *,
-        budget: Budget,
-        adjacency: Adjacency,
-        expected_records: int,
-        parameters: Mapping[str, Any],
-        public: AnyCodes | None = None,
-    ) -> HistogramPlan:
+    def plan(self, request: Request) -> HistogramPlan:
         """See `make_plan` of the mechanism."""
-        return self.make_plan(
-            domain,
-            budget=budget,
-            adjacency=adjacency,
-            expected_records=expected_records,
-            parameters=parameters,
-        )
+        return self.make_plan(request)
 
     def select(self, curator: Measuring, plan: HistogramPlan) -> None:
         """Nothing is left to choose: the plan says what is measured."""

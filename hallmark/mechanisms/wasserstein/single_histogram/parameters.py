@@ -1,30 +1,12 @@
 """Parameters that mechanisms over one histogram read from a spec."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.wasserstein.single_histogram.grid import Grid, grid, grids
 
 AUTO = "auto"
-
-
-def refuse_unknown(
-    mechanism: str, parameters: Mapping[str, Any], known: Collection[str], expected_records: int
-) -> None:
-    """Refuse parameters that the mechanism does not know, and tables without records.
-
-    Raises:
-        ValueError: there is such a parameter, or fewer than one record is expected.
-    """
-    unknown = sorted(set(parameters) - set(known))
-    if unknown:
-        raise ValueError(
-            f"mechanism.{unknown[0]}: {mechanism} has no such parameter; it knows "
-            f"{' and '.join(sorted(known))}"
-        )
-    if expected_records < 1:
-        raise ValueError(f"expected number of records: {expected_records}; give at least 1")
 
 
 def grids_asked_for(

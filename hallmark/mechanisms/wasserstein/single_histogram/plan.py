@@ -18,9 +18,6 @@ from hallmark.mechanisms.blocks.estimate import FamilyEstimator
 from hallmark.mechanisms.blocks.family import Family
 from hallmark.mechanisms.certificates.joint import JOINT
 from hallmark.mechanisms.contract import Forecast, NoiseLine
-from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
 from hallmark.mechanisms.privacy.transforms import (
@@ -30,6 +27,7 @@ from hallmark.mechanisms.privacy.transforms import (
     Transform,
     TreeDifferences,
 )
+from hallmark.mechanisms.request import Requested
 from hallmark.mechanisms.wasserstein.single_histogram.design import Design
 
 _MEASURED: Mapping[type[Transform], str] = {
@@ -43,7 +41,7 @@ _BYTES_PER_POINT = 2000  # graph, tree, flow, and a hundred simulations at a tim
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HistogramPlan:
+class HistogramPlan(Requested):
     """What the curator will be asked, and what that costs. Every field is public.
 
     Attributes:
@@ -57,10 +55,6 @@ class HistogramPlan:
 
     mechanism: str
     source: str
-    domain: Domain
-    adjacency: Adjacency
-    budget: Budget
-    expected_records: int
     design: Design
     projection: Projection
     settings: Mapping[str, Any]

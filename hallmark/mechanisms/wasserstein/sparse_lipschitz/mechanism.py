@@ -9,9 +9,6 @@ Proof.   sparse_lipschitz.md, beside this file, and ../../certificates/family.md
 Oracle.  tests/mechanisms/wasserstein/sparse_lipschitz/test_mechanism.py.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,9 +20,8 @@ from hallmark.mechanisms.checkpoint import Checkpoint
 from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.contract import Certificate, Measurements, Progress, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import Measuring
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.single_histogram.records import (
     public_records,
     records_along,
@@ -55,25 +51,9 @@ class SparseLipschitz:
 
     name = "sparse-lipschitz"
 
-    def plan(
-        self,
-        domain: Domain,
-        *,
-        budget: Budget,
-        adjacency: Adjacency,
-        expected_records: int,
-        parameters: Mapping[str, Any],
-        public: AnyCodes | None = None,
-    ) -> SparseLipschitzPlan:
+    def plan(self, request: Request) -> SparseLipschitzPlan:
         """See `make_plan`."""
-        return make_plan(
-            domain,
-            budget=budget,
-            adjacency=adjacency,
-            expected_records=expected_records,
-            parameters=parameters,
-            public=public,
-        )
+        return make_plan(request)
 
     def select(self, curator: Measuring, plan: SparseLipschitzPlan) -> None:
         """Nothing is left to choose: the plan says what is measured."""

@@ -42,6 +42,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.privacy.queries import HistogramQuery
+from hallmark.mechanisms.request import Request, Requested
 from hallmark.mechanisms.wasserstein.sparse_lipschitz.parameters import Settings, parse
 
 METRIC = (
@@ -55,7 +56,7 @@ DISCRETISATION_DOUBT = Fraction(1, 20)  # part of the failure probability that i
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SparseLipschitzPlan:
+class SparseLipschitzPlan(Requested):
     """What the curator will be asked, and what that costs. Every field is public.
 
     Attributes:
@@ -71,10 +72,6 @@ class SparseLipschitzPlan:
         k: cells of a line.
     """
 
-    domain: Domain
-    adjacency: Adjacency
-    budget: Budget
-    expected_records: int
     family: Family
     strategies: tuple[Strategy, ...]
     discretisation: MeasuredDiscretisation | None
@@ -176,24 +173,16 @@ class _Design:
     error: float
 
 
-def make_plan(
-    domain: Domain,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-    public: AnyCodes | None,
-) -> SparseLipschitzPlan:
+def make_plan(request: Request) -> SparseLipschitzPlan:
     """Spend the budget on the design with the least forecast certificate. Public.
 
     Raises:
         ValueError: a wrong parameter, tables that are too large, no public records where the grid
             is too large to be the support, or an expected number of records below 1.
     """
-    settings = parse(parameters, domain)
-    if expected_records < 1:
-        raise ValueError(f"expected number of records: {expected_records}; give at least 1")
+    domain, budget, adjacency = request.domain, request.budget, request.adjacency
+    expected_records, public = request.expected_records, request.public
+    settings = parse(request.parameters, domain)
     column_sets = settings.blocks or _all_marginals(domain, settings.marginals)
     kind = _support_kind(settings, public)
     chosen: _Design | None = None
@@ -217,10 +206,7 @@ def make_plan(
     rest = Budget(epsilon=budget.epsilon - spent, delta=budget.delta)
     strategies, cost = chosen_strategies(settings.noise, chosen.family, rest, adjacency)
     return SparseLipschitzPlan(
-        domain=domain,
-        adjacency=adjacency,
-        budget=budget,
-        expected_records=expected_records,
+        request=replace(request, public=None),  # the support has what is used of it
         family=chosen.family,
         strategies=strategies,
         discretisation=chosen.discretisation,

@@ -9,7 +9,6 @@ Oracle.  tests/mechanisms/wasserstein/superregular/test_plan.py enumerates all n
          tables.
 """
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, get_args
 
@@ -18,20 +17,16 @@ import numpy as np
 from hallmark.mechanisms.blocks.marginals import whole
 from hallmark.mechanisms.blocks.strategies.haar import Mode, superregular
 from hallmark.mechanisms.blocks.strategies.strategy import Strategy
-from hallmark.mechanisms.domain.domain import Domain, Kind
+from hallmark.mechanisms.domain.domain import Kind
 from hallmark.mechanisms.geometry.finite_metrics import MAX_POINTS as MAX_METRIC_POINTS
 from hallmark.mechanisms.geometry.grids import MAX_SHORT_POINTS, Path
 from hallmark.mechanisms.geometry.line import path_loss
 from hallmark.mechanisms.geometry.spaces import FiniteSpace
 from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.single_histogram.design import Design, best_design
 from hallmark.mechanisms.wasserstein.single_histogram.grid import Grid
-from hallmark.mechanisms.wasserstein.single_histogram.parameters import (
-    AUTO,
-    grids_asked_for,
-    refuse_unknown,
-)
+from hallmark.mechanisms.wasserstein.single_histogram.parameters import AUTO, grids_asked_for
 from hallmark.mechanisms.wasserstein.single_histogram.plan import HistogramPlan
 from hallmark.mechanisms.wasserstein.single_histogram.settled_strategy import SettledStrategy
 
@@ -45,21 +40,15 @@ SOURCE = (
 )
 
 
-def make_plan(
-    domain: Domain,
-    *,
-    budget: Budget,
-    adjacency: Adjacency,
-    expected_records: int,
-    parameters: Mapping[str, Any],
-) -> HistogramPlan:
+def make_plan(request: Request) -> HistogramPlan:
     """Spend at most `budget.epsilon`; a delta in the budget stays unused. Public.
 
     Raises:
         ValueError: an unknown parameter or value of it, an expected number of records below 1, a
             domain with too many points, or a path that does not suit it.
     """
-    refuse_unknown("superregular", parameters, {"cells", "path", "mode"}, expected_records)
+    domain, adjacency, parameters = request.domain, request.adjacency, request.parameters
+    request.refuse_unknown("superregular", {"cells", "path", "mode"})
     mode: Mode = _one_of("mode", parameters.get("mode", "tight"), get_args(Mode))
     path = _one_of("path", parameters.get("path", AUTO), (AUTO, *get_args(Path)))
     metric = any(attribute.kind is Kind.METRIC for attribute in domain.attributes)
@@ -70,7 +59,7 @@ def make_plan(
     def design(grid: Grid) -> Design:
         family = whole(domain, grid.k, path=path)
         space = family.blocks[0].space
-        strategy = _strategy(space, budget.epsilon, adjacency, mode)
+        strategy = _strategy(space, request.budget.epsilon, adjacency, mode)
         errors = strategy.simulate(
             NOISE_DRAWS,
             np.random.default_rng(0),  # a plan is the same each time it is made
@@ -89,11 +78,8 @@ def make_plan(
     return HistogramPlan(
         mechanism="superregular",
         source=SOURCE,
-        domain=domain,
-        adjacency=adjacency,
-        budget=budget,
-        expected_records=expected_records,
-        design=best_design(tried, design, records=expected_records),
+        request=request,
+        design=best_design(tried, design, records=request.expected_records),
         projection="path",
         settings={"path": path, "mode": mode},
     )

@@ -7,6 +7,7 @@ from scipy.stats import binom
 from hallmark.mechanisms.linear_queries.direct.method import CALL, plan_direct
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
+from tests.builders.requests import request_on
 from tests.mechanisms.linear_queries.direct.cases import (
     ADD,
     BUDGET,
@@ -33,7 +34,7 @@ def test_bounds_miss_no_more_often_than_stated(
     u, codes = ways(4, 2, cells=3), records((3,) * 4, rows)
     truth = u.answers(histogram(codes, u.shape)) / rows
     method = plan_direct(
-        u, budget=budget, adjacency=adjacency, expected_records=rows, parameters={}
+        u, request_on(u, budget=budget, adjacency=adjacency, expected_records=rows)
     )
     total = rows if adjacency.total_is_public else None
     confidence, runs, misses, tightness = 0.8, 30, 0, []
@@ -60,7 +61,7 @@ def test_too_little_noise_is_caught() -> None:
     """A broken twin that takes the noise for half as large misses too often."""
     u, codes = ways(4, 2, cells=3), records((3,) * 4, 400)
     truth = u.answers(histogram(codes, u.shape)) / 400
-    method = plan_direct(u, budget=BUDGET, adjacency=REPLACE, expected_records=400, parameters={})
+    method = plan_direct(u, request_on(u, budget=BUDGET, adjacency=REPLACE, expected_records=400))
     misses = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -77,7 +78,7 @@ def test_too_little_noise_is_caught() -> None:
 def test_numbers_far_from_the_truth_are_not_certified() -> None:
     u, codes = ways(4, 2, cells=3), records((3,) * 4, 400)
     truth = u.answers(histogram(codes, u.shape)) / 400
-    method = plan_direct(u, budget=BUDGET, adjacency=REPLACE, expected_records=400, parameters={})
+    method = plan_direct(u, request_on(u, budget=BUDGET, adjacency=REPLACE, expected_records=400))
     rng = np.random.default_rng(0)
     answers = noisy(method.strategy.queries, codes, rng)
     made = method.distribution({CALL: answers}, 400, progress=quiet).answers()
@@ -89,7 +90,7 @@ def test_numbers_far_from_the_truth_are_not_certified() -> None:
 
 def test_hardly_any_records_leave_the_range_of_the_queries() -> None:
     u, codes = ways(4, 2, cells=3), records((3,) * 4, 1)
-    method = plan_direct(u, budget=BUDGET, adjacency=ADD, expected_records=1, parameters={})
+    method = plan_direct(u, request_on(u, budget=BUDGET, adjacency=ADD, expected_records=1))
     rng = np.random.default_rng(0)
     answers = [0 * table for table in noisy(method.strategy.queries, codes, rng)]
     made = method.distribution({CALL: answers}, None, progress=quiet).answers()
@@ -101,7 +102,8 @@ def test_hardly_any_records_leave_the_range_of_the_queries() -> None:
 @pytest.mark.parametrize("confidence", [0.0, 1.0])
 def test_a_wrong_confidence_is_refused(confidence: float) -> None:
     method = plan_direct(
-        ways(4, 2, cells=3), budget=BUDGET, adjacency=REPLACE, expected_records=9, parameters={}
+        ways(4, 2, cells=3),
+        request_on(ways(4, 2, cells=3), budget=BUDGET, adjacency=REPLACE, expected_records=9),
     )
     with pytest.raises(ValueError, match=r"certificate\.confidence"):
         method.bounds(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hallmark.mechanisms.linear_queries.direct.method import CALL, plan_direct
+from tests.builders.requests import request_on
 from tests.mechanisms.linear_queries.direct.cases import (
     BUDGET,
     REPLACE,
@@ -19,15 +20,18 @@ def test_a_field_answers_as_mirror_descent_does(size: int) -> None:
     u, codes = ways(5, size, cells=3), records((3,) * 5, 4000)
     field = plan_direct(
         u,
-        budget=BUDGET,
-        adjacency=REPLACE,
-        expected_records=4000,
-        parameters={"estimator": "graphical", "noise": "gaussian"},
+        request_on(
+            u,
+            budget=BUDGET,
+            adjacency=REPLACE,
+            expected_records=4000,
+            parameters={"estimator": "graphical", "noise": "gaussian"},
+        ),
     )
     answers = noisy(field.strategy.queries, codes, np.random.default_rng(0))
     made = field.distribution({CALL: answers}, 4000, progress=quiet)
     over_cells = plan_direct(
-        u, budget=BUDGET, adjacency=REPLACE, expected_records=4000, parameters={}
+        u, request_on(u, budget=BUDGET, adjacency=REPLACE, expected_records=4000)
     )
     same = type(over_cells)(
         **{**vars(over_cells), "strategy": field.strategy, "estimator": "likelihood"}

@@ -20,6 +20,7 @@ from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.privacy.accountant import epsilon, fits
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
+from tests.builders.requests import request_on
 from tests.mechanisms.linear_queries.direct.cases import (
     ADD,
     BUDGET,
@@ -48,7 +49,10 @@ def plan(
     **parameters: Any,
 ) -> Direct:
     return plan_direct(
-        u, budget=budget, adjacency=adjacency, expected_records=rows, parameters=parameters
+        u,
+        request_on(
+            u, budget=budget, adjacency=adjacency, expected_records=rows, parameters=parameters
+        ),
     )
 
 
@@ -230,10 +234,13 @@ def test_noise_lines_name_a_few_of_their_tables() -> None:
     def named(universe: Universe) -> Direct:
         return plan_direct(
             replace(universe, names=("age", "sex", "town", "work")),
-            budget=BUDGET,
-            adjacency=REPLACE,
-            expected_records=1000,
-            parameters={"strategy": "marginals"},
+            request_on(
+                replace(universe, names=("age", "sex", "town", "work")),
+                budget=BUDGET,
+                adjacency=REPLACE,
+                expected_records=1000,
+                parameters={"strategy": "marginals"},
+            ),
         )
 
     def told(universe: Universe) -> list[str]:

@@ -21,6 +21,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import count_codes, marginal
 from hallmark.mechanisms.privacy.linear_queries import Block, EachCell
+from tests.builders.requests import request_on
 from tests.mechanisms.linear_queries.direct.cases import (
     ADD,
     BUDGET,
@@ -49,10 +50,13 @@ def plan(
 ) -> Dpam:
     return plan_dpam(
         ways(columns, 2),
-        budget=budget,
-        adjacency=adjacency,
-        expected_records=rows,
-        parameters=parameters,
+        request_on(
+            ways(columns, 2),
+            budget=budget,
+            adjacency=adjacency,
+            expected_records=rows,
+            parameters=parameters,
+        ),
     )
 
 
@@ -121,7 +125,7 @@ def test_it_is_worse_than_direct_and_the_printed_form_worse_than_nothing() -> No
         made = method.distribution(answers, ROWS, progress=quiet)
         return float(np.abs(made.answers() - truth).max())
 
-    direct = plan_direct(u, budget=BUDGET, adjacency=REPLACE, expected_records=ROWS, parameters={})
+    direct = plan_direct(u, request_on(u, budget=BUDGET, adjacency=REPLACE, expected_records=ROWS))
     means = [
         np.mean([error(method, seed) for seed in range(5)])
         for method in (direct, plan(), plan(noise_constant="paper"), plan(variant="printed"))

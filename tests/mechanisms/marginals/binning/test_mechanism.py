@@ -29,6 +29,7 @@ from hallmark.mechanisms.privacy.events import ExponentialMechanism
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
 from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 
 FALSE_POSITIVE_RATE = 1e-6
@@ -68,11 +69,13 @@ def make(
     **parameters: Any,
 ) -> BinnedPlan:
     return mechanism.plan(
-        domain,
-        budget=budget,
-        adjacency=adjacency,
-        expected_records=3000,
-        parameters=parameters or QUICK,
+        Request(
+            domain=domain,
+            budget=budget,
+            adjacency=adjacency,
+            expected_records=3000,
+            parameters=parameters or QUICK,
+        )
     )
 
 

@@ -20,6 +20,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import DiscreteGaussian, merged
 from hallmark.mechanisms.privacy.queries import GaussianNoise
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.request import Request
 from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 
 HUNDREDTH, HALF = Fraction(1, 100), Fraction(1, 2)
@@ -58,7 +59,13 @@ def make(
     **parameters: Any,
 ) -> BinnedPlan:
     return PrivatelyBinned(marginals(name), share, bins).plan(
-        domain, budget=budget, adjacency=adjacency, expected_records=1000, parameters=parameters
+        Request(
+            domain=domain,
+            budget=budget,
+            adjacency=adjacency,
+            expected_records=1000,
+            parameters=parameters,
+        )
     )
 
 
@@ -108,11 +115,7 @@ def test_what_is_charged_does_not_depend_on_the_bins(name) -> None:
     inner = plan.on(bins)
     assert inner.domain.shape == plan.inner.domain.shape == (5, 3, 3)
     afresh = marginals(name).plan(
-        inner.domain,
-        budget=inner.budget,
-        adjacency=RECORDS,
-        expected_records=1000,
-        parameters={},
+        Request(domain=inner.domain, budget=inner.budget, adjacency=RECORDS, expected_records=1000)
     )
     assert inner.events == plan.inner.events == afresh.events
     assert inner.design.first == afresh.design.first

@@ -10,6 +10,7 @@ import pytest
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.adaptive_support import AdaptiveSupport, AdaptiveSupportPlan
 from hallmark.mechanisms.wasserstein.adaptive_support.support import expected_misfit
 from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
@@ -32,11 +33,13 @@ def make(
     **parameters: object,
 ) -> AdaptiveSupportPlan:
     return AdaptiveSupport().plan(
-        domain,
-        budget=Budget(epsilon=epsilon),
-        adjacency=adjacency,
-        expected_records=records,
-        parameters=parameters,
+        Request(
+            domain=domain,
+            budget=Budget(epsilon=epsilon),
+            adjacency=adjacency,
+            expected_records=records,
+            parameters=parameters,
+        )
     )
 
 

@@ -14,6 +14,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH, PMMPlan
 from hallmark.mechanisms.wasserstein.pmm.mechanism import TreeMechanism
 from hallmark.mechanisms.wasserstein.pmm.tree import transport_cost
@@ -49,11 +50,13 @@ def make(
     **parameters: object,
 ) -> PMMPlan:
     return mechanism.plan(
-        domain,
-        budget=Budget(epsilon=Fraction(1)),
-        adjacency=adjacency,
-        expected_records=100,
-        parameters=parameters,
+        Request(
+            domain=domain,
+            budget=Budget(epsilon=Fraction(1)),
+            adjacency=adjacency,
+            expected_records=100,
+            parameters=parameters,
+        )
     )
 
 

@@ -13,6 +13,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH, PMMPlan
 from hallmark.mechanisms.wasserstein.pmm.mechanism import TreeMechanism, leaf_masses
 from hallmark.mechanisms.wasserstein.pmm.tree import transport_cost
@@ -53,11 +54,13 @@ def make(
     **parameters: object,
 ) -> PMMPlan:
     return mechanism.plan(
-        domain,
-        budget=Budget(epsilon=Fraction(epsilon)),
-        adjacency=adjacency,
-        expected_records=records,
-        parameters=parameters,
+        Request(
+            domain=domain,
+            budget=Budget(epsilon=Fraction(epsilon)),
+            adjacency=adjacency,
+            expected_records=records,
+            parameters=parameters,
+        )
     )
 
 

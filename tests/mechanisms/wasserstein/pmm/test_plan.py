@@ -13,6 +13,7 @@ from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import count_codes
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH, PMMPlan
 from hallmark.mechanisms.wasserstein.pmm.mechanism import TreeMechanism
 from hallmark.mechanisms.wasserstein.pmm.plan import level_cost, level_weights
@@ -49,11 +50,13 @@ def make(
     **parameters: object,
 ) -> PMMPlan:
     return mechanism.plan(
-        domain,
-        budget=Budget(epsilon=epsilon),
-        adjacency=adjacency,
-        expected_records=records,
-        parameters=parameters,
+        Request(
+            domain=domain,
+            budget=Budget(epsilon=epsilon),
+            adjacency=adjacency,
+            expected_records=records,
+            parameters=parameters,
+        )
     )
 
 
@@ -266,7 +269,7 @@ def test_a_plan_of_four_million_leaves_and_its_forecast_take_seconds(mechanism) 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"depht": 3}, "mechanism.depht: pmm has no such parameter; it knows consistency and dep"),
+        ({"depht": 3}, "mechanism.depht: pmm has no such parameter; it knows consistency, dep"),
         ({"depth": 6}, "mechanism.depth: 6; use 'auto' or a whole number from 0 to 5"),
         ({"depth": -1}, "mechanism.depth: -1"),
         ({"depth": True}, "mechanism.depth: True"),

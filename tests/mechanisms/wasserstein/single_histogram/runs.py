@@ -12,6 +12,7 @@ from hallmark.mechanisms.privacy.cells import ArrayCounter, count_codes
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.single_histogram.mechanism import HistogramMechanism
 from hallmark.mechanisms.wasserstein.single_histogram.plan import HistogramPlan
 
@@ -26,11 +27,13 @@ def make(
     **parameters: object,
 ) -> HistogramPlan:
     return mechanism.plan(
-        domain,
-        budget=Budget(epsilon=epsilon),
-        adjacency=adjacency,
-        expected_records=records,
-        parameters=parameters,
+        Request(
+            domain=domain,
+            budget=Budget(epsilon=epsilon),
+            adjacency=adjacency,
+            expected_records=records,
+            parameters=parameters,
+        )
     )
 
 

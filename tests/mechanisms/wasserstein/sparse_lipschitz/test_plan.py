@@ -24,6 +24,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
+from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.sparse_lipschitz import SparseLipschitz, SparseLipschitzPlan
 from hallmark.mechanisms.wasserstein.sparse_lipschitz.plan import (
     MOST_GRID_POINTS,
@@ -55,12 +56,14 @@ def make(
     **parameters: object,
 ) -> SparseLipschitzPlan:
     return SparseLipschitz().plan(
-        domain,
-        budget=budget,
-        adjacency=adjacency,
-        expected_records=records,
-        parameters=parameters,
-        public=public,
+        Request(
+            domain=domain,
+            budget=budget,
+            adjacency=adjacency,
+            expected_records=records,
+            parameters=parameters,
+            public=public,
+        )
     )
 
 
