@@ -1,1 +1,1 @@
-"""One module a stage: each joins one side effect to one call of a mechanism."""
+"""One module per stage; each joins one side effect to one call of a mechanism."""

@@ -1,4 +1,4 @@
-"""Audit a release on the installation that made it: the folder, and what the ledger says of it."""
+"""Audit a release on the installation that made it: the folder, and its entries in the ledger."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +19,9 @@ from hallmark.tasks.verification.approvals import read_approvals
 def audit_release(
     folder: Path, public_key: Path | None, ledger: str, certified: Path | None = None
 ) -> Verification:
-    """All checks of `verify_release`, and that the ledger is whole and charged what is recorded.
+    """All checks of `verify_release`, and that the ledger is intact and charged what is recorded.
 
-    A ledger that cannot be read is a failed check, not an exception.
+    An unreadable ledger is a failed check, not an exception.
     """
     verified = verify_release(folder, public_key, certified)
     if not verified.ok:
@@ -35,16 +35,16 @@ def audit_release(
         ]
     except (LedgerError, HistoryBroken) as error:
         faults = [str(error)]
-    found = "; ".join(faults) or "its chain is whole, and it charged the events of the record"
+    found = "; ".join(faults) or "its chain is intact, and it charged the events in the record"
     return Verification((*verified.checks, Check("ledger", not faults, found)))
 
 
 def _history_faults(folder: Path, release: str, book: Ledger) -> Iterator[str]:
-    """Whether the release holds everything that was said about it."""
+    """Statements in the ledger that the release lacks or changes."""
     published = read_approvals(folder)
     said = published.said if isinstance(published, ApprovalsFile) else ()
     if History.of(release, book.statements(release)).links != said:
-        yield f"{APPROVALS_FILE} does not hold what the ledger holds of its gates"
+        yield f"{APPROVALS_FILE} differs from the ledger's entries about its gates"
 
 
 def _ledger_faults(folder: Path, record: AuditRecord, book: Ledger) -> Iterator[str]:
@@ -62,10 +62,10 @@ def _ledger_faults(folder: Path, record: AuditRecord, book: Ledger) -> Iterator[
         yield f"the budget of {release} is {reservation.state}, not spent"
     claim = record.guarantee.claim
     if (reservation.budget.epsilon, reservation.budget.delta) != (claim.epsilon, claim.delta):
-        yield "the ledger reserved another budget than is claimed"
+        yield "the ledger reserved a different budget from the claimed one"
     charged = events_to_json(book.events(release))
     if charged != [dict(event) for event in record.mechanism.events]:
-        yield "the ledger charged other events than are recorded"
+        yield "the ledger charged different events from the recorded ones"
     known = {entry.hash for entry in book.entries(account)}
     for entry in record.account.entries:
         if entry.digest not in known | {NOT_RECORDED}:

@@ -1,7 +1,7 @@
 """Certify synthetic records, made here or elsewhere, by noisy measurements.
 
-Runs in the process of the flow and maps its simulations over the workers, as a task on a worker
-would wait for a worker.
+Runs in the process of the flow and maps its simulations over the workers, since a task on a worker
+would have to wait for a worker.
 """
 
 from functools import partial
@@ -20,16 +20,16 @@ from hallmark.tasks.spec.prepare import PreparedCertificate, PreparedRelease, Pr
 
 @task(name="read")
 def read(prepared: PreparedCertificate, workspace: Workspace) -> SyntheticFile:
-    """The records that are to be certified, in cell codes.
+    """The records to certify, in cell codes.
 
     Raises:
-        GivenRefused: they are not what they were when the run began.
+        GivenRefused: the file has changed since the run began.
     """
     given, codes = read_outside_records(prepared.spec, prepared.file.path, prepared.folder)
     if given != prepared.file:
         raise OutsideRecordsRefused(
-            f"{given.path}: changed since this run began; put back the file that it began with, "
-            "and run again with --resume"
+            f"{given.path}: changed since this run began; restore the file as it was then, and run "
+            "again with --resume"
         )
     file = SyntheticFile(workspace.path / "given.npy")
     file.save(SyntheticMeasure(codes=codes))

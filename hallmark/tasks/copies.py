@@ -1,7 +1,7 @@
-"""Refuse a release in which something that is taken for public is a copy of the private table.
+"""Refuse a release in which something declared public is a copy of the private table.
 
-Where a table lies is known before anything is read (`tasks.spec.private_tables`). What is in it is
-known once the private table was read, which is here, before anything is asked of it.
+The place of a table is known before anything is read (`tasks.spec.private_tables`). Its content is
+known once the private table has been read, which is here, before it is asked anything.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ from hallmark.tasks.spec.private_tables import note
 
 
 class CopyRefused(SafeError):
-    """Something that is called public holds the private records; more is not told."""
+    """Something declared public contains the private records; the message reveals no more."""
 
 
 def refuse_copies(prepared: Prepared, files: Sequence[Path], workspace: Workspace) -> None:
-    """Note by what copies of the private table are known, and hold what is public against it.
+    """Record how to recognise copies of the private table, and compare public tables with it.
 
     Args:
-        files: the coded records, as `tasks.discretize` gives them.
+        files: the coded records, from `tasks.discretize`.
     Raises:
         CopyRefused: one of the spec's public tables, or the file to certify, is a copy.
     """
@@ -37,9 +37,9 @@ def refuse_copies(prepared: Prepared, files: Sequence[Path], workspace: Workspac
     for table in prepared.public_tables:
         if table.like.is_of(own):
             raise CopyRefused(
-                f"{table.where} is a copy of the private table, and what is public may be released "
-                "as it is; nothing was asked of the private table. Name a table that is published, "
-                "or give the budget back with: hallmark ledger cancel "
+                f"{table.where} is a copy of the private table, but public tables may be released "
+                "unchanged; the private table was asked nothing. Name a published table, or give "
+                "the budget back with: hallmark ledger cancel "
                 f"{prepared.spec.release} --reason WHY"
             )
 

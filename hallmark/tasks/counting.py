@@ -1,11 +1,11 @@
 """Count coded records partition by partition on Dask workers.
 
-Workers do what may safely be done twice: they count. Counts of partitions are integers and add
-up in any order, so a partition counted again after a worker died changes nothing; noise is drawn
-by the curator, in the process that runs the flow, after all counts are summed.
+Workers do what may safely be done twice: they count. Counts of partitions are integers that add up
+in any order, so counting a partition again after a worker died changes nothing; the curator draws
+noise, in the process that runs the flow, after all counts are summed.
 
-A table may have millions of cells where a partition has fewer records, so a worker sends which
-cells are occupied and how often, if that is less, and forgets it once it was added.
+A table may have millions of cells but a partition fewer records, so a worker sends the occupied
+cells with their counts if that is smaller, and forgets them once they are added.
 """
 
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ from hallmark.tasks.installation.losses import losses_told
 class DaskCounter:
     """Counts the records coded in `files`; each is an integer array of shape (n_i, d).
 
-    Agrees to the last unit with `ArrayCounter` on the concatenated records. The files lie in the
-    release's restricted workspace, which workers on other machines must share.
+    Agrees exactly with `ArrayCounter` on the concatenated records. The files are in the release's
+    restricted workspace, which workers on other machines must share.
     """
 
     files: tuple[Path, ...]
@@ -42,12 +42,12 @@ class DaskCounter:
             for future in as_completed(futures):
                 for total, (cells, counts) in zip(totals, future.result(), strict=True):
                     total[cells] += counts
-                future.release()  # or the workers would keep the tables of all files
+                future.release()  # otherwise the workers would keep the tables of all files
         return totals
 
 
 _Occupied = tuple[Counts | slice, Counts]
-"""Distinct cells, and how many records each holds; the other cells hold none."""
+"""Occupied cells with their numbers of records; all other cells are empty."""
 
 
 def _count_file(file: Path, maps: Sequence[CellMap]) -> list[_Occupied]:

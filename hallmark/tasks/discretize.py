@@ -1,9 +1,9 @@
 """Code a private table: every record becomes a row of cell codes in the restricted workspace.
 
-Dask may run any of this again while an earlier execution still writes: a worker that was given up
-for dead may not be. So each attempt has names of its own (a database may give the rows of a part in
-another order), a file appears by an atomic rename, and truncated records never share a name with
-all records.
+Dask may run any of this again while an earlier execution is still writing: a worker that was given
+up for dead may be alive. So each attempt uses its own names (a database may return the rows of a
+part in another order), a file appears by an atomic rename, and truncated records never share a name
+with all records.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,13 +52,13 @@ def discretize(prepared: Prepared, workspace: Workspace) -> tuple[Path, ...]:
 
 
 def all_records(files: Sequence[Path]) -> Iterator[Path]:
-    """The files with all coded records, of which `files` may hold a person's first ones alone."""
+    """The files with all coded records; `files` may contain only each person's kept ones."""
     for file in files:
         yield file.with_name(file.name.replace(_KEPT, ".npy"))
 
 
 def left_out(files: Sequence[Path]) -> int:
-    """How many coded records are in no file of `files`, since their person owns too many."""
+    """The number of coded records missing from `files`, since their persons have too many."""
     return sum(map(_rows, all_records(files))) - sum(map(_rows, files))
 
 

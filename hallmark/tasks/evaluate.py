@@ -1,4 +1,4 @@
-"""Compare a synthetic file with the private table by the usual metrics of utility.
+"""Compare a synthetic file with the private table by common utility metrics.
 
 Nothing here is protected: the metrics are computed from the private records without noise. They
 are for the people who may see those records; no budget covers them, and none may be published.
@@ -47,16 +47,16 @@ LEAST_TO_SPLIT = 5  # so that both parts of a table have what they need
 
 
 class EvaluationRefused(SafeError):
-    """The tables cannot be compared; the message shows no value of theirs."""
+    """The tables cannot be compared; the message shows none of their values."""
 
 
 class LabelRefused(SafeError):
-    """The label is no column of the release, or no value of that column."""
+    """The label is not a column of the release, or not a value of that column."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """That `used` records out of `of` stand for all in `what`, in words."""
+    """A sample: `used` records represent all `of` records of `what`, which is in words."""
 
     what: str
     used: int
@@ -65,17 +65,17 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What a comparison found. Internal.
+    """The result of a comparison. Internal.
 
     Attributes:
         metrics: the numbers.
-        label: what was predicted, as it was asked for; None where nothing was.
-        held_out: which records were predicted, in words; None likewise.
-        downstream_unit: of the downstream errors; None likewise.
-        merged: columns of which neighbouring cells were merged.
-        left_out: private records beyond those that a release keeps of their person, with which
-            nothing is compared; None where all count.
-        samples: where fewer records were looked at than there are.
+        label: what was predicted, as requested; None if nothing was.
+        held_out: the predicted records, in words; None without a label.
+        downstream_unit: unit of the downstream errors; None without a label.
+        merged: columns whose neighbouring cells were merged.
+        left_out: number of private records that a release would not keep of their persons, which
+            are not compared; None if all records count.
+        samples: samples that represent larger sets of records.
     """
 
     metrics: UtilityScores
@@ -87,7 +87,7 @@ class Evaluation:
     samples: tuple["Sample", ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values, the warning first."""
+        """Plain JSON values, with the warning first."""
         return {
             "internal": NOTICE,
             "label": self.label,
@@ -110,27 +110,27 @@ def evaluate_files(
 ) -> Evaluation:
     """Compare a synthetic file with the private table that `spec` names.
 
-    The columns compared are those that the spec releases. Where persons are protected, those
-    records of the spec's own table count that a release keeps (`truncation`); a table of `data` is
-    compared whole, since it names nobody.
+    The released columns are compared. If persons are protected, only the records of the spec's own
+    table count that a release keeps (`truncation`); a table given by `data` is compared whole,
+    since it names no persons.
 
     Args:
         spec: path of the release spec.
-        synthetic: path or URL of the synthetic file, as a release writes it.
-        data: the private table, where it is not the spec's own source.
-        test: held-out private records; only read where there is a label.
-        label: `COLUMN`, to predict its cell, or `COLUMN=VALUE`, to predict whether it is that.
+        synthetic: path or URL of the synthetic file, in the format of a release.
+        data: the private table, if it is not the spec's own source.
+        test: held-out private records; only read if there is a label.
+        label: `COLUMN` to predict its cell, or `COLUMN=VALUE` to predict whether it is that.
     Raises:
-        SpecError: the spec is wrong.
-        LabelRefused: see there.
-        EvaluationRefused: a table cannot be read, holds what the spec refuses, or has too few
-            records.
+        SpecError: the spec is invalid.
+        LabelRefused: the label is not a released column or one of its values.
+        EvaluationRefused: a table cannot be read, contains values that the spec refuses, or has
+            too few records.
     """
     loaded = load_spec(spec)
     codec = TableCodec.of({name: loaded.columns[name] for name in loaded.released_columns})
     try:
         domain = codec.domain
-    except ValueError as error:  # distances that are no metric; they stand in the spec
+    except ValueError as error:  # distances in the spec that are not a metric
         raise EvaluationRefused(str(error)) from error
     predicted = None if label is None else _label(label, codec, loaded)
     tables = {
@@ -166,9 +166,9 @@ _UNITS = {True: "squared cells", False: "share of records"}  # of an error in nu
 
 
 def compare(private: AnyCodes, synthetic: AnyCodes, domain: Domain) -> UtilityScores | None:
-    """The metrics of two coded tables, columns of many cells merged to 32 as the paper has them.
+    """The metrics of two coded tables, with columns merged to at most 32 cells as in the paper.
 
-    None where one of the tables has too few records to compare anything.
+    None if one of the tables has too few records for a comparison.
     """
     if min(len(private), len(synthetic)) < LEAST_RECORDS:
         return None
@@ -179,7 +179,7 @@ def compare(private: AnyCodes, synthetic: AnyCodes, domain: Domain) -> UtilitySc
 
 
 def in_words(metrics: UtilityScores, downstream_unit: str | None = None) -> tuple[Comparison, ...]:
-    """Every metric with its unit and what it means, for people; the downstream error if it has a
+    """Every metric with its unit and meaning, for people; the downstream error only if it has a
     unit."""
     return (*_downstream_in_words(metrics, downstream_unit), *_in_words(metrics))
 
@@ -191,15 +191,14 @@ def _downstream_in_words(metrics: UtilityScores, unit: str | None) -> Iterator[C
         metric="Downstream error",
         value=metrics.downstream,
         unit=unit,
-        meaning="How wrong gradient boosting is about the label of held-out private records when "
-        "it has learnt from the synthetic records.",
+        meaning="Error of gradient boosting in predicting the label of held-out private records, "
+        "trained on the synthetic records.",
     )
     yield Comparison(
         metric="Downstream error, private",
         value=metrics.downstream_real,
         unit=unit,
-        meaning="The same when it has learnt from the private records: what the one above may be "
-        "held against.",
+        meaning="The same, trained on the private records, for comparison with the error above.",
     )
 
 
@@ -208,51 +207,50 @@ def _in_words(metrics: UtilityScores) -> Iterator[Comparison]:
         metric="Covariance error",
         value=metrics.covariance_real,
         unit="relative",
-        meaning="Distance of the two covariance matrices, as a share of the private one's size.",
+        meaning="Distance between the covariance matrices, relative to the private one's norm.",
     )
     yield Comparison(
         metric="Covariance error, as published",
         value=metrics.covariance,
         unit="relative",
-        meaning="The same distance as a share of the synthetic one's size, which is what the "
-        "PrivPGD paper tabulates.",
+        meaning="The same distance relative to the synthetic one's norm, as in the tables of the "
+        "PrivPGD paper.",
     )
     yield Comparison(
         metric="Counting queries",
         value=metrics.count,
         unit="relative",
-        meaning=f"How far a count of the records within ranges of three columns is off, on "
-        f"average over {metrics.count_queries} random ones, as a share of the mean count."
+        meaning=f"Error of a count of the records within ranges of three columns, on average over "
+        f"{metrics.count_queries} random ranges, relative to the mean count."
         if metrics.count_queries
-        else "No ranges were found that hold between 5 % and 95 % of the private records.",
+        else "No ranges were found with between 5 % and 95 % of the private records.",
     )
     yield Comparison(
         metric="Threshold queries",
         value=metrics.thresh,
         unit="relative",
-        meaning="How far a count of the records on one side of a plane through three columns is "
-        "off, on average over 200 random ones, as a share of the mean count.",
+        meaning="Error of a count of the records on one side of a plane through three columns, on "
+        "average over 200 random planes, relative to the mean count.",
     )
     yield Comparison(
         metric="Sliced Wasserstein distance",
         value=metrics.sw1,
         unit="of a column's length",
-        meaning="How far, seen along one direction, records must be moved on average to turn the "
-        "joint distribution of two columns into the private one; mean over all pairs.",
+        meaning="How far records must move on average, along one direction, to turn the joint "
+        "distribution of two columns into the private one; mean over all pairs.",
     )
     yield Comparison(
         metric="Total variation, pairs",
         value=metrics.tv,
         unit="share of records",
-        meaning="The share of records that lie in the wrong cell of the joint table of two "
-        "columns; mean over all pairs (the PrivPGD paper tabulates twice this).",
+        meaning="The share of records in the wrong cell of the joint table of two columns; mean "
+        "over all pairs (the tables of the PrivPGD paper have twice this).",
     )
     yield Comparison(
         metric="Total variation, columns",
         value=metrics.tv1,
         unit="share of records",
-        meaning="The share of records that lie in the wrong cell of a single column; mean over "
-        "all columns.",
+        meaning="The share of records in the wrong cell of a single column; mean over all columns.",
     )
 
 
@@ -266,13 +264,13 @@ def _metrics(
     if label is None or test is None:
         return metrics, ()
     whole = {
-        "private records to learn the label from": real,
-        "synthetic records to learn the label from": synthetic,
+        "private records to train on": real,
+        "synthetic records to train on": synthetic,
         "held-out records to predict": test,
     }
     some = {what: sampled(codes, label) for what, codes in whole.items()}
     ours, theirs, asked = some.values()
-    told = replace(  # learnt from the cells as they are: trees do not mind how many there are
+    told = replace(  # trained on the original cells: trees can handle any number of them
         metrics,
         rows_test=len(asked),
         downstream=downstream_error(theirs, asked, label),
@@ -286,7 +284,7 @@ def _metrics(
 
 
 class _Table(NamedTuple):
-    """Coded records, and how many more were left out; None where all count."""
+    """Coded records, and how many more were left out; None if all count."""
 
     codes: AnyCodes
     left_out: int | None
@@ -295,7 +293,7 @@ class _Table(NamedTuple):
 def _read(
     location: str, origin: str, codec: TableCodec, spec: ReleaseSpec, *, split_too: bool
 ) -> _Table:
-    """The coded records of one of the tables; `origin` says in messages which one it is."""
+    """The coded records of one of the tables; `origin` names the table in messages."""
     private = origin in ("data.source", "--data")
     person = spec.privacy.person if origin == "data.source" else None
     # Which records of a person are kept may depend on all that a release codes.
@@ -326,7 +324,7 @@ def _read(
     least = {"--test": 1}.get(origin, LEAST_TO_SPLIT if private and split_too else LEAST_RECORDS)
     if records < least:
         raise EvaluationRefused(
-            f"{origin}: too few records; {least} at least are needed"
+            f"{origin}: too few records; at least {least} are needed"
             + (" to hold some out (or name held-out ones with --test)" if least > 2 else "")
         )
     codes = np.concatenate(blocks)[:, [whole.names.index(name) for name in codec.names]]
@@ -342,25 +340,25 @@ def _check_values(text: pd.DataFrame, origin: str, codecs: Sequence[Codec]) -> N
         missing = text[codec.name].isna().to_numpy(dtype=bool) & (not codec.column.nulls)
         for what, where in (
             ("cannot be read", unreadable),
-            ("lie outside the column's domain", outside),
+            ("are outside the column's domain", outside),
             ("are missing, but nulls are not allowed", missing),
         ):
             if np.any(where):
                 raise EvaluationRefused(
-                    f"{origin}: column {codec.name}: there are values that {what}; mend the "
-                    f"table, or columns.{codec.name} of the spec"
+                    f"{origin}: column {codec.name}: there are values that {what}; correct the "
+                    f"table, or columns.{codec.name} in the spec"
                 )
 
 
 def _about(message: str, origin: str) -> str:
-    """A message on reading a table that says which table it was."""
+    """A message about reading a table, with the table's name added."""
     if origin == "data.source":
         return message
     return told_of(origin, message)
 
 
 def _label(text: str, codec: TableCodec, spec: ReleaseSpec) -> Label:
-    """What `COLUMN` or `COLUMN=VALUE` asks to predict. Names and values are the user's own."""
+    """The label that `COLUMN` or `COLUMN=VALUE` asks for. Names and values are the user's own."""
     names = [c.name for c in codec.codecs]
     cuts = [len(text), *(at for at, character in enumerate(text) if character == "=")]
     cut = next((cut for cut in cuts if text[:cut] in names), None)
@@ -368,7 +366,7 @@ def _label(text: str, codec: TableCodec, spec: ReleaseSpec) -> Label:
         asked = text.partition("=")[0]
         near = get_close_matches(asked, names, n=1)
         mend = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
-        raise LabelRefused(f"{asked!r} is no column that the spec releases; {mend}")
+        raise LabelRefused(f"{asked!r} is not a column that the spec releases; {mend}")
     column = names.index(text[:cut])
     of = codec.codecs[column]
     if cut == len(text):
@@ -385,7 +383,7 @@ def _cell(value: str, codec: Codec, spec: ReleaseSpec) -> int:
     values, unreadable = codec.read(cell)
     if unreadable.any() or codec.outside(values).any() or (null and not codec.column.nulls):
         raise LabelRefused(
-            f"{value!r} is no value of columns.{codec.name}; write one as the table does, within "
+            f"{value!r} is not a value of columns.{codec.name}; write it as in the table, within "
             "the column's domain"
         )
     return int(codec.encode(values)[0])

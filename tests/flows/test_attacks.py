@@ -78,7 +78,7 @@ def test_an_old_approval_posted_again_does_not_undo_a_rejection(
     assert posted(attacked, signed(attacked, "replayed", "Bo", "reject")) == (200, "")
     assert "it was made before" in posted(attacked, approval)[1]
     late = signed(attacked, "replayed", "Cy", "approve")
-    assert "until it is opened anew" in posted(attacked, late)[1]
+    assert "until it is reopened:" in posted(attacked, late)[1]
 
     reopened = attacked.hallmark("reopen", "replayed", "--reason", "it was explained to Bo")
     assert reopened.returncode == 0, reopened.stderr
@@ -123,7 +123,7 @@ def test_one_key_under_two_names_does_not_pass_four_eyes(attacked: Installation,
         people["approvers"].remove(bo)  # the profile is sound again, and Bo goes by another name
         YAML().dump(people, profile)
         both = signed(attacked, "doubled", "Cy", "approve", key="Bo")
-        assert "their key has decided under another name" in posted(attacked, both)[1]
+        assert "their key was used under another name" in posted(attacked, both)[1]
     finally:
         profile.write_text(honest)
     assert posted(attacked, signed(attacked, "doubled", "Cy", "approve")) == (200, "")

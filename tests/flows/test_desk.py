@@ -105,9 +105,9 @@ def test_a_signed_decision_is_taken_and_opens_the_gate(client: TestClient, keys:
 def test_what_does_not_count_is_refused_with_the_reason(client: TestClient, keys: dict[str, Path]):
     answer = client.post("/decisions", json=decision(keys, "Bo"))
     assert answer.status_code == 409
-    assert "do not hold the role methodologist" in answer.json()["detail"]
+    assert "do not have the role methodologist" in answer.json()["detail"]
     forged = decision(keys) | {"signature": decision(keys, reason="another")["signature"]}
-    assert "signature does not fit" in client.post("/decisions", json=forged).json()["detail"]
+    assert "signature does not belong to" in client.post("/decisions", json=forged).json()["detail"]
     assert client.post("/decisions", json={"decision": {}}).status_code == 422
 
 

@@ -35,7 +35,7 @@ def found(run: Released, ledger: str, folder: Path | None = None) -> tuple[bool,
 def test_a_release_agrees_with_the_ledger_that_it_was_charged_to(run: Released, ledger: str):
     assert found(run, ledger) == (
         True,
-        "its chain is whole, and it charged the events of the record",
+        "its chain is intact, and it charged the events in the record",
     )
 
 

@@ -63,7 +63,7 @@ def test_packages_are_those_of_the_constraints(tmp_path: Path) -> None:
 def test_another_version_than_was_tested_is_told(tmp_path: Path) -> None:
     pins = tmp_path / "constraints.txt"
     pins.write_text("numpy==0.1\n")
-    told = f"other versions than were tested: numpy {version('numpy')}, not 0.1"
+    told = f"versions that were not tested: numpy {version('numpy')}, not 0.1"
     assert only(machine.packages(pins)) == ("warn", told)
 
 
@@ -93,7 +93,7 @@ def test_a_home_of_somebody_else_is_wrong(tmp_path: Path) -> None:
     folder = private_folder(tmp_path / "home")
     os.chown(folder, 12345, -1)
     assert only(machine.home_folder(folder)) == (
-        "wrong", f"{folder} is not ours, or cannot be written",
+        "wrong", f"{folder} belongs to another user, or cannot be written to",
     )  # fmt: skip
 
 
@@ -142,7 +142,7 @@ def test_a_role_that_is_waited_for_and_nobody_has_is_wrong(home: Path) -> None:
     wait_at_the_plan(days=0, role="oracle")
     verdict, words = only(house.profile_read())
     assert verdict == "wrong"
-    assert "waits for oracle, and no approver has that role" in words
+    assert "is waiting for oracle, but no approver has that role" in words
 
 
 def test_a_key_of_the_agency_s_own_is_asked_for(home: Path, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_ledger_is_whole_or_wrong(home: Path, monkeypatch: pytest.MonkeyPatch)
     example.open_account()
     assert only(house.ledger()) == (
         "ok",
-        "it answers; the chain of every account is whole, of 1, and has all that was anchored",
+        "it answers; the chains of all 1 accounts are intact, and have all anchored entries",
     )
     monkeypatch.setenv("HALLMARK_LEDGER", "sqlite:////nonexistent/ledger.db")
     assert only(house.ledger())[0] == "wrong"
@@ -210,11 +210,11 @@ def test_a_ledger_from_the_future_tells_of_a_wrong_clock(
 def test_who_waits_too_long_is_named(home: Path) -> None:
     wait_at_the_plan(days=10)
     assert only(house.waiting(days=14)) == (
-        "ok", "no release waits for longer than 14 days, of 1",
+        "ok", "none of 1 waiting releases has waited over 14 days",
     )  # fmt: skip
     verdict, words = only(house.waiting(days=7))
     assert verdict == "warn"
-    assert words.startswith("release r waits at the gate plan since 20")
+    assert words.startswith("release r has been waiting at the plan gate since 20")
 
 
 def test_a_run_that_was_killed_is_found_and_one_that_lives_is_not(
@@ -227,12 +227,12 @@ def test_a_run_that_was_killed_is_found_and_one_that_lives_is_not(
             about(prepared)
             announce("discretize")
             (workspace.codes / "0.npy").touch()
-            assert only(house.interrupted()) == ("ok", "no run was")
+            assert only(house.interrupted()) == ("ok", "no run was killed")
         assert only(house.interrupted())[0] == "warn"  # its status says that it still runs
         (workspace.codes / "0.npy").touch()  # as a kill leaves them
         verdict, words = only(house.interrupted())
     assert verdict == "warn"
-    assert "coded private records of it are still there" in words
+    assert "coded private records are still there" in words
 
 
 # The server, as far as one stands in for servers that cannot be run here
@@ -280,7 +280,7 @@ def test_a_published_release_whose_folder_is_gone_is_found(home: Path, tmp_path:
         about(prepared)
         announce("publish")
         came_to(published_in(tmp_path / "out"))
-    assert only(house.published()) == ("ok", "every release is where it was published, of 1")
+    assert only(house.published()) == ("ok", "all 1 releases are where they were published")
     (tmp_path / "out").rename(tmp_path / "elsewhere")
     verdict, says = only(house.published())
     assert verdict == "wrong"
@@ -319,7 +319,7 @@ def test_a_server_of_another_version_is_wrong() -> None:
     with Standin(runs="3.0.0") as named:
         assert said(server.prefect_server(named))[0] == (
             "wrong",
-            f"{named['PREFECT_API_URL']} runs Prefect 3.0.0, and this installation "
+            f"{named['PREFECT_API_URL']} runs Prefect 3.0.0, but this installation has "
             f"{version('prefect')}",
         )
 
@@ -341,7 +341,7 @@ def test_a_server_that_does_not_let_us_in_is_wrong() -> None:
 def test_clocks_that_are_apart_are_told() -> None:
     with Standin(runs=version("prefect"), ahead=timedelta(minutes=10)) as named:
         found = said(server.prefect_server(named))
-    assert any("seconds apart" in words for _, words in found)
+    assert any("clocks of this machine and the server differ" in words for _, words in found)
 
 
 # All of it

@@ -107,7 +107,7 @@ def test_tables_and_labels_are_read_as_the_spec_says_they_are_written(
         )
     found = evaluate_files(spec, str(spec.parent / "s.csv"), label="income=12,5")
     assert found.metrics == known.metrics
-    with pytest.raises(LabelRefused, match=r"'12\.5' is no value of columns\.income"):
+    with pytest.raises(LabelRefused, match=r"'12\.5' is not a value of columns\.income"):
         evaluate_files(spec, str(spec.parent / "s.csv"), label="income=12.5")
     (spec.parent / "s.csv").write_text("age,income\n")
     assert refused(spec, str(spec.parent / "s.csv")).endswith(
@@ -147,7 +147,7 @@ def test_a_model_is_learnt_from_a_sample_of_many_records_and_the_output_says_so(
     monkeypatch.setattr(downstream, "MOST_LEARNT", 100)
     found = evaluate_files(spec, synthetic(spec.parent), label="age")
     assert [(s.used, s.of) for s in found.samples] == [(100, 320), (100, 400)]
-    assert "private records to learn" in found.samples[0].what
+    assert "private records to train on" in found.samples[0].what
     assert found.to_json()["samples"][1]["used"] == 100
     assert (found.metrics.rows_real, found.metrics.rows_test) == (320, 80)
     assert evaluate_files(spec, synthetic(spec.parent), label="age") == found
@@ -207,13 +207,13 @@ def refused(spec: Path, *arguments: str, **options: str) -> str:
 @pytest.mark.parametrize(
     ("label", "said"),
     [
-        ("empoyed=1", "'empoyed' is no column that the spec releases; did you mean 'employed'?"),
-        ("zzz", "'zzz' is no column that the spec releases; there are age, income"),
-        ("region=9", "'9' is no value of columns.region"),
-        ("age=old", "'old' is no value of columns.age"),
-        ("age=100", "'100' is no value of columns.age"),
-        ("age=NA", "'NA' is no value of columns.age"),
-        ("region=", "'' is no value of columns.region"),
+        ("empoyed=1", "'empoyed' is not a column that the spec releases; did you mean 'employed'?"),
+        ("zzz", "'zzz' is not a column that the spec releases; there are age, income"),
+        ("region=9", "'9' is not a value of columns.region"),
+        ("age=old", "'old' is not a value of columns.age"),
+        ("age=100", "'100' is not a value of columns.age"),
+        ("age=NA", "'NA' is not a value of columns.age"),
+        ("region=", "'' is not a value of columns.region"),
     ],
 )
 def test_a_label_that_is_not_there_is_refused(spec: Path, label: str, said: str) -> None:
@@ -234,9 +234,9 @@ def test_a_label_may_be_of_a_column_with_an_equals_sign(tmp_path: Path, home: Pa
 @pytest.mark.parametrize(
     ("column", "value", "said"),
     [
-        ("age", SECRET, "age: there are values that lie outside the column's domain"),
+        ("age", SECRET, "age: there are values that are outside the column's domain"),
         ("age", f"x{SECRET}", "age: there are values that cannot be read"),
-        ("region", SECRET, "region: there are values that lie outside"),
+        ("region", SECRET, "region: there are values that are outside"),
         ("region", "NA", "region: there are values that are missing, but nulls are not allowed"),
     ],
 )
@@ -293,11 +293,11 @@ def test_tables_of_too_few_records_are_refused(spec: Path) -> None:
     for rows in (0, 1, 4):
         few[rows] = str(spec.parent / f"{rows}.csv")
         pd.read_csv(good, dtype=str, keep_default_na=False)[:rows].to_csv(few[rows], index=False)
-    assert refused(spec, few[1]).startswith("--synthetic: too few records; 2 at least")
-    assert refused(spec, good, data=few[1]).startswith("--data: too few records; 2 at least")
+    assert refused(spec, few[1]).startswith("--synthetic: too few records; at least")
+    assert refused(spec, good, data=few[1]).startswith("--data: too few records; at least")
     assert evaluate_files(spec, good, data=few[4]).metrics.rows_real == 4
     said = refused(spec, good, data=few[4], label="employed")
-    assert said.startswith("--data: too few records; 5 at least are needed to hold some out")
+    assert said.startswith("--data: too few records; at least 5 are needed to hold some out")
     assert refused(spec, good, test=few[0], label="employed").startswith("--test: too few records")
     found = evaluate_files(spec, good, data=few[4], test=few[1], label="employed")
     assert (found.metrics.rows_real, found.metrics.rows_test) == (4, 1)

@@ -492,10 +492,10 @@ def test_a_parquet_file_that_conforms_has_no_faults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"height": pa.array([1.75, None])}, "height: null, though no nulls are allowed: 1 values"),
+        ({"height": pa.array([1.75, None])}, "height: null, but nulls are not allowed: 1 values"),
         (
             {"height": pa.array([1.75, float("nan")])},
-            "height: null, though no nulls are allowed: 1 values",
+            "height: null, but nulls are not allowed: 1 values",
         ),
         ({"height": pa.array([1.75, float("inf")])}, "height: outside 0.5 to 2.5: 1 values"),
         ({"age": pa.array([True, False])}, "age: not a number: 2 values"),

@@ -1,4 +1,4 @@
-"""What a check found, in a sentence, with the mend."""
+"""The result of a check, in a sentence, with a fix."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Verdict = Literal["ok", "warn", "wrong"]
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing that was looked at. `wrong` stops releases or endangers them; `warn` may wait."""
+    """The result of one check. `wrong` stops or endangers releases; `warn` can wait."""
 
     check: str
     verdict: Verdict
@@ -25,22 +25,22 @@ Check = Callable[[], Iterable[Finding]]
 
 
 def ok(check: str, says: str) -> Finding:
-    """Nothing to mend."""
+    """A finding that needs no fix."""
     return Finding(check=check, verdict="ok", says=says)
 
 
 def warn(check: str, says: str, mend: str) -> Finding:
-    """Something that somebody should look at."""
+    """A finding that somebody should look at."""
     return Finding(check=check, verdict="warn", says=says, mend=mend)
 
 
 def wrong(check: str, says: str, mend: str = "") -> Finding:
-    """Something to mend before the next release; our own errors say how, and need no `mend`."""
+    """A finding to fix before the next release; Hallmark's own errors need no extra `mend`."""
     return Finding(check=check, verdict="wrong", says=says, mend=mend)
 
 
 def examined(checks: Mapping[str, Check]) -> Iterator[Finding]:
-    """What all checks find; one that cannot be made is a finding itself."""
+    """Findings of all checks; a check that fails to run is itself a finding."""
     for name, check in checks.items():
         try:
             yield from check()
@@ -48,4 +48,4 @@ def examined(checks: Mapping[str, Check]) -> Iterator[Finding]:
             yield wrong(name, str(error))
         except Exception as error:
             says = f"it could not be checked: {type(error).__name__}: {error}"
-            yield wrong(name, says, "mend what it names; if that is nothing of yours, report it")
+            yield wrong(name, says, "fix what it names; if that is not on your side, report it")

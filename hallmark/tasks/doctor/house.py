@@ -1,4 +1,4 @@
-"""Profile, signing key, ledger and clock; releases that wait too long, were interrupted or lost."""
+"""Profile, signing key, ledger and clock; releases waiting too long, interrupted or lost."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -23,15 +23,15 @@ from hallmark.tasks.ledger.rollback import refuse_rolled_back
 from hallmark.tasks.publish import PublishRefused, refuse_unwritable
 from hallmark.tasks.runs import is_held, statuses
 
-AHEAD = timedelta(minutes=5)  # a clock may be behind the one that wrote the ledger by this much
+AHEAD = timedelta(minutes=5)  # how far a clock may be behind the one that wrote the ledger
 
 
 def profile_read() -> Iterator[Finding]:
-    """Whether the profile is valid, and lists people for what waits."""
+    """Whether the profile is valid, and lists approvers for every waiting release."""
     try:
         known = profile()
     except SpecError as error:
-        yield wrong("profile", str(error), "mend the profile; HALLMARK_PROFILE names another")
+        yield wrong("profile", str(error), "fix the profile, or name another in HALLMARK_PROFILE")
         return
     held = {role for person in known.approvers for role in person.roles}
     lacking = {
@@ -42,7 +42,7 @@ def profile_read() -> Iterator[Finding]:
     for release, roles in lacking.items():
         yield wrong(
             "profile",
-            f"release {release} waits for {', '.join(roles)}, and no approver has that role",
+            f"release {release} is waiting for {', '.join(roles)}, but no approver has that role",
             "list one under approvers in the profile: hallmark approver-key --help",
         )
     if not lacking:
@@ -50,11 +50,12 @@ def profile_read() -> Iterator[Finding]:
 
 
 def signing(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
-    """Whether releases are signed with a key of the agency's that nobody else can read."""
+    """Whether releases are signed with the agency's own key, which nobody else can read."""
     if not (environment.get(KEY_VARIABLE) or environment.get(KEY_FILE_VARIABLE)):
         yield warn(
             "signing key",
-            "none is set; releases are signed with a demonstration key, which proves no publisher",
+            "none is set; releases are signed with a demonstration key, which does not prove who "
+            "published them",
             f"make one with: openssl genpkey -algorithm ed25519 -out key.pem; chmod 600 key.pem; "
             f"and name it in {KEY_FILE_VARIABLE}",
         )
@@ -71,11 +72,11 @@ def signing(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
 
 
 def ledger() -> Iterator[Finding]:
-    """Whether the ledger answers, the chain of every account is whole, and all that was anchored is
-    in it. Opening migrates it."""
+    """Whether the ledger answers, the chain of every account is intact, and all anchored entries
+    exist. Opening migrates it."""
     told = {line.anchor.head.account for line in read(anchors_file())}
     if no_ledger_yet() and not told:
-        yield ok("ledger", "none yet; the first account makes it: hallmark ledger open --help")
+        yield ok("ledger", "none yet; the first account creates it: hallmark ledger open --help")
         return
     try:
         book = open_ledger(ledger_url())
@@ -100,8 +101,8 @@ def ledger() -> Iterator[Finding]:
     if not broken:
         yield ok(
             "ledger",
-            f"it answers; the chain of every account is whole, of {len(accounts)}, and has all "
-            "that was anchored",
+            f"it answers; the chains of all {len(accounts)} accounts are intact, and have all "
+            "anchored entries",
         )
 
 
@@ -117,32 +118,33 @@ def clock() -> Iterator[Finding]:
     if latest > now + AHEAD:
         yield wrong(
             "clock",
-            f"it is {now:%Y-%m-%d %H:%M} here, and the ledger's last entry is of "
+            f"it is {now:%Y-%m-%d %H:%M} here, but the ledger's last entry is from "
             f"{latest:%Y-%m-%d %H:%M} UTC",
-            "set the clock, best by NTP: timedatectl set-ntp true",
+            "set the clock, preferably by NTP: timedatectl set-ntp true",
         )
     else:
-        yield ok("clock", f"{now:%Y-%m-%d %H:%M} UTC, later than all that the ledger holds")
+        yield ok("clock", f"{now:%Y-%m-%d %H:%M} UTC, later than all entries of the ledger")
 
 
 def waiting(days: int) -> Iterator[Finding]:
-    """Releases that have waited longer than that."""
+    """Releases that have been waiting for longer than this number of days."""
     since = datetime.now(UTC) - timedelta(days=days)
     found = waiting_releases()
     late = [one for one in found if one.gate != "embargo" and one.since < since]
     for one in late:
         yield warn(
             "waiting",
-            f"release {one.release} waits at the gate {one.gate} since {one.since:%Y-%m-%d}",
+            f"release {one.release} has been waiting at the {one.gate} gate since "
+            f"{one.since:%Y-%m-%d}",
             f"remind {', '.join(one.required) or 'its approvers'}; hallmark waiting shows what is "
             "missing",
         )
     if not late:
-        yield ok("waiting", f"no release waits for longer than {days} days, of {len(found)}")
+        yield ok("waiting", f"none of {len(found)} waiting releases has waited over {days} days")
 
 
 def interrupted() -> Iterator[Finding]:
-    """Releases whose run was killed: what it left, and how to go on."""
+    """Releases whose run was killed: what it left behind, and how to continue."""
     broken = 0
     running = {status.release: status for status in statuses() if status.how == "running"}
     for folder in sorted((home() / "work").glob("*")):
@@ -150,25 +152,25 @@ def interrupted() -> Iterator[Finding]:
         if not (codes or folder.name in running) or is_held(Workspace(folder)):
             continue
         broken += 1
-        left = "; coded private records of it are still there" if codes else ""
+        left = "; its coded private records are still there" if codes else ""
         yield warn(
             "interrupted",
-            f"the run of release {folder.name} ended without a word{left}",
-            f"go on with it: hallmark release SPEC --resume; or drop it: hallmark ledger cancel "
+            f"the run of release {folder.name} was killed{left}",
+            f"continue it: hallmark release SPEC --resume; or drop it: hallmark ledger cancel "
             f"{folder.name} --reason WHY (if nothing was drawn), then rm -r {folder}",
         )
     if not broken:
-        yield ok("interrupted", "no run was")
+        yield ok("interrupted", "no run was killed")
 
 
 def publishing(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
-    """Whether runs have a place to publish in, which a server must be told."""
+    """Whether runs have a folder to publish in, which must be configured on a server."""
     try:
         there = releases_home()
         if there is not None:
             refuse_unwritable(there)
     except (PathRefused, PublishRefused) as error:
-        yield wrong("publishing", f"{RELEASES}: {error}", f"mend it, and {RELEASES} of the worker")
+        yield wrong("publishing", f"{RELEASES}: {error}", "fix it, here and for the worker")
         return
     if there is not None:
         yield ok("publishing", f"runs that name no folder publish in {there}")
@@ -176,22 +178,22 @@ def publishing(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]
         yield warn(
             "publishing",
             f"{RELEASES} is not set: runs of the dashboard that name no folder are refused",
-            f"set {RELEASES} to an absolute path, here and for the worker, and restart that",
+            f"set {RELEASES} to an absolute path, here and for the worker, and restart the worker",
         )
     else:
-        yield ok("publishing", "in the folder that a command names")
+        yield ok("publishing", "in the folder that the command names")
 
 
 def published() -> Iterator[Finding]:
-    """Whether the folder of every published release is where it was published."""
+    """Whether every published release's folder is still where it was published."""
     found = [status for status in statuses() if status.published is not None]
     for status in (gone := [status for status in found if status.lost]):
         yield wrong(
             "published",
             f"release {status.release} was published in {status.folder} on "
-            f"{status.published:%Y-%m-%d}, and is not there",
-            "put the folder back, or a link to where it is now; if it is lost, make it anew from "
-            "what was drawn, at no budget: hallmark release SPEC --resume",
+            f"{status.published:%Y-%m-%d}, but is not there",
+            "put the folder back, or a link to its new place; if it is lost, make it again from "
+            "the drawn noise, at no cost: hallmark release SPEC --resume",
         )
     if not gone:
-        yield ok("published", f"every release is where it was published, of {len(found)}")
+        yield ok("published", f"all {len(found)} releases are where they were published")

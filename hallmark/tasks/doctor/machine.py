@@ -18,10 +18,10 @@ GIB = 2**30
 CONSTRAINTS = Path(__file__).parents[3] / "constraints.txt"
 
 BREAKING: Mapping[str, tuple[str, str]] = {
-    "fastapi": ("<0.155", "the Prefect server dies when it is started"),
-    "sqlalchemy": ("<2.1", "Prefect's scheduler runs, and silently never creates a run"),
+    "fastapi": ("<0.155", "the Prefect server dies at its start"),
+    "sqlalchemy": ("<2.1", "Prefect's scheduler runs, but silently never creates a run"),
 }
-"""Packages whose newer versions install without complaint, and then do not work."""
+"""Packages whose newer versions can be installed but do not work."""
 
 _AT_MOST = 5  # packages that are named in one finding
 
@@ -34,15 +34,15 @@ def python(found: str = platform.python_version()) -> Iterator[Finding]:
     else:
         yield wrong(
             "python",
-            f"Python {found}; Hallmark is made for {supported}",
-            "make the environment anew: make PYTHON=python3.11 install",
+            f"Python {found}; Hallmark supports {supported}",
+            "make a new environment: make PYTHON=python3.11 install",
         )
 
 
 def packages(
     constraints: Path = CONSTRAINTS, breaking: Mapping[str, tuple[str, str]] = BREAKING
 ) -> Iterator[Finding]:
-    """Whether what is installed is what was tested, as far as `constraints` says what that is."""
+    """Whether the installed versions are the tested ones that `constraints` lists."""
     mend = "python -m pip install -c constraints.txt hallmark"
     bad = False
     for name, (allowed, harm) in breaking.items():
@@ -65,13 +65,13 @@ def packages(
         if (there := _installed(name)) is not None and there not in SpecifierSet(pin)
     ]
     if others:
-        yield warn("packages", f"other versions than were tested: {_some(others)}", mend)
+        yield warn("packages", f"versions that were not tested: {_some(others)}", mend)
     elif not bad:
         yield ok("packages", f"all versions are those of {constraints.name}")
 
 
 def _needed() -> set[str]:
-    """What Hallmark itself asks for, without the extras."""
+    """Packages that Hallmark itself requires, without the extras."""
     found = (Requirement(line) for line in requires("hallmark") or ())
     return {one.name for one in found if one.marker is None or one.marker.evaluate({"extra": ""})}
 
@@ -95,38 +95,38 @@ def _some(names: list[str]) -> str:
 
 
 def home_path() -> Path:
-    """The home folder as it is; `workspace.home` would make it, and close it to others."""
+    """The home folder unchanged; `workspace.home` would create it and restrict its mode."""
     return Path(os.environ.get("HALLMARK_HOME") or Path.home() / ".hallmark").expanduser().resolve()
 
 
 def home_folder(path: Path) -> Iterator[Finding]:
-    """Whether the home folder is ours, writable, and closed to others."""
+    """Whether the home folder belongs to us, is writable, and is closed to others."""
     if not path.exists():
-        yield ok("home", f"{path} will be made by the first release")
+        yield ok("home", f"the first release will create {path}")
         return
     there = path.stat()
     if there.st_uid != os.getuid() or not os.access(path, os.W_OK | os.X_OK):
         yield wrong(
             "home",
-            f"{path} is not ours, or cannot be written",
+            f"{path} belongs to another user, or cannot be written to",
             f"chown -R $(id -un) {path}, or name another folder in HALLMARK_HOME",
         )
     elif there.st_mode & 0o077:
         yield wrong(
             "home",
-            f"others on this machine may enter {path}, which holds private records during a run",
+            f"others on this machine may enter {path}, which contains private records during a run",
             f"chmod 700 {path}",
         )
     else:
-        yield ok("home", f"{path}, for its owner alone")
+        yield ok("home", f"{path}, open only to its owner")
 
 
 def disk(path: Path, *, wrong_below: int = GIB, warn_below: int = 10 * GIB) -> Iterator[Finding]:
-    """Whether coded records and what workers spill have room."""
+    """Whether there is room for coded records and for data that workers spill."""
     there = next(folder for folder in (path, *path.parents) if folder.exists())
     free = shutil.disk_usage(there).free
     says = f"{free / GIB:.1f} GiB free under {path}"
-    mend = "free some room, or move HALLMARK_HOME to a larger disk"
+    mend = "free some space, or move HALLMARK_HOME to a larger disk"
     if free < wrong_below:
         yield wrong("disk", says, mend)
     elif free < warn_below:

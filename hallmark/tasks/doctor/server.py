@@ -1,7 +1,7 @@
-"""The Prefect server with its scheduler and work pool, and the review desk: asked over HTTP.
+"""The Prefect server with its scheduler and work pool, and the review desk, checked over HTTP.
 
-They are asked as any client asks, not through Prefect's library, which would start a server of its
-own where none answers.
+They are checked like by any client, not through Prefect's library, which would start its own server
+if none answers.
 """
 
 import os
@@ -16,17 +16,17 @@ import httpx
 from hallmark.tasks.doctor.finding import Finding, ok, warn, wrong
 from hallmark.tasks.installation.server_mode import DESK_AUTH, DESK_URL, POOL
 
-NEW = timedelta(minutes=3)  # the scheduler looks once a minute at what was deployed
+NEW = timedelta(minutes=3)  # the scheduler checks deployments once a minute
 APART = timedelta(seconds=30)  # clocks of this machine and of the server
 _SECONDS = 10
-_PAGE = 200  # deployments that the server tells at once
+_PAGE = 200  # deployments per answer of the server
 
 
 def prefect_server(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
-    """Whether the server answers, lets us in and nobody else, schedules, and has a worker."""
+    """Whether the server answers, lets in only us, schedules runs, and has a worker."""
     url = environment.get("PREFECT_API_URL")
     if not url:
-        yield ok("server", "none is named in PREFECT_API_URL; releases run on their own")
+        yield ok("server", "PREFECT_API_URL is not set; releases run without a server")
         return
     password = environment.get("PREFECT_API_AUTH_STRING")
     with httpx.Client(base_url=url, timeout=_SECONDS) as stranger:
@@ -37,7 +37,7 @@ def prefect_server(environment: Mapping[str, str] = os.environ) -> Iterator[Find
             yield wrong(
                 "server",
                 f"{url} does not answer ({type(error).__name__})",
-                "start it (make up, or: python -m deploy.dashboard), or mend PREFECT_API_URL",
+                "start it (make up, or: python -m deploy.dashboard), or fix PREFECT_API_URL",
             )
             return
     user, _, secret = (password or "").partition(":")
@@ -62,13 +62,13 @@ def _versions(url: str, theirs: str, open_to_all: bool) -> Iterator[Finding]:
     if theirs != ours:
         yield wrong(
             "server",
-            f"{url} runs Prefect {theirs}, and this installation {ours}",
+            f"{url} runs Prefect {theirs}, but this installation has {ours}",
             f"install prefect=={ours} where the server runs, and restart it",
         )
     elif open_to_all:
         yield warn(
             "server",
-            f"{url} asks for no password: whoever reaches it can start runs",
+            f"{url} asks for no password: anybody who reaches it can start runs",
             "set PREFECT_SERVER_API_AUTH_STRING for the server and PREFECT_API_AUTH_STRING here",
         )
     else:
@@ -80,13 +80,14 @@ def _clock(answer: httpx.Response) -> Iterator[Finding]:
     if apart > APART:
         yield warn(
             "clock",
-            f"this machine and the server are {apart.total_seconds():.0f} seconds apart",
+            f"the clocks of this machine and the server differ by {apart.total_seconds():.0f} "
+            "seconds",
             "set both clocks by NTP: timedatectl set-ntp true",
         )
 
 
 def _scheduler(client: httpx.Client) -> Iterator[Finding]:
-    """Whether runs are ahead of deployments with a schedule; a dead scheduler makes none at all."""
+    """Whether scheduled deployments have upcoming runs; a dead scheduler creates none at all."""
     deployments = _deployments(client)
     scheduled = [
         one
@@ -101,9 +102,9 @@ def _scheduler(client: httpx.Client) -> Iterator[Finding]:
     idle = [one for one in scheduled if not _runs(client, one["id"], after=now)]
     names = ", ".join(one["name"] for one in idle)
     if idle and len(idle) == len(scheduled):
-        says = f"no deployment with an active schedule has a run ahead ({names})"
+        says = f"no deployment with an active schedule has an upcoming run ({names})"
         if all(now - datetime.fromisoformat(one["updated"]) < NEW for one in idle):
-            yield warn("scheduler", f"{says}, yet", "look again in three minutes")
+            yield warn("scheduler", f"{says} yet", "check again in three minutes")
         else:
             yield wrong(
                 "scheduler",
@@ -114,15 +115,16 @@ def _scheduler(client: httpx.Client) -> Iterator[Finding]:
     elif idle:
         yield warn(
             "scheduler",
-            f"no run is ahead of {names}",
-            "well, if it comes in more than 100 days; else switch its schedule off and on",
+            f"{names} has no upcoming run",
+            "this is fine if the next run is more than 100 days away; else switch its schedule off "
+            "and on",
         )
     else:
         yield ok("scheduler", f"{len(scheduled)} of {len(deployments)} deployments have a schedule")
     late = _count(client, {"state": {"name": {"any_": ["Late"]}}})
     if late:
         mend = "start a worker: prefect worker start --pool hallmark"
-        yield warn("scheduler", f"{late} runs should have started and have not", mend)
+        yield warn("scheduler", f"{late} runs should have started but have not", mend)
 
 
 def _deployments(client: httpx.Client) -> list[dict[str, Any]]:
@@ -153,7 +155,7 @@ def _count(client: httpx.Client, runs: Mapping[str, Any]) -> int:
 def _pool(client: httpx.Client) -> Iterator[Finding]:
     pool = client.get(f"/work_pools/{POOL}")
     if pool.status_code == httpx.codes.NOT_FOUND:
-        mend = "python -m deploy.registration, which makes it with the template of our runs"
+        mend = "run python -m deploy.registration, which creates it with Hallmark's job template"
         yield wrong("workers", f"the server has no work pool {POOL}", mend)
         return
     if pool.raise_for_status().json()["is_paused"]:
@@ -174,20 +176,20 @@ def _asked(client: httpx.Client, path: str, **body: Any) -> Any:
 
 
 def desk(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
-    """Whether the review desk answers, and to us alone."""
+    """Whether the review desk answers, and only to us."""
     url, password = environment.get(DESK_URL), environment.get(DESK_AUTH)
     if not url:
-        yield ok("desk", f"none is named in {DESK_URL}; decide with: hallmark approve")
+        yield ok("desk", f"{DESK_URL} is not set; decide with: hallmark approve")
         return
     user, _, secret = (password or "").partition(":")
     try:
-        stranger = httpx.get(url, timeout=_SECONDS)  # its health is told to anybody
+        stranger = httpx.get(url, timeout=_SECONDS)  # its health check is open to anybody
         answer = httpx.get(url, timeout=_SECONDS, auth=(user, secret))
     except httpx.HTTPError as error:
         yield wrong(
             "desk",
             f"{url} does not answer ({type(error).__name__})",
-            f"start it (make up, or: uvicorn hallmark.flows.desk:desk), or mend {DESK_URL}",
+            f"start it (make up, or: uvicorn hallmark.flows.desk:desk), or fix {DESK_URL}",
         )
         return
     if not answer.is_success:
@@ -195,6 +197,6 @@ def desk(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
         yield wrong("desk", f"{url} does not let us in ({answer.status_code})", mend)
     elif stranger.is_success:
         mend = f"set {DESK_AUTH}=user:password for the desk and here"
-        yield warn("desk", f"{url} asks for no password: it shows what is not published yet", mend)
+        yield warn("desk", f"{url} asks for no password, but shows unpublished releases", mend)
     else:
         yield ok("desk", f"{url} answers, and asks for a password")

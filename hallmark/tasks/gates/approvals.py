@@ -1,9 +1,9 @@
 """Decisions at the gates of a release: who decided what, whether it counts, and what is missing.
 
-A decision is an entry in the ledger, where it can neither be changed nor taken back. It counts only
-at the opening of the gate that it was made for, after exactly what had been said by then, and while
-the profile lists its person with its key. So it does not matter by which way it came: the command
-line, the review desk or a script.
+A decision is an entry in the ledger, where it can be neither changed nor withdrawn. It counts only
+for the opening of the gate that it was made at, after exactly the statements made by then, and as
+long as the profile lists its person with its key. So it does not matter how it arrived: by the
+command line, the review desk or a script.
 """
 
 import getpass
@@ -30,28 +30,28 @@ class DecisionRefused(SafeError):
 
 
 class GateRejected(SafeError):
-    """Somebody who may decide rejected the release as it stands."""
+    """An approver has rejected the release in its present form."""
 
 
 class Overtaken(SafeError):
-    """Somebody decided at the moment at which the gate was to be passed."""
+    """Somebody made a decision at the very moment when the gate was about to be passed."""
 
 
 def operator() -> str:
-    """Who runs this: `HALLMARK_OPERATOR`, else the account on this machine. Not authenticated."""
+    """The operator: `HALLMARK_OPERATOR`, else the account on this machine. Not authenticated."""
     return os.environ.get(OPERATOR_VARIABLE) or getpass.getuser()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """What was decided at a gate about what is there now.
+    """Decisions at a gate about its present contents.
 
     Attributes:
-        missing: roles that have not approved yet, one entry an approval.
+        missing: roles that have not approved yet, one entry per approval.
         counted: the decisions that count.
-        void: the last words that do not count, each with the reason.
-        superseded: decisions that another took the place of, each with the reason.
-        blocking: what is not recorded; it blocks the gate like a missing approval.
+        void: people's last decisions that do not count, each with the reason.
+        superseded: decisions that were replaced by another, each with the reason.
+        blocking: items that are not recorded, which block the gate like a missing approval.
     """
 
     gate: GateName
@@ -63,18 +63,18 @@ class Standing:
 
     @property
     def rejected(self) -> Decision | None:
-        """A rejection that stands."""
+        """The rejection that is in force, if there is one."""
         said = [signed.decision for signed in self.counted]
         return next((decision for decision in said if decision.decision == "reject"), None)
 
     @property
     def overridden(self) -> bool:
-        """Whether somebody let it pass without what is missing."""
+        """Whether somebody overrode the missing approvals."""
         return any(signed.decision.decision == "override" for signed in self.counted)
 
     @property
     def passed(self) -> bool:
-        """Whether the release may go on."""
+        """Whether the release may continue."""
         complete = not self.missing and not self.blocking
         return self.rejected is None and (complete or self.overridden)
 
@@ -92,12 +92,12 @@ def standing(
     approvers: Sequence[Approver],
     blocking: Sequence[str] = (),
 ) -> Standing:
-    """What was said about a release, as it bears on a gate.
+    """The decisions about a release at a gate, and what is missing there.
 
     Args:
-        required: roles that must approve, each by another person.
-        approvers: who may decide, as of now: a person or key that was removed no longer counts. A
-            rejection stands whoever leaves the profile, and so does what a gate was passed on.
+        required: roles that must approve, each by a different person.
+        approvers: who may decide now: a person or key that was removed no longer counts. But a
+            rejection, or the passage of a gate, stays in force whoever leaves the profile.
     """
     now = history.at(gate)
     words = {} if now is None else now.last_words
@@ -130,10 +130,10 @@ def open_gate(
     required: Sequence[Role],
     seen: Mapping[str, str],
 ) -> None:
-    """Enter that a gate is open for decisions about what is there now; earlier ones count no more.
+    """Enter that a gate is open for decisions about its present contents; earlier ones are void.
 
     Raises:
-        GateRejected: somebody rejected the release, and nobody opened the gate anew.
+        GateRejected: somebody rejected the release, and nobody has reopened the gate.
     """
 
     def say(entries: Sequence[Entry]) -> dict[str, Any]:
@@ -145,12 +145,12 @@ def open_gate(
 
 
 def reopen(ledger: Ledger, release: str, *, reason: str) -> Round:
-    """Open the gate at which a release was rejected anew, about what was seen there.
+    """Reopen the gate at which a release was rejected, for the same contents.
 
     Returns:
         The round that the rejection ended.
     Raises:
-        DecisionRefused: nobody rejected it, or no reason is given.
+        DecisionRefused: nobody rejected the release, or no reason is given.
     """
     if len(reason.strip()) < _LEAST_REASON:
         raise DecisionRefused(
@@ -163,7 +163,7 @@ def reopen(ledger: Ledger, release: str, *, reason: str) -> Round:
         history = History.of(release, entries)
         last = history.last
         if last is None or last.rejection is None:
-            raise DecisionRefused(f"release {release!r} was not rejected; no gate is to be opened")
+            raise DecisionRefused(f"release {release!r} was not rejected; no gate can be reopened")
         ended[:] = [last]
         was = last.opening
         return _opening(history, was.gate, required=was.required, seen=was.seen, reason=reason)
@@ -198,20 +198,20 @@ def _opening(
 def decide(
     ledger: Ledger, signed: SignedDecision, waiting: Waiting, approvers: Sequence[Approver]
 ) -> Entry:
-    """Enter a decision about a release that waits.
+    """Enter a decision about a waiting release.
 
     Raises:
-        DecisionRefused: it is not about what waits now, or the person may not make it.
+        DecisionRefused: it is not about the waiting contents, or the person may not make it.
         LedgerError: the ledger cannot be reached.
     """
     decision = signed.decision
     if (decision.release, decision.gate) != (waiting.release, waiting.gate):
         raise DecisionRefused(
-            f"release {waiting.release!r} waits at the gate {waiting.gate}, and this decision is "
-            f"about {decision.release!r} at {decision.gate}; look again at what waits"
+            f"release {waiting.release!r} is waiting at the {waiting.gate} gate, but this decision "
+            f"is about {decision.release!r} at {decision.gate}; look again at what is waiting"
         )
     if decision.decided > datetime.now(UTC) + AHEAD:
-        raise DecisionRefused("the decision lies in the future; set the clock that it was made by")
+        raise DecisionRefused("the decision is dated in the future; set the clock it was made with")
 
     def say(entries: Sequence[Entry]) -> dict[str, Any]:
         history = History.of(decision.release, entries)
@@ -232,10 +232,10 @@ def _refused(decision: Decision, fault: str) -> DecisionRefused:
 
 
 def pass_gate(ledger: Ledger, release: str, there: Standing) -> None:
-    """Enter that a gate is passed on the decisions that count there; nobody decides at it any more.
+    """Enter that a gate is passed on its counting decisions; nobody can decide there any more.
 
     Raises:
-        Overtaken: somebody decided since these were looked at.
+        Overtaken: somebody has decided since these decisions were read.
     """
 
     def say(entries: Sequence[Entry]) -> dict[str, Any]:
@@ -265,14 +265,14 @@ def refuse_rejected(history: History) -> None:
     """Return unless somebody rejected the release at the gate that was opened last.
 
     Raises:
-        GateRejected: somebody did, and nobody opened the gate anew.
+        GateRejected: somebody did, and nobody has reopened the gate.
     """
     refusal = None if history.last is None else history.last.rejection
     if refusal is not None:
         raise GateRejected(
-            f"release {history.release!r} was rejected at the gate {refusal.gate} by "
-            f"{refusal.person} ({refusal.role}): {refusal.reason}. Its budget stays as it is; "
-            "change what they object to, open the gate anew with: hallmark reopen "
+            f"release {history.release!r} was rejected at the {refusal.gate} gate by "
+            f"{refusal.person} ({refusal.role}): {refusal.reason}. Its budget stays reserved; "
+            "change what they object to, reopen the gate with: hallmark reopen "
             f"{history.release} --reason WHY, and run again with --resume; or, if nothing was "
             f"drawn, give the budget back with: hallmark ledger cancel {history.release} "
             "--reason WHY"
@@ -289,9 +289,9 @@ def _superseded(
                 names = changed(one.opening.seen, here[-1].opening.seen)
                 yield (
                     signed,
-                    f"what they saw has changed since ({', '.join(names)})"
+                    f"what they saw has changed since then ({', '.join(names)})"
                     if names
-                    else "the gate was opened anew since",
+                    else "the gate was reopened since then",
                 )
             elif signed.digest() not in words:
                 yield signed, "they decided again"
@@ -300,7 +300,7 @@ def _superseded(
 def _profile_faults(
     history: History, signed: SignedDecision, approvers: Sequence[Approver]
 ) -> Iterator[str]:
-    """Why the profile does not let a decision count."""
+    """Reasons in the profile why a decision does not count."""
     decision = signed.decision
     name = known_as(decision.person)
     person = next((known for known in approvers if known_as(known.name) == name), None)
@@ -308,8 +308,8 @@ def _profile_faults(
         yield "the profile does not list them among the approvers"
         return
     if signed.key != person.key:
-        yield "it is signed with another key than the profile lists for them"
+        yield "it is signed with a different key from the one that the profile lists for them"
     if decision.role not in person.roles:
-        yield f"they do not hold the role {decision.role}"
+        yield f"they do not have the role {decision.role}"
     if person.login is not None and known_as(person.login) in history.starters:
         yield "they started the release themselves"

@@ -1,4 +1,4 @@
-"""Sign a decision with the person's own key, and see whether one was."""
+"""Sign a decision with a person's own key, and check such signatures."""
 
 import base64
 
@@ -18,7 +18,7 @@ def sign(decision: Decision, key: Ed25519PrivateKey) -> SignedDecision:
 
 
 def is_genuine(signed: SignedDecision) -> bool:
-    """Whether the decision was signed with the key that it names, in the one way to write it."""
+    """Whether the decision was signed with the key that it names, in the canonical encoding."""
     try:
         raw = base64.b64decode(signed.key, validate=True)
         key = Ed25519PublicKey.from_public_bytes(raw)

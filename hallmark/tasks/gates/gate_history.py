@@ -1,13 +1,13 @@
-"""What was said at the gates of a release, and what may be said next.
+"""The statements made at the gates of a release, and which statements may follow.
 
-Claim.   A history that `History.then` built, saying by saying, holds no decision twice, none that
-         is not its person's own, none by whoever opened a gate, none after a rejection or a
-         passage of its gate, and no passage without the approvals that its opening asks for.
+Claim.   A history built by `History.then`, statement by statement, contains no decision twice, none
+         that its person did not sign, none by a person who opened a gate, none after a rejection or
+         a passage of its gate, and no passage without the approvals that its opening requires.
 Reuse.   Entering a decision in the ledger, reading it back and verifying a release offline all go
          through `then`, so nothing is published that would not verify, and nothing verifies that
          could not have been entered.
-Limits.  Whether a key is its person's, only the profile tells (`tasks.gates.approvals`). Whoever
-         leaves out the last sayings of all is found with the ledger alone (`tasks.audit`).
+Limits.  Only the profile says whether a key belongs to its person (`tasks.gates.approvals`). Only
+         the ledger reveals that the last statements of all were left out (`tasks.audit`).
 """
 
 from collections import Counter
@@ -37,20 +37,20 @@ AHEAD = timedelta(minutes=5)  # how far an approver's clock may be ahead of ours
 OF_THE_FIRST_FORMAT = (
     "superseded: made in the first format, before decisions named what they follow"
 )
-"""What became of decisions whose proof is not published: it holds a digest of the table."""
+"""The outcome of decisions whose proof, with a digest of the table, is not published."""
 
 
 class NotNext(Exception):
-    """This cannot be said there; the message says why."""
+    """A statement that cannot follow; the message says why."""
 
 
 class HistoryBroken(SafeError):
-    """The ledger holds what could not have been said."""
+    """The ledger contains a statement that could not have been made."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """One opening of a gate, with all that was decided until it was passed or opened anew."""
+    """One opening of a gate, with all decisions until it was passed or opened again."""
 
     opening: Opening
     decisions: tuple[SignedDecision, ...] = ()
@@ -58,19 +58,19 @@ class Round:
 
     @property
     def rejection(self) -> Decision | None:
-        """The rejection that ended it."""
+        """The rejection that ended the round, if there is one."""
         said = [signed.decision for signed in self.decisions]
         return next((one for one in said if one.decision == "reject"), None)
 
     @property
     def last_words(self) -> dict[str, SignedDecision]:
-        """What each person said last, by the digest of the decision."""
+        """Each person's last decision, by the digest of the decision."""
         words = {known_as(signed.decision.person): signed for signed in self.decisions}
         return {signed.digest(): signed for signed in words.values()}
 
     @property
     def links(self) -> Iterator[Link]:
-        """Everything said, in order."""
+        """All statements, in order."""
         yield self.opening
         yield from self.decisions
         if self.passage is not None:
@@ -79,11 +79,11 @@ class Round:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """Everything that was said about one release, in order.
+    """All statements about one release, in order.
 
     Attributes:
-        earlier: decisions of the first format, which count no longer.
-        starters: who opened a gate, by the names that are compared (`known_as`).
+        earlier: decisions of the first format, which no longer count.
+        starters: people who opened a gate, by the form of names that is compared (`known_as`).
     """
 
     release: str
@@ -93,10 +93,10 @@ class History:
 
     @classmethod
     def of(cls, release: str, entries: Iterable[Entry]) -> "History":
-        """The history that the ledger's statements about a release tell.
+        """The history from the ledger's statements about a release.
 
         Raises:
-            HistoryBroken: one of them could not have been entered by this program.
+            HistoryBroken: this program could not have entered one of them.
         """
         history = cls(release=release)
         for entry in entries:
@@ -105,8 +105,8 @@ class History:
             except (NotNext, ValidationError) as error:
                 why = str(error) if isinstance(error, NotNext) else "it cannot be read"
                 raise HistoryBroken(
-                    f"ledger account {entry.account!r}, entry {entry.seq}: {why}. Hallmark does "
-                    f"not enter such a statement: release {release!r} stops here; find out who can "
+                    f"ledger account {entry.account!r}, entry {entry.seq}: {why}. Hallmark never "
+                    f"enters such a statement: release {release!r} stops here; find out who can "
                     "write to the database"
                 ) from None
         return history
@@ -129,12 +129,12 @@ class History:
 
     @property
     def links(self) -> tuple[Link, ...]:
-        """Everything said, in order."""
+        """All statements, in order."""
         return tuple(link for one in self.rounds for link in one.links)
 
     @property
     def head(self) -> str | None:
-        """The digest of what was said last, which the next saying names."""
+        """The digest of the last statement, which the next statement must name."""
         return self.links[-1].digest() if self.rounds else None
 
     @property
@@ -143,15 +143,15 @@ class History:
         return self.rounds[-1] if self.rounds else None
 
     def at(self, gate: GateName) -> Round | None:
-        """The last opening of a gate; None where it was never opened."""
+        """The last opening of a gate; None if it was never opened."""
         found = [one for one in self.rounds if one.opening.gate == gate]
         return found[-1] if found else None
 
     def then(self, link: Link) -> "History":
-        """The history with one more saying.
+        """The history with one more statement.
 
         Raises:
-            NotNext: it cannot follow.
+            NotNext: the statement cannot follow.
         """
         if isinstance(link, SignedDecision):
             _refuse(_decision_faults(self, link))
@@ -168,7 +168,7 @@ class History:
         return replace(self, rounds=(*self.rounds[:-1], last))
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Every decision and what became of it; of a gate that was not passed, nothing counted."""
+        """Every decision with its outcome; at a gate that was not passed, none counted."""
         for decision in self.earlier:
             yield _outcome(decision, OF_THE_FIRST_FORMAT)
         for one in self.rounds:
@@ -199,7 +199,7 @@ def _outcome(decision: Decision, outcome: str) -> Outcome:
 
 
 def missing(required: Iterable[Role], counted: Iterable[Decision]) -> tuple[Role, ...]:
-    """The roles that have not approved, one entry an approval."""
+    """The roles that have not approved, one entry per approval."""
     approved = Counter(said.role for said in counted if said.decision == "approve")
     return tuple(sorted((Counter(required) - approved).elements()))
 
@@ -213,56 +213,57 @@ def _opening_faults(history: History, opening: Opening) -> Iterator[str]:
     if opening.release != history.release:
         yield f"it is about release {opening.release!r}"
     if opening.previous != history.head:
-        yield "it does not follow from what was said before it"
+        yield "it does not follow from the statement before it"
     if history.last is not None and history.last.rejection is not None and not opening.reason:
-        yield "the gate was rejected, and nobody says why it is opened anew"
+        yield "the gate was rejected, and there is no reason for reopening it"
 
 
 def _decision_faults(history: History, signed: SignedDecision) -> Iterator[str]:
     said, now = signed.decision, history.last
     if said.format == FIRST_DECISION:
-        yield "it is of the first format, which could be sent again; decide with this version"
+        yield "it has the first format, which could be submitted twice; decide with this version"
     if now is None or said.release != history.release:
-        yield "no gate of that release was opened yet; run it again with --resume"
+        yield "no gate of that release has been opened yet; run it again with --resume"
         return
     if signed in history.links:
         yield "it was made before, and a decision counts once"
     opening = now.opening
     if said.gate != opening.gate:
-        yield f"it is about the gate {said.gate}, and {opening.gate} is open"
+        yield f"it is about the {said.gate} gate, but the {opening.gate} gate is open"
     if (refusal := now.rejection) is not None:
         yield (
-            f"{refusal.person} rejected it, and nobody decides at this gate until it is opened "
-            f"anew: hallmark reopen {history.release} --reason WHY"
+            f"{refusal.person} rejected it, and nobody can decide at this gate until it is "
+            f"reopened: hallmark reopen {history.release} --reason WHY"
         )
     if now.passage is not None:
-        yield "the gate was passed already"
+        yield "the gate has already been passed"
     if not is_genuine(signed):
-        yield "the signature does not fit the decision"
+        yield "the signature does not belong to the decision"
     if (said.role == OVERRIDE) != (said.decision == "override"):
         yield f"only the role {OVERRIDE} can override, and it can do nothing else"
     if said.role not in (*opening.required, OVERRIDE):
-        yield f"the role {said.role} is not asked for at this gate"
+        yield f"the role {said.role} is not required at this gate"
     if dict(said.seen) != dict(opening.seen):
-        yield f"what they saw has changed since ({', '.join(changed(said.seen, opening.seen))})"
+        names = ", ".join(changed(said.seen, opening.seen))
+        yield f"what they saw has changed since then ({names})"
     if said.decided < opening.opened:
         yield (
             f"it is dated {said.decided:%Y-%m-%d %H:%M:%S %Z}, before the gate was opened "
-            f"({opening.opened:%Y-%m-%d %H:%M:%S %Z}); set the clock that it was made by"
+            f"({opening.opened:%Y-%m-%d %H:%M:%S %Z}); set the clock it was made with"
         )
     if said.previous != history.head:
-        yield "something was said since they looked; look again at what waits, and decide anew"
+        yield "there was another statement after they looked; look again, and decide again"
     yield from _person_faults(history, signed)
 
 
 def _person_faults(history: History, signed: SignedDecision) -> Iterator[str]:
-    """Whether somebody would count as two persons, or decide on their own work."""
+    """Reasons why a person would count as two people, or decide on their own work."""
     person = known_as(signed.decision.person)
     if person in history.starters:
         yield "they started the release themselves"
     before = [other for one in history.rounds for other in one.decisions]
     if any(o.key == signed.key and known_as(o.decision.person) != person for o in before):
-        yield "their key has decided under another name"
+        yield "their key was used under another name"
     if any(
         known_as(other.decision.person) == person and other.decision.gate != signed.decision.gate
         for other in before
@@ -278,23 +279,23 @@ def _passage_faults(history: History, passage: Passage) -> Iterator[str]:
     if now.passage is not None or now.rejection is not None:
         yield "it passes a gate that was passed or rejected before"
     if passage.previous != history.head:
-        yield "it does not follow from what was said before it"
+        yield "it does not follow from the statement before it"
     if passage.passed < now.opening.opened:
         yield "it passes a gate before it was opened"
     if any(signed.decision.decided > passage.passed + AHEAD for signed in now.decisions):
-        yield "a decision lies in the future of the passage"
+        yield "a decision is dated after the passage"
     words = now.last_words
     if sorted(words) != sorted((*passage.counted, *passage.void)):
-        yield "it counts other decisions than the last word of each person"
+        yield "it counts decisions other than each person's last one"
         return
     counted = [words[name].decision for name in passage.counted]
     lacking = missing(now.opening.required, counted)
     if lacking and not any(said.role == OVERRIDE for said in counted):
-        yield f"at the gate {passage.gate}, {', '.join(lacking)} did not approve"
+        yield f"at the {passage.gate} gate, {', '.join(lacking)} did not approve"
 
 
 def changed(seen: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """The names of what differs. The table's seal is new at every opening, so it is named only
-    where nothing else is."""
+    """The names of contents that differ. The table's seal is new at every opening, so it is named
+    only if nothing else differs."""
     names = sorted(name for name in {*seen, *now} if seen.get(name) != now.get(name))
     return [name for name in names if name != SEALED] or names

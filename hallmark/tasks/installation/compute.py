@@ -1,4 +1,4 @@
-"""Map heavy post-processing over Dask workers, telling how far it is."""
+"""Map heavy post-processing over Dask workers, and report its progress."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,8 +15,8 @@ B = TypeVar("B")
 class DaskCompute:
     """Runs pure functions of public inputs on the workers of a cluster.
 
-    Workers that are threads of one process share its interpreter, so flows are solved one at a time
-    there; a cluster of processes solves as many as it has.
+    Workers that are threads of one process share its interpreter, so they solve flows one at a
+    time; a cluster of several processes solves one per process.
     """
 
     def __init__(self, client: Client, cache: Path | None, progress: Progress) -> None:
@@ -26,7 +26,7 @@ class DaskCompute:
 
     def map(self, function: Callable[[A], B], items: Sequence[A], *, doing: str) -> Iterator[B]:
         """Results in the order of `items`, as `mechanisms.compute.Compute` asks."""
-        # All inputs are public, but a key that names them would keep results of other releases.
+        # All inputs are public, but keys that depend on them would keep results of other releases.
         shared = self._client.scatter(function, broadcast=True, hash=False)
         futures = [self._client.submit(_call, shared, item, pure=False) for item in items]
         for done, _ in enumerate(as_completed(futures), 1):

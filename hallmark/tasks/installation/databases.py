@@ -1,7 +1,7 @@
-"""Connect to the PostgreSQL databases that a spec names; who logs in stands elsewhere.
+"""Connect to the PostgreSQL databases that a spec names, with credentials from elsewhere.
 
-A spec is published, so it holds no user and no password. They come from the environment of the
-process that connects, or from a Secret block of Prefect that the spec names.
+A spec is published, so it contains neither user nor password. They come from the environment of the
+connecting process, or from a Prefect Secret block that the spec names.
 """
 
 import json
@@ -14,22 +14,22 @@ import psycopg
 from hallmark.tasks.installation.errors import SafeError
 
 Purpose = Literal["SOURCE", "OUTPUT"]
-_SECONDS = 15  # to connect, where PGCONNECT_TIMEOUT says nothing else
+_SECONDS = 15  # to connect, unless PGCONNECT_TIMEOUT is set
 
 
 class DatabaseRefused(SafeError):
-    """A database is not reached or lets nobody in; the message shows no user and no value."""
+    """A database that cannot be reached or refuses us; the message shows no user and no value."""
 
 
 def connected(
     url: str, *, where: str, purpose: Purpose, credentials: str | None
 ) -> psycopg.Connection:
-    """A connection to `url`; nothing is begun on it.
+    """A connection to `url`, without an open transaction.
 
     Args:
         where: key of the spec that names the database, for messages.
-        purpose: whose credentials are taken, of HALLMARK_<purpose>_USER and _PASSWORD.
-        credentials: the name of a Secret block that takes their place.
+        purpose: selects the credentials HALLMARK_<purpose>_USER and _PASSWORD.
+        credentials: the name of a Secret block to use instead.
     Raises:
         DatabaseRefused: there is no connection, or no such block.
     """
@@ -47,7 +47,7 @@ def connected(
         f"set HALLMARK_{purpose}_USER and HALLMARK_{purpose}_PASSWORD (or libpq's own, such as "
         "PGPASSFILE) wherever the run and its workers are"
         if credentials is None
-        else f"mend the Secret block {credentials!r}"
+        else f"fix the Secret block {credentials!r}"
     )
     raise DatabaseRefused(
         f"{where}: no connection to {url} ({reason}); check the address, and {mend}"
@@ -55,7 +55,7 @@ def connected(
 
 
 def sql_reason(error: psycopg.Error) -> str:
-    """Why a statement failed, in words that hold no value: the condition's name and its code."""
+    """Why a statement failed, without values: the condition's name and code."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).lower()
     return f"{name}, SQLSTATE {error.sqlstate}" if error.sqlstate else "the connection was lost"
 
@@ -73,10 +73,10 @@ def _of_block(name: str, where: str) -> dict[str, str]:
         value = block.get()
         login = json.loads(value) if isinstance(value, str) else value
         return {"user": str(login["user"]), "password": str(login["password"])}
-    except Exception as error:  # whatever Prefect or JSON say of it may quote the secret
+    except Exception as error:  # messages of Prefect or JSON may quote the secret
         kind = type(error).__name__
     raise DatabaseRefused(
-        f"{where}: the Secret block {name!r} cannot be used ({kind}); save one in the Prefect "
+        f"{where}: the Secret block {name!r} cannot be used ({kind}); save one on the Prefect "
         'server that this process uses, with the JSON value {"user": ..., "password": ...}'
     )
 
@@ -91,6 +91,6 @@ _WORDS = re.compile(
 
 
 def _public_reason(message: str) -> str:
-    """Those words of a refusal that name neither a user nor anything else."""
+    """The part of a refusal that names neither a user nor anything else."""
     known = _WORDS.search(message)
     return re.sub(r' "[^"]*"', "", known.group()) if known else "it does not answer"

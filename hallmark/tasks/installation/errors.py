@@ -1,5 +1,5 @@
-"""The base of every error that is written for people."""
+"""The base of all errors whose messages are for people."""
 
 
 class SafeError(Exception):
-    """An error whose message is written to be shown: what to do, and no private value."""
+    """An error whose message may be shown: it says what to do, and contains no private value."""

@@ -1,4 +1,4 @@
-"""Where the account of a release stands, told before anything is started."""
+"""The balance of a release's account, reported before anything is started."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from hallmark.tasks.ledger.rollback import refuse_rolled_back
 
 @dataclass(frozen=True)
 class Balance:
-    """What an account has left.
+    """The budget left on an account.
 
     Attributes:
-        left: epsilon and delta that can still be reserved; None where there is no such account.
-        about: whether it depends on the release's noise how much that is.
-        reserved: whether the release has its budget already.
-        problem: why the ledger could not be asked; empty where it could.
+        left: epsilon and delta that can still be reserved; None if there is no such account.
+        about: whether the amount depends on the release's noise.
+        reserved: whether the release already has its budget.
+        problem: why the ledger could not be read; empty if it could.
     """
 
     left: Pair | None
@@ -32,7 +32,7 @@ class Balance:
 
     @property
     def words(self) -> str:
-        """What is left, rounded down; empty where it is not known."""
+        """The budget left, rounded down; empty if unknown."""
         if self.left is None:
             return ""
         epsilon, delta = map(_rounded_down, self.left)
@@ -40,7 +40,7 @@ class Balance:
 
 
 def balance(spec: ReleaseSpec) -> Balance:
-    """What is left of the account that the spec names; no ledger is made where there is none."""
+    """The balance of the account that the spec names; never creates a ledger."""
     if no_ledger_yet():
         return Balance(None)
     try:
@@ -59,9 +59,9 @@ def balance(spec: ReleaseSpec) -> Balance:
 
 
 def about_balance(spec: ReleaseSpec, found: Balance) -> Iterator[str]:
-    """A warning where `hallmark release` would be refused its budget."""
+    """A warning if `hallmark release` would not get its budget."""
     if found.problem:
-        yield f"population.account: its balance is not known; {found.problem}"
+        yield f"population.account: its balance is unknown; {found.problem}"
     elif found.left is None:
         yield no_account(spec)
     elif not found.reserved and (
@@ -78,10 +78,10 @@ def refuse_without_account(spec: ReleaseSpec, book: Ledger, out: Path | None) ->
     """Return if the ledger has the account that the spec names.
 
     Args:
-        out: folder of published releases, which tell what the ledger must hold, if it is known.
+        out: folder of published releases, if known, which show what the ledger must contain.
     Raises:
         LedgerRolledBack: it lacks entries that were anchored or published.
-        LedgerError: it has no such account, or cannot be asked.
+        LedgerError: it has no such account, or cannot be read.
     """
     account = spec.population.account
     refuse_rolled_back(book, account, out)
@@ -90,12 +90,12 @@ def refuse_without_account(spec: ReleaseSpec, book: Ledger, out: Path | None) ->
 
 
 def no_account(spec: ReleaseSpec) -> str:
-    """That the account does not exist, and the command that opens it."""
+    """A message that the account does not exist, with the command that opens it."""
     account, privacy = spec.population.account, spec.privacy
     person = "" if privacy.person is None else f"--person {privacy.person} "
     return (
-        f"population.account: the ledger has no account {account!r}; mend the name, or have "
-        "whoever answers for the budget of these people open it: hallmark ledger open "
+        f"population.account: the ledger has no account {account!r}; correct the name, or let "
+        "whoever is responsible for these people's budget open it: hallmark ledger open "
         f"{account} --epsilon CAP --delta CAP --neighbours {privacy.neighbours} "
         f"--max-records {privacy.max_records} {person}--reason WHY"
     )

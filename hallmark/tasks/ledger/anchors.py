@@ -1,15 +1,15 @@
-"""The anchors file: every head of the ledger's accounts, written down outside its database.
+"""The anchors file: every head of the ledger's accounts, recorded outside its database.
 
-`ledger-anchors.jsonl` in the home folder, one signed anchor a line, for its owner alone, only ever
-appended to. Whoever owns the database can cut an account's chain off, and it will be whole; whoever
-compares it with this file sees that it was cut (`tasks.ledger.rollback`).
+`ledger-anchors.jsonl` in the home folder, one signed anchor per line, readable only by its owner,
+append-only. The owner of the database can cut off an account's chain, which then still looks
+intact; comparing it with this file reveals the cut (`tasks.ledger.rollback`).
 
 Order. The ledger's transaction is durable before its head is written here, and the outcome of a
        draw is shown only afterwards. A crash in between leaves an entry without an anchor, whose
-       outcome nobody saw. A line is on disk before `write` returns; one that a crash cut short is
-       marked by the next writer and then passed over.
-Limits. Whoever owns the home folder can remove lines. Copies elsewhere help against that: releases
-       that were published, and what `hallmark ledger anchor` gives out.
+       outcome nobody saw. A line is on disk before `write` returns; a line that a crash cut short
+       is marked by the next writer and then ignored.
+Limits. The owner of the home folder can remove lines. Copies elsewhere protect against that:
+       published releases, and the output of `hallmark ledger anchor`.
 """
 
 import base64
@@ -37,11 +37,11 @@ _TORN = b" torn\n"  # how the next writer ends a line that a crash cut short
 
 
 class AnchorsDamaged(SafeError):
-    """A file of anchors cannot be read, or holds something else."""
+    """A file of anchors that cannot be read, or contains something else."""
 
 
 def open_ledger(url: str) -> Ledger:
-    """The ledger at `url`, every new head of which is written to the anchors file.
+    """The ledger at `url`; each of its new heads is written to the anchors file.
 
     Raises:
         LedgerError: as `Ledger`.
@@ -50,7 +50,7 @@ def open_ledger(url: str) -> Ledger:
 
 
 def anchors_file() -> Path:
-    """Where this installation keeps its anchors; there may be none yet."""
+    """The path of this installation's anchors file, which may not exist yet."""
     return home() / "ledger-anchors.jsonl"
 
 
@@ -77,7 +77,7 @@ def signed(anchor: Anchor, key: SigningKey | None, *, time_stamp: bytes = b"") -
 
 
 def write(anchor: SignedAnchor, path: Path) -> None:
-    """Append an anchor to a file, which is made for its owner alone; it is on disk on return."""
+    """Append an anchor to a file that only its owner can read; it is on disk on return."""
     is_new = not path.exists()
     with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -91,15 +91,15 @@ def write(anchor: SignedAnchor, path: Path) -> None:
 
 
 def read(path: Path) -> list[SignedAnchor]:
-    """All anchors of a file, in the order in which they were written; none where there is no file.
+    """All anchors in a file, in the order of writing; empty if there is no file.
 
     Raises:
-        AnchorsDamaged: a line is no anchor, or the file cannot be read.
+        AnchorsDamaged: a line is not an anchor, or the file cannot be read.
     """
     try:
         content = path.read_bytes() if path.exists() else b""
     except OSError as error:
-        raise AnchorsDamaged(f"{path}: cannot be read ({error.strerror}); mend that") from None
+        raise AnchorsDamaged(f"{path}: cannot be read ({error.strerror}); fix that") from None
     lines = content.splitlines(keepends=True)
     found = []
     for number, line in enumerate(lines, start=1):
@@ -109,17 +109,17 @@ def read(path: Path) -> list[SignedAnchor]:
             found.append(SignedAnchor.model_validate_json(line))
         except ValidationError:
             raise AnchorsDamaged(
-                f"{path}, line {number}: is no anchor of the ledger; name another file, or, if it "
-                "was one, find out who wrote to it, and put a copy of it back"
+                f"{path}, line {number}: is not an anchor of the ledger; give another file or, if "
+                "it was one, find out who wrote to it, and restore it from a copy"
             ) from None
     return found
 
 
 def signer(anchor: SignedAnchor) -> str | None:
-    """Fingerprint of the key that signed an anchor; None where nobody did.
+    """Fingerprint of the key that signed an anchor; None if it is unsigned.
 
     Raises:
-        AnchorsDamaged: the signature is not of this anchor.
+        AnchorsDamaged: the signature does not belong to the anchor.
     """
     if not anchor.signature:
         return None
@@ -131,24 +131,24 @@ def signer(anchor: SignedAnchor) -> str | None:
         head = anchor.anchor.head
         raise AnchorsDamaged(
             f"the anchor of account {head.account!r} at entry {head.entries} was changed after it "
-            "was signed; find out who wrote to it, and put a copy of the file back"
+            "was signed; find out who wrote to it, and restore the file from a copy"
         ) from None
     return fingerprint(key)
 
 
 def installation_key() -> SigningKey | None:
-    """What this installation signs its anchors with; None where its key cannot be used here."""
+    """The key with which this installation signs its anchors; None if it cannot be used here."""
     with suppress(SigningError):
         return signing_key(home())
     return None
 
 
 class _Witness:
-    """Writes down what the ledger tells, as well as it can: what was entered stays in any case."""
+    """Records the ledger's new heads if possible; the ledger's entries stay in any case."""
 
     @cached_property
     def _key(self) -> SigningKey | None:
-        return installation_key()  # once: to open an encrypted key takes a while
+        return installation_key()  # once: opening an encrypted key takes a while
 
     def told(self, head: Head) -> None:
         try:
@@ -156,8 +156,8 @@ class _Witness:
         except OSError as error:
             warning = (
                 f"warning: {error.filename}: the head of ledger account {head.account} cannot be "
-                f"written down ({error.strerror}); mend that: until then nobody would see if what "
-                "was entered now were cut off"
+                f"recorded ({error.strerror}); fix that: until then nobody could notice if the new "
+                "entries were cut off"
             )
             print(visible(warning), file=sys.stderr)
 
@@ -167,7 +167,7 @@ def _text(content: bytes) -> str:
 
 
 def _sync(folder: Path) -> None:
-    """Have the folder's list of files on disk."""
+    """Write the folder's list of files to disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

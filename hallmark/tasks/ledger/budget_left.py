@@ -1,4 +1,4 @@
-"""Tell how much budget an account has left: to the log, and to the server's automations."""
+"""Report how much budget an account has left: to the log, and to the server's automations."""
 
 import os
 from contextlib import suppress
@@ -12,13 +12,13 @@ from hallmark.tasks.spec.prepare import Prepared
 
 EVENT = "hallmark.budget"
 LEFT = "hallmark.left-percent"
-"""Label of the event's resource: whole percents of the cap that are left, rounded down."""
+"""Label of the event's resource: the percentage of the cap that is left, rounded down."""
 
 
 def tell_budget(prepared: Prepared, ledger: str) -> None:
-    """Tell what the reservation of the release has left of its account."""
+    """Report what is left on the account after the reservation of the release."""
     budget, account = prepared.plan.budget, prepared.spec.population.account
-    with suppress(LedgerError):  # nothing hangs on it
+    with suppress(LedgerError):  # nothing depends on it
         state = open_ledger(ledger).account(account)
         tell(
             "reserved",
@@ -28,7 +28,7 @@ def tell_budget(prepared: Prepared, ledger: str) -> None:
             left_epsilon=str(state.remaining[0]),
             left_delta=str(state.remaining[1]),
         )
-        if os.environ.get("PREFECT_API_URL"):  # automations live on a standing server
+        if os.environ.get("PREFECT_API_URL"):  # automations need a running server
             emit_event(
                 EVENT,
                 resource={
@@ -41,5 +41,5 @@ def tell_budget(prepared: Prepared, ledger: str) -> None:
 
 
 def percent_left(state: AccountState) -> int:
-    """Whole percents of the cap that are left, rounded down, in the currency it is taken in."""
+    """The percentage of the cap that is left, rounded down, in the account's currency."""
     return int(state.share_left * 100)

@@ -1,9 +1,9 @@
 """Notice that one private table is charged to several accounts.
 
-Each account then holds its cap, and none shows what the people in the table lose to all of them
-together. Copies are known by the installation's keyed digests (`tasks.spec.private_tables`), in
-restricted workspaces alone: that two tables are equal is an exact fact about both, so no public
-file says it. A table that changed since, or that another installation charges, is not recognised.
+Each account then stays within its cap, but none shows the total privacy loss of the people in the
+table. Copies are recognised by the installation's keyed digests (`tasks.spec.private_tables`), only
+in restricted workspaces: that two tables are equal is an exact fact about both, so no public file
+says it. A table that has changed since, or that another installation charges, is not recognised.
 """
 
 import sys
@@ -16,7 +16,7 @@ from hallmark.tasks.spec.private_tables import releases_like
 
 
 def warn_if_charged_twice(prepared: Prepared, ledger: str) -> None:
-    """Warn the operator, before anything is asked of the table, if another account is charged."""
+    """Warn the operator, before the table is asked anything, if it is charged to other accounts."""
     accounts = _other_accounts(prepared, ledger)
     if accounts:
         tell("charged-twice", accounts=sorted(accounts))
@@ -24,13 +24,13 @@ def warn_if_charged_twice(prepared: Prepared, ledger: str) -> None:
 
 
 def charged_twice(prepared: Prepared, ledger: str) -> tuple[str, ...]:
-    """The same warning, for whoever reads how the run ended; empty where there is none."""
+    """The warning, for people who read how the run ended; empty if there is none."""
     accounts = _other_accounts(prepared, ledger)
     return (_warning(prepared, accounts),) if accounts else ()
 
 
 def _other_accounts(prepared: Prepared, ledger: str) -> dict[str, str]:
-    """Other accounts that the private table was charged to, each with a release that was."""
+    """Other accounts to which the private table was charged, each with one of their releases."""
     book, own = open_ledger(ledger), prepared.spec.population.account
     held = [book.reservation(release) for release in releases_like(prepared.spec.release)]
     return {
@@ -46,7 +46,8 @@ def _warning(prepared: Prepared, accounts: dict[str, str]) -> str:
         f"{account} (by release {accounts[account]})" for account in sorted(accounts)
     )
     return (
-        f"the private table of {prepared.spec.release}, on account {own}, was charged to {others} "
-        "as well. What its people lose is the sum over these accounts, which none of them shows "
-        "and no cap holds. Let all releases about the same people name one population.account"
+        f"the private table of {prepared.spec.release}, on account {own}, was also charged to "
+        f"{others}. The privacy loss of its people is the sum over these accounts, which none of "
+        "them shows and no cap limits. All releases about the same people should name one "
+        "population.account"
     )

@@ -1,7 +1,7 @@
-"""Write the synthetic records as a data user reads them, read them back, and check them.
+"""Write the synthetic records for data users, read them back, and check them.
 
-Dask may run this again while an earlier execution, given up for dead, still writes. So each attempt
-has a folder of its own, and what one of them made is put in its place by the flow's own process.
+Dask may run this again while an earlier execution, given up for dead, is still writing. So each
+attempt has its own folder, and the flow's process moves the result of one attempt into place.
 """
 
 import shutil
@@ -36,7 +36,7 @@ class FinalCheckFailed(SafeError):
 
 @dataclass(frozen=True, kw_only=True)
 class RuleResult:
-    """How many released records break an edit rule. Public: it looks at synthetic records only."""
+    """The number of released records that break an edit rule. Public, since they are synthetic."""
 
     rule: str
     source: str
@@ -46,7 +46,7 @@ class RuleResult:
 
 @dataclass(frozen=True, kw_only=True)
 class FinalFile:
-    """The data files of a release, as they were read back."""
+    """The data files of a release, as read back."""
 
     files: tuple[Path, ...]
     rows: int
@@ -56,10 +56,10 @@ class FinalFile:
 
 @task(name="finalise")
 def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace) -> FinalFile:
-    """Write the data files into a folder of this attempt's own and check what was written.
+    """Write the data files to the attempt's own folder and check what was written.
 
     Raises:
-        FinalCheckFailed: what was read back breaks the schema, a total, or a rule that blocks.
+        FinalCheckFailed: the files break the schema, a total, or a rule that blocks.
     """
     folder = private_folder(_attempts(workspace) / uuid4().hex)
     codec = prepared.codec
@@ -91,15 +91,15 @@ def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace)
 
 
 def nothing_to_write(prepared: PreparedCertificate) -> FinalFile:
-    """What a certificate publishes of the records that it is about: how many there are."""
+    """All that a certificate publishes about its records: their number, and no data file."""
     return FinalFile(files=(), rows=prepared.file.rows, rules=())
 
 
 def staged(final: FinalFile, workspace: Workspace) -> FinalFile:
-    """`final`, moved to the staging folder, in which nothing of an earlier attempt is left."""
+    """The data files, moved to the staging folder without leftovers of earlier attempts."""
     shutil.rmtree(workspace.staging)
     moved = tuple(file.rename(workspace.staging / file.name) for file in final.files)
-    # A worker that was given up for dead may write there still; what it leaves goes next time.
+    # A worker that was given up for dead may still write there; its files are removed next time.
     shutil.rmtree(_attempts(workspace), ignore_errors=True)
     return replace(final, files=moved)
 
@@ -109,10 +109,10 @@ def _attempts(workspace: Workspace) -> Path:
 
 
 def _write_parquet(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
-    """Whole numbers, real numbers, days and texts as such, so that every reader has their type.
+    """Write whole numbers, real numbers, days and texts as such, so that readers know their types.
 
-    Its schema tells pandas which whole numbers may be null; that of pandas itself would make them
-    real numbers then.
+    The schema tells pandas which whole numbers may be null; the default schema of pandas would turn
+    them into real numbers.
     """
     schema = pa.schema(
         [(name, _arrow_type(column)) for name, column in _columns(prepared, frame).items()]
@@ -132,7 +132,7 @@ def _columns(prepared: Prepared, frame: pd.DataFrame) -> Mapping[str, Column]:
 
 def _check_schema(prepared: Prepared, path: Path) -> None:
     source = released_source(prepared.spec, path)
-    # A released value has no excuse to lie outside the public domain, whatever a private one has.
+    # A released value must be in the public domain, even if private values need not be.
     strict = {
         name: prepared.spec.columns[name].model_copy(update={"outside": "refuse"})
         for name in source.columns
@@ -144,7 +144,7 @@ def _check_schema(prepared: Prepared, path: Path) -> None:
 
 
 def _check_rules(prepared: Prepared, path: Path, frame: pd.DataFrame) -> tuple[RuleResult, ...]:
-    """Edit rules on the released records; rules over columns that are not released are checked on
+    """Results of edit rules on the released records; rules with unreleased columns are checked on
     the records before those columns were dropped."""
     released = released_values(prepared.spec, path)
     table = pd.DataFrame(
@@ -166,9 +166,9 @@ def _check_rules(prepared: Prepared, path: Path, frame: pd.DataFrame) -> tuple[R
             for r in blocking
         ]
         raise FinalCheckFailed(
-            "the synthetic records break edit rules that block publishing:\n"
+            "the synthetic records break edit rules that block the publication:\n"
             + "\n".join(lines)
-            + "\nNo budget is lost: say if_broken: report for them, and run again with --resume"
+            + "\nNo budget is lost: set if_broken: report for them, and run again with --resume"
         )
     return results
 

@@ -8,11 +8,11 @@ from hallmark.mechanisms.contract import QueryAnswers
 
 
 def write_answers(answers: QueryAnswers, path: Path) -> None:
-    """A CSV file with a row a query, in the order of the spec.
+    """Write a CSV file with one row per query, in the order of the spec.
 
-    Columns: what is asked; the released answer, a mean over all records; how far that is from the
-    private answer at most, all rows together with the certificate's confidence; and the answer of
-    the released records.
+    Columns: the query; the released answer, a mean over all records; its largest distance from the
+    private answer, for all rows together with the certificate's confidence; and the answer of the
+    released records.
     """
     table = pd.DataFrame(
         {

@@ -1,6 +1,6 @@
-"""Show a release's audit record in the dashboard: one artifact of the run, of public figures only.
+"""Show a release's audit record in the dashboard: one artifact per run, with public figures only.
 
-The artifact is a summary with the way to the whole report: the dashboard keeps it in its own
+The artifact is a summary with a link to the whole report: the dashboard stores it in its own
 database and shows Markdown, not pages.
 """
 
@@ -27,10 +27,10 @@ _LARGEST = 300_000  # characters
 
 
 def show_in_dashboard(record: AuditRecord, folder: Path) -> None:
-    """Attach the summary to the run under way; do nothing outside a run.
+    """Attach the summary to the current run; do nothing outside a run.
 
     Args:
-        folder: where the report lies at this time.
+        folder: where the report is at this time.
     """
     if flow_run.id is None:
         return
@@ -42,12 +42,12 @@ def show_in_dashboard(record: AuditRecord, folder: Path) -> None:
 
 
 def artifact_key(record: AuditRecord) -> str:
-    """A key that the dashboard accepts: small letters, digits and dashes."""
+    """A key that the dashboard accepts: lowercase letters, digits and dashes."""
     return re.sub(r"[^a-z0-9-]+", "-", f"audit-{record.identity.release_id}".lower())
 
 
 def summary(record: AuditRecord, folder: Path) -> str:
-    """The record in a page of Markdown, below 300 KB."""
+    """The record as a page of Markdown below 300 KB."""
     text = "\n".join(_lines(record, folder))
     assert len(text) < _LARGEST, "bounds, gaps and notes are few"
     return text
@@ -87,7 +87,7 @@ def _lines(record: AuditRecord, folder: Path) -> Iterator[str]:
         ],
     )
     if len(certificate.bounds) > len(worst):
-        yield f"The {len(certificate.bounds) - len(worst)} smallest are in the report alone."
+        yield f"The {len(certificate.bounds) - len(worst)} smallest are only in the report."
     yield ""
     yield "## The whole report"
     address = os.environ.get(REPORTS_VARIABLE)
@@ -95,7 +95,7 @@ def _lines(record: AuditRecord, folder: Path) -> Iterator[str]:
         release = quote(record.identity.release_id)
         yield f"[Open the report]({address.rstrip('/')}/{release}/{REPORT_FILE})"
         yield ""
-    yield f"Now in {code(str(folder / REPORT_FILE))}. Once it is published, check its folder with:"
+    yield f"Now in {code(str(folder / REPORT_FILE))}. Once published, check the folder with:"
     yield ""
     yield f"    hallmark verify {record.identity.release_id}"
 

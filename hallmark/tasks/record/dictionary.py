@@ -1,4 +1,4 @@
-"""The data dictionary of a release: what a data user must know, from the spec and certificate."""
+"""The data dictionary of a release, for data users, made from the spec and the certificate."""
 
 from itertools import repeat
 
@@ -18,7 +18,7 @@ from hallmark.tasks.spec.coding import Codec
 from hallmark.tasks.spec.prepare import Prepared
 
 _OUTSIDE = {
-    "refuse": "there is none: the release would have been refused",
+    "refuse": "there are none: the release would have been refused",
     "clamp": "moved to the nearer bound before anything was measured",
     "catch_all": "counted as the catch-all category",
 }
@@ -27,7 +27,7 @@ _OUTSIDE = {
 def data_dictionary(
     prepared: Prepared, certificate: CertificateFile, *, rows: int
 ) -> DataDictionary:
-    """The dictionary of the released columns, in their order."""
+    """The dictionary of the released columns, in order."""
     codecs = {codec.name: codec for codec in prepared.codec.codecs}
     return DataDictionary(
         release_id=prepared.spec.release,
@@ -87,7 +87,9 @@ def _column(
         grid=CellGrid(
             cells=attribute.levels,
             width=width,
-            description="width of the widest cell" if width is not None else "one cell a category",
+            description="width of the widest cell"
+            if width is not None
+            else "one cell per category",
         ),
         decimals=column.decimals if isinstance(column, NumericColumn) else None,
         decimal_mark=column.marks.decimal if isinstance(column, NumericColumn) else ".",

@@ -1,4 +1,4 @@
-"""What a run did, as far as it is public: the sources of an audit record."""
+"""The public facts about a run: the sources of an audit record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ from hallmark.tasks.validate import Rule
 
 @dataclass(frozen=True, kw_only=True)
 class Executed:
-    """A run that has made its data files, and the statements of the people who answer for it.
+    """A run that has made its data files, and the statements of the people responsible for it.
 
-    No private quantity is among these: what composes a record has none at hand.
+    It contains no private quantity, so none can get into a record.
     """
 
     prepared: Prepared
     rules: Sequence[Rule]
-    total: int | None  # number of private records where that is public
+    total: int | None  # number of private records, if that is public
     events: tuple[Event, ...]  # as charged
     account: AccountState  # after the charge
     entries: Sequence[Entry]  # of the account
-    losses: Sequence[Anchor]  # of entries that it had, as somebody answers for them
-    decisions: Sequence[Outcome]  # on the plan, all of them, and what became of each
-    tables_shown: int  # openings of the plan's gate that show a change of the private table
+    losses: Sequence[Anchor]  # lost entries that somebody took responsibility for
+    decisions: Sequence[Outcome]  # all decisions about the plan, with their outcomes
+    tables_shown: int  # openings of the plan's gate that reveal a change of the private table
     synthetic: SyntheticMeasure
     certificate: Certificate
     final: FinalFile
@@ -43,6 +43,6 @@ class Executed:
     run: str | None  # id of the flow run
     deployment: str | None
     operator: str
-    container: str | None  # digest of the image that runs
+    container: str | None  # digest of the running image
     times: RunTimes | None
     created: datetime

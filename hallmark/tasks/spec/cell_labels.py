@@ -1,4 +1,4 @@
-"""What the cells of a column hold, in words."""
+"""Labels for the cells of a column, for people."""
 
 from itertools import pairwise
 
@@ -9,11 +9,11 @@ from hallmark.tasks.spec.coding import Codec
 
 
 def cell_labels(codec: Codec) -> tuple[str, ...]:
-    """What every cell of a column holds, for people; the null cell comes last."""
+    """Labels of all cells of a column, for people; the null cell comes last."""
     column = codec.column
     if isinstance(column, NumericColumn):
         last = 1 if column.integer else 0
-        # Ten digits: with the six of a plain `g`, cells of large sums would look alike.
+        # Ten digits: with the six of a plain `g`, cells of large sums would look the same.
         labels = [
             f"{low:.10g}"
             if column.integer and high - low == 1

@@ -1,7 +1,7 @@
 """Translate between the columns of a release spec and the public domain of a mechanism.
 
-A codec a column: it reads text into values, says which texts it cannot read and which values lie
-outside the public domain, sends values to cell codes and draws values from cells. The same code
+Each column has a codec: it reads text into values, says which texts it cannot read and which values
+are outside the public domain, maps values to cell codes and draws values from cells. The same code
 serves private data, final files and validation, so they cannot disagree on where a cell ends.
 """
 
@@ -34,7 +34,7 @@ Values: TypeAlias = pd.Series
 
 
 class Codec(Protocol):
-    """How one column is read, coded and written."""
+    """Reads, codes and writes one column."""
 
     @property
     def name(self) -> str: ...
@@ -46,15 +46,15 @@ class Codec(Protocol):
     def attribute(self) -> Attribute: ...
 
     def read(self, text: Text) -> tuple[Values, Mask]:
-        """Values (null where the text is null or unreadable), and where a text is unreadable."""
+        """Values (null if the text is null or unreadable), and a mask of unreadable texts."""
         ...
 
     def outside(self, values: Values) -> Mask:
-        """Where a value lies outside the public domain; nulls do not."""
+        """A mask of values outside the public domain; nulls are not outside."""
         ...
 
     def encode(self, values: Values) -> NDArray[np.int32]:
-        """Cell codes; values outside go where the column's stated rule sends them."""
+        """Cell codes; values outside the domain are handled by the column's stated rule."""
         ...
 
     def decode(self, codes: NDArray[np.int32], rng: np.random.Generator) -> Values:
@@ -84,7 +84,7 @@ class NumericCodec:
 
     @cached_property
     def _steps(self) -> NDArray[np.int64]:
-        """How many steps every edge is; of the last, which is a value too, one more."""
+        """Edges as numbers of steps; the last edge, which is itself a value, has one more."""
         assert self.column.step is not None, "only of columns with a step"
         steps = [int(edge / self.column.step) for edge in self.column.exact_edges]
         return np.array([*steps[:-1], steps[-1] + 1], dtype=np.int64)
@@ -116,22 +116,22 @@ class NumericCodec:
             drawn = rng.integers(low[cell].astype(np.int64), high[cell].astype(np.int64))
             return pd.Series(drawn, dtype="Int64").mask(~known)
         value = low[cell] + rng.random(len(codes)) * (high - low)[cell]
-        # A thousandth of the narrowest cell: enough to look like a measurement, no false precision.
-        # Rounding down keeps a value in its cell, which does not hold its upper edge.
+        # A thousandth of the narrowest cell: plausible for a measurement, without false precision.
+        # Rounding down keeps a value in its cell, which excludes its upper edge.
         unit = 10.0 ** max(0, 3 - int(np.floor(np.log10((high - low).min()))))
         return pd.Series(np.maximum(np.floor(value * unit) / unit, low[cell])).mask(~known)
 
 
 @dataclass(frozen=True, eq=False)
 class DateCodec:
-    """Dates on a public span, cut into cells of whole days."""
+    """Dates in a public interval, cut into cells of whole days."""
 
     name: str
     column: DateColumn
 
     @cached_property
     def edges(self) -> NDArray[np.float64]:
-        """Days since 1970-01-01; the last edge is the day after the span."""
+        """Edges in days since 1970-01-01; the last is the day after the interval."""
         return np.asarray(self.column.edges, dtype=np.float64)
 
     @cached_property
@@ -188,12 +188,12 @@ class CategoryCodec:
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
-        """The categories as a release writes them, in the order of their cells."""
+        """The codes of the categories as in a release, in the order of their cells."""
         return tuple(self.column.codes)
 
     @property
     def _fallback(self) -> int:
-        """Code of the catch-all category; -1 where there is none."""
+        """Code of the catch-all category; -1 if there is none."""
         match self.column.other:
             case None:
                 return -1
@@ -205,10 +205,12 @@ class CategoryCodec:
     def read(self, text: Text) -> tuple[Values, Mask]:
         if isinstance(self.column, BooleanColumn):
             spelled = {key: self.codes[truth] for key, truth in self.column.values.items()}
-            # Cast back: nothing but nulls would become a type of its own, unlike any text.
+            # Cast back: a column of only nulls would otherwise have its own type.
             coded = text.map(lambda key: spelled.get(key, key), na_action="ignore")
             text = coded.astype(text.dtype)
-        return text, np.zeros(len(text), dtype=bool)  # any text can be read; it may lie outside
+        return text, np.zeros(
+            len(text), dtype=bool
+        )  # any text can be read; it may be outside the domain
 
     def outside(self, values: Values) -> Mask:
         return (values.notna() & ~values.isin(self.codes)).to_numpy(dtype=bool)
@@ -246,20 +248,20 @@ class TableCodec:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the columns."""
+        """Names of the columns."""
         return tuple(codec.name for codec in self.codecs)
 
     @cached_property
     def domain(self) -> Domain:
-        """Of the columns alone; `tasks.spec.prepare` adds the edit rules."""
+        """The domain of the columns, without the edit rules that `tasks.spec.prepare` adds."""
         return Domain(tuple(codec.attribute for codec in self.codecs))
 
     def encode(self, text: pd.DataFrame) -> NDArray[np.int32]:
         """Codes of shape (n, d) from a frame of text.
 
         Raises:
-            ValueError: a cell has no place in the domain (the validation was skipped, or the
-                source changed after it); names the column, never the cell.
+            ValueError: a value has no place in the domain (the validation was skipped, or the
+                source changed after it); the message names the column, never the value.
         """
         columns = []
         for codec in self.codecs:
@@ -270,7 +272,7 @@ class TableCodec:
                 refused |= codec.outside(values)
             if refused.any():
                 raise ValueError(
-                    f"columns.{codec.name}: the data hold what the spec refuses; "
+                    f"columns.{codec.name}: the data contain values that the spec refuses; "
                     "validate the data again, since they may have changed"
                 )
             columns.append(codes)
@@ -287,13 +289,13 @@ class TableCodec:
 
 
 def multiples(steps: NDArray[Any], step: Fraction) -> NDArray[np.float64]:
-    """The floats nearest to multiples of a step, which print without further digits."""
+    """The floats nearest to multiples of a step, which print without extra digits."""
     numerator = steps.astype(np.float64) * step.numerator  # exact, as is the denominator
     return np.asarray(numerator / step.denominator)
 
 
 def is_multiple(values: Values, step: Fraction) -> Mask:
-    """Where a number is the float nearest to a multiple of the step, or null."""
+    """A mask of numbers that are null, or the float nearest to a multiple of the step."""
     numbers = _numbers(values)
     steps = np.rint(numbers * step.denominator / step.numerator)
     return np.isnan(numbers) | (multiples(steps, step) == numbers)
@@ -311,7 +313,7 @@ def _interval_attribute(
     has_null: bool,
     unit: str,
 ) -> Attribute:
-    """Attribute of an interval whose cell i holds values from lowest[i] to highest[i]."""
+    """Attribute for an interval whose cell i holds values from lowest[i] to highest[i]."""
     start, scale = lowest[0], highest[-1] - lowest[0]
     scale = scale if scale > 0 else 1.0  # one value only: any scale serves
     return Attribute(
@@ -326,10 +328,10 @@ def _interval_attribute(
 
 
 def _places_attribute(name: str, column: PlacesColumn) -> Attribute:
-    """Attribute of a finite metric space, its distances divided by the largest.
+    """Attribute for a finite metric space, with distances divided by the largest.
 
     Raises:
-        ValueError: the distances are no metric; names the column and the categories.
+        ValueError: the distances are not a metric; the message names column and categories.
     """
     if column.coordinates is not None:
         places = [[float(x) for x in column.coordinates[code]] for code in column.codes]
@@ -363,7 +365,7 @@ def _encode_interval(
 ) -> NDArray[np.int32]:
     nulls = np.isnan(values)
     codes = np.searchsorted(edges, values, side="right") - 1
-    # What lies outside is clamped to the outermost cells; where refused, it was refused before.
+    # Values outside are clamped to the outermost cells, unless they were refused before.
     return _with_null_cell(np.clip(codes, 0, attribute.levels - 1), nulls, attribute)
 
 

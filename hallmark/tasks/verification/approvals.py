@@ -105,9 +105,9 @@ def _first_faults(file: FirstApprovalsFile, manifest: Manifest, spec: ReleaseSpe
         here = [s.decision for s in file.decisions if s.decision.gate == gate]
         lacking = missing(spec.approvals.required(gate), here)
         if lacking and not any(said.role == OVERRIDE for said in here):
-            yield f"at the gate {gate}, {', '.join(lacking)} did not approve"
+            yield f"at the {gate} gate, {', '.join(lacking)} did not approve"
         if any(said.decision == "reject" for said in here):
-            yield f"at the gate {gate}, somebody rejected it"
+            yield f"at the {gate} gate, somebody rejected it"
 
 
 def _first_decision_faults(signed: SignedDecision, manifest: Manifest) -> Iterator[str]:

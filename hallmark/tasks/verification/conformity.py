@@ -1,7 +1,7 @@
-"""Check data files against their data dictionary alone, as a data user would have to.
+"""Check data files against their data dictionary only, as a data user would have to.
 
-It shares no code with what wrote the files, so that one mistake cannot hide in both. The files are
-read in batches, whatever their size; what is checked is synthetic and public.
+It shares no code with the writers of the files, so that a mistake cannot hide in both. The files
+are read in batches, whatever their size; they are synthetic and public.
 """
 
 import codecs
@@ -23,17 +23,17 @@ _NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$"
 
 
 def nonconformities(path: Path, dictionary: DataDictionary) -> list[str]:
-    """What in the data file is not as the dictionary says, a phrase each; empty where all is.
+    """Phrases about everything in the data file that contradicts the dictionary; else empty.
 
     Raises:
-        OSError, pyarrow.ArrowException: the file cannot be read as its suffix says.
+        OSError, pyarrow.ArrowException: the file cannot be read in the format of its suffix.
     """
     expected = [column.name for column in dictionary.columns]
     found: Counter[str] = Counter()
     rows = 0
     for batch in _batches(path, dictionary):
         if batch.schema.names != expected:
-            return [f"its columns are not those of the dictionary in their order: {expected}"]
+            return [f"its columns are not those of the dictionary, in order: {expected}"]
         rows += batch.num_rows
         for column, values in zip(dictionary.columns, batch.columns, strict=True):
             found.update(_faults(column, values, text=path.suffix == ".csv"))
@@ -67,7 +67,7 @@ def _batches(path: Path, dictionary: DataDictionary) -> Iterator[pa.RecordBatch]
 
 
 def _labelled(path: Path, dictionary: DataDictionary) -> Iterator[pa.RecordBatch]:
-    """The records of a file for Stata or SPSS, its numbers of categories as their codes."""
+    """The records of a file for Stata or SPSS, with categories as codes instead of numbers."""
     import pyreadstat  # slow to import, and few releases hold such files
 
     read = pyreadstat.read_dta if path.suffix == ".dta" else pyreadstat.read_sav
@@ -77,7 +77,7 @@ def _labelled(path: Path, dictionary: DataDictionary) -> Iterator[pa.RecordBatch
         try:
             frame, header = read(path, row_offset=start, row_limit=_LABELLED_ROWS)
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
-            raise pa.ArrowInvalid("no sound file of its format") from None
+            raise pa.ArrowInvalid("not a valid file in its format") from None
         start, whole = start + len(frame), len(frame) < _LABELLED_ROWS
         yield pa.record_batch(
             {
@@ -92,7 +92,7 @@ def _labelled(path: Path, dictionary: DataDictionary) -> Iterator[pa.RecordBatch
 def _by_number(
     column: DictionaryColumn, values: pd.Series, labels: Mapping[str, Mapping[float, str]]
 ) -> pa.Array:
-    """The categories' codes; a number that the dictionary or the labels do not give is no code."""
+    """Codes of the categories; a number missing in the dictionary or the labels has none."""
     labelled = labels.get(column.name, {})
     known = {
         one.number: one.value
@@ -105,7 +105,7 @@ def _by_number(
 
 
 def _tells(label: str, category: Category) -> bool:
-    """Whether a label of the file is the category's own, which may be shortened or numbered."""
+    """Whether a label in the file is the category's, which may be shortened or numbered."""
     full = " ".join((category.label or category.value).split())
     plain = label if label == full else label.removesuffix(f" ({category.number})")
     return plain == full or (plain.endswith("…") and full.startswith(plain[:-1]))
@@ -117,7 +117,7 @@ def _arrow_name(dictionary: DataDictionary) -> str:
 
 
 def _faults(column: DictionaryColumn, values: pa.Array, *, text: bool) -> Counter[str]:
-    """How many values of one batch have which fault; `text` where all values are strings."""
+    """Numbers of values of one batch by fault; `text` says that all values are strings."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     null = values.is_null()
@@ -128,7 +128,7 @@ def _faults(column: DictionaryColumn, values: pa.Array, *, text: bool) -> Counte
     known = values.filter(pc.invert(null))
     faults: Counter[str] = Counter()
     if not column.nullable:
-        faults[f"{column.name}: null, though no nulls are allowed"] = _count(null)
+        faults[f"{column.name}: null, but nulls are not allowed"] = _count(null)
     if column.categories:
         categories = pa.array([category.value for category in column.categories])
         listed = pc.is_in(known.cast(pa.string()), value_set=categories)

@@ -164,4 +164,4 @@ def test_a_file_that_holds_no_anchors_exits_with_3(hallmark: Hallmark, tmp_path:
     (tmp_path / "notes.txt").write_text("nothing of ours\n")
     done = hallmark(*VERIFY, "--anchor", tmp_path / "notes.txt")
     assert done.code == ExitCode.DATA
-    assert "notes.txt, line 1: is no anchor" in done.error
+    assert "notes.txt, line 1: is not an anchor" in done.error

@@ -61,7 +61,7 @@ def test_a_file_that_cannot_be_written_stops_no_charge_and_is_told(
     assert book.account("test-people").reserved[0] == 1
     told = capsys.readouterr().err
     assert "warning: " in told
-    assert "the head of ledger account test-people cannot be written down" in told
+    assert "the head of ledger account test-people cannot be recorded" in told
 
 
 def test_where_no_key_can_be_used_anchors_are_not_signed(
@@ -98,7 +98,7 @@ def test_a_line_that_is_no_anchor_is_told_with_its_number(line: bytes, path: Pat
     write(signed(anchor_of(HEAD), None), path)
     with path.open("ab") as file:
         file.write(line)
-    with pytest.raises(AnchorsDamaged, match=r"kept.jsonl, line 2: is no anchor"):
+    with pytest.raises(AnchorsDamaged, match=r"kept\.jsonl, line 2: is not an anchor"):
         read(path)
 
 

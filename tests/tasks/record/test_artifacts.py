@@ -23,7 +23,7 @@ def test_it_tells_figures_gaps_and_the_command(record: AuditRecord) -> None:
         "| Privacy loss, at most | ε 1, δ 0.00001 | public |",
         "| Legal basis | state about.legal\\_basis in the spec |",
         "3.28 % of the diameter",
-        "The 4 smallest are in the report alone.",
+        "The 4 smallest are only in the report.",
         "    hallmark verify acs-2019-r1",
         "`/somewhere/staging/audit-report.html`",
     ):

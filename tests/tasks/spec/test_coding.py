@@ -113,7 +113,9 @@ def test_a_table_that_breaks_its_spec_is_not_coded_and_the_cell_not_told(
     column: dict[str, object], cell: str | None
 ) -> None:
     table = TableCodec((codec(column),))
-    with pytest.raises(ValueError, match=r"columns\.c: the data hold what the spec refuses") as e:
+    with pytest.raises(
+        ValueError, match=r"columns\.c: the data contain values that the spec refuses"
+    ) as e:
         table.encode(pd.DataFrame({"c": text(cell)}))
     assert str(cell) not in str(e.value).replace("c:", "") or cell in (None, "x")
 
