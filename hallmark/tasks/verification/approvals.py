@@ -127,7 +127,7 @@ def _double_faults(one: SignedDecision, other: SignedDecision) -> Iterator[str]:
     gates = sorted({one.decision.gate, other.decision.gate})
     names = {known_as(one.decision.person), known_as(other.decision.person)}
     if len(names) == 1 and len(gates) == 1:
-        yield f"at the gate {gates[0]}, somebody decided twice"
+        yield f"at the {gates[0]} gate, somebody decided twice"
     elif len(names) == 1:
         yield f"{one.decision.person} decided at both gates"
     elif one.key == other.key:

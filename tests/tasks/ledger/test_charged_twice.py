@@ -47,7 +47,7 @@ def test_a_table_that_another_account_was_charged_for_is_told(
     charged("first", "people")
     second = noted(tmp_path / "b", "second", "others")
     (told,) = charged_twice(second, ledger_url())
-    assert "on account others, was charged to people (by release first) as well" in told
+    assert "on account others, was also charged to people (by release first)" in told
     warn_if_charged_twice(second, ledger_url())
     assert capsys.readouterr().err == f"warning: {told}\n"
     (line,) = map(json.loads, log_file().read_text().splitlines())
