@@ -3,5 +3,5 @@
 Reading order: `adjacency` (who is a neighbour), `budget`, `events` (what is charged), `cells` (how
 data are looked at), `transforms`, `queries`, `rounding`, `noise`, `costs`, `privacy_loss`,
 `accountant`, `calibration`, `account_filter`, `ledger`, `curator`.
-`simulation` has no part in privacy.
+`simulation` plays no role in privacy.
 """

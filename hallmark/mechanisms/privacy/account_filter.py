@@ -1,12 +1,12 @@
-"""The filter of an account: releases chosen in view of earlier ones, composed at one Renyi order.
+"""The filter of an account: adaptively chosen releases, composed at one Renyi order.
 
 Claim.   Let an account's cap be (epsilon, delta). Releases that were admitted before the filter
-         opened sum to (e, d). Each later one is admitted, before it sees data, with the `Cost`
-         that it may come to. If after every admission
+         opened sum to (e, d). Each later one is admitted, before it sees data, with an upper bound
+         on its `Cost`. If after every admission
              (1) e + sum of min(pure, order * rho) + `conversion` <= epsilon,   or
              (2) every later release is pure, and e + the sum of their epsilons <= epsilon,
-         and d + `Filter.delta` <= delta, then all releases together are (epsilon, delta)-DP, in
-         whatever way the next one, its size and its data depend on earlier answers.
+         and d + `Filter.delta` <= delta, then all releases together are (epsilon, delta)-DP, no
+         matter how the next one, its size and its data depend on earlier answers.
 Proof.   account_filter.md, beside this file.
 Source.  Feldman, Zrnic (2021), arXiv:2008.11193, Theorem 4.3 (filters at one Renyi order);
          Whitehouse, Ramdas, Rogers, Wu (2023), arXiv:2203.05481 (filters in zCDP at the rate of
@@ -24,23 +24,23 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.costs import Cost, conversion, lowest_at, zcdp_epsilon
 from hallmark.mechanisms.privacy.rounding import float_below
 
-_MARGIN = 1e-9  # of what is recorded as the conversion: above all that floats get wrong
+_MARGIN = 1e-9  # of the recorded conversion: larger than all float errors
 _GRID = Fraction(1, 10**6)  # of orders and of forecasts: entries stay short
 _BISECTIONS = 50
-_GAUSSIAN = Fraction(999, 1000)  # of a forecast that the discrete Gaussian comes close to
+_GAUSSIAN = Fraction(999, 1000)  # of a forecast, which the discrete Gaussian nearly reaches
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """Terms that later releases of an account are admitted on. Public, exact, and recorded.
+    """Terms on which later releases of an account are admitted. Public, exact, and recorded.
 
     Attributes:
         order: of the Renyi divergence, more than 1; fixed when the filter opens, since a proof at
-            one order says nothing of another that answers chose.
-        delta: what the conversion to (epsilon, delta)-DP takes of the cap.
-        conversion: what it takes of epsilon.
+            one order says nothing about an order chosen after seeing answers.
+        delta: part of the cap's delta that the conversion to (epsilon, delta)-DP uses.
+        conversion: part of the cap's epsilon that the conversion uses.
     Raises:
-        ValueError: the conversion takes more than is recorded.
+        ValueError: the conversion uses more than is recorded.
     """
 
     order: Fraction
@@ -58,7 +58,7 @@ class Filter:
 
     @classmethod
     def opened(cls, left: Budget) -> "Filter":
-        """The filter that lets the most rho pass within what is left of a cap, with delta > 0."""
+        """The filter that admits the most rho within what is left of a cap, with delta > 0."""
 
         def passes_not(log_above: float) -> float:
             above = exp(log_above)
@@ -77,30 +77,30 @@ class Filter:
         return cls(order=order, delta=left.delta, conversion=recorded)
 
     def divergence(self, cost: Cost) -> Fraction:
-        """Renyi divergence of this order that a release may come to."""
+        """Upper bound on a release's Renyi divergence of this order."""
         concentrated = self.order * cost.rho
         return concentrated if cost.pure is None else min(cost.pure, concentrated)
 
     def admits(self, taken: "Taken", epsilon: Fraction) -> bool:
-        """Whether these releases pass within `epsilon`, what earlier ones left of the cap."""
+        """Whether these releases fit within `epsilon`, which earlier ones left of the cap."""
         by_order = taken.divergence + self.conversion <= epsilon
         return by_order or (not taken.impure and taken.pure <= epsilon)
 
     def rho_left(self, taken: "Taken", epsilon: Fraction) -> Fraction:
-        """How much rho passes beside these releases."""
+        """The rho that still fits in addition to these releases."""
         return max(Fraction(0), epsilon - self.conversion - taken.divergence) / self.order
 
 
 @dataclass(frozen=True, kw_only=True)
 class Taken:
-    """Costs of the releases that stand in a filter, added up.
+    """Sums of the costs of the releases that a filter has admitted.
 
     Attributes:
-        divergence: of the filter's order.
-        rho: in zCDP.
-        pure: epsilons of those that are pure.
-        impure: how many are not.
-        releases: how many there are.
+        divergence: sum of the Renyi divergences of the filter's order.
+        rho: sum of the costs in zCDP.
+        pure: sum of the epsilons of pure releases.
+        impure: number of releases that are not pure.
+        releases: number of all releases.
     """
 
     divergence: Fraction = Fraction(0)
@@ -110,7 +110,7 @@ class Taken:
     releases: int = 0
 
     def changed(self, cost: Cost, divergence: Fraction, *, by: int = 1) -> "Taken":
-        """With one release more, or one less where `by` is -1."""
+        """The sums with one release more, or one less if `by` is -1."""
         return Taken(
             divergence=self.divergence + by * divergence,
             rho=self.rho + by * cost.rho,
@@ -121,12 +121,12 @@ class Taken:
 
 
 def implied_budget(rho: Fraction, delta: Fraction) -> Budget:
-    """What rho-zCDP implies at this delta, which is positive; epsilon is rounded up."""
+    """The budget that rho-zCDP implies at a positive delta; epsilon is rounded up."""
     return Budget(epsilon=ceil(Fraction(zcdp_epsilon(rho, delta)) / _GRID) * _GRID, delta=delta)
 
 
 def gaussian_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """About the epsilon, at this delta, of a Gaussian release that costs `rho`; rounded down.
+    """Approximate epsilon, at this delta, of a Gaussian release that costs `rho`; rounded down.
 
     Source: Balle, Wang (2018), arXiv:1805.06530, Theorem 8 (the analytic Gaussian mechanism).
     """

@@ -1,4 +1,4 @@
-"""The accountant: what a composition of events costs, in every currency of the house.
+"""The accountant: the cost of a composition of events, in every currency that Hallmark uses.
 
 Claim.   For draws as `events` state them, adaptively composed: the whole is
          (`epsilon(events, delta)`, delta)-DP for every delta. Floats are rounded towards more cost.
@@ -6,9 +6,9 @@ Source.  Sums of pure epsilons and of rho, and the conversion of rho: `costs`.
          Privacy loss distributions: `privacy_loss`.
 Oracle.  tests/mechanisms/privacy/test_accountant.py: closed forms, and the exact law of a sum.
 
-Adaptive events. A list of fixed events may be composed by all three routes, whatever was asked in
-         view of answers. Where an event is `adaptive`, the list is itself an outcome, and what is
-         claimed is about a budget fixed beforehand that `fits` is asked about before each draw, as
+Adaptive events. A list of fixed events may be composed by all three routes, however the questions
+         depended on answers. If an event is `adaptive`, the list is itself an outcome, and the
+         claim is about a budget fixed beforehand, for which `fits` is checked before each draw, as
          the curator does (a privacy filter). Only sums are used for it, never privacy losses:
          pure, since on every path the loss is at most the sum of the epsilons; and zCDP, since for
          every order a > 1 the product of (P_i / Q_i)^(a-1) exp(-(a-1) a rho_i) over the draws is a
@@ -16,7 +16,7 @@ Adaptive events. A list of fixed events may be composed by all three routes, wha
          rho-zCDP if no path sums to more than rho. `fits` takes either of the two: a path that
          passed the rho of the budget loses at most epsilon and adds nothing to delta, and the other
          paths are those of the mechanism that stops instead of passing it.
-         `epsilon` and `bracket` of such a list tell what it adds up to; the claim is the budget.
+         `epsilon` and `bracket` of such a list give its sum; the claim is the budget.
 Source.  Rogers, Roth, Ullman, Vadhan (2016), arXiv:1605.08294, for pure epsilons; Feldman, Zrnic
          (2021), arXiv:2008.11193, for one Renyi order; Whitehouse, Ramdas, Rogers, Wu (2023),
          arXiv:2203.05481, for zCDP. We know no such proof for privacy loss distributions.
@@ -85,14 +85,14 @@ class AccountantDisagreement(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Bracket:
-    """Where the smallest true epsilon of a composition lies, and who says so. Public.
+    """Lower and upper bounds on the smallest true epsilon of a composition. Public.
 
     Attributes:
         lower: no accountant that knows only the events can prove less.
-        upper: what the house claims.
-        second: what an independent library proves, OpenDP's own maps of the drawn measurements.
-        method: which of the house's bounds `upper` is.
-        second_method: how `second` was found.
+        upper: the epsilon that Hallmark claims.
+        second: the epsilon that an independent library proves: OpenDP's maps of the measurements.
+        method: the method that gave `upper`.
+        second_method: the method that gave `second`.
     """
 
     lower: float
@@ -103,9 +103,9 @@ class Bracket:
 
 
 def epsilon(events: Iterable[Event], delta: Fraction) -> float:
-    """Upper bound on epsilon at this delta: the best of all that the house can prove.
+    """Upper bound on epsilon at this delta: the best that Hallmark can prove.
 
-    Infinite where nothing can be proved, such as Gaussian noise at delta = 0.
+    Infinite if nothing can be proved, such as for Gaussian noise at delta = 0.
     """
     return min(_upper_bounds(_composition(events), delta).values())
 
@@ -120,7 +120,7 @@ def bracket(events: Iterable[Event], delta: Fraction) -> Bracket:
 
     Raises:
         ValueError: delta is 0 and an event is not pure.
-        AccountantDisagreement: an upper bound lies below the lower one.
+        AccountantDisagreement: an upper bound is below the lower bound.
     """
     composition = _composition(events)
     pure = pure_epsilon(composition)
@@ -146,11 +146,11 @@ def bracket(events: Iterable[Event], delta: Fraction) -> Bracket:
 
 
 def to_dp_event(events: Iterable[Event]) -> "dp_event.ComposedDpEvent":
-    """The composition in dp-accounting's vocabulary, every draw by its cost in zCDP.
+    """The composition in dp-accounting's vocabulary, with every draw as its cost in zCDP.
 
-    It has no event for a discrete Gaussian or an exponential mechanism, and its own Laplace event
-    is about one coordinate. Give it to an `RdpAccountant` with ADD_OR_REMOVE_ONE only, which is the
-    one relation that leaves sensitivities as stated.
+    That library has no event for a discrete Gaussian or an exponential mechanism, and its Laplace
+    event is about one coordinate. Use the result only in an `RdpAccountant` with ADD_OR_REMOVE_ONE,
+    the only relation that leaves sensitivities as stated.
     """
     from dp_accounting import dp_event
 
@@ -203,7 +203,7 @@ def _is_adaptive(composition: tuple[Event, ...]) -> bool:
 
 
 def _second_opinion(composition: tuple[Event, ...], delta: Fraction) -> tuple[float, str]:
-    """Upper bound by OpenDP: maps of the very measurements that are drawn, and its conversion."""
+    """Upper bound by OpenDP: its maps of the measurements that are drawn, and its conversion."""
     pure, concentrated = 0.0, 0.0
     for event in composition:
         match event:

@@ -1,4 +1,4 @@
-"""Neighbouring relation, privacy unit, and what one unit can change in a histogram.
+"""Neighbouring relation, privacy unit, and how much one unit can change a histogram.
 
 Claim.   For neighbouring tables, the histogram of any map from records to cells changes by at most
          `l1` in L1 norm and at most the square root of `l2_squared` in L2 norm.
@@ -14,7 +14,7 @@ from enum import StrEnum
 
 
 class Neighbours(StrEnum):
-    """When two private tables count as neighbours."""
+    """The relation under which two private tables are neighbours."""
 
     REPLACE_ONE = "replace_one"  # one unit's records change arbitrarily
     ADD_REMOVE = "add_remove"  # one unit's records appear or vanish
@@ -24,10 +24,10 @@ class Neighbours(StrEnum):
 class Adjacency:
     """A neighbouring relation together with the privacy unit that it protects.
 
-    `records` bounds how many records one unit owns (1 when the unit is a record); whoever builds
-    an `Adjacency` with more than one must enforce the bound by truncation before counting.
-    `person` names what identifies the person (or household, ...) that the unit is; None where the
-    unit is a record. Epsilons for different units do not add up, so units that differ in it differ.
+    `records` is the most records that one unit owns (1 if the unit is a record); code that makes an
+    `Adjacency` with more than one must enforce the bound by truncation before counting. `person`
+    names what identifies the person (or household, ...) if that is the unit; None if the unit is a
+    record. Epsilons for different units do not add up, so units with different `person` differ.
     """
 
     neighbours: Neighbours
@@ -50,7 +50,7 @@ class Adjacency:
 
     @property
     def unit_moves(self) -> int | None:
-        """How many cells of one histogram change, each by exactly one; None where steps differ.
+        """The number of cells of one histogram that change, each by exactly one; else None.
 
         Known only when the unit is a record. It lets the accountant use the privacy loss of single
         integer steps, which is tighter than that of the L2 norm alone.
@@ -61,7 +61,7 @@ class Adjacency:
     def total_is_public(self) -> bool:
         """Whether all neighbours have the same number of records, so that releasing it is free.
 
-        Never where the unit is a person: persons own at most `records` records, some of them fewer.
+        Never if the unit is a person: persons own at most `records` records, and some own fewer.
         """
         by_record = self.records == 1 and self.person is None
         return self.neighbours is Neighbours.REPLACE_ONE and by_record
@@ -69,9 +69,9 @@ class Adjacency:
     def weighted_sum(self, lowest: int, highest: int) -> int:
         """Sensitivity of a sum over all records of weights between `lowest` and `highest`.
 
-        Add/remove: at most m weights appear or vanish. Replace one: one weight becomes another
-        where the unit is a record; else up to m weights vanish and up to m appear, of which either
-        may be none, so that 0 counts among the weights.
+        Add/remove: at most m weights appear or vanish. Replace one: if the unit is a record, one
+        weight becomes another; else up to m weights vanish and up to m appear, and either number
+        may be zero, so that 0 counts among the weights.
         """
         if self.neighbours is Neighbours.ADD_REMOVE:
             return self.records * max(highest, -lowest, 0)
@@ -81,7 +81,7 @@ class Adjacency:
 
     @property
     def unit(self) -> str:
-        """What one neighbour differs by: a record, or a person with a bounded number of them."""
+        """The unit by which neighbours differ: a record, or a person with at most m records."""
         if self.records == 1 and self.person is None:
             return "record"
         named = f" (by {self.person})" if self.person else ""

@@ -1,9 +1,9 @@
-"""Calibration: the least noise that the accountant lets a budget pay for.
+"""Calibration: the least noise that the accountant admits for a budget.
 
 Claim.   At `Calibration.value` the events cost at most the budget. One step of the grid further,
          less than 1e-4 of the value, the accountant cannot prove that; both evaluations are kept.
 Source.  The search starts from the analytic Gaussian mechanism: Balle, Wang (2018),
-         arXiv:1805.06530, which the discrete one comes close to.
+         arXiv:1805.06530, to which the discrete one is close.
 Oracle.  tests/mechanisms/privacy/test_calibration.py.
 """
 
@@ -27,12 +27,12 @@ _LEAST = Fraction(1, 10**4)  # share of a budget that is worth searching for
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """A parameter of noise and the proof on which side of the root it lies. Public.
+    """A noise parameter with the proof that it is on the safe side of the root. Public.
 
     Attributes:
         value: the parameter; its cost is at most the budget.
         epsilon: upper bound on the cost at `value`, at the budget's delta.
-        beyond: the next parameter on the grid, where there is less noise.
+        beyond: the next parameter on the grid, with less noise.
         epsilon_beyond: upper bound on the cost there, more than the budget.
     """
 
@@ -43,7 +43,7 @@ class Calibration:
 
     @property
     def proof(self) -> tuple[float, float]:
-        """Costs just beyond the root, too high, and at the value, within the budget."""
+        """Costs just beyond the root (above the budget) and at the value (within it)."""
         return self.epsilon_beyond, self.epsilon
 
 
@@ -60,12 +60,12 @@ def gaussian_sigma2(
 
     Args:
         l2_squared: squared L2 sensitivity of each draw, records^2.
-        unit_moves: as in `DiscreteGaussian`; None is about 17 % dearer, since only zCDP applies.
-        count: how many draws of that sensitivity the budget is for.
-        beside: what else the budget pays for.
+        unit_moves: as in `DiscreteGaussian`; None costs about 17 % more, since only zCDP applies.
+        count: the number of draws of that sensitivity.
+        beside: further events that the budget pays for.
     Raises:
-        ValueError: delta is 0, there is nothing to protect, or what is asked besides leaves
-            nothing of the budget that could be proved.
+        ValueError: delta is 0, there is nothing to protect, or the further events leave nothing of
+            the budget that could be proved.
     """
     _needs_delta(budget)
     if l2_squared < 1 or count < 1:
@@ -82,7 +82,7 @@ def gaussian_sigma2(
             *beside,
         )
 
-    # In zCDP, about: what the budget is worth, and how much of it is left.
+    # Approximately, in zCDP: the value of the budget, and how much of it is left.
     worth = 1 / (2 * _unit_sigma(budget) ** 2)
     left = max(worth - float(cost(beside)), _LEAST * worth)
     guess = count * l2_squared / (2 * left)
@@ -110,15 +110,15 @@ def largest_rho(events_at: EventsAt, budget: Budget) -> Calibration:
     """Largest rho on a decimal grid at which a family of compositions fits the budget.
 
     Args:
-        events_at: the events at a positive rho, which cost more the larger it is. That they cost
-            about rho in zCDP makes the search short; what is claimed does not rest on it.
+        events_at: the events at a positive rho, whose cost grows with rho. The search is short
+            because they cost about rho in zCDP, but the claim does not depend on that.
     Raises:
-        ValueError: delta is 0, or no rho that is worth anything fits.
+        ValueError: delta is 0, or no rho of any use fits.
     """
     _needs_delta(budget)
 
     def by_sums(step: Fraction, guess: int) -> int:
-        """Most steps that sums of costs alone can prove to fit; they are cheap."""
+        """Most steps that cheap sums of costs alone can prove to fit."""
 
         def passes(steps: int) -> bool:
             return fits((replace(e, adaptive=True) for e in events_at(steps * step)), budget)
@@ -162,7 +162,7 @@ def _unit_sigma(budget: Budget) -> float:
 
 
 def _step(guess: float) -> Fraction:
-    """Mesh of a decimal grid on which `guess` is 10^4 to 10^5 steps."""
+    """Step of a decimal grid on which `guess` is 10^4 to 10^5 steps."""
     return Fraction(10) ** (floor(log10(guess)) - 4)
 
 

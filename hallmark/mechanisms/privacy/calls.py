@@ -1,7 +1,7 @@
-"""What a stage may ask of the curator, as protocols: each stage names the calls that it makes.
+"""Protocols for the calls to the curator: each stage names the calls that it makes.
 
-`Curator` has all of them, and says what each returns, charges and raises. A stand-in, which asks a
-curator the same questions in other cells, has those that its stages make.
+`Curator` has all of them, and documents what each returns, charges and raises. A stand-in, which
+asks a curator the same questions in other cells, has the calls that its stages make.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ TablesByCall = Mapping[str, tuple[Counts, ...]]
 
 
 class PublicTotal(Protocol):
-    """Tells the number of records where that is public."""
+    """Gives the number of records if it is public."""
 
     def total(self) -> int | None: ...
 
 
 class Histograms(Protocol):
-    """Answers histograms with noise."""
+    """Answers noisy histograms."""
 
     def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]: ...
 
@@ -51,7 +51,7 @@ class QueryChoices(Protocol):
 
 
 class Refreshes(Protocol):
-    """Keeps chosen queries or draws them anew, round after round."""
+    """Keeps or redraws chosen queries, round after round."""
 
     def refreshed(
         self,
@@ -64,26 +64,26 @@ class Refreshes(Protocol):
 
 
 class DrawnCalls(Protocol):
-    """Tells what the release was charged for so far."""
+    """Lists the calls that the release has been charged for."""
 
     def drawn(self) -> Mapping[str, tuple[Event, ...]]: ...
 
 
 class Measuring(PublicTotal, Histograms, Protocol):
-    """What a mechanism needs whose plan says all that is asked."""
+    """Calls of a mechanism whose plan fixes all questions."""
 
 
 class MarginalRounds(Measuring, TableChoice, DrawnCalls, Protocol):
-    """What a selection of marginals needs that chooses on answers, and resumes."""
+    """Calls of a selection of marginals that depends on answers, and can be resumed."""
 
 
 class QueryRounds(Measuring, QueryChoices, Protocol):
-    """What a method for linear queries needs that chooses on answers."""
+    """Calls of a method for linear queries that depends on answers."""
 
 
 class RefreshedRounds(QueryRounds, Refreshes, Protocol):
-    """What any method for linear queries may need."""
+    """Calls of all methods for linear queries."""
 
 
 class AllCalls(MarginalRounds, RefreshedRounds, Protocol):
-    """What any mechanism may need: everything that a curator answers."""
+    """Calls of all mechanisms: everything that a curator answers."""

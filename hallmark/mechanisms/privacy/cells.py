@@ -1,9 +1,9 @@
-"""The only way in which private data are looked at: a map from records to cells.
+"""Maps from records to cells, the only way of looking at private data.
 
 A record is a row of integer codes, one per attribute of a public domain. A `CellMap` sends it to
-the sum of one table entry per attribute, which covers marginals (tables hold strides), the leaves
-of a hierarchical partition (tables hold interleaved path bits) and nets in a metric space (one
-attribute, any table) alike.
+the sum of one table entry per attribute, which covers marginals (tables of strides), leaves of a
+hierarchical partition (tables of interleaved path bits) and nets in a metric space (one attribute,
+any table).
 """
 
 import hashlib
@@ -22,9 +22,9 @@ class CellMap:
     """Sends a record with codes c to cell `sum(tables[i][c[columns[i]]])`. Public.
 
     Attributes:
-        columns: positions of the attributes looked at, in the domain's order.
-        tables: for each of them, int64 of shape (cells of the attribute,).
-        size: number of cells m; every record lands in 0..m-1.
+        columns: positions of the attributes used, in the domain's order.
+        tables: one per attribute, int64 of shape (cells of the attribute,).
+        size: number of cells m; every record is sent to one of 0..m-1.
     """
 
     columns: tuple[int, ...]
@@ -44,18 +44,18 @@ class CellMap:
             raise ValueError(f"the tables reach beyond the {self.size} cells")
 
     def __call__(self, codes: AnyCodes) -> Counts:
-        """Cell of every record; codes of shape (n, d), result of shape (n,)."""
+        """Cells of all records; codes of shape (n, d), result of shape (n,)."""
         cells = np.zeros(len(codes), dtype=np.int64)
         for column, table in zip(self.columns, self.tables, strict=True):
             cells += table[codes[:, column]]
         return cells
 
     def after(self, recoding: Mapping[int, tuple[int, Counts]]) -> "CellMap":
-        """This map on records that have other codes: what it gives them when they are recoded.
+        """The map for records with other codes, which first recodes them and then maps.
 
         Args:
-            recoding: by column of this map, the column that it is made of and, for every code
-                there, the code that it becomes; columns that are not named stay as they are.
+            recoding: by column of this map, the source column and the new code of every code
+                there; columns that are not named stay unchanged.
         """
         return CellMap(
             tuple(recoding[c][0] if c in recoding else c for c in self.columns),
@@ -68,7 +68,7 @@ class CellMap:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over all that defines the map: equal digests, equal maps."""
+        """SHA-256 of everything that defines the map: equal digests mean equal maps."""
         sha = hashlib.sha256(repr((self.columns, self.size)).encode())
         for table in self.tables:
             sha.update(np.ascontiguousarray(table, dtype="<i8").tobytes())
@@ -76,10 +76,10 @@ class CellMap:
 
 
 def marginal(columns: Sequence[int], shape: Sequence[int]) -> CellMap:
-    """The contingency table over `columns`, in C order, of a domain with `shape` cells a column.
+    """The contingency table over `columns`, in C order, of a domain with `shape` cells per column.
 
     Raises:
-        ValueError: there is no column, which would be the number of records (`Curator.total`).
+        ValueError: there is no column, which would give the number of records (`Curator.total`).
     """
     if not columns:
         raise ValueError("a marginal is over one column at least")
@@ -90,7 +90,7 @@ def marginal(columns: Sequence[int], shape: Sequence[int]) -> CellMap:
 
 
 class Counter(Protocol):
-    """Holds private records and counts them, exactly. Only the curator may ask it."""
+    """Holds private records and counts them exactly. Only the curator may use it."""
 
     def rows(self) -> int:
         """Number of records after truncation to the privacy unit's bound."""

@@ -1,6 +1,6 @@
-"""What events cost in the two currencies that add up exactly: pure epsilon, and rho of zCDP.
+"""Costs of events in the two currencies that add up exactly: pure epsilon, and rho of zCDP.
 
-Claim.   For draws as `events` state them, adaptively composed: the whole is `pure_epsilon`-DP where
+Claim.   For draws as `events` state them, adaptively composed: the whole is `pure_epsilon`-DP if
          that is a number, and `rho`-zCDP; rho-zCDP implies (`zcdp_epsilon`, delta)-DP.
          Fractions are exact; floats are rounded towards more cost.
 Source.  Pure: epsilons add up; integer Laplace noise of scale b on a vector of L1 sensitivity
@@ -35,8 +35,8 @@ class Cost:
     """Exact cost of a composition of events.
 
     Attributes:
-        pure: epsilon of pure differential privacy; None where an event is not pure.
-        rho: of zero-concentrated differential privacy.
+        pure: epsilon of pure differential privacy; None if an event is not pure.
+        rho: rho of zero-concentrated differential privacy.
     """
 
     pure: Fraction | None = Fraction(0)
@@ -47,7 +47,7 @@ class Cost:
         return Cost(pure=whole, rho=self.rho + other.rho)
 
     def covers(self, other: "Cost") -> bool:
-        """Whether `other` costs at most as much, in each currency that this cost is stated in."""
+        """Whether `other` costs at most as much in each currency in which this cost is stated."""
         if self.pure is not None and (other.pure is None or other.pure > self.pure):
             return False
         return other.rho <= self.rho
@@ -60,7 +60,7 @@ def cost(events: Iterable[Event]) -> Cost:
 
 
 def pure_epsilon(events: Iterable[Event]) -> Fraction | None:
-    """Epsilon of pure differential privacy, exact; None where an event is not pure."""
+    """Epsilon of pure differential privacy, exact; None if an event is not pure."""
     costs = [(event.times, _pure(event)) for event in checked(events)]
     total = Fraction(0)
     for times, own in costs:
@@ -76,7 +76,7 @@ def rho(events: Iterable[Event]) -> Fraction:
 
 
 def conversion(above: float, delta: Fraction) -> float:
-    """What turning a Renyi divergence of one order into (epsilon, delta)-DP adds to epsilon.
+    """The epsilon that converting a Renyi divergence of one order to (epsilon, delta)-DP adds.
 
     Args:
         above: the order less one, positive.
@@ -107,10 +107,10 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> float:
 
 
 def lowest_at(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function with one valley between `low` and `high` is lowest, by golden sections.
+    """Minimiser of a function with one valley between `low` and `high`, by golden sections.
 
-    Used where every place gives a valid bound. (scipy's search takes longer to import than the
-    command line to answer.)
+    Used only if every argument gives a valid bound. (Importing scipy's search takes longer than the
+    command line may take to answer.)
     """
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = function(left), function(right)
@@ -127,10 +127,10 @@ def lowest_at(function: Callable[[float], float], low: float, high: float) -> fl
 
 
 def checked(events: Iterable[Event]) -> list[Event]:
-    """The events, each of a known kind and with parameters that mean something.
+    """The events, after checking that all are of a known kind and have valid parameters.
 
     Raises:
-        TypeError, ValueError: they are not; an unknown event is not free.
+        TypeError, ValueError: an event is unknown (which does not make it free) or invalid.
     """
     known = list(events)
     for event in known:

@@ -4,7 +4,7 @@ Claim.   Everything a curator returns is a function of outcomes in the measureme
          outcome was drawn once, with the noise of its event, after the event was shown to fit the
          budget reserved for the release. So a release is as private as the composition of the
          events in its log, however often its code runs, resumes or is re-executed.
-Order.   Look the call up in the log; if it is there, return what was logged. Otherwise count,
+Order.   Look the call up in the log; if it is there, return the logged outcome. Otherwise count,
          draw in memory, and make charge and outcome durable in one transaction; only then answer.
          A crash before the transaction leaves a draw that nobody saw; a crash after it leaves a
          call that is read back.
@@ -47,19 +47,19 @@ from hallmark.mechanisms.privacy.queries import (
 )
 from hallmark.mechanisms.privacy.refresh import Refresh, StepQuestion
 
-_CELLS_AT_ONCE = 2**23  # of the tables that scores are computed from: 64 MiB of counts
+_CELLS_AT_ONCE = 2**23  # of the tables from which scores are computed: 64 MiB of counts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Curator:
-    """Answers queries on private records, charging the ledger account that the release reserved on.
+    """Answers queries on private records, and charges the account of the release's reservation.
 
     Attributes:
-        counter: holds the private records; nothing else of the house asks it.
-        ledger: where the release has an open reservation of `budget`, and where its log is.
+        counter: holds the private records; nothing else in Hallmark uses it.
+        ledger: holds the release's open reservation of `budget`, and its log.
         release: name of the release; (release, call) identifies one draw for ever.
-        adjacency: neighbouring relation and unit that every sensitivity is stated under.
-        budget: what the release reserved.
+        adjacency: neighbouring relation and unit under which every sensitivity is stated.
+        budget: the budget that the release reserved.
     """
 
     counter: Counter
@@ -69,11 +69,11 @@ class Curator:
     budget: Budget
 
     def total(self) -> int | None:
-        """Number of records where it is public, else None (measure it instead)."""
+        """Number of records if it is public, else None (measure it instead)."""
         return self.counter.rows() if self.adjacency.total_is_public else None
 
     def drawn(self) -> Mapping[str, tuple[Event, ...]]:
-        """What the log has of the release so far: what each call was charged as, by its name.
+        """The release's logged calls so far: the events charged for each, by the call's name.
 
         Raises:
             LedgerError: the release never had a reservation.
@@ -81,14 +81,14 @@ class Curator:
         return {logged.call: logged.events for logged in self.ledger.calls(self.release)}
 
     def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
-        """Noisy answers, one int64 array a query; noise independent over all entries.
+        """Noisy answers, one int64 array per query, with independent noise on all entries.
 
         Raises:
             BudgetExceeded: the release's log with this call would cost more than its budget.
             LedgerError: the call was logged for other queries, or the reservation is gone.
         """
-        # A public total is part of the question: after a change of the data, an answer of the old
-        # ones with the total of the new ones would make a false certificate.
+        # A public total is part of the question: if the data change, answers from the old data with
+        # the total of the new data would make a false certificate.
         request = _digest("histograms", [str(self.total()), *(query.digest for query in queries)])
         events = merged(query.event(self.adjacency) for query in queries)
         logged = self.ledger.lookup(self.release, call, request)
@@ -104,17 +104,17 @@ class Curator:
         """Position of a candidate, drawn with probability proportional to
         exp(epsilon * score / (2 sensitivity)); the sensitivity is the largest of all candidates.
 
-        No score is taken to be monotone in the records, for which half of epsilon would be charged:
-        one record more may raise the misfit of one candidate and lower that of another.
+        Scores are not assumed to be monotone in the records, which would halve the charge: an
+        additional record may raise the misfit of one candidate and lower that of another.
 
-        What is logged is the table that the chosen candidate scores. References are no part of the
+        The log records the table that the chosen candidate scores. References are not part of the
         request: they come from models of earlier answers, fitted in floating-point arithmetic, and
-        a run that resumes on another processor has them a little different. It is told what was
-        chosen all the same, which tells no more of the records than it did.
+        differ slightly in a run that resumes on another processor. Such a run still gets the
+        logged choice, which reveals no more about the records than it did before.
 
         Raises:
             BudgetExceeded: as for `histograms`.
-            LedgerError: as for `histograms`; or what was chosen is no candidate now.
+            LedgerError: as for `histograms`; or the logged choice is no longer a candidate.
             ValueError: two candidates score the same table.
         """
         names = [candidate.cells.digest for candidate in candidates]
@@ -148,17 +148,17 @@ class Curator:
         events: Sequence[ExponentialMechanism],
         admissible: Admissible | None = None,
     ) -> list[int]:
-        """Which of the queries, or of their negations, fit worst: a choice for each event.
+        """Positions of the worst-fitting queries or negated queries, one choice per event.
 
-        Position r < `queries.size` is a query whose answer is above the question's reference, and
-        `queries.size` + r one whose answer is below. Choice t is drawn with probability
+        Position r < `queries.size` means a query whose answer is above the question's reference,
+        and `queries.size` + r one whose answer is below. Choice t is drawn with probability
         proportional to exp(epsilon_t misfit / (2 sensitivity)). All are logged as one call: later
-        questions depend on earlier choices, which nobody has seen until the log has them.
+        questions depend on earlier choices, which nobody has seen until they are in the log.
 
-        With `admissible`, a choice is among the queries that it leaves. Which those are is decided
-        by earlier choices alone, hence alike for neighbours; and fewer scores have no larger
-        sensitivity. So the law of each choice, given those before it, is that of its event. Where
-        none is left the choices end, and all are charged none the less.
+        With `admissible`, a choice is among the queries that it leaves. Only earlier choices decide
+        which these are, so they are the same for neighbours; and fewer scores have no larger
+        sensitivity. So the law of each choice, given the earlier ones, is that of its event. If
+        none is left, the choices end, but all are still charged.
 
         Raises:
             BudgetExceeded, LedgerError: as for `histograms`.
@@ -183,19 +183,19 @@ class Curator:
         start: Sequence[int],
         refreshes: Sequence[Refresh],
     ) -> list[int]:
-        """Queries of every round, each kept from the round before or drawn anew.
+        """Queries of every round, each kept from the round before or drawn again.
 
         Args:
-            start: positions, as of `choices`, that the first refresh begins with; public, and
+            start: positions, as in `choices`, with which the first refresh begins; public, and
                 fixed by the question.
-            refreshes: one a round; they begin with as many queries as each of them has.
+            refreshes: one per round, all for the same number of queries as `start`.
 
         Returns:
             Positions after each refresh, one round after the other.
 
         Raises:
             BudgetExceeded, LedgerError: as for `histograms`.
-            ValueError: a refresh is charged for another number of queries than are held.
+            ValueError: a refresh is charged for a different number of queries from that in `start`.
         """
         if any(refresh.queries != len(start) for refresh in refreshes):
             raise ValueError(f"{len(start)} queries are held, but a refresh is charged for others")
@@ -216,7 +216,7 @@ class Curator:
         events: Sequence[Event],
         draw: Callable[[list[int]], None],
     ) -> list[int]:
-        """What is logged for the call, or what `draw` appends to a list, which is then logged."""
+        """The logged choices of the call, or those that `draw` appends to a list, then logged."""
         logged = self.ledger.lookup(self.release, call, request)
         if logged is None:
             self._check(self.ledger.standing(self.release).charged(events))
@@ -230,7 +230,7 @@ class Curator:
             try:
                 draw(chosen)
             except Exception:
-                # That a question fails after these choices tells of them: then they count.
+                # A failing question reveals something about these choices, so they are charged.
                 if chosen:
                     log()
                 raise
@@ -286,7 +286,7 @@ class Curator:
             chosen += held
 
     def _scores(self, candidates: Sequence[Score]) -> list[int]:
-        """Exact scores, counting so many tables at once as memory is for."""
+        """Exact scores, counting as many tables at once as memory allows."""
         scores: list[int] = []
         for batch in _batches(candidates):
             tables = self.counter.count([score.cells for score in batch])
@@ -311,7 +311,7 @@ class Curator:
         return [noisy[position] for position in range(len(queries))]
 
     def _check(self, standing: Standing) -> None:
-        """The release as it stands is on our terms, and fits what it reserved."""
+        """Check that the release has the expected terms, and fits its reservation."""
         budget, adjacency = standing.reservation.budget, standing.adjacency
         if (budget, adjacency) != (self.budget, self.adjacency):
             raise LedgerError(

@@ -1,13 +1,13 @@
-"""Privacy events: what a draw is charged as, in exact rationals.
+"""Privacy events: the draws of noise that are charged, in exact rationals.
 
-An event describes one draw of noise and how far one privacy unit can move what the noise was put
-on. It says nothing about epsilon: `accountant` turns events into costs, so that a ledger full of
-events can be re-derived by a better accountant later. Every field is public.
+An event describes one draw of noise, and how much one privacy unit can change the quantity that the
+noise was added to. It says nothing about epsilon: `accountant` turns events into costs, so that a
+better accountant can evaluate the same ledger later. Every field is public.
 
-Adaptive events. What is *asked* (which marginal, which candidates) may always depend on earlier
-answers. Where a parameter of an event itself (its noise, its sensitivity), or whether it happens at
-all, was chosen after seeing answers, the event says `adaptive`: fewer theorems hold for it, and
-the accountant uses only those (`accountant`).
+Adaptive events. The *question* (which marginal, which candidates) may always depend on earlier
+answers. If a parameter of the event itself (its noise, its sensitivity), or whether it happens at
+all, was chosen after seeing answers, the event is `adaptive`: fewer theorems hold for it, and the
+accountant uses only those (`accountant`).
 """
 
 from collections.abc import Iterable
@@ -57,7 +57,7 @@ _RATIONALS = ("scale", "sigma2", "epsilon")
 
 
 def merged(events: Iterable[Event]) -> tuple[Event, ...]:
-    """The same composition with equal events counted together, in order of first appearance."""
+    """The composition with equal events merged into one, in order of first appearance."""
     times: dict[Event, int] = {}
     for event in events:
         once = replace(event, times=1)
@@ -68,7 +68,7 @@ def merged(events: Iterable[Event]) -> tuple[Event, ...]:
 def events_to_json(events: Iterable[Event]) -> list[dict[str, Any]]:
     """Plain JSON of `events`; rationals are strings such as "7/2", so that nothing is lost.
 
-    `adaptive` is written where it is true only: rows of other events stay as they always were.
+    `adaptive` is written only if it is true: rows of other events keep their original form.
     """
     names = {cls: name for name, cls in _KINDS.items()}
     return [

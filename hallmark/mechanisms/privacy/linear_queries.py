@@ -1,4 +1,4 @@
-"""Linear queries with integer values: exact answers, and how far one privacy unit can move them.
+"""Linear queries with integer values: exact answers, and how much one privacy unit changes them.
 
 A query gives every record a public integer; its answer is the sum over all records. Queries come in
 blocks: all queries of a block depend on the same cell of a record. Values are in units of 1/unit,
@@ -76,7 +76,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class EachCell:
-    """One query a cell, which counts the cell's records, `value` each."""
+    """One query per cell, which counts the cell's records, each with weight `value`."""
 
     cells: int
     value: int = 1
@@ -111,13 +111,13 @@ class EachCell:
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Queries that count the records in boxes of a grid, `value` each: ranges, prefixes, products.
+    """Queries that count records in boxes of a grid, with weight `value`: ranges and products.
 
-    Answers come from sums over all lower cells, 2^d corners a box.
+    Answers are computed from cumulative sums, with 2^d corners per box.
 
     Attributes:
         shape: cells of the grid along each of d axes; its cells are in C order.
-        lower, upper: the boxes' corners, int64 of shape (size, d); a box holds the cells with
+        lower, upper: the boxes' corners, int64 of shape (size, d); a box contains the cells with
             lower <= index < upper along every axis, and may be empty.
     """
 
@@ -172,7 +172,7 @@ class Boxes:
         steps = np.zeros([k + 1 for k in self.shape])
         for sign, corner in self._corners():
             np.add.at(steps, corner, sign * weights)
-        # A weight counts in all cells below its corner: sums from the far end.
+        # A weight counts in all cells below its corner: cumulative sums from the far end.
         for axis in range(len(self.shape)):
             steps = np.flip(np.cumsum(np.flip(steps, axis), axis=axis), axis)
         return self.value * steps[tuple(slice(1, None) for _ in self.shape)].ravel()
@@ -184,7 +184,7 @@ class Boxes:
         return values.ravel()
 
     def _corners(self) -> list[tuple[int, tuple[Counts, ...]]]:
-        """Every corner of all boxes as an index, with its sign."""
+        """Indices of every corner of all boxes, with the corner's sign."""
         ends = (self.lower.T, self.upper.T)
         return [
             ((-1) ** (len(self.shape) - sum(which)), tuple(ends[w][a] for a, w in enumerate(which)))
@@ -246,7 +246,7 @@ class Matrix:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Queries that see the same cell of a record. Public."""
+    """Queries that depend on the same cell of a record. Public."""
 
     cells: CellMap
     rows: Rows
@@ -258,10 +258,10 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class LinearQueries:
-    """Blocks of queries, numbered through in their order. Public.
+    """Blocks of queries, numbered consecutively. Public.
 
     Attributes:
-        blocks: at least one, each with a query at least.
+        blocks: at least one, each with at least one query.
         unit: all values are in units of 1/unit.
     """
 
@@ -274,7 +274,7 @@ class LinearQueries:
 
     @cached_property
     def starts(self) -> Counts:
-        """Number of the first query of every block, and the number of all: (blocks + 1,)."""
+        """Number of the first query of every block, then the number of all; shape (blocks + 1,)."""
         return np.cumsum([0, *(block.rows.size for block in self.blocks)])
 
     @property
@@ -284,7 +284,7 @@ class LinearQueries:
 
     @property
     def maps(self) -> tuple[CellMap, ...]:
-        """Of every block, from records to the cells that its queries see."""
+        """Maps of all blocks, from records to the cells that the block's queries depend on."""
         return tuple(block.cells for block in self.blocks)
 
     @cached_property
@@ -299,7 +299,7 @@ class LinearQueries:
 
     @property
     def width(self) -> float:
-        """Range of the widest query, in the queries' own scale: no error passes it."""
+        """Range of the widest query, on the queries' own scale; no error exceeds it."""
         return int((self.greatest - self.least).max()) / self.unit
 
     def located(self, query: int) -> tuple[int, int]:
@@ -308,7 +308,7 @@ class LinearQueries:
         return block, query - int(self.starts[block])
 
     def answers(self, tables: "list[Counts]") -> Counts:
-        """Exact answers, int64 of shape (size,), from one table of counts a block."""
+        """Exact answers, int64 of shape (size,), from one table of counts per block."""
         pairs = zip(self.blocks, tables, strict=True)
         return np.concatenate([block.rows.answers(table) for block, table in pairs])
 

@@ -11,8 +11,8 @@ Source.  Canonne, Kamath, Steinke (2020), arXiv:2004.00010, for both samplers, a
 Check.   Every measurement is asked for its own privacy map, which must agree with the event.
 Oracle.  tests/mechanisms/privacy/test_noise.py compares draws with the exact laws.
 
-No floating-point arithmetic touches a private value: OpenDP adds integers to integers. Where a sum
-would leave the int64 range it saturates there, which is post-processing of the exact sum.
+No floating-point arithmetic touches a private value: OpenDP adds integers to integers. A sum that
+would leave the int64 range saturates there, which is post-processing of the exact sum.
 """
 
 import os
@@ -25,7 +25,7 @@ from math import floor
 
 import numpy as np
 
-# Its parts by name: the library's own `prelude` imports scikit-learn and pandas besides.
+# Its parts by name: the library's own `prelude` also imports scikit-learn and pandas.
 import opendp.measurements as measurements
 from opendp.domains import atom_domain, vector_domain
 from opendp.measures import zero_concentrated_divergence
@@ -72,8 +72,8 @@ def add_discrete_gaussian(exact: Counts, sigma2: Fraction) -> Counts:
 def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction) -> int:
     """Position r, drawn with probability proportional to exp(epsilon scores[r] / (2 sensitivity)).
 
-    Scores may be integers of any size. Only differences matter, so the best score is moved to 0,
-    and scores more than 2**62 below it are raised to there. Both leave differences between
+    Scores may be integers of any size. Only differences matter, so the best score is shifted to 0,
+    and scores more than 2**62 below it are raised to that limit. Both leave differences between
     neighbours within the sensitivity, and nothing is refused because of a private value.
 
     Raises:
@@ -97,7 +97,7 @@ def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction) -> int
 
 
 def happens(exponent: Fraction) -> bool:
-    """A coin: true with probability exp(-exponent), drawn with integers alone.
+    """A coin: true with probability exp(-exponent), drawn with integers only.
 
     Raises:
         ValueError: the exponent is negative.
@@ -109,7 +109,7 @@ def happens(exponent: Fraction) -> bool:
 
 
 def _decays(exponent: Fraction) -> bool:
-    """The same up to an exponent of 1, as the alternating sum of the exponential series."""
+    """`happens` for exponents up to 1, by the alternating exponential series."""
     terms = 1
     while secrets.randbelow(exponent.denominator * terms) < exponent.numerator:
         terms += 1
@@ -169,7 +169,7 @@ def _positive(parameter: Fraction, name: str, *, squared: bool = False) -> Fract
 
 
 def _agreeing(measurement: Measurement, unit: float, event: Fraction) -> Measurement:
-    """`measurement`, if OpenDP states for unit sensitivity the cost that the event states."""
+    """The measurement, after checking that OpenDP's cost at unit sensitivity is the event's."""
     claimed = float(measurement.map(unit))  # type: ignore[no-untyped-call]  # OpenDP
     if not abs(claimed / float(event) - 1) <= _MAP_TOLERANCE:
         raise RuntimeError(

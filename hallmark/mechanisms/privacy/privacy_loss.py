@@ -10,24 +10,24 @@ Source.  A pair of laws that dominates a mechanism may replace it in any adaptiv
 
 Dominating pairs, and why they are valid:
 - Discrete Gaussian, m coordinates that move by one: the product of m pairs (N, N + 1). A
-  neighbour that moves fewer coordinates loses nothing on the others. Where the moves are unknown
-  no pair is proved here (the continuous Gaussian does not dominate the discrete one), so there is
-  no PLD and zCDP must do.
+  neighbour that moves fewer coordinates loses nothing on the others. If the moves are unknown, no
+  pair is proved here (the continuous Gaussian does not dominate the discrete one), so there is no
+  PLD, and zCDP is used.
 - Laplace on a vector: binary randomised response of the same pure epsilon, which dominates every
   epsilon-DP mechanism (Kairouz, Oh, Viswanath, 2015, arXiv:1311.0776). We know no proof that noise
   in one coordinate is the worst case of all vectors with one L1 sensitivity, and do not use it.
 - Exponential mechanism: its losses lie in an interval of length epsilon that holds 0, [t - epsilon,
   t] for some t (bounded range: Durfee, Rogers, 2019, arXiv:1905.04273; Dong, Durfee, Rogers, 2020,
-  arXiv:1909.13830). Of all mechanisms with that range, the response with just the losses t and
+  arXiv:1909.13830). Of all mechanisms with that range, the response with only the losses t and
   t - epsilon has the largest divergence; at a loss g in [-epsilon, epsilon] the worst t is
-  (epsilon + g) / 2, which makes `choice_divergence`. A maximum of convex functions of exp(g) is
+  (epsilon + g) / 2, which gives `choice_divergence`. A maximum of convex functions of exp(g) is
   convex, so it is the curve of some pair (as Zhu, Dong, Wang show), which dominates all of them.
 For lower bounds: one of the mechanisms that the event describes. For Gaussians m unit moves, where
 m is the squared L2 sensitivity; for Laplace one coordinate that moves by the L1 sensitivity; for a
 choice two candidates whose log odds move from -epsilon/2 to epsilon/2, a randomised response.
 
 dp-accounting's accountant class is not used: it drops the count of some events and doubles
-sensitivities under replace-one (tests/mechanisms/privacy/test_accountant.py keeps watch).
+sensitivities under replace-one (tests/mechanisms/privacy/test_accountant.py checks that it does).
 """
 
 from collections import Counter
@@ -55,14 +55,14 @@ _Distribution = Any  # a `PrivacyLossDistribution`; dp-accounting ships no types
 _POINTS_ABOVE, _POINTS_BELOW = 2**13, 2**16
 _LARGEST_SIGMA = 20_000  # records; dp-accounting loops over some 20 sigma in Python
 
-# dp-accounting computes deltas in floats: composition by Fourier transform errs by some 1e-14 in
-# all. Bounds are therefore stated for a delta that differs by this much, to the safe side.
+# dp-accounting computes deltas in floats: composition by Fourier transform has a total error of
+# about 1e-14. Bounds are therefore stated for a delta that differs by this much, on the safe side.
 _SLACK, _RELATIVE_SLACK = 1e-12, 1e-6
 
 
 @lru_cache(maxsize=1024)
 def epsilon_at_most(composition: tuple[Event, ...], delta: Fraction) -> float:
-    """Upper bound on epsilon at this delta; infinite where no dominating pair is known."""
+    """Upper bound on epsilon at this delta; infinite if no dominating pair is known."""
     usable = float_below(delta) * (1 - _RELATIVE_SLACK) - _SLACK
     if usable <= 0 or not all(map(_has_pair, composition)):
         return inf
@@ -72,7 +72,7 @@ def epsilon_at_most(composition: tuple[Event, ...], delta: Fraction) -> float:
 
 @lru_cache(maxsize=1024)
 def epsilon_at_least(composition: tuple[Event, ...], delta: Fraction) -> float:
-    """Lower bound on what any accountant can claim at this delta > 0 from the events alone."""
+    """Lower bound on the epsilon that any accountant can prove from the events, at delta > 0."""
     usable = float_above(delta) * (1 + _RELATIVE_SLACK) + _SLACK
     if any(isinstance(e, DiscreteGaussian) and _too_wide(e) for e in composition):
         return 0.0
@@ -91,7 +91,7 @@ def _too_wide(event: DiscreteGaussian) -> bool:
 
 
 def _mesh(composition: tuple[Event, ...], points: int) -> float:
-    """Mesh of the grid, fitted to the spread of the total loss and dividing the pure epsilons."""
+    """Mesh of the grid, fitted to the spread of the total loss; divides the pure epsilons."""
     responses, choices = _responses(composition), _choices(composition)
     moves = _moves(composition)
     variance = sum(
@@ -109,7 +109,7 @@ def _mesh(composition: tuple[Event, ...], points: int) -> float:
 
 
 def _responses(composition: tuple[Event, ...]) -> Counter[Fraction]:
-    """How often each pure epsilon is spent."""
+    """The number of times that each pure epsilon is spent."""
     responses: Counter[Fraction] = Counter()
     for event in composition:
         if isinstance(event, DiscreteLaplace) and event.l1:
@@ -118,7 +118,7 @@ def _responses(composition: tuple[Event, ...]) -> Counter[Fraction]:
 
 
 def _choices(composition: tuple[Event, ...]) -> Counter[Fraction]:
-    """How often a choice of each epsilon is made."""
+    """The number of choices of each epsilon."""
     choices: Counter[Fraction] = Counter()
     for event in composition:
         if isinstance(event, ExponentialMechanism):
@@ -127,7 +127,7 @@ def _choices(composition: tuple[Event, ...]) -> Counter[Fraction]:
 
 
 def _moves(composition: tuple[Event, ...]) -> Counter[Fraction]:
-    """How many coordinates move by one, for each noise parameter sigma2."""
+    """The number of coordinates that move by one, for each noise parameter sigma2."""
     moves: Counter[Fraction] = Counter()
     for event in composition:
         if isinstance(event, DiscreteGaussian) and event.l2_squared:
@@ -167,7 +167,7 @@ def choice_divergence(epsilon: float, loss: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _choice(epsilon: float, mesh: float) -> _Distribution:
-    """Losses of the pair that dominates all choices with this epsilon."""
+    """Loss distribution of the pair that dominates all choices with this epsilon."""
     reach = ceil(epsilon / mesh)
     steps = np.arange(-reach, reach + 1)
     curve = choice_divergence(epsilon, mesh * steps.astype(np.float64))
@@ -209,7 +209,7 @@ def _optimistic(composition: tuple[Event, ...], mesh: float) -> Iterator[_Distri
 
 
 def _response(steps: int, mesh: float, *, pessimistic: bool) -> _Distribution:
-    """Loss of binary randomised response whose epsilon is `steps` meshes."""
+    """Loss distribution of binary randomised response whose epsilon is `steps` meshes."""
     odds = exp(steps * mesh)
     losses = {steps: odds / (1 + odds), -steps: 1 / (1 + odds)} if steps else {0: 1.0}
     return _pld().PrivacyLossDistribution.create_from_rounded_probability(

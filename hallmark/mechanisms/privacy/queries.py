@@ -1,7 +1,7 @@
-"""What a mechanism may ask the curator: noisy histograms, and a noisy choice.
+"""Queries that a mechanism may ask the curator: noisy histograms, and noisy choices.
 
-A query carries its noise and states the event it is charged as; both are read off the same object,
-so what is drawn is what is charged.
+A query carries its noise and states the event that is charged for it; both are read off the same
+object, so what is drawn is what is charged.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ class LaplaceNoise:
 
     @property
     def variance(self) -> float:
-        """2p / (1 - p)^2 with p = exp(-1 / scale), records^2."""
+        """Variance of the noise, 2p / (1 - p)^2 with p = exp(-1 / scale), records^2."""
         return 2 * exp(-1 / float(self.scale)) / expm1(-1 / float(self.scale)) ** 2
 
 
@@ -41,7 +41,7 @@ class GaussianNoise:
 
     @property
     def variance(self) -> float:
-        """At most this, and nearly this where sigma exceeds 1; records^2.
+        """Upper bound on the variance of the noise, nearly attained if sigma exceeds 1; records^2.
 
         Source.  Canonne, Kamath, Steinke (2020), The discrete Gaussian for differential privacy,
                  Corollary 9.
@@ -57,8 +57,8 @@ class HistogramQuery:
     """A transformed histogram, to be answered with integer noise on every entry.
 
     Attributes:
-        adaptive: whether the noise, or that this is asked at all, was chosen after seeing answers;
-            not for a query whose cells alone were chosen so, as in `events`.
+        adaptive: whether the noise, or whether to ask at all, was chosen after seeing answers;
+            False for a query of which only the cells were chosen so, as in `events`.
     """
 
     cells: CellMap
@@ -67,7 +67,7 @@ class HistogramQuery:
     adaptive: bool = False
 
     def event(self, adjacency: Adjacency) -> Event:
-        """What answering this query once is charged as."""
+        """The event that is charged for answering the query once."""
         match self.noise:
             case LaplaceNoise(scale):
                 return DiscreteLaplace(
@@ -83,9 +83,9 @@ class HistogramQuery:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over what is asked and with which noise."""
+        """SHA-256 of the question and its noise."""
         text = f"{self.cells.digest} {self.noise!r} {self.transform!r}"
-        if self.adaptive:  # said here alone, so that digests in existing logs stay what they are
+        if self.adaptive:  # only then, so that digests in existing logs stay the same
             text += " adaptive"
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -107,7 +107,7 @@ class Score(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class L1Score:
-    """`weight * (unit * |h - reference / unit|_1 - penalty)`, in integers: how badly a table fits.
+    """The misfit of a table, `weight * (unit * |h - reference / unit|_1 - penalty)`, in integers.
 
     Sensitivity: by the triangle inequality the distance moves by at most the L1 sensitivity of h,
     so the score by `weight * unit * l1`.
@@ -140,35 +140,35 @@ class L1Score:
 
 
 class Question(Protocol):
-    """What each of several choices among linear queries is asked, given the choices before it.
+    """The question for each of several choices among linear queries, given the choices before.
 
     Public and deterministic: the same earlier choices give the same question.
     """
 
     def __call__(self, chosen: Sequence[int]) -> Counts:
-        """What the answers are compared with, int64 of shape (queries,), in units of
+        """The reference for the answers, int64 of shape (queries,), in units of
         1/(`SCORE_STEPS` unit) records."""
         ...
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all that determines the questions."""
+        """SHA-256 of everything that determines the questions."""
         ...
 
 
 class Admissible(Protocol):
-    """Which queries each of several choices is among, given the choices before it.
+    """The queries from which each of several choices is made, given the choices before.
 
-    Public and deterministic, as a `Question`; nothing but earlier choices decides.
+    Public and deterministic, like a `Question`; only earlier choices decide.
     """
 
     def __call__(self, chosen: Sequence[int]) -> NDArray[np.bool_]:
-        """Shape (queries,); a query is admissible together with its negation."""
+        """Mask of admissible queries, shape (queries,); it applies to a query and its negation."""
         ...
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all that determines what is admissible."""
+        """SHA-256 of everything that determines what is admissible."""
         ...
 
 
@@ -177,7 +177,7 @@ SCORE_STEPS = 2**10
 
 
 def signed_misfits(answers: Counts, reference: Counts) -> Counts:
-    """Scores of all queries and, after them, of their negations: int64 of shape (2 queries,).
+    """Scores of all queries followed by those of their negations, int64 of shape (2 queries,).
 
     Sensitivity: `SCORE_STEPS` times that of the answers, since the reference is public and a
     negation changes by as much.
@@ -196,10 +196,10 @@ def signed_misfits(answers: Counts, reference: Counts) -> Counts:
 def admitted(
     admissible: Admissible | None, chosen: Sequence[int], queries: int
 ) -> NDArray[np.intp]:
-    """Positions among the scores of `signed_misfits` that the next choice is among, ascending.
+    """Ascending positions in the scores of `signed_misfits` from which the next choice is made.
 
     Raises:
-        ValueError: there are not so many queries.
+        ValueError: the mask does not have this number of queries.
     """
     if admissible is None:
         return np.arange(2 * queries)

@@ -1,4 +1,4 @@
-"""Numbers on the stated side of an exact one, so that rounding never flatters a privacy claim."""
+"""Numbers rounded to a stated side, so that rounding never strengthens a privacy claim."""
 
 from fractions import Fraction
 from math import ceil, floor, inf, log10, nextafter, sqrt
@@ -17,7 +17,7 @@ def float_below(exact: Fraction) -> float:
 
 
 def sqrt_above(exact: Fraction) -> float:
-    """A float that is at least the root of `exact`, by some units in the last place at most."""
+    """A float just above the square root of `exact`, by at most a few units in the last place."""
     near = sqrt(exact)
     while Fraction(near) ** 2 < exact:
         near = nextafter(near, inf)
@@ -25,7 +25,7 @@ def sqrt_above(exact: Fraction) -> float:
 
 
 def sqrt_below(exact: Fraction) -> float:
-    """A float that is at most the root of `exact`, by some units in the last place at most."""
+    """A float just below the square root of `exact`, by at most a few units in the last place."""
     near = sqrt(exact)
     while Fraction(near) ** 2 > exact:
         near = nextafter(near, -inf)
@@ -33,6 +33,6 @@ def sqrt_below(exact: Fraction) -> float:
 
 
 def decimal_above(value: Fraction, digits: int) -> Fraction:
-    """A number of so many decimal digits, just above `value`, which is positive, or equal to it."""
+    """The least number with this many decimal digits that is at least the positive `value`."""
     unit = Fraction(10) ** (floor(log10(value)) + 1 - digits)
     return ceil(value / unit) * unit

@@ -1,8 +1,9 @@
-"""The public laws of the noise, simulated fast for Monte Carlo. It plays no part in privacy.
+"""Fast simulation of the public laws of the noise, for Monte Carlo. It plays no role in privacy.
 
-Certificates need quantiles of functions of the noise. They come from fresh draws of the same law,
-made here with numpy's generators and float arithmetic: in law equal to `noise` up to about 1e-15
-in total variation (times the scale for Laplace noise; 2e-12 for Gaussians beyond `_LARGEST_TABLE`).
+Certificates need quantiles of functions of the noise. They are computed from fresh draws of the
+same law, made here with numpy's generators and float arithmetic: the law equals that of `noise` up
+to about 1e-15 in total variation (times the scale for Laplace noise; 2e-12 for Gaussians beyond
+`_LARGEST_TABLE`).
 """
 
 from collections.abc import Sequence
@@ -27,8 +28,8 @@ _CACHED = 1 << 14  # exponential variables handled at a time, so that they stay 
 def simulate_discrete_laplace(rng: np.random.Generator, scale: Fraction, size: Shape) -> Counts:
     """Draws z, P(z) proportional to exp(-|z| / scale), int64 of shape `size`.
 
-    The difference of two geometric variables has this law, and these are exponential variables
-    rounded down.
+    The difference of two geometric variables has this law, and a geometric variable is an
+    exponential one rounded down.
     """
     width = float(scale)
     draws = np.empty(size, dtype=np.int64)
@@ -86,7 +87,7 @@ def conformal_rank(draws: int, confidence: float) -> int:
 
 @lru_cache(maxsize=64)
 def _gaussian_table(sigma: float) -> tuple[Floats, NDArray[np.int32]]:
-    """Distribution function on -T..T, and where to start looking for each slice of [0, 1)."""
+    """Distribution function on -T..T, and where to start the search for each slice of [0, 1)."""
     reach = ceil(_TAIL * sigma)
     weights = np.exp(-((np.arange(-reach, reach + 1) / sigma) ** 2) / 2)
     cumulative = np.cumsum(weights)

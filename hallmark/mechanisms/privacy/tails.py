@@ -1,7 +1,7 @@
-"""How far noise reaches: quantiles of its exact laws, never understated. Public.
+"""Quantiles of the exact laws of noise, never understated. Public.
 
-Claim.   Noise exceeds `reach(noise, failure)` with probability at most `failure`, and falls below
-         its negative with no more.
+Claim.   Noise exceeds `reach(noise, failure)` with probability at most `failure`, and is below its
+         negative with probability at most `failure`.
 Proof.   Laplace: P(z > t) = p^(t + 1) / (1 + p) for p = exp(-1 / scale). Gaussian: with g(z) =
          exp(-z^2 / (2 sigma2)), the sum of g over z > t is at most g(t + 1) and the integral of g
          from t + 1 on, and the sum over all z at least sigma sqrt(2 pi) (Poisson summation). Both
@@ -15,7 +15,7 @@ from hallmark.mechanisms.privacy.queries import GaussianNoise, LaplaceNoise, Noi
 
 
 def reach(noise: Noise, failure: float) -> int:
-    """Least t >= 0 for which P(z > t) <= failure is proved.
+    """The least t >= 0 for which P(z > t) <= failure is proved.
 
     Raises:
         ValueError: the failure probability is not in (0, 1).

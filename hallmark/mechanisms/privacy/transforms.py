@@ -18,9 +18,9 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency
 
 
 class Transform(Protocol):
-    """A map from a histogram to integers whose sensitivity is proved where it is defined.
+    """A map from a histogram to integers, whose sensitivity is proved with its definition.
 
-    Its `repr` tells everything that it does, as it enters the digest of a query.
+    Its `repr` must say everything that it does, since the digest of a query includes it.
     """
 
     def __call__(self, counts: Counts) -> Counts: ...
@@ -33,7 +33,7 @@ class Transform(Protocol):
 
 
 class _HistogramOfRecords:
-    """Sensitivities of whatever is again a count of records by a map to cells (`adjacency`)."""
+    """Sensitivities of results that are again counts of records by a map to cells (`adjacency`)."""
 
     def l1(self, adjacency: Adjacency) -> int:
         return adjacency.l1
@@ -64,7 +64,7 @@ class _Differences:
 
 
 class _OneNumber:
-    """Sensitivities of a single number, of which all norms are the absolute value."""
+    """Sensitivities of a single number, for which every norm is the absolute value."""
 
     def l1(self, adjacency: Adjacency) -> int:
         raise NotImplementedError
@@ -81,7 +81,7 @@ class LevelSums(_HistogramOfRecords):
     """Sums of `2**height` consecutive cells: one level of a binary tree over the histogram.
 
     Height 0 is the histogram itself. Sums of cells are again counts of a map from records to
-    cells, so the sensitivity is that of a histogram; of a single sum, that of `Total` is smaller.
+    cells, so the sensitivity is that of a histogram; for a single sum, `Total` has a smaller one.
     """
 
     height: int = 0
@@ -98,8 +98,8 @@ class Total(_OneNumber):
     """The number of records.
 
     Sensitivity: at most m records are taken away and at most m are added, so the number changes by
-    -m to m under either relation, while a histogram of two cells may change by m in each. (Where
-    the unit is a record, replacing one leaves it as it is; then it is public, and nobody asks.)
+    -m to m under either relation, while a histogram of two cells may change by m in each. (If the
+    unit is a record, replacing one leaves the number unchanged; then it is public and not asked.)
     """
 
     def __call__(self, counts: Counts) -> Counts:
@@ -114,12 +114,12 @@ class Total(_OneNumber):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BlockSums:
-    """Sums over the blocks of a public partition of the cells: again a histogram; the number of
-    records, where there is one block.
+    """Sums over the blocks of a public partition of the cells: again a histogram, or the number of
+    records if there is one block.
 
     Attributes:
         labels: block of every cell, int64 of shape (cells,), in 0..blocks-1.
-        blocks: how many there are.
+        blocks: number of blocks.
     """
 
     labels: Counts
@@ -141,7 +141,7 @@ class BlockSums:
 
     @property
     def _like(self) -> Transform:
-        """What is as sensitive."""
+        """A transform with the same sensitivities."""
         return Total() if self.blocks == 1 else HISTOGRAM
 
     def __repr__(self) -> str:
@@ -150,8 +150,8 @@ class BlockSums:
 
 @dataclass(frozen=True)
 class LevelDifferences(_Differences):
-    """Of the sums of `2**height` consecutive cells each, the first less the second, the third less
-    the fourth, and so on: a level of a complete binary tree over the histogram."""
+    """Differences of sums of `2**height` consecutive cells: the first sum minus the second, the
+    third minus the fourth, and so on; one level of a complete binary tree over the histogram."""
 
     height: int = 0
 
@@ -162,7 +162,7 @@ class LevelDifferences(_Differences):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeDifferences(_Differences):
-    """For nodes of one level of a binary tree: records in the first child less those in the second.
+    """Records in the first child minus records in the second, for nodes of one binary tree level.
 
     Attributes:
         order: the cell at every leaf, int64 of shape (cells,), a permutation.
@@ -174,7 +174,7 @@ class TreeDifferences(_Differences):
     nodes: Counts
 
     def __post_init__(self) -> None:
-        # The sensitivity rests on both.
+        # The sensitivity depends on both.
         if not np.array_equal(np.sort(self.order), np.arange(len(self.order))):
             raise ValueError("a tree's order must name every cell once")
         ends = np.concatenate([[0], self.nodes.ravel(), [len(self.order)]])
@@ -196,9 +196,9 @@ class WeightedSum(_OneNumber):
     """One number, the sum of public integer weights of all records (`Adjacency.weighted_sum`).
 
     Attributes:
-        weights: of every cell, int64 of shape (cells,).
-        span: the least and the greatest weight that the sensitivity is stated for; where answers
-            decide which of several sums is asked, one span of all makes the same event of each.
+        weights: weight of every cell, int64 of shape (cells,).
+        span: least and greatest weight for which the sensitivity is stated; if answers decide which
+            of several sums is asked, a common span makes the event of each the same.
     """
 
     weights: Counts
@@ -227,7 +227,7 @@ class WeightedSum(_OneNumber):
 
 @dataclass(frozen=True)
 class Occupied(_OneNumber):
-    """One number: how many cells hold a record. Not linear.
+    """One number: how many cells contain a record. Not linear.
 
     Sensitivity: taking away at most m records empties at most m cells and adding at most m fills
     at most m, so the number changes by -m to m under either relation.

@@ -1,1 +1,1 @@
-"""The ledger: privacy budget of every population, its charges, and the log of answers."""
+"""The ledger: the privacy budget of every population, its charges, and the log of answers."""

@@ -1,18 +1,18 @@
-"""The balance of an account: what is taken of its cap, and what may be taken still.
+"""The balance of an account: how much of its cap is taken, and how much is left.
 
-Claim.   All that was released on an account together is differentially private with its cap,
-         however releases, and their sizes, were chosen in view of earlier ones.
-Sums.    Where its composition is "sum", the budgets of all reservations that are not cancelled sum
-         to at most the cap, in epsilon and in delta.
-Filter.  Where it is "zcdp", reservations state what their release may cost at most, charges keep
-         to that (`book`), and a filter admits them (`account_filter`). It opens with the
-         first release that it admits and that is not pure, for what is left of the cap then; until
-         it opens, reservations are summed. While no release stands in it, it is closed again:
-         what was cancelled has drawn nothing. Where the cap is in rho, their rho sums to at most
-         that, and nothing is summed.
-Caps.    A cap may be changed, which nobody decides but people. What is claimed is the highest cap
-         that the account ever had; a filter keeps its order, so that all that passed it before
-         would have passed under that cap.
+Claim.   All releases on an account together are differentially private with its cap, however the
+         releases, and their sizes, were chosen after seeing earlier ones.
+Sums.    If its composition is "sum", the budgets of all reservations that are not cancelled sum to
+         at most the cap, in epsilon and in delta.
+Filter.  If it is "zcdp", reservations state the most that their release may cost, charges keep to
+         that (`book`), and a filter admits the reservations (`account_filter`). The filter opens
+         with the first release that it admits and that is not pure, for what is left of the cap
+         then; until it opens, reservations are summed. It closes again while it has admitted no
+         release: cancelled releases have drawn nothing. If the cap is in rho, the releases' rho
+         sums to at most that, and nothing else is summed.
+Caps.    A cap may be changed, but only people decide that. The claim is the highest cap that the
+         account ever had; a filter keeps its order, so that everything it admitted before would
+         also have been admitted under that cap.
 Source.  Sums with adaptively chosen budgets: Rogers, Roth, Ullman, Vadhan (2016),
          arXiv:1605.08294. Releases that run at once: Haney et al. (2023), arXiv:2309.05901, for
          filters in (epsilon, delta) and for those at one Renyi order.
@@ -41,12 +41,12 @@ from hallmark.mechanisms.privacy.rounding import float_above
 
 _NOTHING = Fraction(0), Fraction(0)
 _SHARE = Fraction(1, 10**6)  # grid of shares
-_ROUNDING = 1e-9  # relative, of the epsilon that a cap in rho states
+_ROUNDING = 1e-9  # relative, of the epsilon stated with a cap in rho
 
 
 @final
 class Balance:
-    """One account's cap and what its reservations take of it. Refusals change nothing.
+    """One account's cap and the part of it that its reservations take. Refusals change nothing.
 
     Raises:
         LedgerError: the terms cannot be kept.
@@ -78,7 +78,7 @@ class Balance:
 
     @property
     def remaining(self) -> Pair:
-        """What one more release can be reserved with; of a filter, about that of a Gaussian one."""
+        """The budget that one more release can reserve; with a filter, roughly a Gaussian one's."""
         cap = self.terms.cap
         if self.terms.rho_cap is not None:
             return gaussian_epsilon(self.terms.rho_cap - self._taken.rho, cap.delta), cap.delta
@@ -91,7 +91,7 @@ class Balance:
 
     @property
     def share_left(self) -> Fraction:
-        """Share of the cap that remains, in the currency that it is taken in, in [0, 1].
+        """Share of the cap that remains, in the account's own currency, in [0, 1].
 
         Rounded down: exact sums of many noises have thousands of digits.
         """
@@ -113,9 +113,9 @@ class Balance:
 
     @property
     def composed(self) -> float | None:
-        """Epsilon at the cap's delta that all reservations come to, the least that is proved: by
-        zCDP where they state their cost, by the filter, or as a sum. None where the cap has no
-        delta, or nothing of it is left to prove with.
+        """Epsilon of all reservations together at the cap's delta, the least that is proved: by
+        zCDP if they state their cost, by the filter, or as a sum. None if the cap has no delta, or
+        no delta is left for the proof.
         """
         cap = self.terms.cap
         if cap.is_pure:
@@ -135,7 +135,7 @@ class Balance:
     # What changes it
 
     def put(self, before: Reservation | None, after: Reservation) -> None:
-        """Count a reservation in the place of what the release had before."""
+        """Count a reservation in place of the release's earlier one."""
         for one, by in ((before, -1), (after, 1)):
             if one is None or one.state == "cancelled":
                 continue
@@ -159,7 +159,7 @@ class Balance:
         """Whether a release may reserve a budget; its cost, and whether the filter admits it.
 
         Args:
-            opened: the filter that it opens, as `opening` gave it to whoever wrote the entry.
+            opened: the filter that the reservation opens, from `opening` when it was entered.
         Raises:
             BudgetRefused: too little is left.
             LedgerError: the filter is not one that may be opened, or the cost is not stated.
@@ -193,10 +193,10 @@ class Balance:
         return cost, True
 
     def refuse_beyond(self, allowance: Allowance, release: str, budget: Budget) -> None:
-        """Refuse what would pass an allowance.
+        """Refuse a budget that would exceed an allowance.
 
         Raises:
-            BudgetRefused: so it is.
+            BudgetRefused: the budget would exceed the allowance.
         """
         taken = self._sums["allowance", allowance.name]
         epsilon, delta = added([taken, (budget.epsilon, budget.delta)])
@@ -211,7 +211,7 @@ class Balance:
         """Take another cap, which must cover what is taken.
 
         Args:
-            refitted: the filter under the new cap, as `refitted` gave it.
+            refitted: the filter under the new cap, from the method `refitted`.
         """
         if (self.terms.rho_cap is None) != (rho_cap is None):
             raise LedgerError(
@@ -237,7 +237,7 @@ class Balance:
     # What a filter is opened or kept with, for whoever writes the entry that records it
 
     def opening(self, budget: Budget, cost: Cost | None) -> Filter | None:
-        """The filter that a reservation opens; None where one is open, or would not admit it.
+        """The filter that a reservation opens; None if one is open, or would not admit it.
 
         A pure release is summed until a filter is open, which takes nothing of delta.
         """
@@ -251,10 +251,10 @@ class Balance:
         return found if found.admits(taken, left.epsilon) else None
 
     def refitted(self, cap: Budget) -> Filter | None:
-        """The open filter under another cap, of the same order; None where none is open."""
+        """The open filter under another cap, with the same order; None if none is open."""
         if self._standing is None:
             return None
-        # What was cancelled since it opened stays out of its delta: answers may have chosen that.
+        # Its delta excludes what was cancelled since it opened: answers may have decided that.
         delta = self._standing.delta + cap.delta - self.terms.cap.delta
         if delta <= 0:
             raise LedgerError(
@@ -264,12 +264,12 @@ class Balance:
         return Filter.at(self._standing.order, Budget(epsilon=cap.epsilon, delta=delta))
 
     def refiltered(self, reservations: Iterable[Reservation], opened: Filter | None) -> "Balance":
-        """The balance that composes by a filter, with these reservations in the place of its own.
+        """The balance that composes by a filter, with these reservations instead of its own.
 
         Args:
-            opened: the filter that those stand in which are `filtered`.
+            opened: the filter of the reservations that are `filtered`.
         Raises:
-            LedgerError: it cannot, or they do not fit the cap in that way.
+            LedgerError: that is impossible, or they do not fit the cap in that way.
         """
         if self.terms.composition != "sum":
             raise LedgerError(f"account {self._account!r}: its releases compose by zCDP already")
@@ -285,7 +285,7 @@ class Balance:
         return balance
 
     def reopening(self, summed: Iterable[Reservation]) -> Filter | None:
-        """The filter for all but these reservations; None where they leave no epsilon or delta."""
+        """The filter for all but these reservations; None if they leave no epsilon or delta."""
         balance = Balance(self._account, self.terms)
         for one in summed:
             balance.put(None, one)
@@ -296,7 +296,7 @@ class Balance:
 
     @property
     def _standing(self) -> Filter | None:
-        """The filter, while a release stands in it."""
+        """The filter, if it has admitted a release; else None."""
         return self._filter if self._taken.releases else None
 
     @property
@@ -305,12 +305,12 @@ class Balance:
         return self.terms.cap.epsilon - epsilon, self.terms.cap.delta - delta
 
     def _left_of_pure(self, epsilon: Fraction) -> Fraction:
-        """What one more pure release may take, beside pure ones alone."""
+        """The epsilon that one more pure release may take, if all others are pure."""
         return Fraction(0) if self._taken.impure else epsilon - self._taken.pure
 
     @property
     def _unsummed(self) -> Budget | None:
-        """What sums leave of the cap; None where that is no epsilon or no delta."""
+        """The part of the cap that sums leave; None if that is no epsilon or no delta."""
         epsilon, delta = self._left_of_sums
         return Budget(epsilon=epsilon, delta=delta) if epsilon > 0 and delta > 0 else None
 
@@ -323,7 +323,7 @@ class Balance:
         return standing.delta <= delta and standing.admits(taken, epsilon)
 
     def _covers(self, terms: Terms, standing: Filter | None) -> bool:
-        """Whether other terms, and a filter under them, cover what is taken."""
+        """Whether other terms, and a filter under them, cover everything that is taken."""
         if terms.rho_cap is not None:
             return self._taken.rho <= terms.rho_cap
         summed = self._sums["summed", "yes"]
@@ -355,7 +355,7 @@ class Balance:
             )
 
     def _refuse_wrong_rho(self, terms: Terms) -> None:
-        """Refuse a cap in rho that does not state the epsilon which it implies."""
+        """Refuse a cap in rho with a stated epsilon other than the one it implies."""
         if terms.rho_cap is None:
             return
         if terms.composition != "zcdp" or not terms.rho_cap > 0:

@@ -1,13 +1,14 @@
 """The state of one account, folded from its entries: caps, reservations, charges, balances.
 
-Claim.   After any lawful sequence of entries, all that was released on the account together
-         satisfies differential privacy with the cap (`balance`).
+Claim.   After any lawful sequence of entries, all releases on the account together satisfy
+         differential privacy with the cap (`balance`).
 Law.     A reservation is "reserved" until its first charge, and "spent", in full, from then on and
          for ever. Only a reservation without charges can be cancelled; then it may be made again.
-         What became of a reserved release may be unknown, so it counts against the cap as well.
-         Where a reservation states what its release may cost, charges together cost no more.
-Within.  A reservation may be made under an allowance, such as a month of a release calendar: those
-         under the same allowance that are not cancelled sum to at most what each of them states.
+         The fate of a reserved release may be unknown, so it also counts against the cap. If a
+         reservation states what its release may cost, charges together cost no more.
+Within.  A reservation may be made under an allowance, such as a month of a release calendar:
+         reservations under the same allowance that are not cancelled sum to at most what each of
+         them states.
 Reuse.   Writing an entry and reading it back both go through `Book.apply`, so the ledger cannot
          write what it would later refuse to read, and `verify` checks the law along with the chain.
 """
@@ -41,8 +42,8 @@ from hallmark.mechanisms.privacy.ledger.terms import (
 )
 
 STATEMENTS = ("request", "decision", "override", "passage", "publish")
-"""Kinds of entries that say who asked for, granted or overrode what, on what a gate was passed, and
-that a release is about to be published; they move no budget."""
+"""Kinds of entries that record who asked for, granted or overrode something, how a gate was passed,
+and that a release is about to be published; they move no budget."""
 
 
 class LoggedCall(NamedTuple):
@@ -56,7 +57,7 @@ class LoggedCall(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """A release that may draw: its open reservation, and all that is charged to it.
+    """A release that may draw: its open reservation, and everything charged to it.
 
     Attributes:
         adjacency: relation and unit of the account.
@@ -73,7 +74,7 @@ class Standing:
         return stated is None or stated.covers(cost(self.events))
 
     def charged(self, events: Iterable[Event]) -> "Standing":
-        """The same with these events charged besides."""
+        """The release with these events also charged."""
         return replace(self, events=(*self.events, *events))
 
 
@@ -82,19 +83,19 @@ class AccountState:
     """Terms and balance of one account at one moment. Every pair is (epsilon, delta), exact.
 
     Attributes:
-        composition: how its releases compose, which decides what can still be reserved.
-        spent: budgets of reservations with at least one charge, in full and added up; an upper
-            bracket of what was spent.
-        reserved: the same of open reservations without any charge.
-        remaining: what one more release can be reserved with. Of a filter it is about the epsilon
+        composition: how its releases compose, which decides how much can still be reserved.
+        spent: sum of the full budgets of reservations with at least one charge; an upper bound on
+            what was spent.
+        reserved: sum of the budgets of open reservations without any charge.
+        remaining: the budget that one more release can reserve. With a filter, roughly the epsilon
             of a Gaussian release at the cap's delta, which nothing uses up.
         share_left: share of the cap that remains, in the account's own currency, in [0, 1].
-        composed: epsilon at the cap's delta that all reservations add up to by zCDP, or as a sum
-            where that is less; proved where no release was chosen in view of another, while the
-            cap is proved in any case. None where the cap has no delta.
-        rho_cap: the most rho that may be spent; None where the cap is an epsilon.
+        composed: epsilon of all reservations together at the cap's delta, by zCDP, or as a sum if
+            that is less; proved if no release was chosen after seeing another, whereas the cap is
+            proved in any case. None if the cap has no delta.
+        rho_cap: the most rho that may be spent; None if the cap is an epsilon.
         entries: length of the chain.
-        head: hash of its last entry; anchors all of them when written down elsewhere.
+        head: hash of its last entry, which anchors all of them if recorded elsewhere.
     """
 
     name: str
@@ -113,7 +114,7 @@ class AccountState:
 
     @property
     def neighbours(self) -> Neighbours:
-        """The neighbouring relation that all epsilons of the account are stated under."""
+        """The neighbouring relation under which all epsilons of the account are stated."""
         return self.adjacency.neighbours
 
     @property
@@ -123,7 +124,7 @@ class AccountState:
 
     @property
     def taken(self) -> Pair:
-        """Budgets that are spent or reserved, added up."""
+        """The sum of all spent and reserved budgets."""
         return added([self.spent, self.reserved])
 
 
@@ -156,7 +157,7 @@ class Book:
         return book
 
     def apply(self, entry: Entry) -> None:
-        """Take one more entry in, or raise `LedgerError` and stay as before."""
+        """Apply one more entry, or raise `LedgerError` and stay unchanged."""
         payload, release = entry.payload, entry.release or ""
         if (self._balance is None) != (entry.kind == "open"):
             raise LedgerError(f"account {self.account!r} must be opened first, and only once")
@@ -198,21 +199,21 @@ class Book:
 
     @property
     def head(self) -> tuple[int, str]:
-        """Number of entries, and the hash that the next one follows."""
+        """Number of entries, and the hash that the next entry must name."""
         if self._last is None:
             return 0, genesis(self.account)
         return self._last.seq, self._last.hash
 
     @property
     def balance(self) -> Balance:
-        """What is taken of the cap. Raises `LedgerError` where the account has no entries."""
+        """The account's balance. Raises `LedgerError` if the account has no entries."""
         if self._balance is None:
             raise LedgerError(f"account {self.account!r} has no entries")
         return self._balance
 
     @property
     def state(self) -> AccountState:
-        """Terms and balance. Raises `LedgerError` where the account has no entries."""
+        """Terms and balance. Raises `LedgerError` if the account has no entries."""
         balance, terms = self.balance, self.balance.terms
         entries, head = self.head
         return AccountState(
@@ -232,15 +233,15 @@ class Book:
         )
 
     def calls(self, release: str) -> list[LoggedCall]:
-        """What was charged to a release, in order."""
+        """The calls charged to a release, in order."""
         return list(self._calls.get(release, {}).values())
 
     def events(self, release: str) -> tuple[Event, ...]:
-        """What those calls were charged as."""
+        """The events charged for a release's calls, in order."""
         return tuple(event for logged in self.calls(release) for event in logged.events)
 
     def statements(self, release: str) -> list[Entry]:
-        """What was stated about a release, in order."""
+        """The statements about a release, in order."""
         return list(self._statements.get(release, ()))
 
     def open_reservation(self, release: str) -> Reservation:
@@ -259,7 +260,7 @@ class Book:
         return reservation
 
     def standing(self, release: str) -> Standing:
-        """What a release may be charged to, and was. Raises as `open_reservation`."""
+        """A release's open reservation and its charges. Raises like `open_reservation`."""
         return Standing(
             reservation=self.open_reservation(release),
             adjacency=self.balance.terms.adjacency,
@@ -267,20 +268,20 @@ class Book:
         )
 
     def _put(self, reservation: Reservation) -> None:
-        """Set the reservation in the place of what the release had, in the balance as well."""
+        """Replace the release's reservation, also in the balance."""
         self.balance.put(self.reservations.get(reservation.release), reservation)
         self.reservations[reservation.release] = reservation
 
     def reopening(self) -> Filter | None:
-        """The filter that all releases which have drawn would stand in; see `_compose`."""
+        """The filter that would admit all releases that have drawn; see `_compose`."""
         return self.balance.reopening(
             one for one in self.reservations.values() if one.state != "spent"
         )
 
     def _compose(self, composition: Composition, opened: Filter | None) -> None:
-        """Compose by a filter from now on; with `opened`, releases that have drawn stand in it.
+        """Compose by a filter from now on; `opened` also admits the releases that have drawn.
 
-        They may then draw no more than they have.
+        These may then draw no more than they have.
         """
         if composition != "zcdp":
             raise LedgerError(

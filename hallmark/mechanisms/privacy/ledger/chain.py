@@ -1,13 +1,13 @@
 """The hash chain: every entry of an account carries a digest of all entries before it.
 
 Claim.   If one entry of an account is changed, removed, inserted or moved, and the entries after
-         it are not all rewritten, then `check_chain` names the first that does not follow.
-Limits.  The digest has no key. Whoever may drop the triggers can cut a chain off, or rewrite it
-         from some entry on, and the head with it; that shows only against a `Head` written down
-         elsewhere (`tasks.ledger.anchors`, the signed manifest of a release).
-Hiding.  Digests are published, and all else of an entry may be guessed but for the microsecond that
-         it was written at, which tells how long the private data were worked on. So what is
-         published is the digest of an entry with a nonce (`HIDING`): it confirms no guess.
+         it are not all rewritten, then `check_chain` names the first entry that does not follow.
+Limits.  The digest has no key. Anybody who may drop the triggers can cut off a chain, or rewrite it
+         from some entry on, together with the head; only comparison with a `Head` recorded
+         elsewhere reveals that (`tasks.ledger.anchors`, the signed manifest of a release).
+Hiding.  Digests are published, and everything in an entry can be guessed except the microsecond at
+         which it was written, which reveals how long the private data were worked on. So only
+         digests of entries with a nonce are published (`HIDING`): they confirm no guess.
 Oracle.  tests/mechanisms/privacy/ledger/test_chain.py tampers with every field.
 """
 
@@ -21,8 +21,7 @@ from typing import Any
 from hallmark.mechanisms.privacy.ledger.errors import LedgerError
 
 HIDING = ("reserve", "charge", "publish")
-"""Kinds of entries whose digests may be published, since a nonce of 128 bits is among what they
-cover."""
+"""Kinds of entries whose digests may be published, since they cover a nonce of 128 bits."""
 
 _NONCE = "nonce"
 _NONCE_BYTES = 16
@@ -33,12 +32,12 @@ class Entry:
     """One line of an account's history. Public.
 
     Attributes:
-        account: name of the account; each has a chain of its own.
+        account: name of the account; each account has its own chain.
         seq: position in the chain, from 1.
         at: when it was written, UTC, ISO 8601.
-        kind: "open", "cap", "reserve", "charge", "cancel" or a statement (`book` says what
-            they mean).
-        release: the release that it is about, None for the account as a whole.
+        kind: "open", "cap", "reserve", "charge", "cancel" or a statement (`book` defines their
+            meanings).
+        release: the release that it is about; None for the account as a whole.
         payload: plain JSON, rationals as strings such as "1/100000".
         previous: hash of the entry before it, or `genesis` of the account.
         hash: SHA-256 over all the other fields.
@@ -55,23 +54,23 @@ class Entry:
 
     @property
     def hides(self) -> bool:
-        """Whether the hash tells nothing of the rest, so that it may be published."""
+        """Whether the hash reveals nothing about the rest, so that it may be published."""
         return self.kind in HIDING and _NONCE in self.payload
 
     @property
     def said(self) -> Mapping[str, Any]:
-        """The payload as it was to be entered, without the nonce."""
+        """The payload without the nonce."""
         return {key: value for key, value in self.payload.items() if key != _NONCE}
 
     @property
     def head(self) -> "Head":
-        """The end of the chain when this entry was its last."""
+        """The end of the chain when the entry was its last."""
         return Head(account=self.account, entries=self.seq, hash=self.hash)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """The end of an account's chain at some time: a chain that holds it holds all before it."""
+    """The end of an account's chain at some time, which vouches for all entries up to it."""
 
     account: str
     entries: int
@@ -79,19 +78,19 @@ class Head:
 
 
 def hiding(kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The payload to be entered: with a nonce where the digest of such an entry is published."""
+    """The payload to enter, with a nonce if digests of such entries are published."""
     if kind not in HIDING:
         return payload
     return {**payload, _NONCE: secrets.token_hex(_NONCE_BYTES)}
 
 
 def canonical(payload: Any) -> str:
-    """The one JSON text of `payload`: keys sorted, no spaces, ASCII only."""
+    """The canonical JSON text of `payload`: keys sorted, no spaces, ASCII only."""
     return json.dumps(payload, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def genesis(account: str) -> str:
-    """The hash that the first entry of an account follows."""
+    """The hash that the first entry of an account names as its predecessor."""
     return hashlib.sha256(f"hallmark ledger account {account}".encode()).hexdigest()
 
 

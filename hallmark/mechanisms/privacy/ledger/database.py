@@ -1,14 +1,14 @@
-"""Where a ledger is kept: an SQLite file or a PostgreSQL database, with durable transactions.
+"""The database of a ledger: an SQLite file or a PostgreSQL database, with durable transactions.
 
 Promise. `write` runs its work in one transaction that no other writer of the same account
-         interleaves with, and returns only after the commit is on disk. Where the commit may or
-         may not have happened (the connection broke, another writer came first), the work runs
-         again from the start; so it must find what it wrote before, which the ledger's does.
+         interleaves with, and returns only after the commit is on disk. If the commit may or may
+         not have happened (the connection broke, another writer came first), the work runs again
+         from the start; so it must detect what it wrote before, as the ledger's work does.
 
 SQLite: writers take the write lock before they read (BEGIN IMMEDIATE). A rollback journal with
-synchronous=EXTRA survives a loss of power right after the commit; the write-ahead log would need
-shared memory, which a network drive does not give. PostgreSQL: writers lock the account's row, and
-commits are synchronous whatever the server's default.
+synchronous=EXTRA survives a power loss right after the commit; the write-ahead log would need
+shared memory, which network drives lack. PostgreSQL: writers lock the account's row, and commits
+are synchronous whatever the server's default.
 
 Every transaction has its own connection, so a ledger survives forks and restarts of the server.
 """
@@ -65,7 +65,7 @@ class Database:
         return self._run(self._reader, work)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Result of `work`, after all that it wrote is durable; its exceptions undo all of it."""
+        """Result of `work`, after everything it wrote is durable; its exceptions undo all of it."""
         return self._run(self._writer, work)
 
     def _run(self, engine: Engine, work: Callable[[Connection], T]) -> T:

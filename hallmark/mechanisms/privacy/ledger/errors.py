@@ -1,4 +1,4 @@
-"""What the ledger refuses, in words for users: what is wrong, where, and what to do."""
+"""Errors of the ledger, with messages for users: what is wrong, where, and what to do."""
 
 
 class LedgerError(Exception):

@@ -1,4 +1,4 @@
-"""An account's history for people: what each entry was about, and where the account stood then."""
+"""An account's history for people: what each entry was about, and the balance after it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from hallmark.mechanisms.privacy.ledger.chain import Entry
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One entry with the account as it left it.
+    """One entry, and the state of the account after it.
 
     Attributes:
-        budget: the cap that it sets, or what it reserves, begins to spend or gives back; None where
-            it moves no budget, such as the second draw of a release.
-        reason: why, as whoever wrote it said; for a draw, the call that was answered.
-        state: of the account after the entry.
+        budget: the cap that the entry sets, or the budget that it reserves, begins to spend or
+            gives back; None if it moves no budget, such as the second draw of a release.
+        reason: the reason that its writer gave; for a draw, the call that was answered.
+        state: state of the account after the entry.
     """
 
     entry: Entry

@@ -1,16 +1,16 @@
-"""The ledger: how much budget each population has left, and what was ever drawn from its data.
+"""The ledger: how much budget each population has left, and everything ever drawn from its data.
 
 Claim.   (1) The reservations of an account that are not cancelled compose to at most its cap, as
-         `balance` says, whatever processes run at once and wherever they are killed.
+         `balance` says, whatever processes run concurrently and wherever they are killed.
          (2) Each (release, call) is charged once and has one outcome for ever; both become durable
          in one transaction before `record` returns, so no answer is uncharged and no charge lost.
-         (3) Entries and outcomes cannot be changed through the database, and where its triggers
-         were circumvented, the account is refused from then on.
+         (3) Entries and outcomes cannot be changed through the database, and if its triggers were
+         circumvented, the account is refused from then on.
 Proof.   Writers of an account read its entries, decide and append under the account's lock
-         (`database`); what may be appended is decided by `book`, also on reading
-         back; the primary keys (account, seq) and (release, call) refuse a second entry or outcome
-         even without the lock. Every transaction re-reads the whole chain (`chain`), and
-         what finds itself written already changes nothing, so that it may always run again.
+         (`database`); `book` decides what may be appended, also when reading back; the primary keys
+         (account, seq) and (release, call) refuse a second entry or outcome even without the lock.
+         Every transaction re-reads the whole chain (`chain`), and work that finds its result
+         already written changes nothing, so it may always run again.
 Oracle.  tests/mechanisms/privacy/test_ledger_chaos.py: 50 processes, killed at random, on SQLite
          and PostgreSQL.
 """
@@ -67,13 +67,13 @@ __all__ = [
 ]
 
 Check = Callable[[Standing], None]
-"""Raises where a release that stands like that costs more than was reserved, or on other terms."""
+"""Raises if a release would cost more than it reserved, or has different terms."""
 
 Say = Callable[[Sequence[Entry]], Mapping[str, Any]]
-"""What is to be said after these statements; raises where it cannot be said any more."""
+"""Gives the statement to enter after these statements; raises if it may no longer be made."""
 
 Witness = Callable[[Head], None]
-"""Writes the heads of accounts down where whoever owns the database has no hand in."""
+"""Records the heads of accounts out of reach of the database's owner."""
 
 T = TypeVar("T")
 
@@ -84,11 +84,11 @@ class Ledger:
     Args:
         url: `sqlite:///path/to/file` (created with mode 0600) or `postgresql://user@host/name`;
             tables are created or migrated, also where many processes open it at once.
-        witness: told every new head, once it is durable and before anybody sees what was entered;
-            must not raise, since what was entered stays.
+        witness: called with every new head, once it is durable and before anybody sees the new
+            entries; must not raise, since the entries stay.
     Raises:
-        LedgerError: here and in every method, also where the database cannot be reached, or where
-            the account's entries were tampered with.
+        LedgerError: here and in every method, also if the database cannot be reached, or if the
+            account's entries were tampered with.
     """
 
     def __init__(self, url: str, witness: Witness | None = None) -> None:
@@ -108,7 +108,7 @@ class Ledger:
         composition: Composition = "sum",
         rho_cap: Fraction | None = None,
     ) -> AccountState:
-        """Open an account for one population; where it exists with these terms, change nothing.
+        """Open an account for one population; if it exists with these terms, change nothing.
 
         Args:
             name: of the people, not of a file; all releases about them share the account.
@@ -171,14 +171,14 @@ class Ledger:
     def compose_by_zcdp(
         self, name: str, *, with_earlier: bool, by: str, reason: str
     ) -> AccountState:
-        """Let a filter in zCDP admit the releases of an account whose budgets were added up.
+        """Let a filter in zCDP admit the releases of an account whose budgets were added up so far.
 
         Args:
-            with_earlier: the releases that have drawn stand in the filter as well, and may draw no
-                more. Whoever asks for that states that none of them was chosen in view of another:
-                what is proved of sizes that answers chose is their sum.
+            with_earlier: the filter also admits the releases that have drawn, which may draw no
+                more. The caller thereby states that none of them was chosen after seeing another:
+                for sizes that depend on answers, only the sum is proved.
         Raises:
-            LedgerError: it composes by zCDP already, has no delta, or does not fit in that way.
+            LedgerError: it already composes by zCDP, has no delta, or does not fit in that way.
         """
         _printable(by=by, reason=reason)
 
@@ -221,20 +221,20 @@ class Ledger:
         allowance: Allowance | None = None,
         cost: Cost | None = None,
     ) -> Reservation:
-        """Set budget aside for a release; where that was done before, return what stands.
+        """Set budget aside for a release; if that was done before, return the reservation.
 
         Args:
             release: a name that is unique over the whole ledger.
-            adjacency: what the release states its epsilon under; must be the account's, since
+            adjacency: relation and unit of the release's epsilon; must be the account's, since
                 epsilons under different relations do not add up.
             binding: digest of the part of the plan that privacy depends on.
-            allowance: what it counts against beside the account's cap, such as a month's budget.
-            cost: the most that its events may come to, of which no charge may make more.
+            allowance: a limit in addition to the account's cap, such as a month's budget.
+            cost: the most that its events may cost together, which no charge may exceed.
         Raises:
-            BudgetRefused: spent, reserved and this budget together would pass the cap, or those
-                under the same allowance would pass that.
-            LedgerError: no such account; another adjacency; or the release has a reservation on
-                another account, of another budget, or bound to another plan.
+            BudgetRefused: spent, reserved and this budget together would exceed the cap, or
+                reservations under the same allowance would exceed the allowance.
+            LedgerError: there is no such account; its adjacency is different; or the release has a
+                reservation on another account, for another budget, or bound to another plan.
         """
         _printable(release=release)
 
@@ -279,7 +279,7 @@ class Ledger:
         return self._write(work)
 
     def reservation(self, release: str) -> Reservation | None:
-        """The reservation of a release, whatever its state; None where there never was one."""
+        """The reservation of a release, whatever its state; None if there never was one."""
 
         def work(connection: Connection) -> Reservation | None:
             account = rows.account_of(connection, release)
@@ -290,10 +290,10 @@ class Ledger:
         return self._database.read(work)
 
     def cancel(self, release: str, *, by: str, reason: str) -> None:
-        """Give an unused reservation back; where that was done before, change nothing.
+        """Give an unused reservation back; if that was done before, change nothing.
 
         Raises:
-            LedgerError: there is no reservation, or noise was drawn on it: that is never refunded.
+            LedgerError: there is no reservation, or noise was drawn on it, which is never refunded.
         """
         _printable(by=by, reason=reason)
 
@@ -308,15 +308,15 @@ class Ledger:
     # Statements
 
     def state(self, release: str, kind: str, payload: Mapping[str, Any]) -> Entry:
-        """Enter who asked for, granted or overrode what about a release; it moves no budget.
+        """Enter who asked for, granted or overrode something about a release; moves no budget.
 
-        Where the last such statement about the release says the same, change nothing.
+        If the last such statement about the release is the same, change nothing.
 
         Args:
             kind: one of `ledger_book.STATEMENTS`.
             payload: plain JSON.
         Raises:
-            LedgerError: the release never had a reservation, or the kind is another.
+            LedgerError: the release never had a reservation, or the kind is unknown.
         """
 
         def work(connection: Connection) -> Entry:
@@ -330,22 +330,22 @@ class Ledger:
         return self._write(work)
 
     def state_next(self, release: str, kind: str, say: Say) -> Entry:
-        """Enter what is to be said in view of all that was said about a release before.
+        """Enter a statement that depends on all earlier statements about a release.
 
         Args:
             kind: one of `ledger_book.STATEMENTS`.
-            say: called under the lock with all statements about the release so far; gives the
-                payload, plain JSON, or raises where it can no longer be said. It may be called
-                more than once.
+            say: called under the lock with all statements about the release so far; returns the
+                payload, plain JSON, or raises if the statement may no longer be made. It may be
+                called more than once.
         Raises:
-            LedgerError: as `state`. What `say` raises passes through. Then nothing was written.
+            LedgerError: as for `state`. Exceptions of `say` pass through. Nothing is written then.
         """
         tried: list[tuple[int, Mapping[str, Any]]] = []  # after how many statements, and what
 
         def work(connection: Connection) -> Entry:
             book = rows.lock_book(connection, rows.reserved_account(connection, release))
             before = book.statements(release)
-            # A try may have been written although the connection was lost before it was told so.
+            # An attempt may have been written although the connection was lost before the reply.
             for number, payload in tried:
                 for entry in before[number:]:
                     if (entry.kind, entry.payload) == (kind, payload):
@@ -358,7 +358,7 @@ class Ledger:
         return self._write(work)
 
     def statements(self, release: str) -> list[Entry]:
-        """All statements about a release, in order; none where it never had a reservation."""
+        """All statements about a release, in order; empty if it never had a reservation."""
 
         def work(connection: Connection) -> list[Entry]:
             account = rows.account_of(connection, release)
@@ -371,7 +371,7 @@ class Ledger:
     # The measurement log
 
     def lookup(self, release: str, call: str, request: str) -> bytes | None:
-        """The logged outcome of a call, None where there is none yet.
+        """The logged outcome of a call; None if there is none yet.
 
         Raises:
             LedgerError: the call was logged for another request.
@@ -395,14 +395,14 @@ class Ledger:
             release, call: together they identify one draw for ever.
             request: digest of what was asked.
             events: what the draw is charged as; at least one.
-            outcome: what was drawn; forgotten where another outcome is logged already.
-            check: called under the lock with the release as it would stand with these events; it
-                may be called more than once.
+            outcome: what was drawn; forgotten if another outcome is already logged.
+            check: called under the lock with the release as it would be with these events; it may
+                be called more than once.
         Returns:
             The outcome in the log, the only one that may be shown to anybody.
         Raises:
             LedgerError: the release has no open reservation, or the call was logged for another
-                request. What `check` raises passes through. Then nothing was written.
+                request. Exceptions of `check` pass through. Nothing is written then.
         """
         _printable(call=call)
 
@@ -425,7 +425,7 @@ class Ledger:
         return self._write(work)
 
     def standing(self, release: str) -> Standing:
-        """What a release may be charged to, and was. Raises where it has no open reservation."""
+        """A release's open reservation and its charges. Raises if it has no open reservation."""
 
         def work(connection: Connection) -> Standing:
             account = rows.reserved_account(connection, release)
@@ -434,7 +434,7 @@ class Ledger:
         return self._database.read(work)
 
     def events(self, release: str) -> tuple[Event, ...]:
-        """All events charged to a release, in order. Raises where it never had a reservation."""
+        """All events charged to a release, in order. Raises if it never had a reservation."""
 
         def work(connection: Connection) -> tuple[Event, ...]:
             return rows.read_book(connection, rows.reserved_account(connection, release)).events(
@@ -444,7 +444,7 @@ class Ledger:
         return self._database.read(work)
 
     def calls(self, release: str) -> list[LoggedCall]:
-        """All calls charged to a release, in order. Raises where it never had a reservation."""
+        """All calls charged to a release, in order. Raises if it never had a reservation."""
 
         def work(connection: Connection) -> list[LoggedCall]:
             return rows.read_book(connection, rows.reserved_account(connection, release)).calls(
@@ -456,11 +456,11 @@ class Ledger:
     # History
 
     def entries(self, account: str) -> list[Entry]:
-        """The whole history of an account, as it is stored, unchecked."""
+        """The whole history of an account as stored, unchecked."""
         return self._database.read(lambda connection: rows.read_entries(connection, account))
 
     def verify(self, account: str) -> None:
-        """Check chain, law and balances of an account, and the measurement log against them.
+        """Check the chain, law and balances of an account, and the measurement log against them.
 
         Raises:
             LedgerError: names the first entry that is bad, or whose outcome is missing or changed.
@@ -468,7 +468,7 @@ class Ledger:
         self._database.read(lambda connection: rows.verify(connection, account))
 
     def _write(self, work: Callable[[Connection], T]) -> T:
-        """Result of `work`, once it is durable and its new head, if any, was told."""
+        """Result of `work`, once it is durable and the witness has its new head, if any."""
 
         def with_head(connection: Connection) -> tuple[T, Head | None]:
             return work(connection), rows.appended(connection)
@@ -480,7 +480,7 @@ class Ledger:
 
 
 def _recorded(opened: Filter | None) -> dict[str, Any]:
-    """The part of a payload that records a filter, which floats on another machine might miss."""
+    """The part of a payload that records a filter, since floats may differ on another machine."""
     return {} if opened is None else {"filter": filter_to_json(opened)}
 
 

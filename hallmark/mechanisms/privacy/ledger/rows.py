@@ -1,7 +1,7 @@
 """Rows of the ledger's tables: read as books and entries, and appended to.
 
-Every function works inside the transaction of the caller (`database`). Whoever appends has
-locked the account before, with `lock_book`.
+Every function works inside the caller's transaction (`database`). A caller that appends must first
+lock the account with `lock_book`.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ def account_names(connection: Connection) -> list[str]:
 
 
 def insert_account(connection: Connection, name: str) -> Book:
-    """A new account without entries; it violates a unique key where there is one already."""
+    """Insert an account without entries; violates a unique key if it exists already."""
     book = Book(name)
     seq, head = book.head
     connection.execute(insert(ACCOUNTS).values(name=name, seq=seq, hash=head))
@@ -42,12 +42,12 @@ def insert_account(connection: Connection, name: str) -> Book:
 
 
 def insert_release(connection: Connection, release: str, account: str) -> None:
-    """Claim the name of a release; it violates a unique key where it is claimed already."""
+    """Claim the name of a release; violates a unique key if it is already claimed."""
     connection.execute(insert(RELEASES).values(release=release, account=account))
 
 
 def log_outcome(connection: Connection, charge: Entry, outcome: bytes) -> None:
-    """Put an outcome into the measurement log, beside the entry that charges it."""
+    """Put an outcome into the measurement log, with a reference to the entry that charges it."""
     row = {
         "release": charge.release,
         "call": charge.payload["call"],
@@ -66,7 +66,7 @@ def lock_book(connection: Connection, account: str) -> Book:
 
 
 def read_book(connection: Connection, account: str) -> Book:
-    """The account as its entries tell it, after checking that they can be trusted."""
+    """The book of an account, after checking that its entries can be trusted."""
     history = read_entries(connection, account)
     row = connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.name == account)).one()
     check_chain(account, history, length=row.seq, head=row.hash)
@@ -74,7 +74,7 @@ def read_book(connection: Connection, account: str) -> Book:
 
 
 def read_entries(connection: Connection, account: str) -> list[Entry]:
-    """The history of an account as it is stored, unchecked. Raises where there is no account."""
+    """The history of an account as stored, unchecked. Raises if there is no account."""
     if account not in account_names(connection):
         raise LedgerError(
             f"the ledger has no account {account!r}; open it first, with a cap, or mend the name"
@@ -122,17 +122,17 @@ def append(
 
 
 def appended(connection: Connection) -> Head | None:
-    """The head that this transaction gives an account; None where it wrote nothing."""
+    """The account's new head from this transaction; None if it wrote nothing."""
     return connection.info.get(_APPENDED)
 
 
 def account_of(connection: Connection, release: str) -> str | None:
-    """The account that a release has, or had, a reservation on."""
+    """The account on which a release has, or had, a reservation; None if there is none."""
     return connection.scalar(select(RELEASES.c.account).where(RELEASES.c.release == release))
 
 
 def reserved_account(connection: Connection, release: str) -> str:
-    """The same, where there must be one."""
+    """The account on which a release has, or had, a reservation. Raises if there is none."""
     account = account_of(connection, release)
     if account is None:
         raise LedgerError(
@@ -143,7 +143,7 @@ def reserved_account(connection: Connection, release: str) -> str:
 
 
 def read_outcome(connection: Connection, release: str, call: str, request: str) -> bytes | None:
-    """The logged outcome of a call. Raises where it was logged for another request."""
+    """The logged outcome of a call. Raises if it was logged for another request."""
     query = select(MEASUREMENTS).where(
         MEASUREMENTS.c.release == release, MEASUREMENTS.c.call == call
     )
@@ -166,10 +166,10 @@ def read_outcome(connection: Connection, release: str, call: str, request: str) 
 
 
 def verify(connection: Connection, account: str) -> None:
-    """Check chain and law of an account, and that releases and outcomes agree with its entries.
+    """Check the chain and law of an account, and that releases and outcomes agree with its entries.
 
     Raises:
-        LedgerError: names the first entry that is bad, or whose outcome is missing or changed.
+        LedgerError: names the first bad entry, or the first whose outcome is missing or changed.
     """
     book = read_book(connection, account)
     releases = select(RELEASES.c.release).where(RELEASES.c.account == account)

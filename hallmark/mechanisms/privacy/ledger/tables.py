@@ -1,10 +1,10 @@
 """Tables of the ledger and of the measurement log.
 
-`ENTRIES` is the truth: append-only and hash-chained. `MEASUREMENTS` is append-only too, and each
-outcome refers to the entry that charged it. The other two can be derived from these: `ACCOUNTS`
-holds the row that writers lock, with the head of the chain, and `RELEASES` makes the name of a
-release unique over all accounts. Alembic creates them (`migrations`), with the triggers that refuse
-to change or delete what is append-only.
+`ENTRIES` is the source of truth: append-only and hash-chained. `MEASUREMENTS` is also append-only,
+and each outcome refers to the entry that charged it. The other two can be derived from these:
+`ACCOUNTS` has the row that writers lock, with the head of the chain, and `RELEASES` makes the name
+of a release unique over all accounts. Alembic creates them (`migrations`), with the triggers that
+refuse changes and deletions of append-only rows.
 """
 
 from sqlalchemy import (
@@ -29,7 +29,7 @@ ACCOUNTS = Table(
     Column("hash", Text, nullable=False),
 )
 
-# Without row ids, SQLite has no second key by which REPLACE could overwrite a row.
+# Without row ids, SQLite has no second key through which REPLACE could overwrite a row.
 ENTRIES = Table(
     "ledger_entries",
     METADATA,

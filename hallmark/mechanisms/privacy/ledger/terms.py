@@ -1,4 +1,4 @@
-"""What entries of the ledger speak of: terms, reservations, allowances; and their plain JSON."""
+"""The subjects of ledger entries: terms, reservations, allowances; and their plain JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ Composition = Literal["sum", "zcdp"]
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What an account was opened with, and its cap as of now.
+    """The terms with which an account was opened, and its present cap.
 
     Attributes:
         cap: the most that may ever be spent on the population.
-        rho_cap: the most in zCDP, of which `cap` is what it implies; None where `cap` is the cap.
+        rho_cap: the cap in zCDP, which implies `cap`; None if `cap` itself is the cap.
     """
 
     adjacency: Adjacency
@@ -36,7 +36,7 @@ class Terms:
 
 @dataclass(frozen=True, kw_only=True)
 class Allowance:
-    """What releases of one kind may reserve together, such as those of one month."""
+    """The budget that releases of one kind may reserve together, such as those of one month."""
 
     name: str
     budget: Budget
@@ -47,10 +47,10 @@ class Reservation:
     """Budget set aside for one release.
 
     Attributes:
-        binding: digest of what the release may ask.
+        binding: digest of the questions that the release may ask.
         allowance: name of the allowance that it counts against.
-        cost: the most that its events may come to; None where its budget alone bounds them.
-        filtered: admitted by the account's filter, and not summed.
+        cost: the most that its events may cost; None if only its budget bounds them.
+        filtered: whether the account's filter admitted it, instead of summing it.
     """
 
     account: str
@@ -75,7 +75,7 @@ def terms_to_json(terms: Terms) -> dict[str, Any]:
 
 
 def terms_from_json(row: Mapping[str, Any], opened_at: str) -> Terms:
-    """Inverse of `terms_to_json`; entries of earlier versions name no composition."""
+    """Inverse of `terms_to_json`; entries of earlier versions have no composition."""
     return Terms(
         adjacency=Adjacency(
             neighbours=Neighbours(row["neighbours"]), records=row["records"], person=row["person"]
@@ -88,7 +88,7 @@ def terms_from_json(row: Mapping[str, Any], opened_at: str) -> Terms:
 
 
 def composition_from_json(name: str) -> Composition:
-    """The composition of that name.
+    """The composition with this name.
 
     Raises:
         LedgerError: this version does not know it.
@@ -108,7 +108,7 @@ def cap_to_json(cap: Budget, rho_cap: Fraction | None) -> dict[str, str]:
 
 
 def rho_from_json(row: Mapping[str, str]) -> Fraction | None:
-    """Rho of a cap; None where it is none in zCDP."""
+    """Rho of a cap; None if the cap is not in zCDP."""
     return Fraction(row["rho"]) if "rho" in row else None
 
 
@@ -128,7 +128,7 @@ def allowance_to_json(allowance: Allowance) -> dict[str, Any]:
 
 
 def allowance_from_json(row: Mapping[str, Any] | None) -> Allowance | None:
-    """Inverse of `allowance_to_json`; None where there is none."""
+    """Inverse of `allowance_to_json`; None if there is none."""
     if row is None:
         return None
     return Allowance(name=row["name"], budget=budget_from_json(row["budget"]))
@@ -140,7 +140,7 @@ def cost_to_json(cost: Cost) -> dict[str, str | None]:
 
 
 def cost_from_json(row: Mapping[str, Any] | None) -> Cost | None:
-    """Inverse of `cost_to_json`; None where there is none."""
+    """Inverse of `cost_to_json`; None if there is none."""
     if row is None:
         return None
     pure = row["pure"]
@@ -153,12 +153,12 @@ def filter_to_json(terms: Filter) -> dict[str, str]:
 
 
 def filter_from_json(row: Mapping[str, str] | None) -> Filter | None:
-    """Inverse of `filter_to_json`; None where there is none. Raises where it claims too much."""
+    """Inverse of `filter_to_json`; None if there is none. Raises if the filter claims too much."""
     return None if row is None else Filter(**{name: Fraction(row[name]) for name in row})
 
 
 def shown(budget: Budget | Pair) -> str:
-    """An (epsilon, delta) for people: decimals where they are exact, else the fraction."""
+    """An (epsilon, delta) for people: decimals if they are exact, else fractions."""
     pair = (budget.epsilon, budget.delta) if isinstance(budget, Budget) else budget
     epsilon, delta = (_decimal(value) for value in pair)
     return f"epsilon {epsilon}, delta {delta}"
