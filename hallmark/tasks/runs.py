@@ -62,7 +62,7 @@ class RunStatus(Section):
 
     @property
     def lost(self) -> bool:
-        """Whether it was published, and its folder is not there any more; looked at just now."""
+        """Whether the release was published but its folder is missing now."""
         if self.published is None or self.folder is None:
             return False
         return not os.path.isfile(os.path.join(self.folder, MANIFEST_FILE))

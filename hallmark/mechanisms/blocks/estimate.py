@@ -64,7 +64,7 @@ class FamilyEstimator:
 
     @cached_property
     def queries(self) -> tuple[HistogramQuery, ...]:
-        """Those of all blocks, in their order."""
+        """Queries of all blocks, in order."""
         pairs = zip(self.strategies, self.family.blocks, strict=True)
         return tuple(query for strategy, block in pairs for query in strategy.queries(block.cells))
 

@@ -40,7 +40,7 @@ class SummedDistances:
         self._drawn: list[Floats] = []
 
     def watch(self, errors: Iterable[ColumnErrors]) -> Iterator[ColumnErrors]:
-        """The same batches."""
+        """The batches unchanged, after looking at each."""
         for batch in errors:
             understated = [
                 -noise @ beyond.T for noise, beyond in zip(batch.counts, self._excess, strict=True)

@@ -126,7 +126,7 @@ class MeasuredMarginals:
 
     @property
     def memory_bytes(self) -> int:
-        """Of the marginals' graphs and tables, at most about."""
+        """Approximate upper bound on the memory for the marginals' graphs and tables, bytes."""
         edges = sum(len(block.space.tails) for block in self.family.blocks)
         points = sum(block.space.size for block in self.family.blocks)
         return 200 * edges + 400 * points

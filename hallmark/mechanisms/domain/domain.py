@@ -121,7 +121,7 @@ class Domain:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all attributes."""
+        """Names of all attributes."""
         return tuple(attribute.name for attribute in self.attributes)
 
     @cached_property

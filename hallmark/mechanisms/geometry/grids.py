@@ -338,7 +338,7 @@ def _shape(axes: Sequence[Axis]) -> tuple[int, ...]:
 
 
 def _strides(shape: Sequence[int]) -> list[int]:
-    """Of C order."""
+    """Strides of C order."""
     return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
 
 

@@ -178,7 +178,7 @@ class Partition:
         return widest
 
     def flow_costs(self, level: int) -> NDArray[np.float64]:
-        """What it costs at most to move one record between the two children of each node.
+        """The largest cost of moving one record between the two children of each node.
 
         Shape (2**level,): the node's diameter, and 0 where a child is empty, as then nothing is
         ever moved.

@@ -129,7 +129,7 @@ class Propagation:
         return Calibrated(tree, tuple(laws), tuple(separators))
 
     def marginals(self, calibrated: Calibrated) -> list[Table]:
-        """Those of `cliques`, in their order."""
+        """Marginals of `cliques`, in order."""
         return self._contracted(calibrated.tables)
 
     def response(self, calibrated: Calibrated, direction: Sequence[Table]) -> list[Table]:
@@ -241,7 +241,7 @@ class Propagation:
         return laws
 
     def _laws_from_logarithms(self, logs: Mapping[Clique, Table]) -> list[Table]:
-        """The same without underflow, and slower."""
+        """The laws computed without underflow, which is slower."""
         tree = self._tree
         laws: list[Table] = [np.empty(())] * len(tree.cliques)
         messages: dict[int, Table] = {}
@@ -290,7 +290,7 @@ class Propagation:
         return min(holds, key=lambda i: self._cells(self._tree.cliques[i]))
 
     def _arranged(self, clique: Clique) -> Clique:
-        """The same attributes with those of most cells last."""
+        """The clique's attributes, ordered so that those with most cells come last."""
         return tuple(sorted(clique, key=lambda a: (self._shape[a], a)))
 
     def _spread(self, part: Clique, clique: Clique) -> tuple[int, ...]:

@@ -52,7 +52,7 @@ def junction_tree(shape: Sequence[int], cliques: Iterable[Clique]) -> JunctionTr
 
 @lru_cache(maxsize=1024)
 def _of_graph(shape: tuple[int, ...], graph: tuple[int, ...]) -> JunctionTree:
-    """Of a graph given by each attribute's neighbours, as bits."""
+    """The junction tree of a graph, given by each attribute's neighbours as bits."""
     eliminated = _elimination(shape, graph)
     cliques: list[int] = []
     parents: list[int | None] = []

@@ -213,7 +213,7 @@ class Cliquewise(CountsRecords, Requested, Generic[M]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeasuredCliquewise(Cliquewise[Dpam]):
-    """The same of a method that measures a histogram of every clique, which bound the errors."""
+    """A cliquewise method that measures a histogram of every clique; these bound the errors."""
 
     @cached_property
     def estimate(self) -> LinearEstimate:

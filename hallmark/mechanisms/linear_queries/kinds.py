@@ -87,7 +87,7 @@ def ranges(domain: Domain, columns: Sequence[int]) -> Part:
 def random_ranges(
     domain: Domain, columns: Sequence[int], count: int, rng: np.random.Generator
 ) -> Part:
-    """So many of `ranges`, each of them equally likely every time."""
+    """Random draws from `ranges`, each time with equal probabilities."""
     columns = _axes(columns)
     _refuse_many(count, "random ranges")
     attributes = [domain.attributes[column] for column in columns]
@@ -178,7 +178,7 @@ def halfspace(domain: Domain, weights: Mapping[int, Counts], threshold: int, tit
 def random_halfspaces(
     domain: Domain, columns: Sequence[int], count: int, rng: np.random.Generator
 ) -> tuple[Part, ...]:
-    """So many halfspaces of the columns' positions, each bounded by a random combination of cells.
+    """Random halfspaces of the columns' positions, each bounded by a random combination of cells.
 
     Positions in [0, 1] are rounded to multiples of 2^-8; weights are -8 to 8, but never 0.
     """
@@ -202,7 +202,7 @@ def random_halfspaces(
 
 
 def means(domain: Domain, columns: Sequence[int]) -> tuple[Part, ...]:
-    """Of every column the mean position of all records in [0, 1], a null counting as 0.
+    """The mean position of all records in [0, 1] for every column, with nulls as 0.
 
     Positions are rounded to multiples of 1/`ROUNDED`, and the query is that of the rounded ones.
     """

@@ -107,7 +107,7 @@ class _Deal:
         return codes
 
     def _evenly(self, values: Integers, rows: int) -> Integers:
-        """So many of the values in random order, all equally often but for one."""
+        """This many values in random order, with frequencies that differ by at most one."""
         return self.rng.permutation(np.resize(self.rng.permutation(values), rows))
 
 

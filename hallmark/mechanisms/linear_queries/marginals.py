@@ -85,7 +85,7 @@ def _spread(
 def _split(
     cliques: tuple[Clique, ...], column: int
 ) -> tuple[tuple[Clique, ...], tuple[Clique, ...]]:
-    """Those with columns left, by whether `column` is one of them."""
+    """The cliques with columns left, split by whether `column` is one of them."""
     left = [clique for clique in cliques if clique and clique[-1] >= column]
     return (
         tuple(clique for clique in left if column in clique),

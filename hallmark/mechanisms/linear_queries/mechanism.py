@@ -220,7 +220,7 @@ def _farthest(queries: LinearQueries, made: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _share(parameters: Mapping[str, Any]) -> Fraction:
-    """Of epsilon, for the certificate.
+    """The share of epsilon for the certificate.
 
     Raises:
         ValueError: it is no number in [0, 1).

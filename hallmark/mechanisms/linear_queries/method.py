@@ -33,11 +33,11 @@ class Distribution(Protocol):
         ...
 
     def answers(self) -> Floats:
-        """Of all queries, shape (queries,), in their own scale."""
+        """Answers to all queries on their own scale, shape (queries,)."""
         ...
 
     def cells(self, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """So many records with nearly these answers, as cells by column: (rows, columns)."""
+        """Records with nearly these answers, as cells by column, shape (rows, columns)."""
         ...
 
 
@@ -80,7 +80,7 @@ class Method(Protocol):
 
     @property
     def total_noise(self) -> Noise | None:
-        """Of the number of records, where it is private and `ask` measures it."""
+        """The noise on the number of records, if it is private and `ask` measures it."""
         ...
 
     def records(self, answers: TablesByCall, total: int | None) -> int:

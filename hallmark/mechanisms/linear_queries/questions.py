@@ -24,7 +24,7 @@ class Path(Protocol):
         ...
 
     def answers(self) -> Floats:
-        """Of all queries on the distribution now."""
+        """Answers to all queries on the current distribution."""
         ...
 
 

@@ -70,7 +70,7 @@ class CountsRecords:
 
     @property
     def total_noise(self) -> Noise | None:
-        """Of the number of records, where it is measured."""
+        """The noise on the number of records, if it is measured."""
         return None if self.count.query is None else self.count.query.noise
 
     def records(self, answers: TablesByCall, total: int | None) -> int:

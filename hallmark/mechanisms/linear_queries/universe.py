@@ -76,7 +76,7 @@ class Universe:
         return self.rules.allowed(range(len(self.shape))).ravel()
 
     def name(self, column: int) -> str:
-        """Of a column, for people."""
+        """The name of a column, for people."""
         return self.names[column] if column < len(self.names) else f"column {column + 1}"
 
     @property

@@ -29,7 +29,7 @@ class Weights:
         return {}
 
     def answers(self) -> Floats:
-        """Of all queries, shape (queries,)."""
+        """Answers to all queries, shape (queries,)."""
         return self.universe.answers(self.shares)
 
     def cells(self, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -54,12 +54,12 @@ class WorstQuery:
 
     @property
     def choice(self) -> ExponentialMechanism:
-        """Of the query that fits worst."""
+        """The event of choosing the worst-fitting query."""
         return ExponentialMechanism(epsilon=self.amount.part(CHOICE_SHARE).choice(1))
 
     @property
     def noise(self) -> Noise:
-        """Of its answer, in units of 1/unit records: enough for whichever is chosen."""
+        """The noise on the chosen query's answer, in units of 1/unit records; fits every query."""
         return self.amount.part(1 - CHOICE_SHARE).noise(self._sum(0), self.adjacency)
 
     @property

@@ -49,7 +49,7 @@ class NoisyMarginal:
     coarse: Coarse | None = None
 
     def margin(self, attribute: int) -> "NoisyMarginal":
-        """Of one of its attributes: the same records, and the noise of all cells added up.
+        """The margin of one attribute: the same records, with the noise of all cells added up.
 
         Groups of an attribute whose sums differ in variance, as they do where they are not equally
         large, share the mean.
@@ -96,12 +96,12 @@ class NoisyMarginal:
         return NoisyMarginal(self.clique, merge(self.counts, sizes), float(variance**0.5))
 
     def share(self, total: float) -> "NoisyMarginal":
-        """The same in shares of `total` records."""
+        """The marginal in shares of `total` records."""
         coarse = self.coarse and Coarse(self.coarse.sizes, self.coarse.sigma / total)
         return NoisyMarginal(self.clique, self.counts / total, self.sigma / total, coarse)
 
     def group_variances(self, sizes: Sizes) -> Table:
-        """Of the noise in the sums of groups, its own if it has some, records^2, shape `sizes`."""
+        """Noise variances of the sums of groups, measured or added up, records^2, shape `sizes`."""
         own = self.sigma**2 * cells_of(self.counts.shape, sizes)
         if self.coarse is None:
             return own

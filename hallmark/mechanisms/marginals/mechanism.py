@@ -62,7 +62,7 @@ class MarginalMeasurements(Measurements):
 
     @classmethod
     def of(cls, answers: Sequence[Answer], total: int | None) -> "MarginalMeasurements":
-        """Those of all answers, call by call."""
+        """The measurements from all answers, call by call."""
         calls = dict.fromkeys(answer.call for answer in answers)
         by_call = {call: [one for one in answers if one.call == call] for call in calls}
         return cls(

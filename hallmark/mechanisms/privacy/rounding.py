@@ -17,7 +17,7 @@ def float_below(exact: Fraction) -> float:
 
 
 def sqrt_above(exact: Fraction) -> float:
-    """A float just above the square root of `exact`, by at most a few units in the last place."""
+    """A float at least the root of `exact`, at most a few units in the last place above it."""
     near = sqrt(exact)
     while Fraction(near) ** 2 < exact:
         near = nextafter(near, inf)
@@ -25,7 +25,7 @@ def sqrt_above(exact: Fraction) -> float:
 
 
 def sqrt_below(exact: Fraction) -> float:
-    """A float just below the square root of `exact`, by at most a few units in the last place."""
+    """A float at most the root of `exact`, at most a few units in the last place below it."""
     near = sqrt(exact)
     while Fraction(near) ** 2 > exact:
         near = nextafter(near, -inf)

@@ -26,7 +26,7 @@ _ROUNDING = 1e-9  # of sums of shares; in doubt, records are counted
 
 @dataclass(frozen=True, kw_only=True)
 class QueryError:
-    """Of a set of queries.
+    """The errors of a set of queries.
 
     Attributes:
         relative: mean absolute error over the mean answer on the real table; None where all of

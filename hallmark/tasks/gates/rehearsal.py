@@ -171,7 +171,7 @@ def rehearsal_spec(spec: ReleaseSpec, data: Mapping[str, Any]) -> dict[str, Any]
 
 
 def environment(place: Path) -> dict[str, str]:
-    """Of the rehearsal's process: a house of its own, which nothing of ours reaches.
+    """The environment of the rehearsal's process: a separate home, without our settings.
 
     Without our server, its runs raise no alert and leave no artifact; without our profile, ledger
     and key, nothing of it is the agency's.

@@ -65,7 +65,7 @@ def _check_versions(client: Client) -> None:
 
 
 def _versions(told: Any) -> dict[str, str | None]:
-    """Of the packages by which a flow and its workers exchange work; of Python as far as that."""
+    """Versions of the packages, and of Python, that a flow and its workers must share."""
     packages = told["packages"] if isinstance(told, Mapping) else {}
     python = str(packages.get("python", "")).split(".")
     known = {name: packages.get(name) for name in _SAME if packages.get(name)}
@@ -120,7 +120,7 @@ def _check_memory(client: Client, needed: int) -> None:
 
 
 def _memory() -> int:
-    """Of the machine, as far as its limits let this process have it, bytes."""
+    """Memory of the machine that its limits allow this process to use, bytes."""
     from distributed.system import memory_limit
 
     return int(memory_limit())

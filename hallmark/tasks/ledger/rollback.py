@@ -38,7 +38,7 @@ class Told:
     claim: PrivacyClaim | None = None  # of that release
 
     def in_words(self) -> str:
-        """What it tells, where, and since when."""
+        """A sentence about the head, where it is recorded, and since when."""
         which = "an entry" if self.entries is None else f"entry {self.entries}"
         return f"{which} that {self.where} tells of, of {self.at:%Y-%m-%d %H:%M} UTC"
 

@@ -65,7 +65,7 @@ class RecordDigest:
 def likeness_of_codes(
     codec: TableCodec, blocks: Iterable[NDArray[Any]], source: Source
 ) -> Likeness:
-    """Of a table that was read before."""
+    """The likeness of a table whose codes have already been read."""
     digest = RecordDigest(codec)
     for block in blocks:
         digest.add(block)
@@ -73,7 +73,7 @@ def likeness_of_codes(
 
 
 def likeness(codec: TableCodec, source: Source, most: int | None = None) -> Likeness:
-    """Of a table that lies where `source` says, whether its values are right or not.
+    """The likeness of the table at `source`, whether or not its values are valid.
 
     Args:
         most: read no further than this number of records, beyond which nothing is a copy.

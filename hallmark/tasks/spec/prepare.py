@@ -98,7 +98,7 @@ class Prepared:
 
     @contextmanager
     def at_one_moment(self) -> Iterator[Self]:
-        """The same, reading one state of the private table; as long as the context is open."""
+        """The prepared spec, reading one state of the private table while the context is open."""
         with consistent(self.source) as source:
             database = source.database
             yield replace(self, snapshot=None if database is None else database.snapshot)
@@ -220,7 +220,7 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
 
 
 def prepare_certificate(path: Path, file: Path, folder: Path | None = None) -> PreparedCertificate:
-    """As `prepare`, to certify the records in `file`, which is read and checked.
+    """The plan to certify the records in `file`, which is read and checked; see `prepare`.
 
     Raises:
         PlanRefused: also where the spec's mechanism makes records of its own.
@@ -240,7 +240,7 @@ def prepare_certificate(path: Path, file: Path, folder: Path | None = None) -> P
 
 
 def as_release(prepared: Prepared) -> PreparedRelease:
-    """The same, which makes records, so that it can be run without any.
+    """The prepared spec as one that makes records, so that it needs no file of records.
 
     Raises:
         PlanRefused: the spec makes no records, and certifies those of a file.

@@ -82,7 +82,7 @@ def rule_cells(spec: ReleaseSpec, codec: TableCodec) -> RuleCells:
 
 
 def rules_on(rules: Sequence[Rule], codec: TableCodec) -> RuleCells:
-    """As `rule_cells`, of rules that are bound to the codec's columns."""
+    """Tables of cells, like `rule_cells`, for rules that are bound to the codec's columns."""
     place = {one.name: index for index, one in enumerate(codec.codecs)}
     statements = [rule for rule in rules if not isinstance(rule.body, Determines)]
     touched = sorted({place[name] for rule in statements for name in rule.columns()})

@@ -57,7 +57,7 @@ class Component:
 
     @cached_property
     def classes(self) -> tuple[int, ...]:
-        """How many there are, by column."""
+        """Number of classes of every column."""
         return tuple(int(labels.max()) + 1 for labels in self.labels)
 
     @cached_property
@@ -74,7 +74,7 @@ class Component:
 
     @cached_property
     def forest(self) -> Forest:
-        """Of the tables on classes."""
+        """The forest of the tables on classes."""
         return forest_of(self.flat, self.classes)
 
     @cached_property

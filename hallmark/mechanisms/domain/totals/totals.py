@@ -101,5 +101,5 @@ class PublicTotals:
         return all(np.array_equal(total.found(codes), total.counts) for total in self.totals)
 
     def only(self, names: Sequence[str]) -> "PublicTotals":
-        """Those of these names."""
+        """The totals with these names."""
         return replace(self, totals=tuple(t for t in self.totals if t.name in names))

@@ -40,7 +40,7 @@ class RandomField:
         return self.fit.history
 
     def answers(self) -> NDArray[np.float64]:
-        """Of all queries, shape (queries,)."""
+        """Answers to all queries, shape (queries,)."""
         cliques = set(self.universe.cliques)
         tables = {clique: self.fit.marginal(clique).ravel() for clique in cliques}
         return self.universe.answers_to(tables)

@@ -68,6 +68,6 @@ def gathered(
 
 
 def _along(values: Floats, factor: Floats) -> Floats:
-    """Of the first columns, which become the last: after all factors, all are where they were."""
+    """The product along the first columns, which become the last; all factors restore the order."""
     result: Floats = (factor @ values.reshape(len(factor), -1)).T.ravel()
     return result

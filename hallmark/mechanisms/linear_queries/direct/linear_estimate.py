@@ -59,7 +59,7 @@ class LinearEstimate:
 
     @cached_property
     def _needed(self) -> Mapping[Part, None]:
-        """The same with the total, to look parts up in."""
+        """The parts and the total, for looking parts up."""
         return dict.fromkeys([(), *self.parts])
 
     @cached_property
@@ -110,7 +110,7 @@ class LinearEstimate:
         }
 
     def answers(self, parts: Mapping[Part, Floats]) -> Floats:
-        """Of all queries in their own scale, from parts of tables of counts: (draws, queries).
+        """Answers to all queries on their own scale, from parts of count tables: (draws, queries).
 
         A part that is not there counts as 0.
         """
@@ -132,7 +132,7 @@ class LinearEstimate:
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """Of each table that is asked."""
+        """The number of cells of each table that is asked."""
         return tuple(map(self._size, self.asked))
 
     @cached_property

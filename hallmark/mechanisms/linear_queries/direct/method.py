@@ -281,7 +281,7 @@ class Direct(Requested):
         return " and ".join(parts)
 
     def _listed(self, what: str, cliques: Sequence[Clique]) -> str:
-        """So many of these, the first few by their columns."""
+        """The number of these cliques, and the columns of the first few, in words."""
         head, _, rest = what.partition(" ")
         many = f"{len(cliques)} {head}{'s' * (len(cliques) > 1)} {rest}".rstrip()
         named = [" x ".join(map(self.universe.name, clique)) for clique in cliques[:_NAMED]]

@@ -150,7 +150,7 @@ def descend(
 
 
 def _gap(task: LeastSquares, shares: Floats, image: Floats, support: NDArray[np.bool_]) -> float:
-    """Of Frank and Wolfe, within the support of the start."""
+    """The Frank-Wolfe gap within the support of the start."""
     slope = task.adjoint(task.precision * (image - task.target))
     return float(shares @ slope - slope.min(where=support, initial=np.inf))
 

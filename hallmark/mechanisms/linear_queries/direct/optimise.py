@@ -175,7 +175,7 @@ def _kinds(
 def _energies(
     universe: Universe, clique: Clique, values: Floats, place: dict[Part, int]
 ) -> dict[int, float]:
-    """Of a query with these values on the cells of a clique: |P_A v|^2 / prod_{i not in A} n_i."""
+    """Energies |P_A v|^2 / prod_{i not in A} n_i of a query with values v on a clique's cells."""
     shape = tuple(universe.shape[column] for column in clique)
     # Means over the columns outside A, less those of all smaller parts: squares of parts add up.
     squares: dict[Clique, float] = {}

@@ -42,7 +42,7 @@ class Field:
         return {}
 
     def answers(self) -> Floats:
-        """Of all queries, shape (queries,)."""
+        """Answers to all queries, shape (queries,)."""
         query = Query(self.calibrated)
         wanted = dict.fromkeys(self.universe.cliques)
         return self.universe.answers_to(

@@ -50,7 +50,7 @@ def combination(chosen: Sequence[int], coefficients: Floats, queries: int) -> Fl
 
 
 def coefficients(rounds: int, step: float, states: range) -> Floats:
-    """Of every choice's query in the mean of q_t over t in `states`, within 1..rounds."""
+    """Coefficients of every choice's query in the mean of q_t over t in `states`, in 1..rounds."""
     turns = np.arange(1, rounds + 1)
     total = np.zeros(rounds)
     for state in states:

@@ -83,7 +83,7 @@ class Dqrs(DualQuery):
 
     @property
     def refreshes(self) -> tuple[Refresh, ...]:
-        """Those of rounds 2 to T."""
+        """The refreshes of rounds 2 to T."""
         return tuple(refreshes(self.epsilon, self.samples, self.draws))
 
     @property
@@ -147,7 +147,7 @@ def plan_dqrs(universe: Universe, request: Request) -> Dqrs:
         return shared(whole, adjacency).choice(cost)
 
     def draws(whole: Amount) -> tuple[int, ...]:
-        """Those of the largest learning rate that they leave."""
+        """The numbers of draws at the largest learning rate that they leave."""
         low, high = 0.0, rate * float(epsilon(whole, [1] * (rounds - 1)))
         for _ in range(_HALVINGS):
             middle = (low + high) / 2

@@ -71,7 +71,7 @@ class DualPath:
         return self._sums / self._counts.sum()
 
     def latest(self) -> Floats:
-        """Of all queries on the latest record."""
+        """Answers to all queries on the latest record."""
         return self._latest
 
 
@@ -124,7 +124,7 @@ class DualQuery(CountsRecords, Requested):
 
     @property
     def choices(self) -> tuple[ExponentialMechanism, ...]:
-        """Those of rounds 2 to T."""
+        """Events of the choices in rounds 2 to T."""
         return tuple(
             ExponentialMechanism(epsilon=earlier * self.epsilon, times=self.samples)
             for earlier in range(1, self.rounds)

@@ -190,7 +190,7 @@ def plan_fem(universe: Universe, request: Request) -> Fem:
 
 
 def plan_sep_fem(universe: Universe, request: Request) -> Fem:
-    """The same, perturbed on a separator.
+    """The plan of FEM with payoffs perturbed on a separator.
 
     Raises:
         ValueError: also where the workload has no separator.

@@ -69,7 +69,7 @@ class Mwem(CountsRecords, Requested):
 
     @property
     def epsilon(self) -> Fraction:
-        """Of each choice."""
+        """Epsilon of each choice."""
         return self.amount.part(CHOICE_SHARE).choice(self.rounds)
 
     @property

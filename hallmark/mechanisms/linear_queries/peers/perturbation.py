@@ -25,11 +25,11 @@ class Perturbation(Protocol):
 
     @property
     def coordinates(self) -> int:
-        """How many numbers are drawn."""
+        """The number of random numbers per draw."""
         ...
 
     def draw(self, draws: int, scale: float, rng: np.random.Generator) -> Floats:
-        """So many payoffs for every cell, shape (draws, universe.size)."""
+        """Random payoffs for every cell, shape (draws, universe.size)."""
         ...
 
 

@@ -56,7 +56,7 @@ class Bins:
 
 
 def equal_runs(domain: Domain, column: int, bins: int) -> Bins:
-    """So many bins of equally many cells, up to one: what is planned with before any is chosen."""
+    """Bins whose numbers of cells differ by at most one, for plans made before bins are chosen."""
     attribute = domain.attributes[column]
     starts = tuple(i * attribute.levels // bins for i in range(bins))
     return Bins(column, starts, attribute.levels, attribute.has_null)

@@ -28,7 +28,7 @@ class Model(Protocol):
         ...
 
     def marginal(self, clique: Clique) -> Table:
-        """Its marginal as probabilities, shape (k_a for a in clique); any clique of the domain."""
+        """The marginal of any clique as probabilities, shape (k_a for a in clique)."""
         ...
 
     def records(

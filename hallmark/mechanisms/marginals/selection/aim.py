@@ -79,12 +79,12 @@ class Round:
 
     @property
     def rho(self) -> Fraction:
-        """What it costs in zCDP."""
+        """Cost of the round in zCDP."""
         return self.epsilon**2 / 8 + self.l2_squared / (2 * self.sigma2)
 
     @property
     def choice(self) -> ExponentialMechanism:
-        """What its choice is charged as."""
+        """The event that is charged for the round's choice."""
         return ExponentialMechanism(epsilon=self.epsilon, adaptive=True)
 
     @property
@@ -151,7 +151,7 @@ class AimDesign:
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
-        """Of every candidate: the attributes that it shares with the workload, weighted."""
+        """Weights of all candidates: the weighted number of attributes shared with the workload."""
         wanted = integer_weights(self.workload.weights)
         by_attribute = [0] * len(self.domain)
         for clique, weight in zip(self.workload.cliques, wanted, strict=True):
@@ -179,7 +179,7 @@ class AimDesign:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Those of a run whose noise is never halved. Any other run costs the same rho."""
+        """Events of a run whose noise is never halved; every other run costs the same rho."""
         ones = gaussian_event(self.opening.sigma2, self.adjacency, times=len(self.domain))
         left, events = self.rho - self.opening_rho, [ones]
         rounds: list[Event] = []

@@ -108,7 +108,7 @@ class Modeller(Protocol):
         ...
 
     def admits(self, cliques: Sequence[Clique], share: float) -> bool:
-        """As `Generator.admits`."""
+        """Whether the generator can add the last clique; see `Generator.admits`."""
         ...
 
 

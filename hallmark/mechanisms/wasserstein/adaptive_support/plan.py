@@ -128,7 +128,7 @@ class AdaptiveSupportPlan(Requested):
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Those of the choice and of one histogram: any candidate's are the same."""
+        """Events of the choice and of one histogram, which are the same for every candidate."""
         queries = (*self.size_queries, *self.queries(0))
         return merged(query.event(self.adjacency) for query in queries)
 

@@ -33,7 +33,7 @@ def records_along(
 
 
 def public_records(domain: Domain, rows: int, history: Mapping[str, Any]) -> SyntheticMeasure:
-    """The same record in all rows: the middle cell of every column.
+    """A table whose rows are all the same record, the middle cell of every column.
 
     For tables whose number of records comes out as 0, so that there is nothing to share out.
     """

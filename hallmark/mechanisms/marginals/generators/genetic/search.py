@@ -71,7 +71,7 @@ class Herd(NamedTuple):
 
     @property
     def error(self) -> float:
-        """Of the best table, records^2."""
+        """Error of the best table, records^2."""
         return float(self.errors[self.order[0]])
 
 

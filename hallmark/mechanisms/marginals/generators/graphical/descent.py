@@ -74,12 +74,12 @@ class Fit:
 
     @property
     def converged(self) -> bool:
-        """Whether it is proved to be as good as any."""
+        """Whether the solution is proved to be optimal."""
         return self.excess <= _CLOSE
 
     @property
     def stalled(self) -> bool:
-        """Whether it gave up where nothing says that it was done."""
+        """Whether the search gave up without proof of an optimum."""
         return self.stands and not self.excess <= max(_FAR, _PART * self.losses[-1])
 
 

@@ -338,7 +338,7 @@ def _path(
 
 
 def _logits(evidence: Evidence) -> NDArray[np.float64]:
-    """Of every attribute's cells as they were measured, side by side; even where none was."""
+    """Logits of every attribute's measured cells, side by side; uniform if it was not measured."""
     logits = []
     for attribute, size in enumerate(evidence.domain.shape):
         measured = evidence.single_columns.get(attribute)

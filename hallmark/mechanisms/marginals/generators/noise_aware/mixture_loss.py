@@ -52,7 +52,7 @@ class Pairs:
         return 0.25 * float(np.vdot(misfits * self.precision, misfits))  # each pair is there twice
 
     def gradient(self, weights: Floats32, profiles: Floats32) -> Floats32:
-        """Of `squared_error` in the profiles, for each unit of a class's weight."""
+        """Gradient of `squared_error` in the profiles, per unit of a class's weight."""
         slopes = self.misfits(weights, profiles)
         slopes *= self.precision
         return profiles @ slopes
@@ -112,7 +112,7 @@ class Target:
         return error
 
     def gradients(self, weights: Floats32, profiles: Floats32) -> tuple[Floats32, Floats32]:
-        """Of `squared_error` in the profiles, shape (classes, cells), and the weights."""
+        """Gradients of `squared_error` in the profiles, shape (classes, cells), and the weights."""
         pulled = self.pairs.gradient(weights, profiles)  # (classes, cells)
         if self.coarse is not None:  # a mixture's groups are those of its profiles
             merged = profiles @ self.groups.T

@@ -204,7 +204,7 @@ class NoiseAwareModel:
 
     @cached_property
     def _margins(self) -> tuple[Table, ...]:
-        """Of every attribute, in all targets: the model's, refined by all that was measured."""
+        """Margins of all attributes for all targets: the model's, refined by all measurements."""
         total, single_columns = self.evidence.total, self.evidence.single_columns
         models = [self.marginal((a,)) for a in range(len(self.evidence.domain))]
         measured = [
@@ -219,7 +219,7 @@ class NoiseAwareModel:
         )
 
     def _margins_of(self, clique: Clique) -> list[Table]:
-        """Those of its attributes."""
+        """Margins of the clique's attributes."""
         return [self._margins[a] for a in clique]
 
     def _raked(self, clique: Clique) -> Table:

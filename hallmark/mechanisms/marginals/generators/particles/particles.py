@@ -74,7 +74,7 @@ class ParticleModel:
 
     @cached_property
     def codes(self) -> NDArray[np.int32]:
-        """Of the nearest cell centres, shape (particles, attributes)."""
+        """Codes of the nearest cell centres, shape (particles, attributes)."""
         return nearest_codes(self.positions, self.shape)
 
     def marginal(self, clique: Clique) -> Table:
