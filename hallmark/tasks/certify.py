@@ -23,7 +23,7 @@ def read(prepared: PreparedCertificate, workspace: Workspace) -> SyntheticFile:
     """The records to certify, in cell codes.
 
     Raises:
-        GivenRefused: the file has changed since the run began.
+        OutsideRecordsRefused: the file has changed since the run began.
     """
     given, codes = read_outside_records(prepared.spec, prepared.file.path, prepared.folder)
     if given != prepared.file:

@@ -115,19 +115,19 @@ def rule(*broken: str) -> str:
 
 
 WHOLE = (
-    "age: not all rows are whole numbers or null; mend the data, say how they are written by "
+    "age: not all rows are whole numbers or null; correct the data, state their format by "
     "decimal_mark and thousands, or list the text under null_markers"
 )
 NUMBER = WHOLE.replace("age", "wage").replace("whole numbers", "numbers")
 DATE = (
-    "born: not all rows are dates written as %d/%m/%Y or null; mend the data, the column's format, "
-    "or list the text under its null_markers"
+    "born: not all rows are dates written as %d/%m/%Y or null; correct the data or the column's "
+    "format, or list the text under its null_markers"
 )
-GIVEN = "{}: not all rows have a value (nulls: false); or set nulls: true"
+GIVEN = "{}: not all rows have a value (nulls: false); set nulls: true"
 WIDEN = "widen the public interval if a public source allows it, or set outside: clamp"
 PERSON = (
-    "person: not all rows name a person; records without one cannot be protected as a person's; "
-    "drop them first"
+    "person: not all rows name a person; records without a person cannot be protected as "
+    "a person's; drop them first"
 )
 CSV = "check the delimiter and quotes, and that lines have as many fields as the header"
 CHARACTERS = (

@@ -223,7 +223,7 @@ def of_no_kind(folder: Path) -> Path:
         ),
         (lambda folder: vendor(folder, region="NA"), "column region: 1 of 300 values are missing"),
         (lacking, r"vendor\.csv: the header of vendor\.csv: .*region"),
-        (empty, "contains no record"),
+        (empty, "holds no record"),
         (of_no_kind, r"vendor\.txt: cannot tell the format"),
         (lambda folder: folder / "nothing.csv", r"nothing\.csv: cannot be read \(No such file"),
         (lambda folder: folder / "table.csv", "is the private table of the spec"),

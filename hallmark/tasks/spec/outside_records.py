@@ -56,8 +56,8 @@ def read_outside_records(
     Args:
         folder: where relative sources of the spec start.
     Raises:
-        GivenRefused: it is the private table, cannot be read, holds no record, lacks a column, or
-            has a value outside its column's domain.
+        OutsideRecordsRefused: it is the private table, cannot be read, holds no record, lacks a
+            column, or has a value outside its column's domain.
     """
     if (owner := private_at(str(path), spec, folder)) is not None:
         own = "the spec" if owner == spec.release else f"release {owner}"

@@ -224,7 +224,7 @@ def prepare_certificate(path: Path, file: Path, folder: Path | None = None) -> P
 
     Raises:
         PlanRefused: also where the spec's mechanism makes records of its own.
-        GivenRefused: the file cannot be certified under this spec.
+        OutsideRecordsRefused: the file cannot be certified under this spec.
     """
     prepared = prepare(path, folder)
     if isinstance(prepared, PreparedRelease):
