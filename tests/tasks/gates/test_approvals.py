@@ -161,12 +161,13 @@ def test_a_decision_is_made_in_view_of_all_that_was_said_before(ledger: Ledger):
 
 
 def test_a_decision_of_an_earlier_opening_counts_no_more(ledger: Ledger):
-    kept = said(ledger, "Bo")
+    before = history(ledger).head
     decide(ledger, said(ledger), waiting(), APPROVERS)
     opened(ledger, "methodologist")  # about the very same contents
     there = stands(ledger, waiting())
     assert not there.passed
     assert there.superseded[0][1] == "the gate was reopened since then"
+    kept = said(ledger, "Bo", previous=before)
     with pytest.raises(DecisionRefused, match="there was another statement after"):
         decide(ledger, kept, waiting(), APPROVERS)
 
