@@ -17,6 +17,7 @@ from itertools import product
 
 import numpy as np
 
+from benchmarks.data import LABELS, coded_domain, load
 from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.arrays import Table
 from hallmark.mechanisms.domain.cliques import Clique, all_ways
@@ -29,7 +30,6 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility.sliced_pairs import sliced_w1_of_pair
-from tests.benchmarks.data import LABELS, coded_domain, load
 
 Tables = Mapping[Clique, Table]
 

@@ -23,6 +23,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from benchmarks.comparison import ours
+from benchmarks.comparison.scores import METRICS, score
+from benchmarks.data import LABELS, Table, coded_domain, load
 from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.domain.cliques import Clique, all_ways, cells
@@ -40,9 +43,6 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.request import Request
-from tests.benchmarks import ours
-from tests.benchmarks.data import LABELS, Table, coded_domain, load
-from tests.benchmarks.scores import METRICS, score
 
 ADJACENCY = Adjacency(neighbours=Neighbours.ADD_REMOVE)
 FIRST_LOOK = 0.5  # of the precision

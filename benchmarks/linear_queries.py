@@ -16,7 +16,8 @@ import numpy as np
 
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.linear_queries.kinds import conjunction, marginal_cells, random_ranges
-from hallmark.mechanisms.linear_queries.merging import merged_universe, refuse_large
+from hallmark.mechanisms.linear_queries.merging import merged_universe
+from hallmark.mechanisms.linear_queries.settings import refuse_large
 from hallmark.mechanisms.linear_queries.workload import Workload
 
 QUERIES = 100_000
@@ -69,9 +70,11 @@ def measure(make: Callable[[Domain, np.random.Generator], Workload], over: Domai
     rng = np.random.default_rng(1)
     print(f"{make.__name__} over {len(over)} columns of {over.shape[0]} cells")
     workload = timed("workload", lambda: make(over, rng))
-    merged = timed("merging", lambda: merged_universe(over.shape, workload.queries))
-    refuse_large(merged, over.names)
+    merged = timed(
+        "merging", lambda: merged_universe(over.shape, workload.queries, names=over.names)
+    )
     universe = merged.universe
+    refuse_large("a measurement", universe)
     print(f"  {workload.size:,} queries on {universe.size:,} cells")
     shares, dual = universe.uniform, rng.normal(size=workload.size)
     for attempt in ("first", "again"):

@@ -5,7 +5,7 @@ are answers of real people, so they depend on each other, and some exclude other
 married is not "never married". Nothing is invented to reach twenty columns: some columns are asked
 about twice, with other thresholds. `acs-binary` asks sixteen of the national excerpt of the
 American Community Survey. `adult` and `acs` are six categorical columns each of the coded tables of
-`tests/benchmarks/data.py`, with a universe of some 60,000 combinations.
+`benchmarks/data.py`, with a universe of some 60,000 combinations.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 
+from benchmarks.data import ROOT, load
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.linear_queries.kinds import conjunction, marginal_cells
 from hallmark.mechanisms.linear_queries.workload import Workload
-from tests.benchmarks.data import ROOT, load
 
 ADULT = ROOT / "../shared/data/adult/adult.csv"
 ACS = ROOT / "../shared/data/nist-acs/national2019.csv"

@@ -52,7 +52,7 @@ _LEAST_SHARE = 1e-4  # of a level in the logits that a fit starts from: more tha
 @dataclass(frozen=True, kw_only=True)
 class LatentClassFit:
     """Constants of the fit. The defaults were chosen by benchmarks/denoising.py and, as to classes,
-    spread and patience, by the errors of finished records (tests/benchmarks).
+    spread and patience, by the errors of finished records (benchmarks/comparison).
 
     Attributes:
         classes: of every member.

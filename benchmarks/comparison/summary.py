@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from benchmarks.comparison.execution import DONE
+from benchmarks.comparison.journal import REPORTED, Result
+from benchmarks.comparison.scores import METRICS
 from hallmark.mechanisms.registry import MECHANISMS
-from tests.benchmarks.execution import DONE
-from tests.benchmarks.journal import REPORTED, Result
-from tests.benchmarks.scores import METRICS
 
 
 @dataclass(frozen=True)

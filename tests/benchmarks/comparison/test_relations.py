@@ -5,10 +5,10 @@ from math import sqrt
 
 import pytest
 
+from benchmarks.comparison.peers import zcdp
+from benchmarks.comparison.relations import converted_epsilon, replacement_cost
 from hallmark.mechanisms.privacy.accountant import rho as cost
 from hallmark.mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
-from tests.benchmarks.peers import zcdp
-from tests.benchmarks.relations import converted_epsilon, replacement_cost
 
 DELTA = 1e-5
 

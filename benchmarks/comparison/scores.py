@@ -1,8 +1,8 @@
 """The metrics of one synthetic table; whichever implementation is imported here scores all runs."""
 
+from benchmarks.data import Table
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.utility import Label, evaluate
-from tests.benchmarks.data import Table
 
 METRICS = {
     "downstream": "downstream error",

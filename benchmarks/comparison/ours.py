@@ -1,6 +1,6 @@
 """The driver of the house's own mechanisms: plan, select, measure with simulated noise, generate.
 
-    python -m tests.benchmarks.ours privpgd --parameters '{"generator": {"sweeps": 50}}' \\
+    python -m benchmarks.comparison.ours privpgd --parameters '{"generator": {"sweeps": 50}}' \\
         --relation replace_one --train codes.npy --domain cells.json \\
         --epsilon 1 --delta 1e-5 --seed 1 --out out.npy
 
@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.comparison.peers.driver import write
+from benchmarks.data import coded_domain
 from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.contract import SyntheticMeasure
@@ -25,8 +27,6 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.request import Request
-from tests.benchmarks.data import coded_domain
-from tests.benchmarks.peers.driver import write
 
 
 def release(

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.execution import DONE, TIMED_OUT, TOO_LARGE
+from benchmarks.comparison.execution import DONE, TIMED_OUT, TOO_LARGE
 
 FOLDER = Path(__file__).parent / "results"
 REPORTED = "reported"

@@ -10,7 +10,7 @@ import pandas as pd
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.domain.domain import Domain
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 DATA = ROOT / "../shared/data/benchmark"
 LABELS = {"adult": "income>50K", "acs_nat": "OWN_RENT"}
 """The column that users predict (whether its code is 1), by table."""

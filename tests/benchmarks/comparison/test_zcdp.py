@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
+from benchmarks.comparison.peers import zcdp
 from hallmark.mechanisms.privacy.accountant import zcdp_epsilon
-from tests.benchmarks.peers import zcdp
 
 DELTA = 1e-5
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.benchmarks.data import ROOT
-from tests.benchmarks.journal import FOLDER, Result, commits, read
-from tests.benchmarks.methods import PEERS
-from tests.benchmarks.plots import plot_errors
-from tests.benchmarks.scores import METRICS
-from tests.benchmarks.summary import Row, best, ratio, rows, settings
+from benchmarks.comparison.journal import FOLDER, Result, commits, read
+from benchmarks.comparison.methods import PEERS
+from benchmarks.comparison.plots import plot_errors
+from benchmarks.comparison.scores import METRICS
+from benchmarks.comparison.summary import Row, best, ratio, rows, settings
+from benchmarks.data import ROOT
 
 PAGE = ROOT / "docs/benchmark"
 
@@ -19,9 +19,9 @@ _RELATIONS = {
 
 _HEAD = """# Hallmark beside published peers
 
-This page is made by `python -m tests.benchmarks report` from `tests/benchmarks/results`, one JSON
-line a run, each with its versions, times, date and commit. All numbers but those marked † come
-from runs of the comparison itself.
+This page is made by `python -m benchmarks.comparison report` from `benchmarks/comparison/results`,
+one JSON line a run, each with its versions, times, date and commit. All numbers but those marked †
+come from runs of the comparison itself.
 
 **Data.** `adult` (15 columns, 39,073 records) and `acs_nat` (a national census excerpt, 19 columns,
 21,802 records), coded to at most 32 cells a column. All methods get the same codes, the public
@@ -34,7 +34,8 @@ mean total variation, of all pairs of columns (`hallmark/mechanisms/utility`).
 
 **Relations.** An ε where a record may be replaced says more than one where it is added or removed,
 so a peer is compared with ours at *its* relation. ⇄ marks a peer that protects the other relation
-and was given as much less budget as that takes (`tests/benchmarks/relations.py` has the proof).
+and was given as much less budget as that takes (the proof is in
+`benchmarks/comparison/relations.py`).
 
 **Numbers** are means ± standard deviations over seeds; `runs` counts those that made a table. The
 best peer of each column is **bold**. Times are of the whole process, imports and compilation

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.comparison.environments import HOME, REQUIREMENTS, interpreter
+from benchmarks.comparison.execution import DONE, FAILED, execute
+from benchmarks.comparison.journal import Key, Result, run_key
+from benchmarks.comparison.methods import Method
+from benchmarks.comparison.relations import converted_epsilon
+from benchmarks.comparison.scores import score
+from benchmarks.data import ROOT, Table
 from hallmark.mechanisms.arrays import Codes64
-from tests.benchmarks.data import ROOT, Table
-from tests.benchmarks.environments import HOME, REQUIREMENTS, interpreter
-from tests.benchmarks.execution import DONE, FAILED, execute
-from tests.benchmarks.journal import Key, Result, run_key
-from tests.benchmarks.methods import Method
-from tests.benchmarks.relations import converted_epsilon
-from tests.benchmarks.scores import score
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +148,7 @@ def _command(run: Run, folder: Path) -> list[str | Path]:
     environment = run.method.environment
     if environment is None:
         parameters = json.dumps(dict(run.parameters))
-        ours = [sys.executable, "-m", "tests.benchmarks.ours", run.method.driver]
+        ours = [sys.executable, "-m", "benchmarks.comparison.ours", run.method.driver]
         return [*ours, "--parameters", parameters, "--relation", run.relation, *task]
     driver = REQUIREMENTS / f"{environment}_driver.py"
     return [interpreter(environment), driver, run.method.driver, *task]

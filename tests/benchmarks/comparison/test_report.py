@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.example import result
-from tests.benchmarks.journal import append
-from tests.benchmarks.report import markdown, write_report
+from benchmarks.comparison.journal import append
+from benchmarks.comparison.report import markdown, write_report
+from tests.builders.comparison_results import result
 
 RESULTS = [
     result(seed=1, metrics={"sw1": 0.001, "tv": 0.02}),

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+from benchmarks.comparison.relations import ADD_REMOVE, REPLACE_ONE
 from hallmark.mechanisms.registry import MECHANISMS
-from tests.benchmarks.relations import ADD_REMOVE, REPLACE_ONE
 
 OURS = ("privpgd", "privpgd-paper", "aim", "mst", "mwem", "private-gsd")
 """Ours for tables of many columns, as far as they are registered; others run when named."""

@@ -5,9 +5,9 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.journal import Result
-from tests.benchmarks.scores import METRICS
-from tests.benchmarks.summary import Row, rows, settings
+from benchmarks.comparison.journal import Result
+from benchmarks.comparison.scores import METRICS
+from benchmarks.comparison.summary import Row, rows, settings
 
 
 def plot_errors(results: Sequence[Result], relation: str, path: Path) -> Path:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.example import result
-from tests.benchmarks.journal import append, read, settled
+from benchmarks.comparison.journal import append, read, settled
+from tests.builders.comparison_results import result
 
 
 def test_what_is_appended_is_read_back(tmp_path: Path) -> None:

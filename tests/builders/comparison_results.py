@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from tests.benchmarks.journal import Result
+from benchmarks.comparison.journal import Result
 
 EXAMPLE = Result(
     data="adult",

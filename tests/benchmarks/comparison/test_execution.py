@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.execution import DONE, FAILED, TIMED_OUT, TOO_LARGE, Outcome, execute
+from benchmarks.comparison.execution import DONE, FAILED, TIMED_OUT, TOO_LARGE, Outcome, execute
 
 
 def run(code: str, folder: Path, *, seconds: float = 60, memory_mib: float = 2048) -> Outcome:

@@ -9,7 +9,7 @@ Proof.   Replacing moves two cells of a marginal by one each: squared L2 sensiti
          |h - reference|_1 moves by up to 2 in place of 1; the mechanism that takes its sensitivity
          for 1 has in truth twice the epsilon, and costs epsilon^2 / 8, so four times as much.
          2 g + 4 (1 - g) = 4 - 2 g. All peers convert rho by the same corollary (`peers.zcdp`).
-Oracle.  tests/benchmarks/test_relations.py: the house's events and accountant.
+Oracle.  tests/benchmarks/comparison/test_relations.py: the house's events and accountant.
 
 Exact where g is fixed, as for MST (2/3: the factor is 8/3). AIM spends at least 9/10 on noise, so
 11/5 is an upper bound, and its converted runs spend slightly less than they may. Mechanisms whose
@@ -18,7 +18,7 @@ sensitivities have no proof, such as those of mutual information, are not conver
 
 from fractions import Fraction
 
-from tests.benchmarks.peers import zcdp
+from benchmarks.comparison.peers import zcdp
 
 ADD_REMOVE, REPLACE_ONE = "add_remove", "replace_one"
 

@@ -6,14 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.comparison import environments
+from benchmarks.comparison.methods import PEERS, default_methods, method, ours
+from benchmarks.comparison.ours import release
+from benchmarks.comparison.runner import Run, carry_out
+from benchmarks.comparison.scores import METRICS, score
+from benchmarks.data import Table
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
-from tests.benchmarks import environments
-from tests.benchmarks.data import Table
-from tests.benchmarks.methods import PEERS, default_methods, method, ours
-from tests.benchmarks.ours import release
-from tests.benchmarks.runner import Run, carry_out
-from tests.benchmarks.scores import METRICS, score
 
 
 def small_table() -> Table:

@@ -1,11 +1,11 @@
 """Compare Hallmark's mechanisms with published peers on real data.
 
-    python -m tests.benchmarks run --methods privpgd mbi-mst --epsilon 1 --seeds 1 2
-    python -m tests.benchmarks report
-    python -m tests.benchmarks list
+    python -m benchmarks.comparison run --methods privpgd mbi-mst --epsilon 1 --seeds 1 2
+    python -m benchmarks.comparison report
+    python -m benchmarks.comparison list
 
-`run` appends to tests/benchmarks/results and leaves out what is there already, so it may be stopped
-and started at will. `report` writes docs/benchmark from the results.
+`run` appends to benchmarks/comparison/results and leaves out what is there already, so it may be
+stopped and started at will. `report` writes docs/benchmark from the results.
 """
 
 import argparse
@@ -15,19 +15,19 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+from benchmarks.comparison.execution import DONE
+from benchmarks.comparison.journal import append, read, settled
+from benchmarks.comparison.methods import PEERS, Method, default_methods, method
+from benchmarks.comparison.report import write_report
+from benchmarks.comparison.runner import Run, carry_out
+from benchmarks.data import LABELS, load
 from hallmark.mechanisms.privacy.adjacency import Neighbours
-from tests.benchmarks.data import LABELS, load
-from tests.benchmarks.execution import DONE
-from tests.benchmarks.journal import append, read, settled
-from tests.benchmarks.methods import PEERS, Method, default_methods, method
-from tests.benchmarks.report import write_report
-from tests.benchmarks.runner import Run, carry_out
 
 
 def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks",
+        prog="python -m benchmarks.comparison",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

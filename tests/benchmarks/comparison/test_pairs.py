@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mbi import Dataset, Domain, LinearMeasurement, estimation
 
-from tests.benchmarks.peers import pairs
+from benchmarks.comparison.peers import pairs
 
 SHAPE = {"a": 3, "b": 2, "c": 4, "d": 2, "e": 5}
 MODELS = {

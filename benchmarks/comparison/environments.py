@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.benchmarks.data import ROOT
+from benchmarks.data import ROOT
 
 REQUIREMENTS = Path(__file__).parent / "peers"
 HOME = ROOT / "build/peers"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.benchmarks.example import result
-from tests.benchmarks.summary import Setting, Spread, best, ratio, rows, settings
+from benchmarks.comparison.summary import Setting, Spread, best, ratio, rows, settings
+from tests.builders.comparison_results import result
 
 HERE = Setting(data="adult", relation="add_remove", epsilon="1")
 RESULTS = [

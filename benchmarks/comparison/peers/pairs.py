@@ -2,7 +2,7 @@
 
 Claim.   The tables that `model.project` gives, up to single precision.
 Source.  Koller, Friedman (2009), "Probabilistic Graphical Models", Sections 10.2 and 10.3.4.
-Oracle.  tests/benchmarks/test_pairs.py: mbi's own variable elimination.
+Oracle.  tests/benchmarks/comparison/test_pairs.py: mbi's own variable elimination.
 
 `model.project` eliminates all other columns anew for every pair. A round of AIM asks for every
 pair, which so took most of its time: minutes where cliques are large, seconds here.

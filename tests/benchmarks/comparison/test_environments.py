@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import environments
-from tests.benchmarks.methods import PEERS
+from benchmarks.comparison import environments
+from benchmarks.comparison.methods import PEERS
 
 
 def test_every_peer_has_a_driver_and_pins() -> None:

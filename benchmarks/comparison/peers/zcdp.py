@@ -3,7 +3,7 @@
 Claim.   rho-zCDP implies (`epsilon(rho, delta)`, delta)-DP, and `rho(epsilon, delta)` is the
          largest rho of which that says no more than epsilon, to 13 digits.
 Source.  Canonne, Kamath, Steinke (2020), arXiv:2004.00010, Corollary 13.
-Oracle.  tests/benchmarks/test_zcdp.py: the house's own accountant.
+Oracle.  tests/benchmarks/comparison/test_zcdp.py: the house's own accountant.
 
 It needs the standard library alone, since drivers run it in the environments of the peers.
 """

@@ -1,0 +1,1 @@
+"""Measurements that the documentation quotes, and the comparison with published peers."""
