@@ -94,7 +94,7 @@ def test_what_is_not_defined_is_a_dash(hallmark: Hallmark, tmp_path: Path) -> No
     ("arguments", "said"),
     [
         (("--label", "empoyed"), "did you mean"),
-        (("--label", "region=9"), "no value of columns.region"),
+        (("--label", "region=9"), "is not a value of columns.region"),
         (("--test", "t.csv"), "read with --label"),
     ],
 )

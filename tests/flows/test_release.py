@@ -215,7 +215,7 @@ def test_a_rule_that_blocks_can_be_relaxed_and_the_run_resumed_without_a_new_dra
     given = {"rule": "region determines income", "source": "tests"}
     rule = {"rule": "income = age", "source": "tests"}
     spec = example.write(tmp_path, ROWS, constraints=[given, rule])
-    with pytest.raises(FinalCheckFailed, match="block publishing"):
+    with pytest.raises(FinalCheckFailed, match="block the publication"):
         run(spec)
     drawn, outcomes = calls(), _outcomes()
     assert drawn
