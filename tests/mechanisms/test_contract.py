@@ -27,7 +27,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter
 from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.request import Request
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
+from tests.builders.columns import line, nominal, places
 from tests.mechanisms.wasserstein.single_histogram.runs import curator_of
 
 RECORDS = 60

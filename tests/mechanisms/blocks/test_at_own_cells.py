@@ -8,7 +8,7 @@ from hallmark.mechanisms.blocks.single_columns import SingleColumns
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.geometry.line import is_line
 from hallmark.mechanisms.privacy.cells import count_codes
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
+from tests.builders.columns import line, nominal, places
 
 UNEVEN = Attribute(
     name="u",

@@ -13,7 +13,7 @@ from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import merged
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.builders.columns import line, nominal
 
 RECORDS = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 PRIVATE_TOTAL = Adjacency(neighbours=Neighbours.ADD_REMOVE, records=3, person="id")

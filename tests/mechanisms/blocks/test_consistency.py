@@ -11,7 +11,7 @@ from hallmark.mechanisms.blocks.family import Block, Family
 from hallmark.mechanisms.blocks.marginals import marginals, over
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.privacy.cells import count_codes
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.builders.columns import line, nominal
 
 MIXED = Domain(
     (

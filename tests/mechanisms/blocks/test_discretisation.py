@@ -21,7 +21,8 @@ from hallmark.mechanisms.privacy.accountant import pure_epsilon
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.builders.codes import random_codes
+from tests.builders.columns import line, nominal
 from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
 
 FALSE_POSITIVE_RATE = 1e-6
@@ -46,11 +47,6 @@ def sums(discretisation: MeasuredDiscretisation, codes: np.ndarray) -> list[np.n
     return [
         query.transform(count_codes(codes, [query.cells])[0]) for query in discretisation.queries
     ]
-
-
-def random_codes(rows: int, seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return np.stack([rng.integers(0, cells, size=rows) for cells in MIXED.shape], axis=1)
 
 
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
@@ -84,7 +80,7 @@ def test_weights_are_distances_from_the_points_rounded_up() -> None:
 
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_without_noise_the_sums_are_never_understated_and_hardly_overstated(adjacency) -> None:
-    codes = random_codes(200, 91)
+    codes = random_codes(MIXED.shape, 200, 91)
     own = plan(adjacency)
     slack = own.slack(0.1 / len(PAIRS))
     found = own.upper([s - slack for s in sums(own, codes)], confidence=0.9)
@@ -98,7 +94,7 @@ def test_blocks_whose_records_lie_on_their_points_cost_nothing() -> None:
     own = plan(RELATIONS[0], family)
     assert own.measured == (1, 2)
     assert pure_epsilon(query.event(RELATIONS[0]) for query in own.queries) == EPSILON
-    exact, *others = own.upper(sums(own, random_codes(50, 95)), confidence=0.9)
+    exact, *others = own.upper(sums(own, random_codes(MIXED.shape, 50, 95)), confidence=0.9)
     assert exact == 0 < min(others)
 
 
@@ -117,7 +113,7 @@ def test_a_failure_that_is_likely_anyway_needs_no_slack() -> None:
 def misses(adjacency: Adjacency, understated: int = 1) -> int:
     """Releases in which some block's summed distance exceeds its bound."""
     rng = np.random.default_rng(92)
-    codes = random_codes(50, 93)
+    codes = random_codes(MIXED.shape, 50, 93)
     own = plan(adjacency)
     exact = sums(own, codes)
     claimed = MeasuredDiscretisation(

@@ -23,8 +23,9 @@ from hallmark.mechanisms.privacy.simulation import (
     simulate_discrete_gaussian,
     simulate_discrete_laplace,
 )
+from tests.builders.codes import random_codes
+from tests.builders.columns import line, nominal
 from tests.mechanisms.blocks.strategies.measured import EPSILON, REMOVE, REPLACE, variance
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 
 FALSE_POSITIVE_RATE = 1e-6  # of all moments compared here, fewer than 10 000, together
 DRAWS = 20_000
@@ -59,11 +60,6 @@ def made(
 ) -> FamilyEstimator:
     strategies = [MAKERS[noise](block.space, adjacency, epsilon) for block in family.blocks]
     return FamilyEstimator(family, tuple(strategies), adjacency)
-
-
-def random_codes(rows: int) -> np.ndarray:
-    rng = np.random.default_rng(21)
-    return np.stack([rng.integers(0, cells, size=rows) for cells in MIXED.shape], axis=1)
 
 
 def exact_answers(estimator: FamilyEstimator, codes: np.ndarray) -> list[np.ndarray]:
@@ -111,7 +107,7 @@ def simulated(noise: str, adjacency: Adjacency) -> np.ndarray:
 @pytest.mark.parametrize("noise", MAKERS)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_exact_answers_give_the_true_tables_and_total(name, noise, adjacency) -> None:
-    estimator, codes = made(noise, adjacency, FAMILIES[name]), random_codes(70)
+    estimator, codes = made(noise, adjacency, FAMILIES[name]), random_codes(MIXED.shape, 70, 21)
     found = estimator.estimate(exact_answers(estimator, codes), public(estimator, 70))
     truth = count_codes(codes, [block.cells for block in estimator.family.blocks])
     for table, counts in zip(found.tables, truth, strict=True):
@@ -123,7 +119,7 @@ def test_exact_answers_give_the_true_tables_and_total(name, noise, adjacency) ->
 @pytest.mark.parametrize("noise", MAKERS)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_error_is_the_same_map_of_the_noise_alone(name, noise, adjacency) -> None:
-    estimator, codes = made(noise, adjacency, FAMILIES[name]), random_codes(70)
+    estimator, codes = made(noise, adjacency, FAMILIES[name]), random_codes(MIXED.shape, 70, 21)
     exact = exact_answers(estimator, codes)
     own = drawn(estimator, np.random.default_rng(23), 3)
     noisy = [answer + disturbance for answer, disturbance in zip(exact, own, strict=True)]
@@ -236,7 +232,7 @@ def test_simulated_errors_have_the_covariance_of_the_noise_put_through_the_estim
 def test_simulated_errors_have_the_covariance_of_estimates_of_noisy_answers(
     noise, adjacency
 ) -> None:
-    estimator, codes = made(noise, adjacency), random_codes(70)
+    estimator, codes = made(noise, adjacency), random_codes(MIXED.shape, 70, 21)
     exact = exact_answers(estimator, codes)
     own = drawn(estimator, np.random.default_rng(30), DRAWS)
     noisy = [answer + disturbance for answer, disturbance in zip(exact, own, strict=True)]

@@ -20,7 +20,7 @@ from hallmark.mechanisms.blocks.marginals import (
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.finite_metrics import distances
 from hallmark.mechanisms.privacy.cells import count_codes
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
+from tests.builders.columns import line, nominal, places
 
 MIXED = Domain(
     (

@@ -7,15 +7,15 @@ import pytest
 from scipy.optimize import linprog
 
 from hallmark.mechanisms.blocks import programs
-from hallmark.mechanisms.blocks.family import Family
 from hallmark.mechanisms.blocks.marginals import marginals, over
 from hallmark.mechanisms.blocks.programs import Program, Support, evaluate, graph, solve
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.finite_metrics import distances
 from hallmark.mechanisms.geometry.spaces import FiniteSpace
 from hallmark.mechanisms.privacy.cells import count_codes
+from tests.builders.codes import random_codes
+from tests.builders.columns import line, nominal, places
 from tests.mechanisms.geometry.small_spaces import SPACES, balanced, cheapest_coupling
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
 
 LOSSES = ["U_T", "L_tree", "L_T"]
 MIXED = Domain((line("x", 9, has_null=True), nominal("c", 3), line("y", 4)))
@@ -31,15 +31,10 @@ FAMILIES = {
 }
 
 
-def random_codes(family: Family, rows: int, seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return np.stack([rng.integers(0, cells, size=rows) for cells in family.domain.shape], axis=1)
-
-
 def program(name: str, loss: str, *, rows: int = 25) -> Program:
     """Few records, and noisy targets of mass 1, some of them negative."""
     family, rng = FAMILIES[name], np.random.default_rng(6)
-    codes = random_codes(family, 200, 7)
+    codes = random_codes(family.domain.shape, 200, 7)
     targets = []
     for counts in count_codes(codes, [block.cells for block in family.blocks]):
         noisy = counts + rng.laplace(scale=10.0, size=len(counts))
@@ -192,7 +187,7 @@ def test_on_every_point_of_one_block_a_distribution_is_met(loss) -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_without_noise_the_start_is_the_best(loss) -> None:
     family = FAMILIES["pairs"]
-    support = Support.of(family, random_codes(family, 60, 11))
+    support = Support.of(family, random_codes(family.domain.shape, 60, 11))
     targets = support.shares(family, support.start)
     found = solve(Program(family=family, support=support, targets=targets, loss=loss))
     assert found.loss == 0
@@ -248,7 +243,7 @@ def test_the_solver_is_told_how_long_it_may_take(monkeypatch) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_support_holds_each_point_once_with_the_share_of_its_records(name) -> None:
     family = FAMILIES[name]
-    codes = random_codes(family, 90, 12)
+    codes = random_codes(family.domain.shape, 90, 12)
     support = Support.of(family, codes)
     every = list(zip(*(block.cells(codes).tolist() for block in family.blocks), strict=True))
     own = list(zip(*(points.tolist() for points in support.points), strict=True))
@@ -263,7 +258,7 @@ def test_a_support_holds_each_point_once_with_the_share_of_its_records(name) -> 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_shares_of_the_start_are_the_histograms_of_its_records(name) -> None:
     family = FAMILIES[name]
-    codes = random_codes(family, 90, 13)
+    codes = random_codes(family.domain.shape, 90, 13)
     support = Support.of(family, codes)
     histograms = count_codes(codes, [block.cells for block in family.blocks])
     found = support.shares(family, support.start)

@@ -11,7 +11,8 @@ from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.grids import axis
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.cells import count_codes
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
+from tests.builders.codes import random_codes
+from tests.builders.columns import line, nominal, places
 
 MIXED = Domain(
     (
@@ -27,11 +28,6 @@ COLUMN_SETS = {
     "other orders": [(2, 0), (1, 0), (3, 2, 1)],
     "not all": [(2,), (0, 2)],
 }
-
-
-def random_codes(rows: int = 400) -> np.ndarray:
-    rng = np.random.default_rng(31)
-    return np.stack([rng.integers(0, cells, size=rows) for cells in MIXED.shape], axis=1)
 
 
 def true_tables(family: Family, codes: np.ndarray) -> list[np.ndarray]:
@@ -58,7 +54,7 @@ def spread_by_hand(column: int, k: int, codes: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("name", COLUMN_SETS)
 def test_as_fine_as_the_columns_they_are_the_true_histograms(name) -> None:
-    family, codes = over(MIXED, COLUMN_SETS[name], 36), random_codes()
+    family, codes = over(MIXED, COLUMN_SETS[name], 36), random_codes(MIXED.shape, 400, 31)
     single_columns = SingleColumns(family)
     assert single_columns.columns == tuple(sorted(set().union(*COLUMN_SETS[name])))
     found = single_columns(true_tables(family, codes))
@@ -71,7 +67,7 @@ def test_as_fine_as_the_columns_they_are_the_true_histograms(name) -> None:
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize("name", COLUMN_SETS)
 def test_on_coarser_lines_records_are_spread_over_the_codes_of_their_point(name, k) -> None:
-    family, codes = over(MIXED, COLUMN_SETS[name], k), random_codes()
+    family, codes = over(MIXED, COLUMN_SETS[name], k), random_codes(MIXED.shape, 400, 31)
     single_columns = SingleColumns(family)
     found = single_columns(true_tables(family, codes))
     for column, histogram in zip(single_columns.columns, found, strict=True):
@@ -79,7 +75,7 @@ def test_on_coarser_lines_records_are_spread_over_the_codes_of_their_point(name,
 
 
 def test_nulls_are_counted_by_themselves_on_any_grid() -> None:
-    codes = random_codes()
+    codes = random_codes(MIXED.shape, 400, 31)
     for k in (1, 3, 9):
         family = marginals(MIXED, 2, k)
         single_columns = SingleColumns(family)
@@ -182,7 +178,7 @@ def test_merged_columns_are_those_of_which_codes_share_a_point() -> None:
 
 @pytest.mark.parametrize("k", [1, 3, 9])
 def test_values_at_most_those_of_a_point_sum_to_no_less_over_the_spread_histogram(k) -> None:
-    family, codes = marginals(MIXED, 2, k), random_codes()
+    family, codes = marginals(MIXED, 2, k), random_codes(MIXED.shape, 400, 31)
     single_columns, rng = SingleColumns(family), np.random.default_rng(35)
     histograms = single_columns(true_tables(family, codes))
     for column, histogram in zip(single_columns.columns, histograms, strict=True):

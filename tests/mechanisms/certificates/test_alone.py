@@ -25,7 +25,7 @@ from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.events import DiscreteGaussian
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
 from hallmark.mechanisms.request import Request
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.builders.columns import line, nominal
 from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
 
 FALSE_POSITIVE_RATE = 1e-6

@@ -17,7 +17,7 @@ from hallmark.mechanisms.certificates.bracket import (
 from hallmark.mechanisms.compute import SERIAL
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.privacy.cells import ArrayCounter
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.builders.columns import line, nominal
 
 LINES = Domain((line("x", 24), line("y", 15), line("z", 8)))
 MIXED = Domain((line("x", 24, has_null=True), nominal("c", 3), line("y", 15)))

@@ -26,7 +26,8 @@ from hallmark.mechanisms.certificates.single_columns import ColumnErrors, Column
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.cells import count_codes
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.builders.codes import random_codes
+from tests.builders.columns import line, nominal
 
 FALSE_POSITIVE_RATE = 1e-6
 RELEASES = 400
@@ -70,11 +71,6 @@ def columns_of(
     return MeasuredColumns(made(PAIRS, adjacency, scale), own)
 
 
-def random_codes(rows: int, seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return np.stack([rng.integers(0, cells, size=rows) for cells in DOMAIN.shape], axis=1)
-
-
 def truth(codes: np.ndarray) -> np.ndarray:
     return np.array([block.distances_to_points(codes).sum() for block in PAIRS.blocks])
 
@@ -110,14 +106,14 @@ def upper(columns: MeasuredColumns, errors: ColumnErrors, estimate: ColumnEstima
 def test_without_noise_no_sum_is_understated(apart, adjacency) -> None:
     columns = columns_of(adjacency, apart=apart)
     for seed in range(5):
-        codes = random_codes(200, seed)
+        codes = random_codes(DOMAIN.shape, 200, seed)
         found = upper(columns, noiseless(columns), true_histograms(columns, codes))
         assert (found >= truth(codes) - 1e-9).all()
         assert (found <= 200 * PAIRS.radius + 1e-9).all()
 
 
 def test_without_noise_a_pair_with_categories_has_its_exact_sum() -> None:
-    columns, codes = columns_of(RELATIONS[0]), random_codes(200, 7)
+    columns, codes = columns_of(RELATIONS[0]), random_codes(DOMAIN.shape, 200, 7)
     found = upper(columns, noiseless(columns), true_histograms(columns, codes))
     assert found[[0, 2]] == pytest.approx(truth(codes)[[0, 2]])
 
@@ -162,7 +158,7 @@ def misses(adjacency: Adjacency, *, understated: int = 1) -> int:
     """
     rng = np.random.default_rng(10)
     columns = columns_of(adjacency, scale=Fraction(40))
-    codes = random_codes(300, 11)
+    codes = random_codes(DOMAIN.shape, 300, 11)
     true = truth(codes)
     exactly = true_histograms(columns, codes)
     missed = 0

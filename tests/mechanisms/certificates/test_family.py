@@ -37,7 +37,8 @@ from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
+from tests.builders.codes import random_codes
+from tests.builders.columns import line, nominal, places
 
 FALSE_POSITIVE_RATE = 1e-6
 RELEASES = 200
@@ -190,16 +191,11 @@ def exact(family: Family, adjacency: Adjacency = PUBLIC) -> FamilyEstimator:
     return made(family, adjacency, Fraction(10_000))
 
 
-def random_codes(domain: Domain, rows: int, seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return np.stack([rng.integers(0, cells, size=rows) for cells in domain.shape], axis=1)
-
-
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_without_noise_the_terms_are_distances_that_can_be_computed(adjacency) -> None:
     family = marginals(MIXED, 2, 3)
     estimator = exact(family, adjacency)
-    private, synthetic = random_codes(MIXED, 40, 43), random_codes(MIXED, 30, 44)
+    private, synthetic = random_codes(MIXED.shape, 40, 43), random_codes(MIXED.shape, 30, 44)
     estimate = measured(estimator, private, np.random.default_rng(0))
     _, *bounds = certify_family(
         estimator, estimate, synthetic, confidence=0.9, compute=SERIAL
@@ -228,7 +224,7 @@ def test_without_noise_the_terms_are_distances_that_can_be_computed(adjacency) -
 def test_without_noise_on_points_alone_the_bound_is_the_distance() -> None:
     domain = Domain((nominal("c", 3), places("p", np.array([[0.0], [0.3], [1.0]]))))
     estimator = exact(marginals(domain, 2, 4))
-    private, synthetic = random_codes(domain, 40, 45), random_codes(domain, 30, 46)
+    private, synthetic = random_codes(domain.shape, 40, 45), random_codes(domain.shape, 30, 46)
     estimate = measured(estimator, private, np.random.default_rng(0))
     (bound,) = certify_family(estimator, estimate, synthetic, confidence=0.9, compute=SERIAL).bounds
     assert bound.value == pytest.approx(
@@ -239,9 +235,11 @@ def test_without_noise_on_points_alone_the_bound_is_the_distance() -> None:
 def certify_mixed(adjacency: Adjacency = PUBLIC, **options: object) -> tuple:
     family = marginals(MIXED, 2, 3)
     estimator = made(family, adjacency, Fraction(10))
-    estimate = measured(estimator, random_codes(MIXED, 300, 47), np.random.default_rng(1))
+    estimate = measured(estimator, random_codes(MIXED.shape, 300, 47), np.random.default_rng(1))
     arguments = {"confidence": 0.9, "compute": SERIAL} | options
-    return certify_family(estimator, estimate, random_codes(MIXED, 50, 48), **arguments).bounds
+    return certify_family(
+        estimator, estimate, random_codes(MIXED.shape, 50, 48), **arguments
+    ).bounds
 
 
 def test_the_largest_block_comes_first_and_then_all_by_name() -> None:
@@ -264,7 +262,7 @@ def test_measured_distances_stand_for_the_radius_where_they_are_less() -> None:
 def test_a_private_number_of_records_is_bounded_from_below() -> None:
     family = marginals(MIXED, 2, 3)
     estimator = made(family, PRIVATE, Fraction(10))
-    estimate = measured(estimator, random_codes(MIXED, 300, 47), np.random.default_rng(1))
+    estimate = measured(estimator, random_codes(MIXED.shape, 300, 47), np.random.default_rng(1))
     noise = noise_quantiles(estimator, confidence=0.9, compute=SERIAL)
     assert noise.total > 0
     _, *bounds = certify_mixed(PRIVATE)
@@ -309,7 +307,7 @@ def test_too_few_records_leave_all_bounds_vacuous(total) -> None:
 def test_no_synthetic_record_is_refused() -> None:
     family = marginals(FLAGS, 1, 2)
     estimator = made(family, PUBLIC)
-    estimate = measured(estimator, random_codes(FLAGS, 9, 50), np.random.default_rng(2))
+    estimate = measured(estimator, random_codes(FLAGS.shape, 9, 50), np.random.default_rng(2))
     with pytest.raises(ValueError, match="no synthetic record"):
         certify_family(
             estimator, estimate, np.zeros((0, 2), dtype=int), confidence=0.9, compute=SERIAL
@@ -322,7 +320,7 @@ def test_no_synthetic_record_is_refused() -> None:
 def test_the_best_candidate_is_the_one_with_the_least_bound_of_its_own() -> None:
     family = marginals(MIXED, 2, 3)
     estimator = made(family, PUBLIC, Fraction(10))
-    private = random_codes(MIXED, 300, 51)
+    private = random_codes(MIXED.shape, 300, 51)
     estimate = measured(estimator, private, np.random.default_rng(3))
     candidates = [np.zeros((10, 3), dtype=int), private[:100], private[:3]]
     best, certificate = best_of(estimator, estimate, candidates, confidence=0.9, compute=SERIAL)
@@ -349,7 +347,7 @@ def test_vacuous_candidates_are_still_told_apart() -> None:
 
 def test_a_choice_among_nothing_is_refused() -> None:
     estimator = made(marginals(FLAGS, 1, 2), PUBLIC)
-    estimate = measured(estimator, random_codes(FLAGS, 9, 50), np.random.default_rng(2))
+    estimate = measured(estimator, random_codes(FLAGS.shape, 9, 50), np.random.default_rng(2))
     with pytest.raises(ValueError, match="candidates: there is none"):
         best_of(estimator, estimate, [], confidence=0.9, compute=SERIAL)
 
@@ -477,13 +475,13 @@ def test_tables_of_many_columns_are_described_by_their_number() -> None:
 def whole_certificate(adjacency: Adjacency, **options: object) -> object:
     family = marginals(MIXED, 2, 3)
     estimator = made(family, adjacency, Fraction(20))
-    estimate = measured(estimator, random_codes(MIXED, 500, 55), np.random.default_rng(5))
+    estimate = measured(estimator, random_codes(MIXED.shape, 500, 55), np.random.default_rng(5))
     arguments = {"confidence": 0.9} | options
     return certify_family_and_columns(
         MIXED,
         estimator,
         estimate,
-        random_codes(MIXED, 100, 56),
+        random_codes(MIXED.shape, 100, 56),
         compute=SERIAL,
         rng=np.random.default_rng(6),
         **arguments,

@@ -12,13 +12,13 @@ from hallmark.mechanisms.blocks.single_columns import SingleColumns
 from hallmark.mechanisms.certificates import measured_columns as module
 from hallmark.mechanisms.certificates.measured_columns import MeasuredColumns
 from hallmark.mechanisms.privacy.cells import count_codes
+from tests.builders.codes import random_codes
 from tests.mechanisms.certificates.test_distances import (
     DOMAIN,
     PAIRS,
     RELATIONS,
     columns_of,
     made,
-    random_codes,
 )
 
 
@@ -29,7 +29,7 @@ def true_tables(family, codes) -> tuple[np.ndarray, ...]:
 
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_columns_measured_apart_have_their_own_histograms(adjacency) -> None:
-    columns, codes = columns_of(adjacency, apart=(0,)), random_codes(150, 21)
+    columns, codes = columns_of(adjacency, apart=(0,)), random_codes(DOMAIN.shape, 150, 21)
     estimate = columns.estimate(
         FamilyEstimate(tables=true_tables(PAIRS, codes), total=np.array(150.0)),
         FamilyEstimate(tables=true_tables(columns.own.family, codes), total=np.array(140.0)),
@@ -44,7 +44,7 @@ def test_columns_measured_apart_have_their_own_histograms(adjacency) -> None:
 
 
 def test_without_columns_apart_all_come_from_the_marginals() -> None:
-    columns, codes = columns_of(RELATIONS[0], apart=()), random_codes(150, 22)
+    columns, codes = columns_of(RELATIONS[0], apart=()), random_codes(DOMAIN.shape, 150, 22)
     tables = true_tables(PAIRS, codes)
     estimate = columns.estimate(FamilyEstimate(tables=tables, total=np.array(150.0)), None)
     single_columns = SingleColumns(PAIRS)

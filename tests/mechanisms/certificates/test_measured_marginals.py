@@ -21,8 +21,8 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
+from tests.builders.columns import line, nominal
 from tests.mechanisms.certificates.test_distances import RELATIONS, uneven
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
 
 RECORDS = RELATIONS[0]

@@ -33,8 +33,8 @@ from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm import PMM
 from hallmark.mechanisms.wasserstein.psmm import PSMM
 from hallmark.mechanisms.wasserstein.superregular import Superregular
+from tests.builders.columns import line, nominal
 from tests.mechanisms.certificates.test_distances import EDGES, uneven
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
 
 FALSE_POSITIVE_RATE = 1e-6

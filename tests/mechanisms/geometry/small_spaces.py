@@ -21,6 +21,26 @@ def column(kind: Kind, positions: Floats, has_null: bool = False) -> Attribute:
     )
 
 
+def numeric(levels: int, has_null: bool = False, width: float | None = None) -> Attribute:
+    return Attribute(
+        name="x",
+        kind=Kind.NUMERIC,
+        positions=(np.arange(levels) + 0.5) / levels,
+        widths=np.full(levels, 1 / levels if width is None else width),
+        has_null=has_null,
+    )
+
+
+def nominal(levels: int, has_null: bool = False) -> Attribute:
+    return Attribute(
+        name="c",
+        kind=Kind.NOMINAL,
+        positions=np.linspace(0, 1, levels),
+        widths=np.zeros(levels),
+        has_null=has_null,
+    )
+
+
 def grid(k: int, dimension: int) -> FiniteSpace:
     """The k^dimension grid; point (i, j, ...) lies at ((i + 1/2)/k, (j + 1/2)/k, ...)."""
     line = column(Kind.NUMERIC, (np.arange(k) + 0.5) / k)

@@ -12,16 +12,7 @@ from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.geometry.finite_metrics import UNIT, distances, pairwise
 from hallmark.mechanisms.geometry.grids import Axis, axis, cell_map, product_space
 from hallmark.mechanisms.geometry.paths import path_length
-
-
-def numeric(levels: int, has_null: bool = False, width: float | None = None) -> Attribute:
-    return Attribute(
-        name="x",
-        kind=Kind.NUMERIC,
-        positions=(np.arange(levels) + 0.5) / levels,
-        widths=np.full(levels, 1 / levels if width is None else width),
-        has_null=has_null,
-    )
+from tests.mechanisms.geometry.small_spaces import nominal, numeric
 
 
 def ordinal(levels: int, has_null: bool = False) -> Attribute:
@@ -29,16 +20,6 @@ def ordinal(levels: int, has_null: bool = False) -> Attribute:
         name="o",
         kind=Kind.ORDINAL,
         positions=np.linspace(0, 1, levels) if levels > 1 else np.array([0.5]),
-        widths=np.zeros(levels),
-        has_null=has_null,
-    )
-
-
-def nominal(levels: int, has_null: bool = False) -> Attribute:
-    return Attribute(
-        name="c",
-        kind=Kind.NOMINAL,
-        positions=np.linspace(0, 1, levels),
         widths=np.zeros(levels),
         has_null=has_null,
     )

@@ -12,26 +12,7 @@ from hallmark.mechanisms.geometry.finite_metrics import pairwise
 from hallmark.mechanisms.geometry.partition import Partition, refine, split_order
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.transforms import LevelSums
-
-
-def numeric(levels: int, has_null: bool = False, width: float | None = None) -> Attribute:
-    return Attribute(
-        name="x",
-        kind=Kind.NUMERIC,
-        positions=(np.arange(levels) + 0.5) / levels,
-        widths=np.full(levels, 1 / levels if width is None else width),
-        has_null=has_null,
-    )
-
-
-def nominal(levels: int, has_null: bool = False) -> Attribute:
-    return Attribute(
-        name="c",
-        kind=Kind.NOMINAL,
-        positions=np.linspace(0, 1, levels),
-        widths=np.zeros(levels),
-        has_null=has_null,
-    )
+from tests.mechanisms.geometry.small_spaces import nominal, numeric
 
 
 def places(levels: int, has_null: bool = False) -> Attribute:

@@ -37,6 +37,7 @@ from hallmark.mechanisms.privacy.events import merged
 from hallmark.mechanisms.privacy.queries import SCORE_STEPS, signed_misfits
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.request import Request
+from tests.builders.codes import dependent_codes
 from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     BUDGET,
@@ -292,16 +293,10 @@ def released(plan: LinearQueryPlan, codes: np.ndarray, seed: int) -> tuple[np.nd
     return made.codes, certificate
 
 
-def table(rows: int) -> np.ndarray:
-    rng = np.random.default_rng(1)
-    mixed = 0.7 * rng.random((rows, 1)) + 0.3 * rng.random((rows, len(DOMAIN)))
-    return np.floor(mixed * DOMAIN.shape).astype(np.int64)
-
-
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD], ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_certificates_miss_no_more_often_than_stated(name: str, adjacency: Adjacency) -> None:
-    codes, runs, misses = table(300), 8, 0
+    codes, runs, misses = dependent_codes(DOMAIN.shape, 300, 1), 8, 0
     plan = whole(name, DOMAIN, 300, adjacency)
     truth = answers_of(plan.workload, codes)
     for seed in range(runs):
@@ -318,7 +313,9 @@ def test_certificates_miss_no_more_often_than_stated(name: str, adjacency: Adjac
 def test_only_the_method_that_measures_bounds_itself() -> None:
     assert isinstance(inside("dpam"), SelfBounding)
     assert not isinstance(inside("dpfw"), SelfBounding)
-    _, certificate = released(whole("dpfw", DOMAIN, 300, certificate_share=0), table(300), 0)
+    _, certificate = released(
+        whole("dpfw", DOMAIN, 300, certificate_share=0), dependent_codes(DOMAIN.shape, 300, 1), 0
+    )
     assert "no share" in next(iter(certificate.bounds[0].terms))
 
 
@@ -336,7 +333,7 @@ def test_records_obey_the_rules_that_cliques_hold(name: str) -> None:
         RuleTable("d and unseen", (3, 4), across),
     )
     domain = replace(DOMAIN, rules=Rules(DOMAIN.shape, tables))
-    codes = table(400)
+    codes = dependent_codes(DOMAIN.shape, 400, 1)
     assert not domain.rules.valid(codes).all()
     plan = whole(name, domain, 400)
     made, certificate = released(plan, codes, 0)

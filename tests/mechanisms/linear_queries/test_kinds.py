@@ -8,8 +8,8 @@ import pytest
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.linear_queries import kinds
 from hallmark.mechanisms.privacy.linear_queries import Boxes, Matrix
+from tests.builders.columns import line, nominal
 from tests.mechanisms.linear_queries.written import all_records, part_written_out
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 
 DOMAIN = Domain((line("x", 3, has_null=True), nominal("c", 3), line("y", 4)))
 SHAPE = DOMAIN.shape

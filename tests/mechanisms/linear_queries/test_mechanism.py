@@ -24,6 +24,7 @@ from hallmark.mechanisms.privacy.cells import ArrayCounter
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.request import Request
+from tests.builders.codes import dependent_codes
 from tests.mechanisms.marginals.selection.runs import ADD, PERSONS, REPLACE, curator_of
 
 FALSE_POSITIVE_RATE = 1e-6
@@ -42,12 +43,6 @@ FEW: Mapping[str, Mapping[str, Any]] = {
     "fem": {"rounds": 40},
     "sep-fem": {"rounds": 40},
 }
-
-
-def records(rows: int, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    mixed = 0.7 * rng.random((rows, 1)) + 0.3 * rng.random((rows, len(DOMAIN)))
-    return np.floor(mixed * DOMAIN.shape).astype(np.int64)
 
 
 def planned(
@@ -99,7 +94,10 @@ def test_a_run_charges_what_was_planned_and_certifies_what_it_made(
 ) -> None:
     if name == "dpam" and budget.is_pure:
         pytest.skip("Gaussian noise alone")
-    plan, codes = planned(name, budget=budget, adjacency=adjacency), records(400)
+    plan, codes = (
+        planned(name, budget=budget, adjacency=adjacency),
+        dependent_codes(DOMAIN.shape, 400),
+    )
     assert fits(plan.events, budget)
     assert 0 < plan.forecast().expected_error <= 1
     curator = asked(plan, codes, tmp_path)
@@ -129,7 +127,7 @@ def test_a_run_charges_what_was_planned_and_certifies_what_it_made(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_that_is_repeated_reads_no_data(name: str, tmp_path: Path) -> None:
-    plan, codes = planned(name), records(400)
+    plan, codes = planned(name), dependent_codes(DOMAIN.shape, 400)
     first = released(name, plan, asked(plan, codes, tmp_path))
 
     class Forgotten(ArrayCounter):
@@ -155,7 +153,7 @@ def test_a_run_that_is_repeated_reads_no_data(name: str, tmp_path: Path) -> None
 def test_certificates_miss_no_more_often_than_stated(
     name: str, adjacency: Adjacency, tmp_path: Path
 ) -> None:
-    codes, runs, misses = records(150, seed=1), 25, 0
+    codes, runs, misses = dependent_codes(DOMAIN.shape, 150, seed=1), 25, 0
     plan = planned(name, adjacency=adjacency, rows=150)
     truth = answers_of(plan.workload, codes)
     for run in range(runs):
@@ -175,7 +173,7 @@ def test_certificates_miss_no_more_often_than_stated(
 
 
 def test_no_budget_buys_the_answers_exactly_and_a_large_one_nearly(tmp_path: Path) -> None:
-    codes = records(2000, seed=2)
+    codes = dependent_codes(DOMAIN.shape, 2000, seed=2)
     errors = []
     for number, epsilon in enumerate((Fraction(1), Fraction(1000))):
         folder = tmp_path / str(number)
@@ -226,7 +224,7 @@ def ruled(broken: float = 0.5) -> tuple[Domain, np.ndarray]:
     across[3] = True
     tables = (RuleTable("a and b", (0, 1), either), RuleTable("d and unseen", (3, 4), across))
     rules = Rules(DOMAIN.shape, tables, (Determination("d determines c", 3, 2),))
-    rng, codes = np.random.default_rng(5), records(400, seed=5)
+    rng, codes = np.random.default_rng(5), dependent_codes(DOMAIN.shape, 400, seed=5)
     codes = codes[(rng.random(400) < broken) | rules.valid(codes)]
     return replace(DOMAIN, rules=rules), codes
 
@@ -296,7 +294,9 @@ def test_the_distribution_is_made_once_and_kept_for_the_certificate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan, mechanism = planned("linear-queries"), MECHANISMS["linear-queries"]
-    measured = mechanism.measure(asked(plan, records(400), tmp_path), plan, None)
+    measured = mechanism.measure(
+        asked(plan, dependent_codes(DOMAIN.shape, 400), tmp_path), plan, None
+    )
     made = mechanism.generate(
         plan,
         measured,

@@ -12,8 +12,8 @@ from hallmark.mechanisms.linear_queries.weights import tilted
 from hallmark.mechanisms.linear_queries.workload import Workload
 from hallmark.mechanisms.privacy.cells import marginal
 from hallmark.mechanisms.privacy.linear_queries import Block, Boxes, LinearQueries
+from tests.builders.columns import line, nominal
 from tests.mechanisms.linear_queries.written import all_records, written_out
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 
 DOMAIN = Domain(
     (line("a", 6, has_null=True), nominal("b", 3), line("c", 5), nominal("d", 4), line("e", 2))

@@ -11,8 +11,8 @@ from hallmark.mechanisms.linear_queries import kinds
 from hallmark.mechanisms.linear_queries.cell_names import CellNames
 from hallmark.mechanisms.linear_queries.workload import Workload
 from hallmark.mechanisms.privacy.linear_queries import Boxes, EachCell, Matrix
+from tests.builders.columns import line, nominal
 from tests.mechanisms.linear_queries.written import part_written_out, written_out
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 
 DOMAIN = Domain((line("x", 3, has_null=True), nominal("c", 3), line("y", 4)))
 NAMES = (

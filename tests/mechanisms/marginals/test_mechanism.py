@@ -26,6 +26,7 @@ from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility.coded import by_column
 from hallmark.mechanisms.utility.counting_queries import box_shares, draw_boxes, query_error
+from tests.builders.codes import dependent_codes
 
 DATA = Path(__file__).parents[3] / "../shared/data/benchmark"
 REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
@@ -56,12 +57,6 @@ def domain(shape: tuple[int, ...] = SHAPE) -> Domain:
             for i, (k, (kind, null)) in enumerate(zip(shape, kinds, strict=True))
         )
     )
-
-
-def records(rows: int, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    mixed = 0.7 * rng.random((rows, 1)) + 0.3 * rng.random((rows, len(SHAPE)))
-    return np.floor(mixed * SHAPE).astype(np.int64)
 
 
 def make(
@@ -128,7 +123,7 @@ def total_variation(a: np.ndarray, b: np.ndarray, shape: tuple[int, ...]) -> flo
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSON])
 @pytest.mark.parametrize("epochs", [0, 10])
 def test_a_release_is_close_to_the_private_table(adjacency: Adjacency, epochs: int) -> None:
-    codes = records(5000)
+    codes = dependent_codes(SHAPE, 5000)
     plan = make(adjacency, descent={"epochs": epochs})
     synthetic = generate(plan, measured(plan, codes, 1))
     shuffled = np.random.default_rng(0).permuted(codes, axis=0)
@@ -145,12 +140,12 @@ def test_a_release_is_close_to_the_private_table(adjacency: Adjacency, epochs: i
 @pytest.mark.parametrize("particles", [50, 100_000])
 def test_any_number_of_rows_can_be_asked_for(rows: int, particles: int) -> None:
     plan = make(descent={"epochs": 2}, particles=particles)
-    synthetic = generate(plan, measured(plan, records(2000), 1), rows=rows)
+    synthetic = generate(plan, measured(plan, dependent_codes(SHAPE, 2000), 1), rows=rows)
     assert synthetic.codes.shape == (rows, len(SHAPE))
     assert (synthetic.codes >= 0).all()
     assert (synthetic.codes < SHAPE).all()
     with pytest.raises(ValueError, match=r"output\.rows: 0"):
-        generate(plan, measured(plan, records(20), 1), rows=0)
+        generate(plan, measured(plan, dependent_codes(SHAPE, 20), 1), rows=0)
 
 
 @pytest.mark.parametrize("shape", [(5,), (1, 1), (1, 6, 2), (2, 2)])
@@ -175,7 +170,7 @@ def test_narrow_and_nearly_empty_tables_go_from_plan_to_certificate(
 
 def test_a_seed_gives_one_release() -> None:
     plan = make(descent={"epochs": 3})
-    measurements = measured(plan, records(1000), 1)
+    measurements = measured(plan, dependent_codes(SHAPE, 1000), 1)
     first, again, other = (generate(plan, measurements, seed=s).codes for s in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
@@ -186,7 +181,7 @@ def test_progress_rises_to_one() -> None:
     seen: list[float] = []
     PRIVPGD.generate(
         plan,
-        measured(plan, records(1000), 1),
+        measured(plan, dependent_codes(SHAPE, 1000), 1),
         rows=None,
         rng=np.random.default_rng(0),
         progress=lambda share, doing: seen.append(share),
@@ -197,7 +192,7 @@ def test_progress_rises_to_one() -> None:
 
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD])
 def test_certificates_miss_as_rarely_as_they_say(adjacency: Adjacency) -> None:
-    codes, confidence, releases = records(400), 0.8, 150
+    codes, confidence, releases = dependent_codes(SHAPE, 400), 0.8, 150
     plan = make(adjacency)
     rng = np.random.default_rng(5)
     misses = noiseless = 0
@@ -228,7 +223,7 @@ def test_certificates_miss_as_rarely_as_they_say(adjacency: Adjacency) -> None:
 
 
 def test_a_release_through_curator_and_ledger_is_replayed(tmp_path: Path) -> None:
-    plan, codes = make(ADD), records(800)
+    plan, codes = make(ADD), dependent_codes(SHAPE, 800)
     ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
     cap = Budget(epsilon=Fraction(2), delta=Fraction(1, 10_000))
     ledger.open_account("people", cap=cap, adjacency=ADD, by="steward", reason="test")

@@ -9,8 +9,8 @@ from hallmark.mechanisms.domain.totals import PublicTotals
 from hallmark.mechanisms.domain.totals.totals import PublicTotal
 from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain, equal_runs
 from hallmark.mechanisms.marginals.binning.refine import refined
+from tests.builders.columns import line, nominal
 from tests.mechanisms.domain.rules.small_rules import random_rules, records, truly_valid
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 
 SKEWED = Attribute(
     name="x",

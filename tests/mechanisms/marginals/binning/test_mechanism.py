@@ -30,7 +30,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
 from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.request import Request
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.builders.columns import line, nominal
 
 FALSE_POSITIVE_RATE = 1e-6
 RELEASES = 150

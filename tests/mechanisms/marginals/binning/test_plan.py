@@ -21,7 +21,7 @@ from hallmark.mechanisms.privacy.events import DiscreteGaussian, merged
 from hallmark.mechanisms.privacy.queries import GaussianNoise
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.request import Request
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.builders.columns import line, nominal
 
 HUNDREDTH, HALF = Fraction(1, 100), Fraction(1, 2)
 DELTA = Fraction(1, 10**5)

@@ -21,8 +21,8 @@ from hallmark.mechanisms.wasserstein.adaptive_support import (
     AdaptiveSupportPlan,
     certify,
 )
+from tests.builders.columns import line, nominal
 from tests.mechanisms.wasserstein.adaptive_support.test_plan import make
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 from tests.mechanisms.wasserstein.single_histogram.runs import curator_of
 
 FALSE_POSITIVE_RATE = 1e-6

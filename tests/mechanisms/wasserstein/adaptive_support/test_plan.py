@@ -13,7 +13,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.adaptive_support import AdaptiveSupport, AdaptiveSupportPlan
 from hallmark.mechanisms.wasserstein.adaptive_support.support import expected_misfit
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.builders.columns import line, nominal
 from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
 
 RELATIONS = [

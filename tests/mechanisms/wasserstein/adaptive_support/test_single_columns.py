@@ -18,8 +18,8 @@ from hallmark.mechanisms.wasserstein.adaptive_support.single_columns import (
     settled,
     simulate_laplace_sums,
 )
+from tests.builders.columns import line, nominal
 from tests.mechanisms.wasserstein.adaptive_support.test_plan import make
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
 
 FALSE_POSITIVE_RATE = 1e-6
 

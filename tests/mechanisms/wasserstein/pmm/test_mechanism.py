@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
-from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
@@ -17,29 +17,14 @@ from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH, PMMPlan
 from hallmark.mechanisms.wasserstein.pmm.mechanism import TreeMechanism, leaf_masses
 from hallmark.mechanisms.wasserstein.pmm.tree import transport_cost
+from tests.builders.columns import line, nominal
 from tests.mechanisms.wasserstein.single_histogram.runs import curator_of
 
 MECHANISMS = [PMM(), PMMH()]
 RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
 
 
-def numeric(name: str, levels: int, has_null: bool = False) -> Attribute:
-    return Attribute(
-        name=name,
-        kind=Kind.NUMERIC,
-        positions=(np.arange(levels) + 0.5) / levels,
-        widths=np.full(levels, 1 / levels),
-        has_null=has_null,
-    )
-
-
-def nominal(name: str, levels: int) -> Attribute:
-    return Attribute(
-        name=name, kind=Kind.NOMINAL, positions=np.linspace(0, 1, levels), widths=np.zeros(levels)
-    )
-
-
-DOMAIN = Domain((numeric("x", 16, has_null=True), nominal("c", 3)))
+DOMAIN = Domain((line("x", 16, has_null=True), nominal("c", 3)))
 
 
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
@@ -142,7 +127,7 @@ def test_noise_on_differences_errs_less_than_noise_on_counts() -> None:
 
     Over 60 runs the means' own error is 3 percent.
     """
-    domain = Domain((numeric("x", 256),))
+    domain = Domain((line("x", 256),))
     errors = {}
     for mechanism in MECHANISMS:
         rng = np.random.default_rng(13)
@@ -208,7 +193,7 @@ def test_a_release_through_the_curator_spends_its_budget(adjacency, mechanism, t
 @each_mechanism
 @pytest.mark.slow
 def test_ten_million_records_on_four_million_leaves_take_minutes(mechanism) -> None:
-    domain = Domain((numeric("x", 2048), numeric("y", 2048)))
+    domain = Domain((line("x", 2048), line("y", 2048)))
     plan = make(domain, RELATIONS[0], 10**7, mechanism=mechanism, depth=22)
     rng = np.random.default_rng(11)
     measurements = measured(plan, table(domain, 10**7, rng), rng)

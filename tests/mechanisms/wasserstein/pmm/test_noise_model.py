@@ -6,31 +6,23 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.partition import Partition, split_order
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.wasserstein.pmm.design import NodeCounts, SiblingDifferences
 from hallmark.mechanisms.wasserstein.pmm.noise_model import NoiseModel
+from tests.builders.columns import line
 
 FALSE_POSITIVE_RATE = 1e-6
 DRAWS = 10_000
 DESIGNS = [NodeCounts(), SiblingDifferences()]
 
 
-def numeric(name: str, levels: int) -> Attribute:
-    return Attribute(
-        name=name,
-        kind=Kind.NUMERIC,
-        positions=(np.arange(levels) + 0.5) / levels,
-        widths=np.full(levels, 1 / levels),
-    )
-
-
 def errors(
     design, levels: tuple[int, int], *, total_is_public: bool, seed: int, wider: float = 1.0
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """W1 of the errors of both columns and their totals, by the columns and by the tree."""
-    domain = Domain(tuple(numeric(name, k) for name, k in zip("xy", levels, strict=True)))
+    domain = Domain(tuple(line(name, k) for name, k in zip("xy", levels, strict=True)))
     partition = Partition(domain, split_order(domain, 6))
     scales = [Fraction(3 + j) for j in range(6 if total_is_public else 7)]
     model = NoiseModel(design, partition, scales)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import count_codes
@@ -17,28 +17,13 @@ from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH, PMMPlan
 from hallmark.mechanisms.wasserstein.pmm.mechanism import TreeMechanism
 from hallmark.mechanisms.wasserstein.pmm.plan import level_cost, level_weights
+from tests.builders.columns import line, nominal
 
 MECHANISMS = [PMM(), PMMH()]
 RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
 
 
-def numeric(levels: int, has_null: bool = False, name: str = "x") -> Attribute:
-    return Attribute(
-        name=name,
-        kind=Kind.NUMERIC,
-        positions=(np.arange(levels) + 0.5) / levels,
-        widths=np.full(levels, 1 / levels),
-        has_null=has_null,
-    )
-
-
-def nominal(levels: int, name: str = "c") -> Attribute:
-    return Attribute(
-        name=name, kind=Kind.NOMINAL, positions=np.linspace(0, 1, levels), widths=np.zeros(levels)
-    )
-
-
-SMALL = Domain((numeric(3, True), nominal(3)))
+SMALL = Domain((line("x", 3, has_null=True), nominal("c", 3)))
 
 
 def make(
@@ -149,7 +134,7 @@ def test_events_charge_every_query_with_its_own_noise_and_sum_to_epsilon(
 def test_scales_are_rationals_that_nearly_minimise_the_error_bound(
     adjacency, epsilon, mechanism
 ) -> None:
-    domain = Domain((numeric(64), nominal(5)))
+    domain = Domain((line("x", 64), nominal("c", 5)))
     plan = make(domain, adjacency, epsilon, depth=8, mechanism=mechanism)
     costs = np.array([level_cost(plan.partition, level) for level in plan.levels])
     weights = level_weights(plan.design, plan.levels) * costs
@@ -176,7 +161,7 @@ def noise_bounds(domain: Domain, adjacency: Adjacency, depth: int) -> list[float
 
 @pytest.mark.parametrize(
     "domain",
-    [Domain((numeric(1024),)), Domain((numeric(64), nominal(5)))],
+    [Domain((line("x", 1024),)), Domain((line("x", 64), nominal("c", 5)))],
     ids=["line", "two columns"],
 )
 def test_the_bound_on_the_noise_of_differences_is_a_third_of_that_of_counts(domain) -> None:
@@ -188,13 +173,13 @@ def test_the_bound_on_the_noise_of_differences_is_a_third_of_that_of_counts(doma
 
 def test_the_bound_of_differences_on_the_line_is_the_square_of_the_depth_over_epsilon() -> None:
     """All levels cost the same there, so there are 8 scales of 2 * 8 / epsilon, halved."""
-    _, differences = noise_bounds(Domain((numeric(1024),)), RELATIONS[0], 8)
+    _, differences = noise_bounds(Domain((line("x", 1024),)), RELATIONS[0], 8)
     assert differences == pytest.approx(8**2 / (7 / 5), rel=1e-3)
 
 
 @each_mechanism
 def test_the_forecast_is_the_bound_on_noise_rounding_and_the_finest_boxes(mechanism) -> None:
-    domain = Domain((numeric(64), nominal(5)))
+    domain = Domain((line("x", 64), nominal("c", 5)))
     plan = make(domain, records=10**6, depth=8, mechanism=mechanism)
     noise = noise_bounds(domain, RELATIONS[0], 8)[MECHANISMS.index(mechanism)]
     rounding = sum(float(plan.partition.flow_costs(level).sum()) for level in range(8)) / 2
@@ -217,7 +202,7 @@ def test_the_root_is_measured_only_where_the_number_of_records_is_private(
 
 @each_mechanism
 def test_the_automatic_depth_has_the_least_forecast(mechanism) -> None:
-    domain = Domain((numeric(256),))
+    domain = Domain((line("x", 256),))
     for records in (50, 2_000, 10_000_000):
         for adjacency in RELATIONS:
             chosen = make(domain, adjacency, records=records, mechanism=mechanism)
@@ -232,14 +217,14 @@ def test_the_automatic_depth_has_the_least_forecast(mechanism) -> None:
 
 
 def test_the_automatic_depth_grows_with_the_records() -> None:
-    domain = Domain((numeric(4096),))
+    domain = Domain((line("x", 4096),))
     depths = [make(domain, records=n).partition.depth for n in (100, 10_000, 1_000_000)]
     assert depths == sorted(set(depths))
 
 
 @each_mechanism
 def test_a_domain_of_one_cell_needs_no_query_where_the_total_is_public(mechanism) -> None:
-    domain = Domain((nominal(1),))
+    domain = Domain((nominal("c", 1),))
     public, private = (make(domain, adjacency, mechanism=mechanism) for adjacency in RELATIONS)
     assert public.events == ()
     assert public.forecast().expected_error == 0
@@ -247,7 +232,7 @@ def test_a_domain_of_one_cell_needs_no_query_where_the_total_is_public(mechanism
 
 
 def test_the_forecast_names_every_column_and_falls_with_more_records() -> None:
-    domain = Domain((numeric(16, True, "age"), nominal(3, "sex")))
+    domain = Domain((line("age", 16, has_null=True), nominal("sex", 3)))
     few, many = (make(domain, records=n, depth=7).forecast() for n in (1_000, 100_000))
     assert set(few.per_attribute) == {"age", "sex"}
     assert many.expected_error < few.expected_error
@@ -257,7 +242,7 @@ def test_the_forecast_names_every_column_and_falls_with_more_records() -> None:
 
 @each_mechanism
 def test_a_plan_of_four_million_leaves_and_its_forecast_take_seconds(mechanism) -> None:
-    domain = Domain((numeric(2048, name="x"), numeric(2048, name="y")))
+    domain = Domain((line("x", 2048), line("y", 2048)))
     start = time.process_time()
     plan = make(domain, records=10**7, depth=22, mechanism=mechanism)
     forecast = plan.forecast()

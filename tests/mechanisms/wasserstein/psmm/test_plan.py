@@ -12,7 +12,7 @@ from hallmark.mechanisms.privacy.cells import marginal
 from hallmark.mechanisms.privacy.queries import HistogramQuery, LaplaceNoise
 from hallmark.mechanisms.wasserstein.psmm import PSMM
 from hallmark.mechanisms.wasserstein.psmm.plan import noisy_counts
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.builders.columns import line, nominal
 from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
 from tests.mechanisms.wasserstein.single_histogram.runs import make
 

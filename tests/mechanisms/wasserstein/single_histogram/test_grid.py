@@ -7,7 +7,7 @@ from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.wasserstein.single_histogram.grid import grid, grids
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
+from tests.builders.columns import line, nominal, places
 
 MIXED = Domain(
     (

@@ -11,7 +11,7 @@ from hallmark.mechanisms.wasserstein.single_histogram.records import (
     records_along,
     refuse_no_rows,
 )
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.builders.columns import line, nominal
 
 
 @pytest.mark.parametrize("rows", [1, 7, 100, 9999])

@@ -11,7 +11,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.wasserstein.single_histogram.grid import grid
 from hallmark.mechanisms.wasserstein.single_histogram.settled_strategy import SettledStrategy
-from tests.mechanisms.wasserstein.single_histogram.domains import line
+from tests.builders.columns import line
 from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
 
 LINE = Domain((line("x", 4),))

@@ -21,7 +21,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.wasserstein.sparse_lipschitz import SparseLipschitz, SparseLipschitzPlan
 from hallmark.mechanisms.wasserstein.sparse_lipschitz.mechanism import _tour
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal
+from tests.builders.columns import line, nominal
 from tests.mechanisms.wasserstein.single_histogram.runs import curator_of, generated
 from tests.mechanisms.wasserstein.single_histogram.runs import measured as measured_in
 from tests.mechanisms.wasserstein.sparse_lipschitz.test_plan import MANY, make, public_table

@@ -30,7 +30,7 @@ from hallmark.mechanisms.wasserstein.sparse_lipschitz.plan import (
     MOST_GRID_POINTS,
     forecast_certificate,
 )
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
+from tests.builders.columns import line, nominal, places
 from tests.mechanisms.wasserstein.single_histogram.neighbours import neighbours
 
 RELATIONS = [

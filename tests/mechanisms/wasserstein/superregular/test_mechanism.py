@@ -17,7 +17,7 @@ from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.wasserstein.single_histogram.release import distribution
 from hallmark.mechanisms.wasserstein.superregular import Superregular
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
+from tests.builders.columns import line, nominal, places
 from tests.mechanisms.wasserstein.single_histogram.runs import (
     curator_of,
     error_of,

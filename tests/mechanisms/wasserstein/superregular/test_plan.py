@@ -11,7 +11,7 @@ from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.line import path_loss
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.wasserstein.superregular import Superregular
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
+from tests.builders.columns import line, nominal, places
 from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
 from tests.mechanisms.wasserstein.single_histogram.runs import make
 

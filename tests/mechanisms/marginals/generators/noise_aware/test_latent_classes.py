@@ -13,6 +13,7 @@ from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import 
     neighbours,
 )
 from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import _State as State
+from tests.builders.columns import line, nominal, places
 from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.generators.noise_aware.test_mixture_loss import (
     MIXED,
@@ -22,7 +23,6 @@ from tests.mechanisms.marginals.generators.noise_aware.test_mixture_loss import 
     over,
     target,
 )
-from tests.mechanisms.wasserstein.single_histogram.domains import line, nominal, places
 
 
 def evidence(

@@ -1,4 +1,4 @@
-"""Small domains of every kind of column."""
+"""Columns of every kind, for small domains."""
 
 import numpy as np
 
