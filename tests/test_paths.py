@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 from collections.abc import Iterator
+from importlib.util import find_spec
 from os.path import normpath
 from pathlib import Path, PurePosixPath
 
@@ -28,6 +29,7 @@ ROOTS = "|".join(sorted(folder for folder in FOLDERS if re.fullmatch(r"\w+", fol
 FROM_THE_ROOT = re.compile(rf"(?<![\w/.*{{}}<$:\"-])(?:{ROOTS})/[\w./-]*\w(?![\w/{{<*-])")
 MODULE_OR_PAGE = re.compile(r"(?<![\w/.*{}<$-])(?:[\w.-]+/)*[\w-]+\.(?:py|md)(?!\w)")
 PROOF_BESIDE = re.compile(r"([\w-]+\.md), beside\s+this\s+file")
+COMMAND = re.compile(r"python -m ([a-z_][\w.]*\w)")
 
 
 def astray(text: str, file: str) -> Iterator[str]:
@@ -73,6 +75,31 @@ def test_comments_and_messages_name_files_that_exist() -> None:
         for path in FROM_THE_ROOT.findall(text)
         if path not in FILES | FOLDERS | NO_FILES
     ] == []
+
+
+def wrong_commands(text: str) -> Iterator[str]:
+    """Modules that `python -m` is to run, and that are neither ours nor installed."""
+    for module in COMMAND.findall(text):
+        path = module.replace(".", "/")
+        ours = {f"{path}.py", f"{path}/__main__.py"} & FILES
+        if not ours and (path.partition("/")[0] in FOLDERS or not find_spec(module.split(".")[0])):
+            yield module
+
+
+def test_commands_run_modules_that_exist() -> None:
+    kinds = (".md", ".py", ".yaml", ".toml", ".j2", "Makefile")
+    left_out = ("CHANGELOG.md", "tests/")  # earlier names of commands; commands made up for tests
+    assert [
+        (file, module)
+        for file, text in contents(*kinds)
+        if not file.startswith(left_out)
+        for module in wrong_commands(text)
+    ] == []
+
+
+def test_a_command_that_runs_nothing_is_found() -> None:
+    text = "python -m mechanisms.no_table, python -m hallmark.no_module, python -m pip install"
+    assert list(wrong_commands(text)) == ["mechanisms.no_table", "hallmark.no_module"]
 
 
 def test_a_proof_or_an_oracle_that_is_missing_is_found() -> None:

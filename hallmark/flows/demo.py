@@ -6,7 +6,7 @@ responsible for that ledger open its accounts.
 The RAND Health Insurance Experiment, 20,190 person-years by 10 columns, is in the public domain
 and comes with statsmodels. From here on it is treated like any user's private file.
 
-    python -m flows.demo build/rand-hie.csv
+    python -m hallmark.flows.demo build/rand-hie.csv
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The table of mechanisms in README.md, written by `python -m mechanisms.catalogue_table`.
+"""The table of mechanisms in README.md: `python -m hallmark.mechanisms.catalogue_table`.
 
 A test fails while it is out of date.
 """

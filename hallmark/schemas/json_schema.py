@@ -1,7 +1,8 @@
 """The JSON Schema of the release spec, which lets editors complete and check a spec.
 
 It checks less than the loader, which also checks the keys against each other. Refresh the file
-next to this module with `python -m schemas.json_schema`; a test fails while it is out of date.
+next to this module with `python -m hallmark.schemas.json_schema`; a test fails while it is out of
+date.
 """
 
 import json

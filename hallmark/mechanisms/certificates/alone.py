@@ -116,8 +116,7 @@ class CertificateAlone:
         """The grid, noise and share of single columns with the least forecast.
 
         Raises:
-            ValueError: there are parameters, or public records; no record is expected; or the
-                marginals do not exist or are too large.
+            ValueError: there are parameters, or the marginals do not exist or are too large.
         """
         domain, budget, parameters = request.domain, request.budget, request.parameters
         if parameters:
@@ -125,7 +124,6 @@ class CertificateAlone:
                 f"mechanism.{min(parameters)}: certify has no parameters; say what is measured by "
                 "certificate.marginals and certificate.cells"
             )
-
         measured = marginals_within(
             budget,
             domain,

@@ -6,14 +6,14 @@
 `mechanism` puts a method behind the house's contract, adds records and a certificate.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.arrays import Counts, Floats
 from hallmark.mechanisms.contract import NoiseLine, Progress
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.privacy.adjacency import Adjacency
@@ -22,6 +22,17 @@ from hallmark.mechanisms.privacy.events import Event
 from hallmark.mechanisms.privacy.queries import Noise
 
 CHOICES_CALL = "choices"  # of methods that draw all of theirs in one
+
+
+def as_table(chosen: Sequence[int]) -> tuple[Counts]:
+    """Positions of choices as the one table of their call, in which they stand among answers."""
+    return (np.array(chosen, dtype=np.int64),)
+
+
+def as_positions(tables: Sequence[Counts]) -> list[int]:
+    """Positions of choices, from the tables of their call."""
+    (positions,) = tables
+    return [int(position) for position in positions]
 
 
 class Distribution(Protocol):

@@ -22,6 +22,7 @@ import numpy as np
 
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.contract import NoiseLine
+from hallmark.mechanisms.linear_queries.method import as_positions, as_table
 from hallmark.mechanisms.linear_queries.questions import FixedQuestion, reference, signed
 from hallmark.mechanisms.linear_queries.spending import Amount, choice_line
 from hallmark.mechanisms.linear_queries.universe import Universe
@@ -109,7 +110,7 @@ class WorstQuery:
         (position,) = curator.choices(_CHOICE, queries, against, [self.choice])
         query = self._query(signed(position, queries.size)[0])
         (answer,) = curator.histograms(_ANSWER, [query])
-        return {_CHOICE: (np.array([position], dtype=np.int64),), _ANSWER: (answer,)}
+        return {_CHOICE: as_table([position]), _ANSWER: (answer,)}
 
     def bound(
         self, told: TablesByCall, answers: Floats, records: int, *, confidence: float
@@ -122,7 +123,8 @@ class WorstQuery:
         """
         queries = self.universe.queries
         failure = (1 - confidence) / (3 if self.total_noise else 2)
-        chosen, sign = signed(int(told[_CHOICE][0][0]), queries.size)
+        (position,) = as_positions(told[_CHOICE])
+        chosen, sign = signed(position, queries.size)
         seen = sign * (int(told[_ANSWER][0][0]) / queries.unit - records * float(answers[chosen]))
         noise = reach(self.noise, failure) / queries.unit
         sensitivity = queries.sensitivity(self.adjacency) / queries.unit

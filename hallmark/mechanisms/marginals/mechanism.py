@@ -93,10 +93,9 @@ class Marginals:
 
         Raises:
             ValueError: no columns, a budget without delta, marginals or a model that are too large,
-                an expected number of records below 1, or a wrong parameter.
+                or a wrong parameter.
         """
-        parameters = request.parameters
-        unknown = sorted(set(parameters) - {"selection", "generator"})
+        unknown = sorted(set(request.parameters) - {"selection", "generator"})
         if unknown:
             raise ValueError(
                 f"mechanism.{unknown[0]}: {self.name} has no such parameter; settings stand under "
@@ -105,14 +104,8 @@ class Marginals:
         plan = MarginalPlan(
             mechanism=self.name,
             request=request,
-            design=design_of(
-                parameters.get("selection"),
-                self.selection,
-                request.domain,
-                request.budget,
-                request.adjacency,
-            ),
-            generator=generator_of(parameters.get("generator"), self.generator),
+            design=design_of(self.selection, request),
+            generator=generator_of(self.generator, request),
         )
         plan.memory()
         return plan
@@ -189,7 +182,7 @@ class Marginals:
         if not 0 < confidence < 1:
             raise ValueError(f"certificate.confidence: {confidence}; give a number between 0 and 1")
         public, first = plan.adjacency.total_is_public, plan.design.first
-        told = [answer for answer in answers_of(measurements) if answer.call == FIRST_CALL]
+        told = asked_first(answers_of(measurements))
         counts, total = single_columns(plan.domain, told, measurements.total)
         error_counts, error_totals = simulate_errors(
             plan.domain.shape,
@@ -250,6 +243,11 @@ def answers_of(measurements: Measurements) -> tuple[Answer, ...]:
         for call, every in measurements.asked.items()
         for asked, table in zip(every, measurements.tables[call], strict=True)
     )
+
+
+def asked_first(answers: Sequence[Answer]) -> list[Answer]:
+    """What was asked before anything was chosen, so that the law of its noise is known."""
+    return [answer for answer in answers if answer.call == FIRST_CALL]
 
 
 def single_columns(

@@ -13,7 +13,6 @@ from math import isfinite
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.generators.generator import Generator
 from hallmark.mechanisms.marginals.generators.genetic.private_gsd import PrivateGSD
 from hallmark.mechanisms.marginals.generators.graphical.model import GraphicalModel
@@ -24,8 +23,7 @@ from hallmark.mechanisms.marginals.selection.design import Design
 from hallmark.mechanisms.marginals.selection.fixed import plan_fixed
 from hallmark.mechanisms.marginals.selection.mwem import plan_mwem
 from hallmark.mechanisms.marginals.selection.tree import plan_tree
-from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.request import Request
 
 SELECTIONS: Mapping[str, Callable[..., Design]] = {
     "all": plan_fixed,
@@ -43,33 +41,33 @@ GENERATORS: Mapping[str, Callable[..., Generator]] = {
 T = TypeVar("T")
 
 
-def design_of(
-    given: Any, default: Mapping[str, Any], domain: Domain, budget: Budget, adjacency: Adjacency
-) -> Design:
+def design_of(default: Mapping[str, Any], request: Request) -> Design:
     """The selection that the spec asks for, planned.
 
     Raises:
         ValueError: a method or a setting is unknown or wrong, or the marginals are too large.
     """
-    method, settings = _section("selection", given, default, SELECTIONS)
-    return SELECTIONS[method](domain, budget=budget, adjacency=adjacency, settings=settings)
+    method, settings = _section("selection", default, SELECTIONS, request)
+    return SELECTIONS[method](
+        request.domain, budget=request.budget, adjacency=request.adjacency, settings=settings
+    )
 
 
-def generator_of(given: Any, default: Mapping[str, Any]) -> Generator:
+def generator_of(default: Mapping[str, Any], request: Request) -> Generator:
     """The generator that the spec asks for.
 
     Raises:
         ValueError: a method or a setting is unknown or wrong.
     """
-    method, settings = _section("generator", given, default, GENERATORS)
+    method, settings = _section("generator", default, GENERATORS, request)
     return build(GENERATORS[method], settings, "mechanism.generator")
 
 
 def _section(
-    section: str, given: Any, default: Mapping[str, Any], known: Mapping[str, Any]
+    section: str, default: Mapping[str, Any], known: Mapping[str, Any], request: Request
 ) -> tuple[str, Mapping[str, Any]]:
     """Method and settings. Settings of the default stand only where the method is its own."""
-    where = f"mechanism.{section}"
+    where, given = f"mechanism.{section}", request.parameters.get(section)
     own = {"method": given} if isinstance(given, str) else given
     if own is None:
         own = {}

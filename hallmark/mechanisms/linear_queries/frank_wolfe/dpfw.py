@@ -44,7 +44,7 @@ from hallmark.mechanisms.linear_queries.frank_wolfe.field import (
     widest,
 )
 from hallmark.mechanisms.linear_queries.frank_wolfe.path import CellPath, coefficients, combination
-from hallmark.mechanisms.linear_queries.method import CHOICES_CALL
+from hallmark.mechanisms.linear_queries.method import CHOICES_CALL, as_positions, as_table
 from hallmark.mechanisms.linear_queries.questions import PathQuestion, signed
 from hallmark.mechanisms.linear_queries.spending import best_amount, choice_line
 from hallmark.mechanisms.linear_queries.total import CountsRecords, Records, records, shared
@@ -179,13 +179,13 @@ class FrankWolfe(CountsRecords, Requested):
         else:
             question = PathQuestion(self.universe, number, self._path, self._described)
             chosen = curator.choices(CHOICES_CALL, queries, question, events)
-        return {**counted, CHOICES_CALL: (np.array(chosen, dtype=np.int64),)}
+        return {**counted, CHOICES_CALL: as_table(chosen)}
 
     def distribution(
         self, answers: TablesByCall, total: int | None, *, progress: Progress
     ) -> Weights | Field:
         """The distribution that `iterate` names, from the choices alone."""
-        chosen = [int(position) for position in answers[CHOICES_CALL][0]]
+        chosen = as_positions(answers[CHOICES_CALL])
         if self.iterate == "mean":
             return self._mean(chosen, progress)
         weights = combination(

@@ -22,12 +22,10 @@ from fractions import Fraction
 from math import ceil, expm1, log2, sqrt
 from typing import Any
 
-import numpy as np
-
 from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.contract import NoiseLine
 from hallmark.mechanisms.linear_queries import settings
-from hallmark.mechanisms.linear_queries.method import CHOICES_CALL
+from hallmark.mechanisms.linear_queries.method import CHOICES_CALL, as_table
 from hallmark.mechanisms.linear_queries.peers.dual_query import (
     DualPath,
     DualQuery,
@@ -119,7 +117,7 @@ class Dqrs(DualQuery):
         question = StepsQuestion(self.universe, number, self._path, f"dqrs {samples}")
         start = drawn_evenly(self.universe, samples)
         held = curator.refreshed(CHOICES_CALL, queries, question, start, self.refreshes)
-        return {**counted, CHOICES_CALL: (np.array(held, dtype=np.int64),)}
+        return {**counted, CHOICES_CALL: as_table(held)}
 
 
 def plan_dqrs(universe: Universe, request: Request) -> Dqrs:

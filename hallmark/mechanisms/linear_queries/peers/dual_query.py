@@ -25,7 +25,7 @@ import numpy as np
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.contract import NoiseLine, Progress
 from hallmark.mechanisms.linear_queries import bounds, settings
-from hallmark.mechanisms.linear_queries.method import CHOICES_CALL
+from hallmark.mechanisms.linear_queries.method import CHOICES_CALL, as_positions, as_table
 from hallmark.mechanisms.linear_queries.questions import PathQuestion, signed
 from hallmark.mechanisms.linear_queries.spending import Amount, best_amount, choice_line
 from hallmark.mechanisms.linear_queries.total import CountsRecords, Records, records, shared
@@ -164,14 +164,14 @@ class DualQuery(CountsRecords, Requested):
         described = f"dual-query {self.samples} {_SEED}"
         question = PathQuestion(self.universe, number, self._path, described)
         chosen = curator.choices(CHOICES_CALL, self.universe.queries, question, self.choices)
-        return {**counted, CHOICES_CALL: (np.array(chosen, dtype=np.int64),)}
+        return {**counted, CHOICES_CALL: as_table(chosen)}
 
     def distribution(
         self, answers: TablesByCall, total: int | None, *, progress: Progress
     ) -> Weights:
         """The records of all rounds."""
         question = PathQuestion(self.universe, 1, self._path, "")
-        return Weights(self.universe, question.at(answers[CHOICES_CALL][0].tolist()).shares())
+        return Weights(self.universe, question.at(as_positions(answers[CHOICES_CALL])).shares())
 
     def _path(self) -> DualPath:
         return DualPath(self.universe, self.samples)

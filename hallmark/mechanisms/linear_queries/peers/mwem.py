@@ -24,6 +24,7 @@ from hallmark.mechanisms.arrays import Counts, Floats
 from hallmark.mechanisms.contract import NoiseLine, Progress
 from hallmark.mechanisms.linear_queries import bounds, settings
 from hallmark.mechanisms.linear_queries.marginals import marginals
+from hallmark.mechanisms.linear_queries.method import as_positions, as_table
 from hallmark.mechanisms.linear_queries.questions import (
     FixedQuestion,
     question_digest,
@@ -154,7 +155,7 @@ class Mwem(CountsRecords, Requested):
             (answer,) = curator.histograms(_answer(turn), [self.measurement(query)])
             chosen.append(position)
             noisy.append(int(answer[0]))
-            asked[_choice(turn)] = (np.array([position], dtype=np.int64),)
+            asked[_choice(turn)] = as_table([position])
             asked[_answer(turn)] = (answer,)
             shares = self._reweighed(shares, chosen, noisy, number)
         return asked
@@ -165,7 +166,7 @@ class Mwem(CountsRecords, Requested):
         """The last round's."""
         number = self.count.number(answers, total)
         turns = range(1, self.rounds + 1)
-        chosen = [int(answers[_choice(turn)][0][0]) for turn in turns]
+        chosen = [at for turn in turns for at in as_positions(answers[_choice(turn)])]
         noisy = [int(answers[_answer(turn)][0][0]) for turn in turns]
         shares = self.universe.uniform
         for turn in turns:

@@ -9,9 +9,8 @@ Claim.   As `certificates.single_columns`: with the certificate's confidence all
 Proof.   The estimates are linear in the noise, and single_columns.md asks only for the joint law of
          their errors. The bins follow from the histograms' noise, but that law does not depend on
          them: given the histograms, the noise of the mechanism's tables is fresh, and its law is
-             the
-         same for any bins, since estimates of the other columns and of the number of records are
-         sums over the same numbers of cells with the same weights. Estimates of a column that
+         the same for any bins, since estimates of the other columns and of the number of records
+         are sums over the same numbers of cells with the same weights. Estimates of a column that
          joined its histogram to tables on its bins would have no such law, so none is joined.
 Oracle.  tests/mechanisms/marginals/binning/test_mechanism.py counts misses against the true losses.
 """
@@ -30,7 +29,7 @@ from hallmark.mechanisms.certificates.single_columns import (
 )
 from hallmark.mechanisms.contract import Certificate
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
-from hallmark.mechanisms.marginals.mechanism import single_columns
+from hallmark.mechanisms.marginals.mechanism import asked_first, single_columns
 from hallmark.mechanisms.marginals.selection.design import Answer
 from hallmark.mechanisms.marginals.single_columns import simulate_errors
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_gaussian
@@ -49,7 +48,7 @@ def certify_cells(
     """Bounds on every one-way marginal that hold jointly, for these synthetic records.
 
     Args:
-        answers: what the mechanism measured; what was asked first comes first.
+        answers: what the mechanism measured.
         total: number of records where it is public.
         histograms: noisy counts of all cells of the columns with bins.
         codes: synthetic records in cells.
@@ -59,7 +58,7 @@ def certify_cells(
     if not 0 < confidence < 1:
         raise ValueError(f"certificate.confidence: {confidence}; give a number between 0 and 1")
     public, first = plan.adjacency.total_is_public, plan.inner.design.first
-    on_bins, records = single_columns(plan.inner.domain, answers[: len(first)], total)
+    on_bins, records = single_columns(plan.inner.domain, asked_first(answers), total)
     draws = draws_needed(confidence)
     errors_on_bins, errors_of_total = simulate_errors(
         plan.inner.domain.shape,

@@ -194,8 +194,8 @@ def make_plan(request: Request) -> AdaptiveSupportPlan:
     """Spend exactly `budget.epsilon`; a delta in the budget stays unused. Public.
 
     Raises:
-        ValueError: an unknown parameter, a share outside (0, 1), an expected number of records
-            below 1, or a domain of too many combinations.
+        ValueError: an unknown parameter, a share outside (0, 1), or a domain of too many
+            combinations.
     """
     domain, budget, adjacency = request.domain, request.budget, request.adjacency
     request.refuse_unknown("adaptive-support", {"selection_share"})

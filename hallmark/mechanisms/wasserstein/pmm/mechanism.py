@@ -55,8 +55,7 @@ class TreeMechanism:
         """See `make_plan`.
 
         Raises:
-            ValueError: an unknown parameter or value of it, or an expected number of records below
-                1.
+            ValueError: an unknown parameter or value of it.
         """
         parameters = request.parameters
         known = {"depth", *(field.name for field in fields(self.design))}

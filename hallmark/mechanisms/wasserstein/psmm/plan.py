@@ -46,8 +46,7 @@ def make_plan(request: Request) -> HistogramPlan:
     """Spend exactly `budget.epsilon`; a delta in the budget stays unused. Public.
 
     Raises:
-        ValueError: an unknown parameter or value of it, an expected number of records below 1, or a
-            domain with too many points.
+        ValueError: an unknown parameter or value of it, or a domain with too many points.
     """
     domain = request.domain
     request.refuse_unknown("psmm", {"cells"})

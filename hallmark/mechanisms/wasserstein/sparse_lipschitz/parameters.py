@@ -1,12 +1,13 @@
 """What a spec may say of a sparse-Lipschitz release, read and checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
 from hallmark.mechanisms.blocks.choose_noise import NoiseChoice
 from hallmark.mechanisms.blocks.programs import Loss
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.request import Request
 
 SupportKind = Literal["auto", "public", "grid"]
 
@@ -27,7 +28,7 @@ class Settings:
     measure_discretisation: bool
 
 
-def parse(parameters: Mapping[str, Any], domain: Domain) -> Settings:
+def parse(request: Request) -> Settings:
     """Settings from a spec's parameters.
 
     Raises:
@@ -43,12 +44,8 @@ def parse(parameters: Mapping[str, Any], domain: Domain) -> Settings:
         "support_points",
         "measure_discretisation",
     }
-    unknown = sorted(set(parameters) - known)
-    if unknown:
-        raise ValueError(
-            f"mechanism.{unknown[0]}: sparse-lipschitz has no such parameter; it knows "
-            f"{', '.join(sorted(known))}"
-        )
+    request.refuse_unknown("sparse-lipschitz", known)
+    parameters, domain = request.parameters, request.domain
     if "blocks" in parameters and "marginals" in parameters:
         raise ValueError("mechanism.blocks: given with marginals; give one of the two")
     cells = parameters.get("cells", "auto")

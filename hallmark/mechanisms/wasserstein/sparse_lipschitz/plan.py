@@ -177,12 +177,12 @@ def make_plan(request: Request) -> SparseLipschitzPlan:
     """Spend the budget on the design with the least forecast certificate. Public.
 
     Raises:
-        ValueError: a wrong parameter, tables that are too large, no public records where the grid
-            is too large to be the support, or an expected number of records below 1.
+        ValueError: a wrong parameter, tables that are too large, or no public records where the
+            grid is too large to be the support.
     """
     domain, budget, adjacency = request.domain, request.budget, request.adjacency
     expected_records, public = request.expected_records, request.public
-    settings = parse(request.parameters, domain)
+    settings = parse(request)
     column_sets = settings.blocks or _all_marginals(domain, settings.marginals)
     kind = _support_kind(settings, public)
     chosen: _Design | None = None

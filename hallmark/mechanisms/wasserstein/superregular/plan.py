@@ -44,8 +44,8 @@ def make_plan(request: Request) -> HistogramPlan:
     """Spend at most `budget.epsilon`; a delta in the budget stays unused. Public.
 
     Raises:
-        ValueError: an unknown parameter or value of it, an expected number of records below 1, a
-            domain with too many points, or a path that does not suit it.
+        ValueError: an unknown parameter or value of it, a domain with too many points, or a path
+            that does not suit it.
     """
     domain, adjacency, parameters = request.domain, request.adjacency, request.parameters
     request.refuse_unknown("superregular", {"cells", "path", "mode"})
