@@ -10,6 +10,7 @@ from prefect_dask import DaskTaskRunner
 from hallmark.flows.cluster import THREADS, current_client
 from hallmark.flows.endings import Ending, ended
 from hallmark.mechanisms.contract import Certificate, Measurements
+from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.mechanisms.privacy.ledger.ledger import Allowance
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.tasks.certify import certify, read
@@ -139,6 +140,7 @@ def _stage(prepared: Product, ledger: str, workspace: Workspace) -> None:
         report(
             prepared,
             made.measurements,
+            made.transcript,
             made.records,
             made.certificate,
             rules,
@@ -154,6 +156,7 @@ class _Made:
     """The results of the stages between the private table and the report."""
 
     measurements: Measurements
+    transcript: Transcript
     records: SyntheticFile  # made here, or elsewhere
     certificate: Certificate
     final: FinalFile
@@ -164,9 +167,10 @@ def _release(
 ) -> _Made:
     """Records made from noisy measurements, their certificate, and the data files."""
     announce("select")
-    selection = select(prepared, files, ledger, workspace)
+    selected = select(prepared, files, ledger, workspace)
     announce("privatize")
-    measurements = privatize(prepared, selection, files, ledger, workspace)
+    measured = privatize(prepared, selected.result, files, ledger, workspace)
+    measurements = measured.result
     announce("generate")
     records = generate.submit(prepared, measurements, workspace).result()
     announce("certify")
@@ -175,6 +179,7 @@ def _release(
     written = finalise.submit(prepared, records, workspace).result()
     return _Made(
         measurements=measurements,
+        transcript=selected.transcript + measured.transcript,
         records=records,
         certificate=certificate,
         final=staged(written, workspace),
@@ -186,12 +191,14 @@ def _certificate(
 ) -> _Made:
     """A certificate for records made elsewhere, and no data file."""
     announce("privatize")
-    measurements = measure_to_certify(prepared, files, ledger, workspace)
+    measured = measure_to_certify(prepared, files, ledger, workspace)
+    measurements = measured.result
     announce("read")
     records = read(prepared, workspace)
     announce("certify")
     return _Made(
         measurements=measurements,
+        transcript=measured.transcript,
         records=records,
         certificate=certify(prepared, measurements, records),
         final=staged(nothing_to_write(prepared), workspace),

@@ -235,5 +235,8 @@ class Output(Section):
     SPSS"""
     columns: tuple[str, ...] | None = Field(default=None, min_length=1)
     """the columns to publish, in this order; defaults to all"""
+    measurements: bool = True
+    """whether the noisy tables themselves are published, in measurements.parquet, from which data
+    users get exact intervals; they are covered by the guarantee, whether published or not"""
     table: OutputTable | None = None
     """a database table that the released records are also loaded into: {url: ..., name: ...}"""

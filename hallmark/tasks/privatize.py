@@ -6,13 +6,15 @@ Workers count; the curator adds the noise to the sums.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from distributed import Client
 from prefect import task
 
 from hallmark.mechanisms.contract import Measurements
+from hallmark.mechanisms.inference.transcript import Transcribing, Transcript
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.tasks.counting import DaskCounter
 from hallmark.tasks.installation.guard import guarded
@@ -21,11 +23,21 @@ from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.rollback import refuse_rolled_back
 from hallmark.tasks.spec.prepare import Prepared, PreparedCertificate, PreparedRelease
 
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Asked(Generic[Result]):
+    """The result of a private stage, and the transcript of its questions and answers. Public."""
+
+    result: Result
+    transcript: Transcript
+
 
 @task(name="select")
 def select(
     prepared: PreparedRelease, files: Sequence[Path], ledger: str, workspace: Workspace
-) -> Any:
+) -> Asked[Any]:
     """What to measure: a public choice, or private rounds that the curator charges."""
     return _ask("select", prepared, files, ledger, workspace, prepared.mechanism.select)
 
@@ -37,24 +49,22 @@ def privatize(
     files: Sequence[Path],
     ledger: str,
     workspace: Workspace,
-) -> Measurements:
+) -> Asked[Measurements]:
     """The noisy measurements, drawn once for the release and read back ever after."""
 
-    def measure(curator: Curator, plan: Any) -> Measurements:
+    def measure(curator: Transcribing, plan: Any) -> Measurements:
         return prepared.mechanism.measure(curator, plan, selection)
 
-    measurements: Measurements = _ask("privatize", prepared, files, ledger, workspace, measure)
-    return measurements
+    return _ask("privatize", prepared, files, ledger, workspace, measure)
 
 
 @task(name="privatize")
 def measure_to_certify(
     prepared: PreparedCertificate, files: Sequence[Path], ledger: str, workspace: Workspace
-) -> Measurements:
+) -> Asked[Measurements]:
     """What a certificate alone rests on, drawn once and read back ever after."""
     measure = prepared.certifier.measure
-    measurements: Measurements = _ask("privatize", prepared, files, ledger, workspace, measure)
-    return measurements
+    return _ask("privatize", prepared, files, ledger, workspace, measure)
 
 
 def _ask(
@@ -63,8 +73,8 @@ def _ask(
     files: Sequence[Path],
     ledger: str,
     workspace: Workspace,
-    ask: Callable[[Curator, Any], Any],
-) -> Any:
+    ask: Callable[[Transcribing, Any], Result],
+) -> Asked[Result]:
     book = open_ledger(ledger)
     refuse_rolled_back(book, prepared.spec.population.account)
     curator = Curator(
@@ -74,4 +84,6 @@ def _ask(
         adjacency=prepared.plan.adjacency,
         budget=prepared.plan.budget,
     )
-    return guarded(stage, workspace.path, ask)(curator, prepared.plan)
+    transcribing = Transcribing(curator)
+    result = guarded(stage, workspace.path, ask)(transcribing, prepared.plan)
+    return Asked(result, transcribing.transcript)

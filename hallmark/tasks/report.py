@@ -13,12 +13,14 @@ from prefect import task
 from prefect.runtime import deployment, flow_run
 
 from hallmark.mechanisms.contract import Certificate, Measurements
+from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.schemas.documents.audit_report import Signature
 from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.manifest import (
     ANSWERS_FILE,
     CERTIFICATE_FILE,
     DICTIONARY_FILE,
+    MEASUREMENTS_FILE,
     RECORD_FILE,
     SPEC_FILE,
     Software,
@@ -34,6 +36,7 @@ from hallmark.tasks.installation.workspace import Workspace, home
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.rollback import anchored, losses
 from hallmark.tasks.output.finalise import FinalFile
+from hallmark.tasks.output.measurements import write_measurements
 from hallmark.tasks.record.answers import write_answers
 from hallmark.tasks.record.artifacts import show_in_dashboard
 from hallmark.tasks.record.dictionary import data_dictionary
@@ -52,6 +55,7 @@ _PACKAGES = ("dp-accounting", "numpy", "opendp", "pandas", "prefect", "pyarrow",
 def report(
     prepared: Prepared,
     measurements: Measurements,
+    transcript: Transcript,
     synthetic: SyntheticFile,
     certificate: Certificate,
     rules: Sequence[Rule],
@@ -97,6 +101,14 @@ def report(
     (folder / RECORD_FILE).write_bytes(record.to_json())
     if certificate.answers:
         write_answers(certificate.answers, folder / ANSWERS_FILE)
+    if spec.output.measurements:
+        write_measurements(
+            transcript,
+            prepared.codec,
+            folder / MEASUREMENTS_FILE,
+            release=spec.release,
+            published=spec.released_columns,
+        )
     made = rendered_files(record) | files_for_users(record, dictionary)
     for name, content in made.items():
         (folder / name).write_bytes(content)

@@ -17,6 +17,21 @@ from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 
 
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """A linear transform written out: every entry is a weighted sum of cells of its own.
+
+    Attributes:
+        entry: the entry that every cell counts in, int64 of shape (cells,); -1 where in none.
+        weight: how much it counts there, int64 of shape (cells,).
+        entries: number of entries.
+    """
+
+    entry: Counts
+    weight: Counts
+    entries: int
+
+
 class Transform(Protocol):
     """A map from a histogram to integers, whose sensitivity is proved with its definition.
 
@@ -24,6 +39,10 @@ class Transform(Protocol):
     """
 
     def __call__(self, counts: Counts) -> Counts: ...
+
+    def sums(self, cells: int) -> Sums | None:
+        """The transform of so many cells written out; None if it is not linear."""
+        ...
 
     def l1(self, adjacency: Adjacency) -> int: ...
 
@@ -89,6 +108,9 @@ class LevelSums(_HistogramOfRecords):
     def __call__(self, counts: Counts) -> Counts:
         return counts.reshape(-1, 2**self.height).sum(axis=1)
 
+    def sums(self, cells: int) -> Sums:
+        return Sums(np.arange(cells) >> self.height, _ones(cells), cells >> self.height)
+
 
 HISTOGRAM = LevelSums(0)
 
@@ -104,6 +126,9 @@ class Total(_OneNumber):
 
     def __call__(self, counts: Counts) -> Counts:
         return counts.sum(keepdims=True)
+
+    def sums(self, cells: int) -> Sums:
+        return Sums(np.zeros(cells, dtype=np.int64), _ones(cells), 1)
 
     def l1(self, adjacency: Adjacency) -> int:
         return adjacency.records
@@ -129,6 +154,9 @@ class BlockSums:
         sums = np.zeros(self.blocks, dtype=np.int64)
         np.add.at(sums, self.labels, counts)
         return sums
+
+    def sums(self, cells: int) -> Sums:
+        return Sums(self.labels, _ones(cells), self.blocks)
 
     def l1(self, adjacency: Adjacency) -> int:
         return self._like.l1(adjacency)
@@ -159,6 +187,10 @@ class LevelDifferences(_Differences):
         first, second = LevelSums(self.height)(counts).reshape(-1, 2).T
         return first - second
 
+    def sums(self, cells: int) -> Sums:
+        sides = np.arange(cells) >> self.height
+        return Sums(sides >> 1, 1 - 2 * (sides & 1), cells >> (self.height + 1))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeDifferences(_Differences):
@@ -187,6 +219,14 @@ class TreeDifferences(_Differences):
         start, middle, stop = self.nodes.T
         return 2 * before[middle] - before[start] - before[stop]
 
+    def sums(self, cells: int) -> Sums:
+        entry, weight = np.full(cells, -1, dtype=np.int64), np.zeros(cells, dtype=np.int64)
+        for node, (start, middle, stop) in enumerate(self.nodes):
+            entry[self.order[start:stop]] = node
+            weight[self.order[start:middle]] = 1
+            weight[self.order[middle:stop]] = -1
+        return Sums(entry, weight, len(self.nodes))
+
     def __repr__(self) -> str:
         return f"TreeDifferences(order={_sha256(self.order)}, nodes={_sha256(self.nodes)})"
 
@@ -213,6 +253,9 @@ class WeightedSum(_OneNumber):
     def __call__(self, counts: Counts) -> Counts:
         return np.array([int(self.weights @ counts)], dtype=np.int64)
 
+    def sums(self, cells: int) -> Sums:
+        return Sums(np.zeros(cells, dtype=np.int64), self.weights, 1)
+
     def l1(self, adjacency: Adjacency) -> int:
         return adjacency.weighted_sum(*(self.span or self._range))
 
@@ -238,8 +281,15 @@ class Occupied(_OneNumber):
     def __call__(self, counts: Counts) -> Counts:
         return np.array([np.count_nonzero(counts)], dtype=np.int64)
 
+    def sums(self, cells: int) -> None:
+        return None
+
     def l1(self, adjacency: Adjacency) -> int:
         return adjacency.records
+
+
+def _ones(cells: int) -> Counts:
+    return np.ones(cells, dtype=np.int64)
 
 
 def _sha256(array: NDArray[np.int64]) -> str:

@@ -192,3 +192,18 @@ def test_digests_of_queries_tell_all_transforms_apart_and_survive_pickling():
     digests = [query.digest for query in queries]
     assert len(set(digests)) == len(queries)
     assert [query.digest for query in pickle.loads(pickle.dumps(queries))] == digests
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_sums_written_out_are_the_transform(name):
+    transform = TRANSFORMS[name]
+    sums = transform.sums(CELLS)
+    if name == "occupied":
+        assert sums is None
+        return
+    counts = np.array([5, 11, 2, 30])
+    written = np.zeros(sums.entries, dtype=np.int64)
+    for entry, weight, count in zip(sums.entry, sums.weight, counts, strict=True):
+        if entry >= 0:
+            written[entry] += weight * count
+    assert np.array_equal(written, transform(counts))

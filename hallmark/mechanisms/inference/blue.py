@@ -1,0 +1,279 @@
+"""Best linear unbiased estimates of linear queries from all measured tables that inform them.
+
+A query is a function of a record's codes, and its answer the sum over all records. An estimate is
+a weighted sum of noisy answers. It is unbiased if the weights, as a function of a record's codes,
+are the query; of these, the one of least variance is taken.
+
+Claim.   `weights` gives weights W with `A' W = Q` and the least `sum (sigma W)^2`, for every query.
+         So W'y has mean Q'x and the least variance of all linear unbiased estimates (Gauss-Markov).
+How.     z = sigma W is the solution of least norm of L z = Q, where L takes answers to components
+         of functions (`spaces`); it is found by conjugate gradients from z = 0, which stay within
+         the range of L'. Components are scaled by what their precision would be if every table had
+         a count for every combination of codes; where all have, L L' is the identity and the first
+         step is exact: the closed form of ResidualPlanner. Tables of groups or of differences
+         couple the components of their columns, and take some steps more.
+Source.  Xiao, He, Zhang, Kifer (2023), arXiv:2305.08175, for the residual spaces; Hestenes, Stiefel
+         (1952) for conjugate gradients.
+Oracle.  tests/mechanisms/inference/test_blue.py: generalised least squares with dense matrices.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.inference.measured import MeasuredTable
+from hallmark.mechanisms.inference.spaces import centred, parts, split, spread
+
+_TOLERANCE = 1e-11  # of the residual, relative to the query
+_UNMEASURED = 1e-7  # a residual above this cannot be estimated
+_MOST_STEPS = 3000
+_ROUNDING = 1e-12  # components below this share of a query's largest value are 0
+_AT_ONCE = 2**24  # numbers in the largest arrays: 128 MiB
+
+
+@dataclass(frozen=True, eq=False)
+class LinearQuery:
+    """A function of a record's codes, summed over all records.
+
+    Attributes:
+        columns: ascending; none for the number of records.
+        values: by the codes of these columns, float64.
+    """
+
+    columns: Clique
+    values: Floats
+
+
+class NotMeasured(ValueError):
+    """A query has parts that no measured table informs.
+
+    Attributes:
+        missing: sets of columns whose main effect or interaction is not measured.
+    """
+
+    def __init__(self, missing: Sequence[Clique]) -> None:
+        super().__init__(f"the tables say nothing of {len(missing)} effects")
+        self.missing = tuple(missing)
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Weights of noisy answers, for several queries.
+
+    Attributes:
+        tables: those with answers that count.
+        by_table: for each, float64 of shape (answers, queries).
+        constant: multiples of the number of records to be added, shape (queries,); 0 where that
+            is estimated, too.
+    """
+
+    tables: tuple[MeasuredTable, ...]
+    by_table: tuple[Floats, ...]
+    constant: Floats
+
+
+class Blue:
+    """Finds the weights of best linear unbiased estimates."""
+
+    def __init__(self, tables: Sequence[MeasuredTable], *, total_is_public: bool) -> None:
+        """Take tables whose columns have few enough combinations of codes to be written out."""
+        self._seen = tuple(_Seen(table) for table in tables)
+        self._total_is_public = total_is_public
+
+    def weights(self, queries: Sequence[LinearQuery]) -> Weights:
+        """Weights of least variance, for each of the queries.
+
+        Raises:
+            NotMeasured: a query has no linear unbiased estimate.
+        """
+        asked, constant = self._components(queries)
+        if not asked:
+            return Weights((), (), constant)
+        coupled = self._coupled(asked)
+        scales = {part: self._scale(part) for part in coupled}
+        if unseen := [part for part in asked if not scales[part]]:
+            raise NotMeasured(unseen)
+        seen = [one.within(coupled) for one in self._seen if coupled & one.own]
+        system = _System(tuple(seen), scales)
+        shapes = {part: self._shape(part) for part in coupled}
+        numbers = sum(one.table.by_codes.shape[1] for one in seen)
+        numbers += sum(prod(shape) for shape in shapes.values())
+        at_once = max(1, _AT_ONCE // max(1, numbers))
+        by_batch = []
+        for first in range(0, len(queries), at_once):
+            batch = slice(first, first + at_once)
+            width = len(queries[batch])
+            wanted = {
+                part: asked[part][..., batch] if part in asked else np.zeros((*shape, width))
+                for part, shape in shapes.items()
+            }
+            by_batch.append(system.least_norm(wanted))
+        by_table = tuple(np.concatenate(w, axis=1) for w in zip(*by_batch, strict=True))
+        if self._total_is_public:
+            # The tables' own estimate of the total is left out, and replaced by the public one.
+            for one, w in zip(seen, by_table, strict=True):
+                constant = constant - (one.table.by_codes.T @ w).mean(axis=0)
+        return Weights(tuple(one.table for one in seen), by_table, constant)
+
+    def _components(self, queries: Sequence[LinearQuery]) -> tuple[dict[Clique, Floats], Floats]:
+        """Components of all queries, without those that are 0; and multiples of a public total."""
+        components: dict[Clique, Floats] = {}
+        for position, query in enumerate(queries):
+            for part, values in split(query.values[..., None], query.columns).items():
+                shape = (*values.shape[:-1], len(queries))
+                components.setdefault(part, np.zeros(shape))[..., position] = values[..., 0]
+        constant = np.zeros(len(queries))
+        if self._total_is_public and () in components:
+            constant = components.pop(())
+        largest = max((np.abs(query.values).max() for query in queries), default=0.0)
+        return {
+            part: values
+            for part, values in components.items()
+            if np.abs(values).max() > _ROUNDING * largest
+        }, constant
+
+    def _coupled(self, asked: Iterable[Clique]) -> set[Clique]:
+        """The components asked for, and all that tables without a count for every cell tie to
+        them."""
+        coupled, grows = set(asked), True
+        while grows:
+            tied = [
+                one.own - coupled for one in self._seen if not one.is_complete and coupled & one.own
+            ]
+            more = set().union(*tied) - ({()} if self._total_is_public else set())
+            coupled, grows = coupled | more, bool(more)
+        return coupled
+
+    def _scale(self, part: Clique) -> float:
+        """Deviation of a component if every table had a count for every cell; 0 if unseen."""
+        precision = sum(one.precision(part) for one in self._seen if part in one.own)
+        return precision**-0.5 if precision else 0.0
+
+    def _shape(self, part: Clique) -> tuple[int, ...]:
+        seen = next(one for one in self._seen if part in one.own)
+        return tuple(
+            k for column, k in zip(seen.columns, seen.shape, strict=True) if column in part
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """A table, and the components that it tells of."""
+
+    table: MeasuredTable
+    only: frozenset[Clique] | None = None
+
+    def within(self, components: "set[Clique]") -> "_Seen":
+        """With only these of its components."""
+        return replace(self, only=frozenset(self.own & components))
+
+    @property
+    def columns(self) -> Clique:
+        return self.table.columns
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.table.shape
+
+    @cached_property
+    def own(self) -> frozenset[Clique]:
+        """The components, by their columns."""
+        return frozenset(parts(self.columns)) if self.only is None else self.only
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every combination of codes is counted, by itself."""
+        matrix = self.table.by_codes
+        square = matrix.shape[0] == matrix.shape[1] == matrix.nnz
+        return bool(
+            square and (matrix.data == 1).all() and (np.bincount(matrix.indices) == 1).all()
+        )
+
+    def components(self, scaled: Floats) -> dict[Clique, Floats]:
+        """The function of codes that weights `scaled / sigma` of the answers, shape (answers,
+        queries), come to."""
+        values = self.table.by_codes.T @ (scaled / self.table.sigma)
+        of_all = split(values.reshape(*self.shape, -1), self.columns)
+        return {part: of_all[part] for part in self.own}
+
+    def adjoint(self, components: Mapping[Clique, Floats]) -> Floats:
+        """The transpose of `components`; of components with mean 0 along every column."""
+        cells, queries = prod(self.shape), 0
+        values: Floats = np.zeros(())
+        for part in self.own:
+            component = components[part]
+            queries = component.shape[-1]
+            share = prod(component.shape[:-1]) / cells
+            values = values + share * spread(component, part, self.columns)
+        values = np.broadcast_to(values, (*self.shape, queries)).reshape(cells, queries)
+        return np.asarray(self.table.by_codes @ values) / self.table.sigma
+
+    def precision(self, part: Clique) -> float:
+        """Of a component, if every combination of codes were counted by itself."""
+        others = (k for c, k in zip(self.columns, self.shape, strict=True) if c not in part)
+        return 1 / (self.table.sigma**2 * prod(others))
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """The map L from scaled weights of all answers to scaled components."""
+
+    seen: tuple[_Seen, ...]
+    scales: Mapping[Clique, float]
+
+    def least_norm(self, wanted: Mapping[Clique, Floats]) -> tuple[Floats, ...]:
+        """Weights of the answers of each table, shape (answers, queries).
+
+        Raises:
+            NotMeasured: no weights give the components that are wanted.
+        """
+        target = {part: self.scales[part] * values for part, values in wanted.items()}
+        goal = _norm2(target)
+        residual, gradient = target, self._adjoint(target)
+        scaled, direction = [np.zeros_like(z) for z in gradient], gradient
+        size = start = _sum_of_squares(gradient)
+        for _ in range(_MOST_STEPS):
+            left = (_norm2(residual) > _TOLERANCE**2 * goal) & (size > _TOLERANCE**4 * start)
+            if not left.any():
+                break
+            image = self._forward(direction)
+            step = np.where(left, size / np.where(left, _norm2(image), 1.0), 0.0)
+            scaled = [z + step * p for z, p in zip(scaled, direction, strict=True)]
+            residual = {part: residual[part] - step * image[part] for part in residual}
+            gradient = self._adjoint(residual)
+            before, size = size, _sum_of_squares(gradient)
+            turn = np.where(left, size / np.where(left, before, 1.0), 0.0)
+            direction = [g + turn * p for g, p in zip(gradient, direction, strict=True)]
+        missing = {
+            part: float((_norm2({part: values}) / np.where(goal > 0, goal, 1.0)).max())
+            for part, values in residual.items()
+        }
+        if max(missing.values()) > _UNMEASURED**2:
+            raise NotMeasured([part for part, rest in missing.items() if rest > _UNMEASURED**2])
+        return tuple(z / one.table.sigma for z, one in zip(scaled, self.seen, strict=True))
+
+    def _adjoint(self, components: Mapping[Clique, Floats]) -> list[Floats]:
+        scaled = {part: self.scales[part] * centred(u) for part, u in components.items()}
+        return [one.adjoint(scaled) for one in self.seen]
+
+    def _forward(self, scaled: Sequence[Floats]) -> dict[Clique, Floats]:
+        total: dict[Clique, Floats] = {}
+        for one, z in zip(self.seen, scaled, strict=True):
+            for part, component in one.components(z).items():
+                total[part] = total[part] + component if part in total else component
+        return {part: self.scales[part] * values for part, values in total.items()}
+
+
+def _norm2(components: Mapping[Clique, Floats]) -> Floats:
+    return _sum_of_squares(components.values())
+
+
+def _sum_of_squares(arrays: Iterable[Floats]) -> Floats:
+    """By query, over all arrays of shape (..., queries)."""
+    each = [np.square(one).reshape(-1, one.shape[-1]).sum(axis=0) for one in arrays]
+    return np.asarray(sum(each))

@@ -1,0 +1,54 @@
+"""Functions of a record's codes, split into a mean, main effects and interactions.
+
+A function of the columns S is the sum over all B within S of a component that depends on B alone
+and has mean 0 along every column of B. Components of different B are orthogonal on the grid, so the
+split is unique, and functions of different columns are equal if all their components are.
+
+Source.  The residual spaces of Xiao, He, Zhang, Kifer (2023), "An optimal and scalable matrix
+         mechanism for noisy marginals under convex loss functions" (ResidualPlanner), NeurIPS,
+         arXiv:2305.08175, section 4.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.domain.cliques import Clique
+
+Components = Mapping[Clique, Floats]
+"""By their columns (none for the mean); each of shape (codes of every column, functions)."""
+
+
+def parts(columns: Clique) -> Iterator[Clique]:
+    """All sets of columns within `columns`, the empty one and itself included."""
+    for size in range(len(columns) + 1):
+        yield from combinations(columns, size)
+
+
+def split(values: Floats, columns: Clique) -> dict[Clique, Floats]:
+    """Components of functions of `columns`, of shape (codes of every column, functions)."""
+    halves: dict[Clique, Floats] = {(): values}
+    for column in columns:
+        # The next column's axis follows those of the columns already kept.
+        split_: dict[Clique, Floats] = {}
+        for kept, part in halves.items():
+            mean = part.mean(axis=len(kept))
+            split_[kept] = mean
+            split_[(*kept, column)] = part - np.expand_dims(mean, len(kept))
+        halves = split_
+    return halves
+
+
+def spread(component: Floats, part: Clique, columns: Clique) -> Floats:
+    """A component of `part` as a function of `columns`, with axes of length 1 for other columns."""
+    axes = tuple(axis for axis, column in enumerate(columns) if column not in part)
+    return np.expand_dims(component, axes)
+
+
+def centred(component: Floats) -> Floats:
+    """The component with mean 0 along every axis but the last."""
+    for axis in range(component.ndim - 1):
+        component = component - component.mean(axis=axis, keepdims=True)
+    return component
