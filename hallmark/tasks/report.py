@@ -36,7 +36,7 @@ from hallmark.tasks.installation.workspace import Workspace, home
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.rollback import anchored, losses
 from hallmark.tasks.output.finalise import FinalFile
-from hallmark.tasks.output.measurements import write_measurements
+from hallmark.tasks.output.measurements import published_part, write_measurements
 from hallmark.tasks.record.answers import write_answers
 from hallmark.tasks.record.artifacts import show_in_dashboard
 from hallmark.tasks.record.dictionary import data_dictionary
@@ -66,11 +66,17 @@ def report(
     """Write everything but the signature into the staging folder, from what was executed."""
     book, spec, folder = open_ledger(ledger), prepared.spec, workspace.staging
     key, known = key_for(prepared.spec, home()), profile()
+    published = (
+        published_part(transcript, prepared.codec, spec.released_columns)
+        if spec.output.measurements
+        else None
+    )
     record = audit_record(
         Executed(
             prepared=prepared,
             rules=rules,
             total=measurements.total,
+            transcript=published,
             events=book.events(spec.release),
             account=book.account(spec.population.account),
             entries=book.entries(spec.population.account),

@@ -18,6 +18,7 @@ from hallmark.mechanisms.certificates.alone import CertificateAlone
 from hallmark.mechanisms.certificates.with_share import WithShare
 from hallmark.mechanisms.contract import Mechanism
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.inference.transcript import Answered, Transcribing, Transcript
 from hallmark.mechanisms.linear_queries import kinds
 from hallmark.mechanisms.linear_queries.workload import Workload
 from hallmark.mechanisms.marginals.binning import PrivatelyBinned
@@ -25,6 +26,7 @@ from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter
+from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.request import Request
 from tests.builders.columns import line, nominal, places
@@ -90,6 +92,17 @@ def codes_of(domain: Domain, seed: int, rows: int = RECORDS) -> np.ndarray:
     return np.random.default_rng(seed).integers(domain.shape, size=(rows, len(domain))).astype("i4")
 
 
+def events_told(transcript: Transcript, plan: Any) -> list[Event]:
+    """The events of everything that a transcript has."""
+    told: list[Event] = []
+    for entry in transcript.entries:
+        if isinstance(entry, Answered):
+            told.append(entry.query.event(plan.adjacency))
+        else:
+            told += entry.events
+    return told
+
+
 def check_release(mechanism: Mechanism, plan: Any, folder: Path) -> None:
     """Run all stages, the private ones twice, and hold them to the contract."""
     domain = plan.domain
@@ -100,9 +113,11 @@ def check_release(mechanism: Mechanism, plan: Any, folder: Path) -> None:
     assert copy.parameters == plan.parameters
 
     curator = curator_of(plan, codes_of(domain, 1), folder)
-    measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
+    transcribing = Transcribing(curator)
+    measured = mechanism.measure(transcribing, plan, mechanism.select(transcribing, plan))
     charged = curator.ledger.events("r1")
     assert charged, "somebody asked"
+    assert set(merged(charged)) == set(merged(events_told(transcribing.transcript, plan)))
     assert fits(charged, plan.budget)
     assert plan.budget.delta or pure_epsilon(charged) <= plan.budget.epsilon
     assert measured.total == (RECORDS if plan.adjacency.total_is_public else None)

@@ -27,6 +27,7 @@ from hallmark.flows.cli.options import (
     SpecArgument,
     VerboseOption,
 )
+from hallmark.flows.cli.query import query
 from hallmark.flows.cli.running import stoppable, tell_ending
 from hallmark.flows.screen import say, say_json
 
@@ -267,6 +268,7 @@ def report(
 _ELSEWHERE = (
     certify,
     evaluate,
+    query,
     waiting,
     approve,
     reject,

@@ -57,7 +57,7 @@ class NotMeasured(ValueError):
     """
 
     def __init__(self, missing: Sequence[Clique]) -> None:
-        super().__init__(f"the tables say nothing of {len(missing)} effects")
+        super().__init__(f"nothing was measured of {len(missing)} effects or interactions")
         self.missing = tuple(missing)
 
 
@@ -237,17 +237,23 @@ class _System:
         residual, gradient = target, self._adjoint(target)
         scaled, direction = [np.zeros_like(z) for z in gradient], gradient
         size = start = _sum_of_squares(gradient)
+        smallest = np.full_like(goal, np.inf)  # it grows by rounding alone, where none is left
         for _ in range(_MOST_STEPS):
             left = (_norm2(residual) > _TOLERANCE**2 * goal) & (size > _TOLERANCE**4 * start)
             if not left.any():
                 break
             image = self._forward(direction)
-            step = np.where(left, size / np.where(left, _norm2(image), 1.0), 0.0)
+            curvature = _norm2(image)
+            moves = left & (curvature > 0) & (_norm2(residual) <= smallest)
+            if not moves.any():
+                break
+            smallest = _norm2(residual)
+            step = np.where(moves, size / np.where(moves, curvature, 1.0), 0.0)
             scaled = [z + step * p for z, p in zip(scaled, direction, strict=True)]
             residual = {part: residual[part] - step * image[part] for part in residual}
             gradient = self._adjoint(residual)
             before, size = size, _sum_of_squares(gradient)
-            turn = np.where(left, size / np.where(left, before, 1.0), 0.0)
+            turn = np.where(moves, size / np.where(moves, before, 1.0), 0.0)
             direction = [g + turn * p for g, p in zip(gradient, direction, strict=True)]
         missing = {
             part: float((_norm2({part: values}) / np.where(goal > 0, goal, 1.0)).max())

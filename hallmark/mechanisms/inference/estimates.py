@@ -5,9 +5,9 @@ are those of the private table as it was counted: coded, clamped, and with at mo
 of a person as the release counts.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isfinite, nan
 
 import numpy as np
 from scipy.optimize import brentq
@@ -30,6 +30,23 @@ class Interval:
     low: float
     high: float
     deviation: float
+
+
+UNKNOWN = Interval(nan, -inf, inf, inf)
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Where a sequence of sums first is not negative: a position, and its interval.
+
+    Attributes:
+        within: how far in [0, 1] between the position before and this one, if it rises evenly.
+    """
+
+    estimate: int
+    low: int
+    high: int
+    within: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +96,15 @@ class Estimates:
     def ratio(self, above: Floats, below: Floats, confidence: float) -> Interval:
         """The ratio of two weighted sums: all r for which `above - r below` may be 0 (Fieller).
 
-        The interval has the confidence exactly, whatever the sums are. It is the whole line where
-        0 lies in the interval of `below`.
+        The interval has the confidence exactly, whatever the sums are. Where 0 lies in the interval
+        of `below`, nothing is known.
 
         Source.  Fieller (1954), "Some problems in interval estimation", J. R. Stat. Soc. B 16.
         """
         up, down = float(above @ self.values), float(below @ self.values)
-        estimate = up / down if down else inf
-        whole = Interval(estimate, -inf, inf, inf)
         if abs(down) <= self.half_width(below, confidence):
-            return whole
+            return UNKNOWN
+        estimate = up / down
         combination = (above - estimate * below) / down
         deviation = float(combination @ self.covariance @ combination) ** 0.5
 
@@ -98,6 +114,25 @@ class Estimates:
 
         low, high = (_outward(excess, estimate, side * deviation) for side in (-1, 1))
         return Interval(estimate, low, high, deviation)
+
+    def crossing(self, sums: Sequence[Floats], confidence: float) -> Crossing:
+        """The first of some weighted sums of the queries that is not negative.
+
+        With the confidence, the true one lies in the interval: none before it is known to be
+        reached, and the one before it is not known to be reached earlier (Woodruff 1952, for
+        quantiles, "Confidence intervals for medians and other position measures", J. Am. Stat.
+        Assoc. 47). Where none is reached, it is the last.
+        """
+        values = np.array([float(row @ self.values) for row in sums])
+        halves = np.array([self.half_width(row, confidence) for row in sums])
+        last = len(values) - 1
+        at = int(np.flatnonzero(values >= 0)[0]) if (values >= 0).any() else last
+        possible = np.flatnonzero(values + halves >= 0)
+        not_before = np.flatnonzero(np.append(-inf, (values - halves)[:-1]) <= 0)
+        rise = values[at] - values[at - 1] if at else 0.0
+        within = float(np.clip(-values[at - 1] / rise, 0, 1)) if rise > 0 else 0.5
+        low = int(possible[0]) if len(possible) else last
+        return Crossing(at, min(low, at), max(int(not_before[-1]), at), within)
 
 
 def _outward(excess: Callable[[float], float], start: float, step: float) -> float:

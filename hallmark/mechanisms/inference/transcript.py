@@ -4,9 +4,8 @@ It is kept by a curator's stand-in, so every mechanism's transcript is complete,
 measurements leave out, and in the codes of the records, whatever cells the mechanism thinks in.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.domain.cliques import Clique
@@ -47,12 +46,12 @@ class Choice:
     """Private choices of one call, in their order.
 
     Attributes:
-        epsilons: of the exponential mechanism of every choice.
+        events: that were charged for the choices.
         among: number of candidates.
     """
 
     call: str
-    epsilons: tuple[Fraction, ...]
+    events: tuple[ExponentialMechanism, ...]
     among: int
     chosen: tuple[ChosenQuery, ...]
 
@@ -71,6 +70,15 @@ class Transcript:
 
     def __add__(self, later: "Transcript") -> "Transcript":
         return replace(later, entries=(*self.entries, *later.entries))
+
+    def about(self, columns: Collection[int]) -> "Transcript":
+        """Without histograms of other columns; what was chosen stays."""
+        kept = (
+            entry
+            for entry in self.entries
+            if isinstance(entry, Choice) or set(entry.query.cells.columns) <= set(columns)
+        )
+        return replace(self, entries=tuple(kept))
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -164,9 +172,8 @@ class Transcribing:
         among: int,
         chosen: Sequence[ChosenQuery],
     ) -> None:
-        epsilons = tuple(event.epsilon for event in events for _ in range(event.times))
         self._entries.append(
-            Choice(call=call, epsilons=epsilons, among=among, chosen=tuple(chosen))
+            Choice(call=call, events=tuple(events), among=among, chosen=tuple(chosen))
         )
 
 

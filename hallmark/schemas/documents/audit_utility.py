@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from hallmark.schemas.documents.audit_pairs import Pairs
+from hallmark.schemas.documents.audit_questions import Learnt
 from hallmark.schemas.documents.certificate import CertificateFile
 from hallmark.schemas.documents.labels import (
     NOT_RECORDED,
@@ -114,6 +115,7 @@ class Utility(PublicSection):
     marginals: Annotated[tuple[Marginal, ...], Shown("Distributions", _PAID)] = ()
     pairs: Annotated[Pairs | None, Shown("Columns together", _PAID)] = None
     answers: Annotated[Answers | None, Shown("Answers of queries", _PAID)] = None
+    learnt: Annotated[Learnt | None, Shown("Answers from the noisy tables", _PAID)] = None
     acceptance: Annotated[tuple[Check, ...], Shown("Acceptance criteria")] = ()
     supported: Annotated[str, stated("Supported uses", "about.supported_uses in the spec")] = (
         NOT_RECORDED

@@ -20,6 +20,7 @@ from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.inference.measured import MeasuredTable
 from hallmark.mechanisms.inference.transcript import Answered, Choice, Transcript
 from hallmark.mechanisms.privacy.cells import CellMap
+from hallmark.mechanisms.privacy.events import events_to_json
 from hallmark.mechanisms.privacy.queries import GaussianNoise, LaplaceNoise, Noise
 from hallmark.mechanisms.privacy.transforms import Sums
 from hallmark.tasks.installation.errors import SafeError
@@ -83,11 +84,7 @@ def write_measurements(
 ) -> None:
     """Write a transcript, without tables that hold columns which are not `published`."""
     names = codec.names
-    shown = [
-        (one, conditional)
-        for one, conditional in transcript.histograms()
-        if {names[column] for column in one.query.cells.columns} <= set(published)
-    ]
+    shown = list(published_part(transcript, codec, published).histograms())
     every = sum(1 for _ in transcript.histograms())
     about = {
         "format": FORMAT,
@@ -101,6 +98,13 @@ def write_measurements(
     table = pa.Table.from_pylist(rows, schema=_SCHEMA)
     table = table.replace_schema_metadata({_METADATA: json.dumps(about).encode()})
     pq.write_table(table, path, compression="zstd")
+
+
+def published_part(
+    transcript: Transcript, codec: TableCodec, published: Collection[str]
+) -> Transcript:
+    """The transcript without tables of columns that are not published."""
+    return transcript.about([codec.names.index(name) for name in published])
 
 
 def read_measurements(path: Path, names: Sequence[str]) -> MeasurementFile:
@@ -159,7 +163,7 @@ def _choice(one: Choice, names: Sequence[str], published: Collection[str]) -> di
     return {
         "call": one.call,
         "among": one.among,
-        "epsilons": [str(epsilon) for epsilon in one.epsilons],
+        "events": events_to_json(one.events),
         "chosen": [
             {
                 "columns": [names[c] if names[c] in published else None for c in query.columns],

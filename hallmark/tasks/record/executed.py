@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hallmark.mechanisms.contract import Certificate, SyntheticMeasure
+from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.mechanisms.privacy.events import Event
 from hallmark.mechanisms.privacy.ledger.ledger import AccountState, Entry
 from hallmark.schemas.documents.audit_report import Signature
@@ -28,6 +29,7 @@ class Executed:
     prepared: Prepared
     rules: Sequence[Rule]
     total: int | None  # number of private records, if that is public
+    transcript: Transcript | None  # the part that is published
     events: tuple[Event, ...]  # as charged
     account: AccountState  # after the charge
     entries: Sequence[Entry]  # of the account

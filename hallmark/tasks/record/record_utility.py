@@ -13,6 +13,7 @@ from hallmark.schemas.documents.audit_utility import Answer, Answers, Marginal, 
 from hallmark.schemas.documents.certificate import CertificateFile
 from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.manifest import ANSWERS_FILE
+from hallmark.tasks.record.learnt import learnt
 from hallmark.tasks.record.pairs import pairs
 from hallmark.tasks.spec.cell_labels import cell_labels
 from hallmark.tasks.spec.coding import Codec
@@ -42,6 +43,7 @@ def utility(run: "Executed") -> Utility:
         ),
         pairs=pairs(run.synthetic.codes, run.prepared.codec.codecs, released),
         answers=None if answers is None else _answers(answers),
+        learnt=None if run.transcript is None else learnt(spec, run.prepared.codec, run.transcript),
         supported=about.supported_uses or NOT_RECORDED,
         unsupported=about.unsupported_uses or NOT_RECORDED,
         bias="; ".join(_biases(run)),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hallmark.schemas.documents.audit_privacy import Account, Curve
+from hallmark.schemas.documents.audit_questions import AnsweredQuestion
 from hallmark.schemas.documents.audit_utility import Answers, Marginal
 from hallmark.schemas.documents.certificate import CertificateFile, CertifiedBound
 from hallmark.schemas.documents.internal_review import ColumnReview
@@ -261,12 +262,63 @@ def in_its_unit(bound: CertifiedBound) -> str:
 
 def answers_plot(answers: Answers) -> Markup:
     """The largest answers with the band that the private ones lie in, and those of the records."""
-    left, right, step = 330.0, 860.0, 20.0
-    height = step * len(answers.shown) + 30
-    lows = [answer.answer - answer.bound for answer in answers.shown]
-    highs = [answer.answer + answer.bound for answer in answers.shown]
-    reach = nice(max(abs(value) for value in (*lows, *highs)))
-    start = -reach if min(lows) < 0 else 0.0
+    first = answers.shown[0]
+    description = (
+        f"The {len(answers.shown)} largest of {answers.queries:,} answers, each with its error "
+        f"bound. The largest is {number(first.answer, 3)}, plus or minus "
+        f"{number(first.bound, 3, up=True)}, for {first.query}."
+    )
+    bands = [
+        _Band(
+            one.query,
+            one.answer - one.bound,
+            one.answer,
+            one.answer + one.bound,
+            f"{number(one.answer, 3)} ± {number(one.bound, 2, up=True)}",
+            one.records,
+        )
+        for one in answers.shown
+    ]
+    return _bands_plot("Answers of queries", description, bands)
+
+
+def learnt_plot(question: AnsweredQuestion) -> Markup:
+    """The answers to a question with their intervals."""
+    largest = max(question.answers, key=lambda one: abs(one.estimate))
+    description = (
+        f"{len(question.answers)} answers with their intervals. The largest is "
+        f"{number(largest.estimate, 3)}, for {largest.group}."
+    )
+    bands = [
+        _Band(
+            one.group,
+            one.low,
+            one.estimate,
+            one.high,
+            f"{number(one.low, 3)} to {number(one.high, 3)}",
+        )
+        for one in question.answers
+    ]
+    return _bands_plot(question.question, description, bands)
+
+
+@dataclass(frozen=True)
+class _Band:
+    """One line of a plot of answers: its name, the band, and what it says in words."""
+
+    name: str
+    low: float
+    value: float
+    high: float
+    words: str
+    of_records: float | None = None
+
+
+def _bands_plot(title: str, description: str, bands: Sequence[_Band]) -> Markup:
+    left, right, step = 330.0, 800.0, 20.0
+    height = step * len(bands) + 30
+    reach = nice(max(max(abs(one.low), abs(one.high), abs(one.value)) for one in bands))
+    start = -reach if min(min(one.low, one.value) for one in bands) < 0 else 0.0
 
     def x(value: float) -> float:
         return left + (right - left) * (value - start) / (reach - start)
@@ -276,21 +328,15 @@ def answers_plot(answers: Answers) -> Markup:
         value = start + (reach - start) * tick / 4
         parts.append(line(x(value), 4, x(value), height - 22, "grid"))
         parts.append(label(x(value), height - 8, number(value, 3), "middle", "dim"))
-    for index, (answer, low, high) in enumerate(zip(answers.shown, lows, highs, strict=True)):
+    for index, one in enumerate(bands):
         upper = 6 + index * step
-        parts.append(label(left - 8, upper + 11, short(answer.query, 52), "end"))
-        parts.append(rect(x(low), upper + 3, max(x(high) - x(low), 0.8), 8, "band"))
-        parts.append(line(x(answer.answer), upper, x(answer.answer), upper + 14, "measured"))
-        parts.append(rect(x(answer.records) - 2.5, upper + 4.5, 5, 5, "now"))
-        words = f"{number(answer.answer, 3)} ± {number(answer.bound, 2, up=True)}"
-        parts.append(label(right + 8, upper + 11, words, "start", "dim"))
-    first = answers.shown[0]
-    description = (
-        f"The {len(answers.shown)} largest of {answers.queries:,} answers, each with its error "
-        f"bound. The largest is {number(first.answer, 3)}, plus or minus "
-        f"{number(first.bound, 3, up=True)}, for {first.query}."
-    )
-    return svg(960, height, "Answers of queries", description, parts)
+        parts.append(label(left - 8, upper + 11, short(one.name, 52), "end"))
+        parts.append(rect(x(one.low), upper + 3, max(x(one.high) - x(one.low), 0.8), 8, "band"))
+        parts.append(line(x(one.value), upper, x(one.value), upper + 14, "measured"))
+        if one.of_records is not None:
+            parts.append(rect(x(one.of_records) - 2.5, upper + 4.5, 5, 5, "now"))
+        parts.append(label(right + 8, upper + 11, one.words, "start", "dim"))
+    return svg(960, height, title, description, parts)
 
 
 def budget_plot(account: Account) -> Markup:

@@ -1,5 +1,6 @@
 """`README.md`: what a data user must know of a release before anything else."""
 
+import shlex
 from collections.abc import Iterator
 from functools import cache
 
@@ -13,6 +14,7 @@ from hallmark.schemas.documents.manifest import (
     CERTIFICATE_FILE,
     DICTIONARY_FILE,
     MANIFEST_FILE,
+    MEASUREMENTS_FILE,
     PEOPLE_FILE,
     REPORT_FILE,
     SPEC_FILE,
@@ -41,6 +43,7 @@ def render_readme(record: AuditRecord, dictionary: DataDictionary) -> str:
         dictionary=dictionary,
         labelled=[name for name in dictionary.files if name.endswith((".dta", ".sav"))],
         scripts=loading_scripts(dictionary),
+        learnt=record.utility.learnt,
         bounds=bounds[:_MOST_BOUNDS],
         left_out=max(0, len(bounds) - _MOST_BOUNDS),
         amount=wording.amount(Amount.model_validate(record.guarantee.claim)),
@@ -54,6 +57,11 @@ def _files(record: AuditRecord, dictionary: DataDictionary) -> Iterator[tuple[st
         yield name, "the records"
     if record.utility.answers is not None:
         yield ANSWERS_FILE, "the answers of the queries, each with a bound on its error"
+    if record.utility.learnt is not None:
+        yield (
+            MEASUREMENTS_FILE,
+            "the noisy tables, from which `hallmark query` takes answers with their intervals",
+        )
     yield DICTIONARY_FILE, "every column: domain, labels, error bound; for programs"
     yield CERTIFICATE_FILE, "the bounds with their terms and assumptions; for programs"
     yield REPORT_FILE, "how the release was made, and what it promises; for reviewers"
@@ -96,5 +104,7 @@ def _template() -> Template:
         what=_what,
         percent=wording.percent,
         in_its_unit=in_its_unit,
+        number=wording.number,
+        quoted=shlex.quote,
     )
     return environment.get_template("readme.md.j2")

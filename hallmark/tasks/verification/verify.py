@@ -19,7 +19,12 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from hallmark.mechanisms.privacy.accountant import fits
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.events import events_from_json
+from hallmark.mechanisms.privacy.events import (
+    DiscreteLaplace,
+    ExponentialMechanism,
+    events_from_json,
+)
+from hallmark.mechanisms.privacy.queries import LaplaceNoise
 from hallmark.schemas.documents.audit_report import FORMAT, AuditRecord
 from hallmark.schemas.documents.certificate import CertificateFile, CertifiedFile
 from hallmark.schemas.documents.data_dictionary import DataDictionary
@@ -29,6 +34,7 @@ from hallmark.schemas.documents.manifest import (
     CERTIFICATE_FILE,
     DICTIONARY_FILE,
     MANIFEST_FILE,
+    MEASUREMENTS_FILE,
     PUBLIC_KEY_FILE,
     RECORD_FILE,
     REQUIRED_FILES,
@@ -38,6 +44,7 @@ from hallmark.schemas.documents.manifest import (
 )
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.signing import digest, fingerprint
+from hallmark.tasks.output.measurements import MeasurementsUnreadable, read_measurements
 from hallmark.tasks.output.released import broken_totals
 from hallmark.tasks.rendering import files_for_users, rendered_files
 from hallmark.tasks.verification.agreement import claim_faults, dictionary_faults
@@ -125,6 +132,7 @@ def verify_release(
             f"they cost at most epsilon {claim.epsilon}, delta {claim.delta}",
         ),
         *_approvals(folder, documents),
+        *_measurements(folder, documents),
         *(
             _check(name, _data_faults(folder / name, documents.dictionary), "as in the dictionary")
             for name in manifest.data_files
@@ -172,6 +180,36 @@ def _approvals(folder: Path, documents: Documents) -> Iterator[Check]:
         if isinstance(read_approvals(folder), FirstApprovalsFile):
             sound += "; in the first format, which cannot show that nothing was left out"
         yield _check("approvals", approval_faults(folder, manifest, documents.spec), sound)
+
+
+def _measurements(folder: Path, told: Documents) -> Iterator[Check]:
+    """Whether the noisy tables can be read, and have noise that was charged; no check without."""
+    if MEASUREMENTS_FILE in told.manifest.files:
+        yield _check(
+            MEASUREMENTS_FILE,
+            _measurement_faults(folder / MEASUREMENTS_FILE, told),
+            "of this release, with noise that the record charges",
+        )
+
+
+def _measurement_faults(path: Path, told: Documents) -> Iterator[str]:
+    try:
+        found = read_measurements(path, tuple(told.spec.columns))
+    except MeasurementsUnreadable as error:
+        yield str(error)
+        return
+    if found.release != told.spec.release:
+        yield f"it is of release {found.release}"
+    charged = {
+        event.scale if isinstance(event, DiscreteLaplace) else event.sigma2
+        for event in events_from_json(dict(event) for event in told.record.mechanism.events)
+        if not isinstance(event, ExponentialMechanism)
+    }
+    for table in found.tables:
+        noise = table.noise
+        parameter = noise.scale if isinstance(noise, LaplaceNoise) else noise.sigma2
+        if parameter not in charged:
+            yield f"a table has noise of parameter {parameter}, which the record does not charge"
 
 
 def _certified_file(

@@ -1,0 +1,119 @@
+"""`hallmark query`: what a release says about a question, with the error of every answer."""
+
+import csv
+import sys
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hallmark.flows.cli.options import JsonOption
+from hallmark.flows.screen import line, say_json, table
+
+if TYPE_CHECKING:  # imported where it is used, to keep --help quick
+    from hallmark.tasks.questions.answers import Answer, Answers
+
+
+def query(
+    release: Annotated[
+        Path, typer.Argument(help="A release folder.", exists=True, file_okay=False)
+    ],
+    question: Annotated[
+        str,
+        typer.Argument(help="Such as 'mean of income where age >= 18 by sex'."),
+    ],
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="Of each interval, between 0 and 1.")
+    ] = 0.95,
+    simultaneous: Annotated[
+        bool,
+        typer.Option("--simultaneous", help="Widen the intervals so that all hold at once."),
+    ] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question from a release, with an interval for every answer."""
+    if as_csv and as_json:
+        raise typer.BadParameter("give one of them", param_hint="--csv, --json")
+    from hallmark.schemas.question import QuestionError
+    from hallmark.tasks.questions.release import open_release
+
+    try:
+        found = open_release(release).ask(
+            question, confidence=confidence, simultaneous=simultaneous
+        )
+    except QuestionError as error:
+        raise typer.BadParameter(str(error), param_hint="QUESTION") from error
+    if as_json:
+        say_json(_plain(found))
+    elif as_csv:
+        _print_csv(found)
+    else:
+        _print(found)
+
+
+def _plain(found: "Answers") -> dict[str, object]:
+    """For JSON, which has no infinite numbers: null ends with a deviation mean no bound."""
+    return {
+        "question": found.question,
+        "confidence": found.confidence,
+        "simultaneous": found.simultaneous,
+        "answers": [
+            {
+                "group": dict(zip(found.by, one.group, strict=True)),
+                **{name: _finite(getattr(one, name)) for name in _NUMBERS},
+                "basis": one.basis,
+            }
+            for one in found.answers
+        ],
+        "notes": list(found.notes),
+    }
+
+
+_NUMBERS = ("estimate", "low", "high", "deviation")
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and isfinite(number) else None
+
+
+def _print_csv(found: "Answers") -> None:
+    writer = csv.writer(sys.stdout)
+    writer.writerow([*found.by, *_NUMBERS, "basis"])
+    for one in found.answers:
+        numbers = ["" if (n := getattr(one, name)) is None else repr(n) for name in _NUMBERS]
+        writer.writerow([*one.group, *numbers, one.basis])
+
+
+def _print(found: "Answers") -> None:
+    from rich.table import Column
+
+    percent = f"{100 * found.confidence:g} %"
+    together = ", all at once" if found.simultaneous else ""
+    table(
+        (
+            *found.by,
+            Column("estimate", justify="right"),
+            Column(f"{percent} interval{together}", justify="right"),
+            "basis",
+        ),
+        ([*one.group, _number(one.estimate), _interval(one), one.basis] for one in found.answers),
+        plain=True,
+    )
+    for note in found.notes:
+        line((note, "dim"))
+
+
+def _interval(one: "Answer") -> str:
+    if one.low is None or one.high is None:
+        return "–"
+    if not isfinite(one.high - one.low):
+        return "unbounded"
+    return f"{_number(one.low)} to {_number(one.high)}"
+
+
+def _number(value: float) -> str:
+    if not isfinite(value):
+        return "unknown"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,0 +1,84 @@
+"""Estimates from everything that a release measured, on whichever grid tells most.
+
+Tables on few columns are looked at together, on the combinations of these columns' codes. A table
+on so many columns that their combinations cannot be written out is looked at on its own cells,
+together with others on the same cells; it informs queries that its cells decide.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from hallmark.mechanisms.inference.blue import Blue, LinearQuery, NotMeasured, Weights
+from hallmark.mechanisms.inference.estimates import Estimates
+from hallmark.mechanisms.inference.measured import MeasuredTable
+from hallmark.mechanisms.privacy.cells import CellMap
+
+MOST_COMBINATIONS = 2**20  # of a table that is looked at together with others
+
+
+@dataclass(frozen=True, eq=False)
+class Estimator:
+    """Answers linear queries from measured tables.
+
+    Attributes:
+        tables: all of a release.
+        total: the number of records, if it is public.
+    """
+
+    tables: tuple[MeasuredTable, ...]
+    total: int | None
+
+    def estimates(self, queries: Sequence[LinearQuery]) -> Estimates:
+        """The estimates of least variance, all from the same grid, which no answer decides.
+
+        Raises:
+            NotMeasured: no grid tells all of the queries.
+        """
+        found, missing = [], None
+        for grid in self._grids:
+            try:
+                found.append(Estimates(grid.weights(queries), self.total or 0))
+            except NotMeasured as error:
+                missing = missing or error
+        if not found:
+            raise missing or NotMeasured([query.columns for query in queries])
+        return min(found, key=lambda one: float(np.trace(one.covariance)))
+
+    @cached_property
+    def _grids(self) -> "tuple[Blue | _OnCells, ...]":
+        public = self.total is not None
+        together = [one for one in self.tables if one.fits(MOST_COMBINATIONS)]
+        wide: dict[str, list[MeasuredTable]] = {}
+        for one in self.tables:
+            if not one.fits(MOST_COMBINATIONS):
+                wide.setdefault(one.cells.digest, []).append(one)
+        grids = [_OnCells.of(tables, total_is_public=public) for tables in wide.values()]
+        return (Blue(together, total_is_public=public), *grids)
+
+
+@dataclass(frozen=True, eq=False)
+class _OnCells:
+    """Tables on the same cells, whose number takes the place of a column."""
+
+    table: MeasuredTable  # any of them
+    blue: Blue
+
+    @classmethod
+    def of(cls, tables: Iterable[MeasuredTable], *, total_is_public: bool) -> "_OnCells":
+        known = tuple(tables)
+        size = known[0].cells.size
+        numbered = CellMap((0,), (np.arange(size, dtype=np.int64),), size)
+        blue = Blue(
+            [replace(one, cells=numbered) for one in known], total_is_public=total_is_public
+        )
+        return cls(known[0], blue)
+
+    def weights(self, queries: Sequence[LinearQuery]) -> Weights:
+        on_cells = [self.table.on_cells(query.values, query.columns) for query in queries]
+        told = [LinearQuery((0,), values) for values in on_cells if values is not None]
+        if len(told) < len(queries):
+            raise NotMeasured([query.columns for query in queries])
+        return self.blue.weights(told)

@@ -1,0 +1,39 @@
+"""The part of an audit record that shows what can be learnt from a release, with its error."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hallmark.schemas.documents.labels import PublicSection, Shown, Tag
+
+_PAID = Tag.PAID
+
+
+class GroupAnswer(PublicSection):
+    """The answer for one group of records, and the interval that the noise leaves."""
+
+    group: Annotated[str, Shown("Group")]
+    estimate: Annotated[
+        float, Shown("Estimate", _PAID, unit="as the question asks", sample="measured")
+    ]
+    low: Annotated[float, Shown("At least", _PAID, unit="as the question asks", sample="measured")]
+    high: Annotated[float, Shown("At most", _PAID, unit="as the question asks", sample="measured")]
+
+
+class AnsweredQuestion(PublicSection):
+    """A question, as `hallmark query` takes it, and its answers."""
+
+    question: Annotated[str, Shown("Question", form="code")]
+    basis: Annotated[str, Shown("The intervals rest on")]
+    answers: Annotated[
+        tuple[GroupAnswer, ...], Field(min_length=1), Shown("Estimates and intervals", _PAID)
+    ]
+    left_out: Annotated[int, Shown("Groups not shown", unit="groups")] = 0
+
+
+class Learnt(PublicSection):
+    """Questions that were asked of the release itself, from its noisy tables alone."""
+
+    file: Annotated[str, Shown("File with the noisy tables", form="code")]
+    confidence: Annotated[float, Shown("Confidence of each interval", form="percent")]
+    questions: Annotated[tuple[AnsweredQuestion, ...], Shown("Questions asked", _PAID)]

@@ -1,0 +1,371 @@
+"""Answers to a question, group by group, each with its interval and what the interval rests on.
+
+An answer is about the private table as it was counted: in cells, after values outside the domain
+were clamped, caught or refused, and persons were limited to `max_records`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product as combinations
+from math import inf, prod
+from typing import Literal
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import AnyCodes, Floats, Integers
+from hallmark.mechanisms.domain.cliques import title
+from hallmark.mechanisms.domain.domain import Attribute
+from hallmark.mechanisms.inference.blue import NotMeasured
+from hallmark.mechanisms.inference.estimates import UNKNOWN, Estimates, Interval
+from hallmark.mechanisms.inference.estimator import Estimator
+from hallmark.schemas.columns.columns import NumericColumn
+from hallmark.schemas.question import Question, QuestionError, Statistic
+from hallmark.tasks.questions.functions import (
+    ONE,
+    Function,
+    cells_between,
+    indicator,
+    is_spread_out,
+    known,
+    product,
+    value_of,
+)
+from hallmark.tasks.spec.cell_labels import cell_labels
+from hallmark.tasks.spec.coding import TableCodec
+
+Basis = Literal["exact", "nominal", "first order", "records"]
+"""What an interval rests on: `exact`, on the law of the noise; `nominal`, on that law although what
+was measured was chosen on answers; `first order`, on a linear approximation; `records`: the answer
+is that of the synthetic records, without an interval."""
+
+MEANING: dict[Basis, str] = {
+    "exact": "from the noisy tables; the interval holds with the stated confidence",
+    "nominal": "from the noisy tables, some of which were chosen on earlier answers; the interval "
+    "holds with about the stated confidence",
+    "first order": "from the noisy tables; the interval is a linear approximation, and holds with "
+    "about the stated confidence",
+    "records": "from the synthetic records; nothing was measured that bounds its error",
+}
+
+MOST_GROUPS = 10_000
+_AT_ONCE = 64  # linear queries
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One answer.
+
+    Attributes:
+        group: a label for each column of `by`.
+        low, high: ends of the interval; None without one, infinite where nothing bounds it.
+        deviation: standard deviation of the noise in the estimate; None for quantiles, and without
+            an interval.
+    """
+
+    group: tuple[str, ...]
+    estimate: float
+    low: float | None
+    high: float | None
+    deviation: float | None
+    basis: Basis
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """All answers to a question.
+
+    Attributes:
+        by: the columns whose cells are the groups.
+        simultaneous: whether all intervals hold at once with the confidence, or each by itself.
+        notes: what a reader must know of them.
+    """
+
+    question: str
+    by: tuple[str, ...]
+    confidence: float
+    simultaneous: bool
+    answers: tuple[Answer, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Answering:
+    """Answers questions from noisy tables and, where these say nothing, from synthetic records.
+
+    Attributes:
+        codec: of all columns, in the order of the tables' column numbers.
+        estimator: from the noisy tables.
+        records: cell codes of the synthetic records; None if there are none.
+    """
+
+    codec: TableCodec
+    estimator: Estimator
+    records: AnyCodes | None
+
+    def answer(
+        self, question: Question, *, confidence: float, simultaneous: bool = False
+    ) -> Answers:
+        """All groups' answers, in the order of their cells.
+
+        Args:
+            question: bound to the columns.
+            simultaneous: widen the intervals so that all hold at once (Bonferroni).
+        Raises:
+            QuestionError: it has too many groups, or neither tables nor records can answer it.
+        """
+        sizes = [self._attribute(name).cells for name in question.by]
+        if (groups := prod(sizes)) > MOST_GROUPS:
+            raise QuestionError(
+                f"`by` makes {groups:,} groups, but at most {MOST_GROUPS:,} are answered at once"
+            )
+        each = 1 - (1 - confidence) / groups if simultaneous else confidence
+        cells = list(combinations(*(range(size) for size in sizes)))
+        at_once = max(1, _AT_ONCE // sum(self._size(one) for one in question.statistics))
+        batches = [cells[i : i + at_once] for i in range(0, len(cells), at_once)]
+        missing: NotMeasured | None = None
+        answers: list[Answer] = []
+        try:
+            for batch in batches:
+                answers += self._measured(question, batch, each)
+        except NotMeasured as error:
+            if self.records is None:
+                raise QuestionError(self._what_is_missing(error)) from error
+            missing = error
+            answers = list(self._from_records(question, cells, self.records))
+        return Answers(
+            question=question.text,
+            by=question.by,
+            confidence=confidence,
+            simultaneous=simultaneous,
+            answers=tuple(answers),
+            notes=tuple(self._notes(question, answers, missing)),
+        )
+
+    def _measured(
+        self, question: Question, cells: Sequence[tuple[int, ...]], confidence: float
+    ) -> Iterator[Answer]:
+        """The groups' answers from the noisy tables, all from one system of equations."""
+        pieces = [
+            [self._pieces(one, self._group(question, cell)) for one in question.statistics]
+            for cell in cells
+        ]
+        every = [piece.query() for group in pieces for one in group for piece in one]
+        estimates = self.estimator.estimates(every)
+        measured: Basis = "nominal" if estimates.is_conditional else "exact"
+        start = 0
+        for cell, group in zip(cells, pieces, strict=True):
+            positions = []
+            for one in group:
+                positions.append(np.arange(start, start + len(one)))
+                start += len(one)
+            found, is_exact = self._interval(question, estimates, positions, confidence)
+            yield Answer(
+                group=self._labels(question, cell),
+                estimate=found.estimate,
+                low=found.low,
+                high=found.high,
+                deviation=None if np.isnan(found.deviation) else found.deviation,
+                basis=measured if is_exact else "first order",
+            )
+
+    def _interval(
+        self,
+        question: Question,
+        estimates: Estimates,
+        positions: Sequence[Integers],
+        confidence: float,
+    ) -> tuple[Interval, bool]:
+        """The answer of one group, and whether its interval is exact."""
+        size = len(estimates.weights.constant)
+        unit = np.eye(size)
+        first = question.first
+        mine = [unit[at] for at in positions[0]]
+        if first.kind == "quantile":
+            return self._quantile(first, estimates, mine, confidence), True
+        if question.compared is None:
+            if len(mine) == 1:
+                found = estimates.interval(mine[0], confidence)
+            else:
+                found = estimates.ratio(mine[0], mine[1], confidence)
+            return self._possible(found, first), True
+        operator, _ = question.compared
+        other = [unit[at] for at in positions[1]]
+        if len(mine) == len(other) == 1:
+            if operator == "minus":
+                return estimates.interval(mine[0] - other[0], confidence), True
+            return estimates.ratio(mine[0], other[0], confidence), True
+        return _first_order(operator, estimates, mine, other, confidence), False
+
+    def _possible(self, found: Interval, one: Statistic) -> Interval:
+        """The interval without values that no table has."""
+        least, most = -inf, inf
+        if one.kind in ("count", "share"):
+            least, most = 0.0, inf if one.kind == "count" else 1.0
+        elif one.kind == "mean":
+            assert one.column is not None, "a mean has a column"
+            lows, highs = self._ends(one.column)
+            least, most = float(lows[0]), float(highs[-1])
+        low, high = np.clip([found.low, found.high], least, most)
+        return replace(found, low=float(low), high=float(high))
+
+    def _quantile(
+        self, one: Statistic, estimates: Estimates, excess: Sequence[Floats], confidence: float
+    ) -> Interval:
+        """All values whose share of records below and above is not refuted (Woodruff).
+
+        `excess[k]` is the number of records up to cell k, less the probability times all: the
+        quantile lies in the first cell where it is not negative.
+        """
+        assert one.column is not None, "a quantile has a column"
+        found = estimates.crossing(excess, confidence)
+        lows, highs = self._ends(one.column)
+        at = found.estimate
+        estimate = lows[at] + found.within * (highs[at] - lows[at])
+        low, high = lows[found.low], highs[found.high]
+        return Interval(float(estimate), float(low), float(high), np.nan)
+
+    def _pieces(self, one: Statistic, group: Function) -> list[Function]:
+        """The linear queries that a statistic is made of."""
+        among = group if one.where is None else group * indicator(one.where, self.codec)
+        match one.kind:
+            case "count":
+                return [among]
+            case "share":
+                assert one.condition is not None, "a share has a condition"
+                return [among * indicator(one.condition, self.codec), among]
+        assert one.column is not None, "all others have a column"
+        among = among * known(self.codec, one.column)
+        if one.kind == "quantile":
+            assert one.probability is not None, "a quantile has a probability"
+            share = among.times(-float(one.probability))
+            return [
+                share + among * cells_between(self.codec, one.column, 0, cell)
+                for cell in range(self._attribute(one.column).levels)
+            ]
+        summed = among * value_of(self.codec, one.column)
+        return [summed] if one.kind == "sum" else [summed, among]
+
+    def _from_records(
+        self, question: Question, cells: Sequence[tuple[int, ...]], records: AnyCodes
+    ) -> Iterator[Answer]:
+        for cell in cells:
+            group = self._group(question, cell)
+            told = [self._of_records(one, group, records) for one in question.statistics]
+            match question.compared:
+                case None:
+                    estimate = told[0]
+                case ("minus", _):
+                    estimate = told[0] - told[1]
+                case _:
+                    estimate = told[0] / told[1] if told[1] else np.nan
+            yield Answer(
+                group=self._labels(question, cell),
+                estimate=estimate,
+                low=None,
+                high=None,
+                deviation=None,
+                basis="records",
+            )
+
+    def _of_records(self, one: Statistic, group: Function, records: AnyCodes) -> float:
+        told = [piece.total(records) for piece in self._pieces(one, group)]
+        if one.kind == "quantile":
+            assert one.column is not None, "a quantile has a column"
+            reached = np.flatnonzero(np.array(told) >= 0)
+            lows, highs = self._ends(one.column)
+            at = int(reached[0])
+            return float(lows[at] + highs[at]) / 2
+        return told[0] if len(told) == 1 else told[0] / told[1] if told[1] else np.nan
+
+    def _size(self, one: Statistic) -> int:
+        """Number of linear queries that the statistic is made of."""
+        if one.kind == "quantile":
+            assert one.column is not None, "a quantile has a column"
+            return self._attribute(one.column).levels
+        return 1 if one.kind in ("count", "sum") else 2
+
+    def _group(self, question: Question, cell: Sequence[int]) -> Function:
+        """1 for the records of a group."""
+        parts = [
+            cells_between(self.codec, name, code, code)
+            for name, code in zip(question.by, cell, strict=True)
+        ]
+        return product(parts) if parts else ONE
+
+    def _labels(self, question: Question, cell: Sequence[int]) -> tuple[str, ...]:
+        return tuple(
+            cell_labels(self.codec.codecs[self.codec.names.index(name)])[code]
+            for name, code in zip(question.by, cell, strict=True)
+        )
+
+    def _ends(self, name: str) -> tuple[Floats, Floats]:
+        """The least and the greatest value of each cell of a numeric column."""
+        column = self.codec.codecs[self.codec.names.index(name)].column
+        assert isinstance(column, NumericColumn), "it was checked"
+        edges = np.asarray(column.edges, dtype=np.float64)
+        return edges[:-1], edges[1:] - (1 if column.integer else 0)
+
+    def _attribute(self, name: str) -> Attribute:
+        return self.codec.codecs[self.codec.names.index(name)].attribute
+
+    def _what_is_missing(self, error: NotMeasured) -> str:
+        tables = [title(columns, self.codec.names) for columns in error.missing if columns]
+        largest = sorted(set(tables), key=lambda name: (-name.count(" x "), name))[:3]
+        return "nothing was measured of " + ", ".join(largest or ["the number of records"])
+
+    def _notes(
+        self, question: Question, answers: Sequence[Answer], missing: NotMeasured | None
+    ) -> Iterator[str]:
+        for basis in dict.fromkeys(answer.basis for answer in answers):
+            yield f"{basis}: {MEANING[basis]}"
+        if missing is not None:
+            yield f"{self._what_is_missing(missing)}, so the noisy tables cannot answer this"
+        weighed = [one for one in question.statistics if one.kind in ("sum", "mean")]
+        for name in dict.fromkeys(one.column for one in weighed):
+            if name is not None and is_spread_out(self.codec, name):
+                yield (
+                    f"cells of {name} hold several values; each counts as the middle of its cell, "
+                    "and the interval does not include what that leaves out"
+                )
+        if any(not np.isfinite(answer.estimate) for answer in answers):
+            yield "unknown: the noise is too large to tell the number of records from 0"
+
+
+def _first_order(
+    operator: Literal["minus", "over"],
+    estimates: Estimates,
+    first: Sequence[Floats],
+    second: Sequence[Floats],
+    confidence: float,
+) -> Interval:
+    """A difference or ratio of statistics of which one is a ratio itself, by the delta method."""
+    (one, one_slope), (two, two_slope) = (_value(estimates, rows) for rows in (first, second))
+    if operator == "minus":
+        value, slope = one - two, one_slope - two_slope
+    elif two:
+        value, slope = one / two, one_slope / two - one * two_slope / two**2
+    else:
+        value, slope = inf, one_slope
+    below = [row for rows in (first, second) if len(rows) > 1 for row in rows[1:]]
+    if operator == "over" and len(second) == 1:
+        below += second
+    known_from_0 = all(
+        abs(float(row @ estimates.values)) > 2 * estimates.half_width(row, confidence)
+        for row in below
+    )
+    if not known_from_0:
+        return UNKNOWN
+    half = estimates.half_width(slope, confidence)
+    deviation = float(slope @ estimates.covariance @ slope) ** 0.5
+    return Interval(value, value - half, value + half, deviation)
+
+
+def _value(estimates: Estimates, rows: Sequence[Floats]) -> tuple[float, Floats]:
+    """A statistic and its slope in all linear queries."""
+    above = float(rows[0] @ estimates.values)
+    if len(rows) == 1:
+        return above, rows[0]
+    below = float(rows[1] @ estimates.values)
+    if not below:
+        return inf, rows[0]
+    return above / below, rows[0] / below - above * rows[1] / below**2

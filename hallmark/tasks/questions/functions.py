@@ -1,0 +1,133 @@
+"""Functions of a record's cell codes: conditions, values in a column's unit, and their products."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import pandas as pd
+
+from hallmark.mechanisms.arrays import AnyCodes, Floats
+from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.inference.blue import LinearQuery
+from hallmark.schemas.columns.columns import NumericColumn
+from hallmark.schemas.question import QuestionError
+from hallmark.schemas.rules.rule_syntax import Determines
+from hallmark.schemas.rules.rule_truth import truth
+from hallmark.schemas.rules.rules import Rule
+from hallmark.tasks.spec.coding import Codec, TableCodec
+from hallmark.tasks.spec.query_tables import representatives
+
+MOST_COMBINATIONS = 2**22  # of codes of the columns that a function depends on
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function of the codes of some columns.
+
+    Attributes:
+        columns: ascending positions; none for a constant.
+        values: by these columns' codes.
+    """
+
+    columns: Clique
+    values: Floats
+
+    def __mul__(self, other: "Function") -> "Function":
+        columns = tuple(sorted({*self.columns, *other.columns}))
+        one, two = self._over(columns), other._over(columns)
+        shape = np.broadcast_shapes(one.shape, two.shape)
+        if prod(shape) > MOST_COMBINATIONS:
+            raise QuestionError(
+                f"the question tells {prod(shape):,} combinations of cells apart, but at most "
+                f"{MOST_COMBINATIONS:,} are looked at; ask about fewer columns at once"
+            )
+        return Function(columns, one * two)
+
+    def __add__(self, other: "Function") -> "Function":
+        assert self.columns == other.columns, "only of the same columns"
+        return Function(self.columns, self.values + other.values)
+
+    def times(self, factor: float) -> "Function":
+        """The function times a number."""
+        return Function(self.columns, factor * self.values)
+
+    def query(self) -> LinearQuery:
+        """Its sum over all records."""
+        return LinearQuery(self.columns, self.values)
+
+    def total(self, codes: AnyCodes) -> float:
+        """Its sum over these records, shape (records, columns of the table)."""
+        if not self.columns:
+            return float(self.values) * len(codes)
+        return float(self.values[tuple(codes[:, column] for column in self.columns)].sum())
+
+    def _over(self, columns: Clique) -> Floats:
+        missing = tuple(axis for axis, c in enumerate(columns) if c not in self.columns)
+        return np.expand_dims(self.values, missing)
+
+
+ONE = Function((), np.ones(()))
+
+
+def indicator(rule: Rule, codec: TableCodec) -> Function:
+    """1 where the condition, bound to the columns, holds for all values of the cells, else 0."""
+    assert not isinstance(rule.body, Determines), "it was refused"
+    names = sorted(rule.columns(), key=codec.names.index)
+    columns = tuple(codec.names.index(name) for name in names)
+    shape = [codec.codecs[column].attribute.cells for column in columns]
+    if prod(shape) > MOST_COMBINATIONS:
+        raise QuestionError(f"{rule.text!r} is about too many columns at once; use fewer")
+    grid = np.indices(shape).reshape(len(shape), -1)
+    frame = pd.DataFrame(
+        {
+            name: representatives(codec.codecs[column].column).take(codes).reset_index(drop=True)
+            for name, column, codes in zip(names, columns, grid, strict=True)
+        }
+    )
+    holds = truth(rule.body, frame, rule.orders).true.reshape(shape)
+    return Function(columns, holds.astype(np.float64))
+
+
+def cells_between(codec: TableCodec, name: str, first: int, last: int) -> Function:
+    """1 for the cells of a column from `first` to `last`, else 0."""
+    column = codec.names.index(name)
+    values = np.zeros(codec.codecs[column].attribute.cells)
+    values[first : last + 1] = 1
+    return Function((column,), values)
+
+
+def known(codec: TableCodec, name: str) -> Function:
+    """1 where the column is not null."""
+    levels = codec.codecs[codec.names.index(name)].attribute.levels
+    return cells_between(codec, name, 0, levels - 1)
+
+
+def value_of(codec: TableCodec, name: str) -> Function:
+    """The mean of the values that a numeric column's cell may hold; 0 for the null cell."""
+    column = codec.names.index(name)
+    return Function((column,), _values(codec.codecs[column]))
+
+
+def _values(codec: Codec) -> Floats:
+    column = codec.column
+    assert isinstance(column, NumericColumn), "it was checked"
+    edges = np.asarray(column.edges, dtype=np.float64)
+    step = 1.0 if column.integer else 0.0 if column.step is None else float(column.step)
+    middle = (edges[:-1] + edges[1:] - step) / 2
+    if not column.integer:  # the last cell includes its upper edge
+        middle[-1] = (edges[-2] + edges[-1]) / 2
+    return np.append(middle, 0.0) if column.nulls else middle
+
+
+def is_spread_out(codec: TableCodec, name: str) -> bool:
+    """Whether a cell of the column holds more than one value."""
+    return bool(codec.codecs[codec.names.index(name)].attribute.widths.any())
+
+
+def product(functions: Sequence[Function]) -> Function:
+    """The product of all."""
+    result = ONE
+    for one in functions:
+        result = result * one
+    return result

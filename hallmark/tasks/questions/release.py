@@ -1,0 +1,114 @@
+"""A release folder, opened to ask questions of it: `hallmark.open`."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.inference.estimator import Estimator
+from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE, SPEC_FILE
+from hallmark.schemas.loading import load_spec
+from hallmark.schemas.question import parse_question
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.output.measurements import MeasurementFile, read_measurements
+from hallmark.tasks.output.released import released_values
+from hallmark.tasks.questions.answers import Answering, Answers
+from hallmark.tasks.spec.coding import TableCodec
+
+
+class CannotAsk(SafeError):
+    """A folder is not a release, or not one that questions can be asked of."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRelease:
+    """A release that can be asked questions. Nothing but its folder is read."""
+
+    folder: Path
+    spec: ReleaseSpec
+
+    def query(
+        self, question: str, *, confidence: float = 0.95, simultaneous: bool = False
+    ) -> pd.DataFrame:
+        """One row a group: the columns of `by`, estimate, low, high, deviation, basis.
+
+        The frame's `attrs["notes"]` say what the numbers rest on.
+
+        Raises:
+            QuestionError: the question cannot be read, or not be answered from this release.
+        """
+        found = self.ask(question, confidence=confidence, simultaneous=simultaneous)
+        frame = pd.DataFrame(
+            [
+                {**dict(zip(found.by, one.group, strict=True)), "estimate": one.estimate,
+                 "low": one.low, "high": one.high, "deviation": one.deviation, "basis": one.basis}
+                for one in found.answers
+            ]
+        )  # fmt: skip
+        frame.attrs["notes"] = found.notes
+        return frame
+
+    def ask(
+        self, question: str, *, confidence: float = 0.95, simultaneous: bool = False
+    ) -> Answers:
+        """The answers as `query` gives them, not in a frame."""
+        if not 0 < confidence < 1:
+            raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
+        public = {name: self.spec.columns[name] for name in self.spec.released_columns}
+        bound = parse_question(question).bound_to(public)
+        answering = Answering(self.codec, self._estimator, self._records)
+        return answering.answer(bound, confidence=confidence, simultaneous=simultaneous)
+
+    @cached_property
+    def codec(self) -> TableCodec:
+        """Of all columns of the spec."""
+        return TableCodec.of(self.spec.columns)
+
+    @cached_property
+    def measurements(self) -> MeasurementFile:
+        """The noisy tables.
+
+        Raises:
+            CannotAsk: the release has none.
+        """
+        path = self.folder / MEASUREMENTS_FILE
+        if not path.exists():
+            raise CannotAsk(
+                f"{self.folder} has no {MEASUREMENTS_FILE}: it was made by an earlier version, or "
+                "with output: {measurements: false}"
+            )
+        return read_measurements(path, self.codec.names)
+
+    @cached_property
+    def _estimator(self) -> Estimator:
+        return Estimator(self.measurements.tables, self.measurements.total)
+
+    @cached_property
+    def _records(self) -> AnyCodes | None:
+        """Cell codes of the records in the folder, with -1 in columns that are not released."""
+        files = [self.folder / name for name in self.spec.data_files.values()]
+        file = next((path for path in files if path.exists()), None)
+        if file is None:
+            return None
+        values = released_values(self.spec, file)
+        codes = np.full((len(values), len(self.codec.names)), -1, dtype=np.int32)
+        for position, one in enumerate(self.codec.codecs):
+            if one.name in values:
+                codes[:, position] = one.encode(values[one.name])
+        return codes
+
+
+def open_release(folder: str | Path) -> OpenRelease:
+    """A release folder, to be asked questions.
+
+    Raises:
+        CannotAsk: the folder is not a release.
+    """
+    place = Path(folder)
+    if not (place / SPEC_FILE).is_file():
+        raise CannotAsk(f"{place} is not a release folder: it has no {SPEC_FILE}")
+    return OpenRelease(place, load_spec(place / SPEC_FILE))

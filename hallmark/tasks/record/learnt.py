@@ -1,0 +1,91 @@
+"""What can be learnt from a release: questions that suit its columns, with their answers."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from math import isfinite
+
+from hallmark.mechanisms.inference.estimator import Estimator
+from hallmark.mechanisms.inference.transcript import Transcript
+from hallmark.schemas.columns.columns import DateColumn, NumericColumn
+from hallmark.schemas.documents.audit_questions import AnsweredQuestion, GroupAnswer, Learnt
+from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
+from hallmark.schemas.question import QuestionError, parse_question
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.questions.answers import MEANING, Answering
+from hallmark.tasks.spec.coding import TableCodec
+
+CONFIDENCE = 0.95
+_MOST_CELLS = 12  # of a column whose cells are groups
+_GROUPED = 3  # columns whose cells are groups
+_AVERAGED = 3  # columns with means
+_SHOWN = 12  # answers to a question: the largest
+
+
+def learnt(spec: ReleaseSpec, codec: TableCodec, transcript: Transcript) -> Learnt:
+    """Answers from the noisy tables in the transcript; none where these answer no such question.
+
+    Which questions are asked depends on the spec alone.
+    """
+    answering = Answering(codec, Estimator(tuple(transcript.tables()), transcript.total), None)
+    columns = {name: spec.columns[name] for name in spec.released_columns}
+    answered = []
+    for text in _questions(spec, codec):
+        try:
+            found = answering.answer(parse_question(text).bound_to(columns), confidence=CONFIDENCE)
+        except QuestionError:  # not measured
+            continue
+        told = [
+            GroupAnswer(
+                group=", ".join(
+                    f"{name}: {label}" for name, label in zip(found.by, one.group, strict=True)
+                )
+                or "all records",
+                estimate=one.estimate,
+                low=one.low,
+                high=one.high,
+            )
+            for one in found.answers
+            if one.low is not None
+            and one.high is not None
+            and isfinite(one.estimate + one.low + one.high)
+        ]
+        largest = sorted(told, key=lambda one: -abs(one.estimate))[:_SHOWN]
+        if largest:
+            answered.append(
+                AnsweredQuestion(
+                    question=text,
+                    basis=MEANING[found.answers[0].basis],
+                    answers=tuple(one for one in told if one in largest),
+                    left_out=len(found.answers) - len(largest),
+                )
+            )
+    return Learnt(file=MEASUREMENTS_FILE, confidence=CONFIDENCE, questions=tuple(answered))
+
+
+def _questions(spec: ReleaseSpec, codec: TableCodec) -> Iterator[str]:
+    """Cross tables of the first columns with few cells, and means of numbers within their cells."""
+    sizes = {one.name: one.attribute.cells for one in codec.codecs}
+    groups = [
+        name
+        for name in spec.released_columns
+        if not isinstance(spec.columns[name], NumericColumn | DateColumn)
+        and sizes[name] <= _MOST_CELLS
+    ][:_GROUPED]
+    numbers = [n for n in spec.released_columns if isinstance(spec.columns[n], NumericColumn)]
+    for one, other in list(combinations(groups, 2))[:1]:
+        yield f"count by {_written([one, other])}"
+    for name in numbers[:_AVERAGED]:
+        yield f"mean of {_written([name])}" + (f" by {_written(groups[:1])}" if groups else "")
+    for name in groups:
+        yield f"count by {_written([name])}"
+    for name in numbers[:1]:
+        yield f"median of {_written([name])}"
+
+
+def _written(names: Sequence[str]) -> str:
+    words = ("where", "by", "minus", "over", "of")
+    return ", ".join(
+        name if re.fullmatch(r"[A-Za-z_][\w.]*", name) and name not in words else f"`{name}`"
+        for name in names
+    )

@@ -1,0 +1,192 @@
+"""Answers against statistics of the coded table itself, which noiseless tables must give exactly.
+
+Every column's cells get a value that stands for them (the middle of numbers), in plain pandas.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hallmark.mechanisms.inference.estimator import Estimator
+from hallmark.mechanisms.inference.measured import MeasuredTable
+from hallmark.mechanisms.privacy.cells import count_codes, marginal
+from hallmark.mechanisms.privacy.queries import GaussianNoise
+from hallmark.mechanisms.privacy.transforms import HISTOGRAM
+from hallmark.schemas.question import QuestionError, parse_question
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.questions.answers import Answering
+from hallmark.tasks.spec.coding import TableCodec
+from tests import example
+
+SPEC = ReleaseSpec.model_validate(example.spec("table.csv"))
+CODEC = TableCodec.of(SPEC.columns)
+SHAPE = tuple(one.attribute.cells for one in CODEC.codecs)
+TABLE = example.table(500)
+AGE, INCOME, REGION, EMPLOYED, SINCE = range(5)
+
+
+def coded() -> np.ndarray:
+    text = TABLE.assign(since=TABLE["since"].dt.strftime("%Y-%m-%d"), employed=TABLE["employed"])
+    text = text.astype({"age": "str", "employed": "str"})
+    columns = [one.encode(one.read(text[one.name])[0]) for one in CODEC.codecs]
+    return np.stack(columns, axis=1)
+
+
+CODES = coded()
+
+
+def seen(codes=CODES) -> pd.DataFrame:
+    """The table as it was counted, in plain numbers and texts."""
+    age = codes[:, AGE] * 10 + 4.5
+    income = np.where(codes[:, INCOME] == 8, np.nan, codes[:, INCOME] * 50 + 25.0)
+    region = np.array(["01", "02", "07"])[codes[:, REGION]]
+    return pd.DataFrame(
+        {"age": age, "income": income, "region": region, "code": codes[:, EMPLOYED]}
+    )
+
+
+def answering(cliques, *, noise=4, answers=CODES, total=None, records=None) -> Answering:
+    tables = []
+    for clique in cliques:
+        cells = marginal(clique, SHAPE)
+        tables.append(
+            MeasuredTable(
+                cells=cells,
+                sums=HISTOGRAM.sums(cells.size),
+                noise=GaussianNoise(Fraction(noise)),
+                answers=count_codes(answers, [cells])[0],
+            )
+        )
+    return Answering(CODEC, Estimator(tuple(tables), total), records)
+
+
+PAIRS = answering([(a, b) for a in range(5) for b in range(a)])
+
+
+def ask(question, of=PAIRS, **options):
+    bound = parse_question(question).bound_to(SPEC.columns)
+    return of.answer(bound, **{"confidence": 0.95, **options})
+
+
+def estimates(question, of=PAIRS):
+    return [one.estimate for one in ask(question, of).answers]
+
+
+def test_counts_shares_sums_and_means_are_those_of_the_coded_table():
+    frame = seen()
+    young = frame["age"] < 40
+    assert estimates("count") == pytest.approx([len(frame)])
+    assert estimates("count where age < 40") == pytest.approx([young.sum()])
+    assert estimates('share of region = "02" where age < 40') == pytest.approx(
+        [(frame["region"][young] == "02").mean()]
+    )
+    assert estimates("sum of income where age >= 20") == pytest.approx(
+        [frame["income"][frame["age"] > 20].sum()]
+    )
+    assert estimates("mean of income by region") == pytest.approx(
+        frame.groupby("region")["income"].mean().to_list()
+    )
+
+
+def test_cross_tables_have_every_cell_with_its_labels():
+    found = ask("count by region, employed")
+    assert [one.group[0] for one in found.answers][::2] == ["north", "south", "east"]
+    counts = seen().groupby(["region", "code"]).size()
+    told = [one.estimate for one in found.answers]
+    assert sorted(told) == pytest.approx(sorted(counts.to_list()), abs=1e-6)
+
+
+def test_differences_and_ratios_compare_two_statistics():
+    frame = seen()
+    north, south = (frame["income"][frame["region"] == code].mean() for code in ("01", "02"))
+    question = 'mean of income where region = "01" {} mean of income where region = "02"'
+    assert estimates(question.format("minus")) == pytest.approx([north - south])
+    assert estimates(question.format("over")) == pytest.approx([north / south])
+    sizes = frame["region"].value_counts()
+    counts = 'count where region = "01" over count where region = "02"'
+    assert estimates(counts) == pytest.approx([sizes["01"] / sizes["02"]])
+
+
+def test_a_quantile_lies_in_its_cell_and_its_interval_has_whole_cells():
+    (found,) = ask("median of age").answers
+    median = seen()["age"].median()
+    assert abs(found.estimate - median) <= 5
+    assert found.low % 10 == 0
+    assert found.high % 10 == 9
+    assert found.low <= median <= found.high
+    assert found.deviation is None
+
+
+def test_intervals_say_what_they_rest_on():
+    assert ask("count by region").answers[0].basis == "exact"
+    first_order = 'mean of age where region = "01" minus mean of age where region = "02"'
+    assert ask(first_order).answers[0].basis == "first order"
+
+
+def test_what_the_tables_do_not_tell_is_answered_by_the_records_without_interval():
+    with_records = answering([(AGE, REGION)], records=CODES)
+    found = ask("mean of income by region", with_records)
+    assert [one.estimate for one in found.answers] == pytest.approx(
+        seen().groupby("region")["income"].mean().to_list()
+    )
+    assert {(one.basis, one.low, one.high) for one in found.answers} == {("records", None, None)}
+    assert any("income x region" in note for note in found.notes)
+    share = 'share of income is null minus share of region = "01"'
+    frame = seen()
+    assert estimates(share, with_records) == pytest.approx(
+        [frame["income"].isna().mean() - (frame["region"] == "01").mean()]
+    )
+    assert estimates('count where income >= 50 over count where region = "01"', with_records) == [
+        pytest.approx((frame["income"] > 50).sum() / (frame["region"] == "01").sum())
+    ]
+    median = estimates("median of income by region", with_records)
+    assert all(value % 50 == 25 for value in median)
+
+
+def test_without_records_it_is_refused_with_what_would_have_to_be_measured():
+    with pytest.raises(QuestionError, match="nothing was measured of income x region"):
+        ask("mean of income by region", answering([(AGE, REGION)]))
+
+
+def test_impossible_values_are_left_out_of_intervals():
+    wide = answering([(AGE, REGION), (REGION, EMPLOYED)], noise=10**5)
+    for one in ask("count by region", wide).answers:
+        assert one.low >= 0
+    for one in ask('share of region = "01"', wide).answers:
+        assert 0 <= one.low <= one.high <= 1
+    for one in ask("mean of age", wide).answers:
+        assert 0 <= one.low <= one.high <= 99
+
+
+def test_noise_that_hides_whether_there_are_records_leaves_a_ratio_unknown():
+    wide = answering([(AGE, REGION)], noise=10**8)
+    found = ask("mean of age by region", wide)
+    assert all(np.isnan(one.estimate) for one in found.answers)
+    assert any(note.startswith("unknown") for note in found.notes)
+
+
+def test_a_public_total_makes_the_number_of_records_certain():
+    found = ask("count", answering([(AGE, REGION)], total=500)).answers[0]
+    assert (found.low, found.estimate, found.high) == pytest.approx((500, 500, 500))
+
+
+def test_simultaneous_intervals_are_wider_the_more_there_are():
+    alone, together = (
+        ask("count by region", simultaneous=simultaneous).answers[0]
+        for simultaneous in (False, True)
+    )
+    assert together.high - together.low > 1.1 * (alone.high - alone.low)
+
+
+def test_too_many_groups_are_refused(monkeypatch):
+    monkeypatch.setattr("hallmark.tasks.questions.answers.MOST_GROUPS", 20)
+    with pytest.raises(QuestionError, match="`by` makes 30 groups"):
+        ask("count by age, region")
+
+
+def test_a_function_of_too_many_columns_is_refused(monkeypatch):
+    monkeypatch.setattr("hallmark.tasks.questions.functions.MOST_COMBINATIONS", 20)
+    with pytest.raises(QuestionError, match="30 combinations of cells"):
+        ask('share of region = "01" where age < 40')
