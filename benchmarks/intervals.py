@@ -227,7 +227,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run all kinds of release, and print or write a table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--mechanisms", nargs="+", default=["privpgd", "pmm", "mst", "aim"])
-    parser.add_argument("--epsilon", nargs="+", default=["1/2", "1", "5/2"], type=Fraction)
+    epsilons = [Fraction(1, 2), Fraction(1), Fraction(5, 2)]
+    parser.add_argument("--epsilon", nargs="+", default=epsilons, type=Fraction)
     parser.add_argument("--releases", type=int, default=300)
     parser.add_argument("--adaptive", type=int, default=60, help="releases, of mst and aim")
     parser.add_argument("--write", type=Path, help="folder for coverage.json")

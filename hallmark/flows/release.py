@@ -31,6 +31,7 @@ from hallmark.tasks.installation.signing import key_for
 from hallmark.tasks.installation.stages import stages_noted
 from hallmark.tasks.installation.workers import refuse_unfit
 from hallmark.tasks.installation.workspace import Workspace, home, ledger_url
+from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.budget_left import tell_budget
 from hallmark.tasks.ledger.charged_twice import warn_if_charged_twice
 from hallmark.tasks.output.finalise import FinalFile, finalise, nothing_to_write, staged
@@ -89,36 +90,37 @@ def carry_out(
     noise run here, behind the log.
     """
     about(prepared)
-    workspace, ledger = Workspace.of(prepared.spec.release), ledger_url()
-    with workspace.held():
-        note(workspace, prepared.spec, prepared.folder, None)
-        if (done := already_published(prepared, out, ledger)) is not None:
+    job = Job(prepared, ledger_url(), Workspace.of(prepared.spec.release), out)
+    with job.workspace.held():
+        note(job.workspace, prepared.spec, prepared.folder, None)
+        if (done := already_published(job)) is not None:
             load_into_database(prepared, Path(done.folder))
             return done
         refuse_occupied(prepared)
         refuse_unwritable(out)
-        refuse_private_folder(prepared, out)
+        refuse_private_folder(job)
         key_for(prepared.spec, home())  # a key that cannot sign is refused before anything is spent
         announce("reserve")
-        with reserved(prepared, ledger, out, resume=resume, allowance=allowance):
-            tell_budget(prepared, ledger)
-            if not is_staged(prepared, workspace):
-                waits = plan_gate(prepared, ledger, workspace, out)
+        with reserved(prepared, job.ledger, out, resume=resume, allowance=allowance):
+            tell_budget(prepared, job.ledger)
+            if not is_staged(job):
+                waits = plan_gate(job)
                 if waits is not None:
                     return waits
-                _stage(prepared, ledger, workspace)
-                mark_staged(prepared, workspace)
-            waits = disclosure_gate(prepared, ledger, workspace, out)
+                _stage(job)
+                mark_staged(job)
+            waits = disclosure_gate(job)
             if waits is not None:
                 return waits
             announce("publish")
-            published = publish(prepared, ledger, workspace, out)
+            published = publish(job)
             load_into_database(prepared, Path(published.folder))
             return published
 
 
-def _stage(prepared: Product, ledger: str, workspace: Workspace) -> None:
+def _stage(job: Job[Product]) -> None:
     """Run all stages from the private table to a complete folder that is not yet published."""
+    prepared, workspace = job.prepared, job.workspace
     cluster = prepared.spec.cluster or profile().cluster
     with stages_noted(workspace), current_client(cluster) as client:
         refuse_unfit(client, workspace, memory=prepared.plan.forecast().memory_bytes)
@@ -128,25 +130,23 @@ def _stage(prepared: Product, ledger: str, workspace: Workspace) -> None:
             rules = validate.submit(fixed, workspace).result()
             announce("discretize")
             files = discretize.submit(fixed, workspace).result()
-            refuse_changes(fixed, ledger, workspace)
+            refuse_changes(job.of(fixed))
             refuse_copies(fixed, files, workspace)
-            warn_if_charged_twice(fixed, ledger)
+            warn_if_charged_twice(fixed, job.ledger)
         made = (
-            _release(prepared, files, ledger, workspace)
+            _release(job.of(prepared), files)
             if isinstance(prepared, PreparedRelease)
-            else _certificate(prepared, files, ledger, workspace)
+            else _certificate(job.of(prepared), files)
         )
         announce("report")
         report(
-            prepared,
+            job,
             made.measurements,
             made.transcript,
             made.records,
             made.certificate,
             rules,
             made.final,
-            ledger,
-            workspace,
         )
         review(prepared, made.certificate, files, made.records, workspace)
 
@@ -162,14 +162,13 @@ class _Made:
     final: FinalFile
 
 
-def _release(
-    prepared: PreparedRelease, files: Sequence[Path], ledger: str, workspace: Workspace
-) -> _Made:
+def _release(job: Job[PreparedRelease], files: Sequence[Path]) -> _Made:
     """Records made from noisy measurements, their certificate, and the data files."""
+    prepared, workspace = job.prepared, job.workspace
     announce("select")
-    selected = select(prepared, files, ledger, workspace)
+    selected = select(job, files)
     announce("privatize")
-    measured = privatize(prepared, selected.result, files, ledger, workspace)
+    measured = privatize(job, selected.result, files)
     measurements = measured.result
     announce("generate")
     records = generate.submit(prepared, measurements, workspace).result()
@@ -186,12 +185,11 @@ def _release(
     )
 
 
-def _certificate(
-    prepared: PreparedCertificate, files: Sequence[Path], ledger: str, workspace: Workspace
-) -> _Made:
+def _certificate(job: Job[PreparedCertificate], files: Sequence[Path]) -> _Made:
     """A certificate for records made elsewhere, and no data file."""
+    prepared, workspace = job.prepared, job.workspace
     announce("privatize")
-    measured = measure_to_certify(prepared, files, ledger, workspace)
+    measured = measure_to_certify(job, files)
     measurements = measured.result
     announce("read")
     records = read(prepared, workspace)

@@ -18,7 +18,7 @@ from hallmark.mechanisms.inference.transcript import Transcribing, Transcript
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.tasks.counting import DaskCounter
 from hallmark.tasks.installation.guard import guarded
-from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.rollback import refuse_rolled_back
 from hallmark.tasks.spec.prepare import Prepared, PreparedCertificate, PreparedRelease
@@ -35,55 +35,44 @@ class Asked(Generic[Result]):
 
 
 @task(name="select")
-def select(
-    prepared: PreparedRelease, files: Sequence[Path], ledger: str, workspace: Workspace
-) -> Asked[Any]:
+def select(job: Job[PreparedRelease], files: Sequence[Path]) -> Asked[Any]:
     """What to measure: a public choice, or private rounds that the curator charges."""
-    return _ask("select", prepared, files, ledger, workspace, prepared.mechanism.select)
+    return _ask("select", job, files, job.prepared.mechanism.select)
 
 
 @task(name="privatize")
 def privatize(
-    prepared: PreparedRelease,
-    selection: Any,
-    files: Sequence[Path],
-    ledger: str,
-    workspace: Workspace,
+    job: Job[PreparedRelease], selection: Any, files: Sequence[Path]
 ) -> Asked[Measurements]:
     """The noisy measurements, drawn once for the release and read back ever after."""
 
     def measure(curator: Transcribing, plan: Any) -> Measurements:
-        return prepared.mechanism.measure(curator, plan, selection)
+        return job.prepared.mechanism.measure(curator, plan, selection)
 
-    return _ask("privatize", prepared, files, ledger, workspace, measure)
+    return _ask("privatize", job, files, measure)
 
 
 @task(name="privatize")
-def measure_to_certify(
-    prepared: PreparedCertificate, files: Sequence[Path], ledger: str, workspace: Workspace
-) -> Asked[Measurements]:
+def measure_to_certify(job: Job[PreparedCertificate], files: Sequence[Path]) -> Asked[Measurements]:
     """What a certificate alone rests on, drawn once and read back ever after."""
-    measure = prepared.certifier.measure
-    return _ask("privatize", prepared, files, ledger, workspace, measure)
+    return _ask("privatize", job, files, job.prepared.certifier.measure)
 
 
 def _ask(
     stage: str,
-    prepared: Prepared,
+    job: Job[Prepared],
     files: Sequence[Path],
-    ledger: str,
-    workspace: Workspace,
     ask: Callable[[Transcribing, Any], Result],
 ) -> Asked[Result]:
-    book = open_ledger(ledger)
+    prepared, book = job.prepared, open_ledger(job.ledger)
     refuse_rolled_back(book, prepared.spec.population.account)
     curator = Curator(
         counter=DaskCounter(tuple(files), Client.current()),
         ledger=book,
-        release=prepared.spec.release,
+        release=job.release,
         adjacency=prepared.plan.adjacency,
         budget=prepared.plan.budget,
     )
     transcribing = Transcribing(curator)
-    result = guarded(stage, workspace.path, ask)(transcribing, prepared.plan)
+    result = guarded(stage, job.workspace.path, ask)(transcribing, prepared.plan)
     return Asked(result, transcribing.transcript)

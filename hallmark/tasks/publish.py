@@ -23,7 +23,8 @@ from hallmark.schemas.documents.manifest import (
 from hallmark.schemas.exact import decimal
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.signing import key_for, sign_manifest
-from hallmark.tasks.installation.workspace import Workspace, home
+from hallmark.tasks.installation.workspace import home
+from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.charged_twice import charged_twice
 from hallmark.tasks.rendering.wording import certificate_in_words
@@ -56,24 +57,24 @@ class Published:
         return asdict(self)
 
 
-def already_published(prepared: Prepared, out: Path, ledger: str) -> Published | None:
+def already_published(job: Job[Prepared]) -> Published | None:
     """What an earlier run published under this name in `out`; None where there is nothing.
 
     Raises:
         PublishRefused: the folder exists and is not this release.
     """
-    folder = out / prepared.spec.release
+    folder = job.folder
     if not folder.exists():
         return None
-    certificate = _certificate_of(folder, prepared)
-    reservation = open_ledger(ledger).reservation(prepared.spec.release)
+    certificate = _certificate_of(folder, job.prepared)
+    reservation = open_ledger(job.ledger).reservation(job.release)
     charged = reservation is not None and reservation.state == "spent"
     if certificate is None or not charged or not verify_release(folder, None).ok:
         raise PublishRefused(
             f"{folder} exists, and is not what this spec publishes; move it away, choose another "
             "--out, or give the spec a new release id. Nothing was drawn or overwritten"
         )
-    return _published(prepared, certificate, folder, ledger, earlier=True)
+    return _published(job, certificate, earlier=True)
 
 
 def _certificate_of(folder: Path, prepared: Prepared) -> CertificateFile | None:
@@ -88,29 +89,29 @@ def _certificate_of(folder: Path, prepared: Prepared) -> CertificateFile | None:
 
 
 @task(name="publish")
-def publish(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) -> Published:
-    """Sign the staged files and move them to `out/<release>` by one rename."""
-    staging, folder = workspace.staging, out / prepared.spec.release
+def publish(job: Job[Prepared]) -> Published:
+    """Sign the staged files and move them to the release folder by one rename."""
+    spec, staging, folder = job.prepared.spec, job.workspace.staging, job.folder
     certified = CertificateFile.model_validate_json((staging / CERTIFICATE_FILE).read_bytes())
     record = AuditRecord.model_validate_json((staging / RECORD_FILE).read_bytes())
-    key = key_for(prepared.spec, home())
+    key = key_for(spec, home())
     sign_manifest(
         staging,
         Claims(
-            release_id=prepared.spec.release,
-            title=prepared.spec.title,
+            release_id=spec.release,
+            title=spec.title,
             created=record.identity.created,
             privacy=record.guarantee.claim,
             certificate=certified.summary(),
-            spec_digest=prepared.spec.digest(),
+            spec_digest=spec.digest(),
             software=record.provenance.software,
-            ledger=_head(prepared.spec.release, ledger),
+            ledger=_head(spec.release, job.ledger),
         ),
         key,
     )
-    _public_folder(out)
+    _public_folder(job.out)
     # Copied beside its place first: a rename is atomic only within one file system.
-    arriving = out / f".{folder.name}.{os.getpid()}"
+    arriving = job.out / f".{folder.name}.{os.getpid()}"
     shutil.copytree(staging, arriving, copy_function=shutil.copyfile)
     told = record.identity.created.timestamp()  # whatever copies them keeps their times
     for path in (*arriving.iterdir(), arriving):
@@ -120,11 +121,11 @@ def publish(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) ->
         arriving.rename(folder)
     except OSError:  # another operator's run of this release may have been first
         shutil.rmtree(arriving)
-        if (done := already_published(prepared, out, ledger)) is None:
+        if (done := already_published(job)) is None:
             raise
         return done
-    shutil.rmtree(workspace.staging)
-    return _published(prepared, certified, folder, ledger, warning=key.warning)
+    shutil.rmtree(staging)
+    return _published(job, certified, warning=key.warning)
 
 
 def _head(release: str, ledger: str) -> LedgerHead:
@@ -149,17 +150,17 @@ def refuse_unwritable(out: Path) -> None:
         raise PublishRefused(f"--out: {there} cannot be written to; mend that, or name another")
 
 
-def refuse_private_folder(prepared: Prepared, out: Path) -> None:
+def refuse_private_folder(job: Job[Prepared]) -> None:
     """Return if the release folder would lie in no private table, of which it would be a part.
 
     Raises:
         PublishRefused: it would; the next run would read released records as private ones.
     """
-    folder = out.absolute() / prepared.spec.release
-    owner = private_at(str(folder), prepared.spec, prepared.folder)
+    prepared = job.prepared
+    owner = private_at(str(job.folder.absolute()), prepared.spec, prepared.folder)
     if owner is not None:
         raise PublishRefused(
-            f"--out: {out} lies in the folder of the private table of "
+            f"--out: {job.out} lies in the folder of the private table of "
             f"{whose(owner, prepared.spec)}, whose parts are read from there; name another"
         )
 
@@ -173,25 +174,23 @@ def _public_folder(out: Path) -> None:
 
 
 def _published(
-    prepared: Prepared,
+    job: Job[Prepared],
     certificate: CertificateFile,
-    folder: Path,
-    ledger: str,
     *,
     warning: str = "",
     earlier: bool = False,
 ) -> Published:
-    spec = prepared.spec
-    account = open_ledger(ledger).account(spec.population.account)
+    spec = job.prepared.spec
+    account = open_ledger(job.ledger).account(spec.population.account)
     return Published(
         release=spec.release,
-        folder=str(folder),
+        folder=str(job.folder),
         account=account.name,
         epsilon=decimal(spec.privacy.epsilon),
         delta=decimal(spec.privacy.delta),
         left=(decimal(account.remaining[0]), decimal(account.remaining[1])),
         certificate=certificate_in_words(certificate),
-        review=str(Workspace.of(spec.release).review),
-        warnings=(*((warning,) if warning else ()), *charged_twice(prepared, ledger)),
+        review=str(job.workspace.review),
+        warnings=(*((warning,) if warning else ()), *charged_twice(job.prepared, job.ledger)),
         earlier=earlier,
     )

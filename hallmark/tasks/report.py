@@ -32,7 +32,8 @@ from hallmark.tasks.installation.code import IMAGE_VARIABLE
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.signing import key_for
 from hallmark.tasks.installation.stages import run_times
-from hallmark.tasks.installation.workspace import Workspace, home
+from hallmark.tasks.installation.workspace import home
+from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.rollback import anchored, losses
 from hallmark.tasks.output.finalise import FinalFile
@@ -53,19 +54,18 @@ _PACKAGES = ("dp-accounting", "numpy", "opendp", "pandas", "prefect", "pyarrow",
 
 @task(name="report")
 def report(
-    prepared: Prepared,
+    job: Job[Prepared],
     measurements: Measurements,
     transcript: Transcript,
     synthetic: SyntheticFile,
     certificate: Certificate,
     rules: Sequence[Rule],
     final: FinalFile,
-    ledger: str,
-    workspace: Workspace,
 ) -> None:
     """Write everything but the signature into the staging folder, from what was executed."""
-    book, spec, folder = open_ledger(ledger), prepared.spec, workspace.staging
-    key, known = key_for(prepared.spec, home()), profile()
+    prepared, folder = job.prepared, job.workspace.staging
+    book, spec = open_ledger(job.ledger), prepared.spec
+    key, known = key_for(spec, home()), profile()
     published = (
         published_part(transcript, prepared.codec, spec.released_columns)
         if spec.output.measurements
@@ -81,8 +81,8 @@ def report(
             account=book.account(spec.population.account),
             entries=book.entries(spec.population.account),
             losses=losses(anchored(spec.population.account)),
-            decisions=decided_on_plan(prepared, ledger),  # those on this record come later
-            tables_shown=tables_shown(prepared, ledger),
+            decisions=decided_on_plan(job),  # those on this record come later
+            tables_shown=tables_shown(job),
             synthetic=synthetic.load(),
             certificate=certificate,
             final=final,
@@ -95,7 +95,7 @@ def report(
             deployment=deployment.name,
             operator=operator(),
             container=os.environ.get(IMAGE_VARIABLE),
-            times=run_times(workspace),
+            times=run_times(job.workspace),
             created=datetime.now(UTC).replace(microsecond=0),
         )
     )

@@ -10,11 +10,17 @@ from pathlib import Path
 import pytest
 
 from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE
+from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.publish import PublishRefused, already_published
+from hallmark.tasks.spec.prepare import Prepared
 from hallmark.tasks.verification import verify_release
 from tests.tasks.released import Released
 from tests.tasks.times import PNG, subsecond_times
+
+
+def job(run: Released, out: Path) -> Job[Prepared]:
+    return Job(run.prepared, run.ledger, run.workspace, out)
 
 
 @pytest.fixture
@@ -81,14 +87,14 @@ def test_nothing_half_is_left_beside_it_nor_in_the_workspace(run: Released) -> N
 
 
 def test_an_earlier_release_of_the_same_spec_is_recognised(run: Released, out: Path) -> None:
-    found = already_published(run.prepared, out, run.ledger)
+    found = already_published(job(run, out))
     assert found is not None
     assert found.earlier
     assert found.folder == str(out / "test-release")
 
 
 def test_where_nothing_is_there_is_nothing_to_recognise(run: Released, tmp_path: Path) -> None:
-    assert already_published(run.prepared, tmp_path, run.ledger) is None
+    assert already_published(job(run, tmp_path)) is None
 
 
 @pytest.mark.parametrize("name", [MANIFEST_FILE, CERTIFICATE_FILE])
@@ -99,7 +105,7 @@ def test_a_folder_that_is_no_release_is_refused_in_words(
     path = out / "test-release" / name
     path.unlink() if content is None else path.write_text(content)
     with pytest.raises(PublishRefused, match="is not what this spec publishes"):
-        already_published(run.prepared, out, run.ledger)
+        already_published(job(run, out))
 
 
 def test_the_release_of_another_spec_is_refused(run: Released, out: Path) -> None:
@@ -107,4 +113,4 @@ def test_the_release_of_another_spec_is_refused(run: Released, out: Path) -> Non
     digest = run.prepared.spec.digest()
     manifest.write_text(manifest.read_text().replace(digest, "0" * 64))
     with pytest.raises(PublishRefused):
-        already_published(run.prepared, out, run.ledger)
+        already_published(job(run, out))

@@ -37,6 +37,7 @@ from hallmark.tasks.installation.log import tell
 from hallmark.tasks.installation.profile import approvals_of, profile
 from hallmark.tasks.installation.signing import digest, key_for
 from hallmark.tasks.installation.workspace import Workspace, home, private_folder, whole
+from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.sources import source_digest
 from hallmark.tasks.spec.prepare import Prepared
@@ -50,14 +51,14 @@ class TableChanged(SafeError):
     """A release has answers of one private table, and would be given more of another."""
 
 
-def plan_gate(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) -> Waiting | None:
+def plan_gate(job: Job[Prepared]) -> Waiting | None:
     """What the run waits for before the private data are asked anything; None where it may go on.
 
     Raises:
         GateRejected: somebody who may decide rejected the plan.
     """
-    required = approvals_of(prepared.spec).plan
-    if not required:
+    prepared, workspace = job.prepared, job.workspace
+    if not approvals_of(prepared.spec).plan:
         return None
     shown = private_folder(workspace.path / "plan")
     summary = json.dumps(plan_summary(prepared), indent=1, sort_keys=True)
@@ -76,10 +77,10 @@ def plan_gate(prepared: Prepared, ledger: str, workspace: Workspace, out: Path) 
     if (rehearsal := rehearsed(prepared)) is not None:
         seen["rehearsal"] = rehearsal
     table = guarded("plan", workspace.path, source_digest)(prepared.source)
-    return _stopped("plan", prepared, ledger, workspace, out, seen, table=table)
+    return _stopped("plan", job, seen, table=table)
 
 
-def refuse_changes(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
+def refuse_changes(job: Job[Prepared]) -> None:
     """Check, after the private table was read, that it is the one that was approved, and the one
     that earlier answers are of: a certificate that rests on answers of two tables is of neither.
 
@@ -89,20 +90,18 @@ def refuse_changes(prepared: Prepared, ledger: str, workspace: Workspace) -> Non
         PlanChanged: it is not the one that was approved.
         TableChanged: answers were drawn of another.
     """
+    prepared, workspace = job.prepared, job.workspace
     now = guarded("plan", workspace.path, source_digest)(prepared.source)
     if approvals_of(prepared.spec).plan:
-        approved = _history(prepared, ledger).at("plan")
+        approved = _history(job).at("plan")
         if approved is None or approved.opening.seen[SEALED] != _sealed(workspace, now, approved):
             raise PlanChanged(
                 "data.source: the private table changed after its plan was approved; nothing was "
                 "asked of it. Run again with --resume: the plan waits for a new approval"
             )
     noted = workspace.path / _ASKED
-    if (
-        noted.exists()
-        and not _is_asked(workspace, now)
-        and open_ledger(ledger).calls(prepared.spec.release)
-    ):
+    drawn = open_ledger(job.ledger).calls(job.release)
+    if drawn and noted.exists() and not _is_asked(workspace, now):
         raise TableChanged(
             "data.source: the private table is not the one that this release has noisy answers of; "
             "nothing was asked of it. Put that one back and run again with --resume, or choose "
@@ -112,40 +111,38 @@ def refuse_changes(prepared: Prepared, ledger: str, workspace: Workspace) -> Non
         draft.write_text(now)
 
 
-def disclosure_gate(
-    prepared: Prepared, ledger: str, workspace: Workspace, out: Path
-) -> Waiting | None:
+def disclosure_gate(job: Job[Prepared]) -> Waiting | None:
     """What the staged release waits for before it is published; None where it may be.
 
     Raises:
         GateRejected: somebody who may decide rejected the release.
     """
-    staging, asked = workspace.staging, approvals_of(prepared.spec)
+    spec, staging = job.prepared.spec, job.workspace.staging
+    asked = approvals_of(spec)
     if asked.disclosure:
         record = AuditRecord.model_validate_json((staging / RECORD_FILE).read_bytes())
-        seen = staged_files(staging) | {"spec": prepared.spec.digest(), "code": code_digest()}
+        seen = staged_files(staging) | {"spec": spec.digest(), "code": code_digest()}
         blocking = tuple(f"{gap.title}: {gap.mend}" for gap in record.blocking())
-        waits = _stopped("disclosure", prepared, ledger, workspace, out, seen, blocking)
+        waits = _stopped("disclosure", job, seen, blocking)
         if waits is not None:
             return waits
-    until = prepared.spec.embargo
-    if until is not None and datetime.now(UTC) < until:
-        return _waiting("embargo", prepared, workspace, out, until=until)
-    _forget(workspace)
+    if spec.embargo is not None and datetime.now(UTC) < spec.embargo:
+        return _waiting("embargo", job, until=spec.embargo)
+    _forget(job.workspace)
     if asked != Approvals():
-        _write_approvals(prepared, ledger, workspace)
+        _write_approvals(job)
     return None
 
 
-def decided_on_plan(prepared: Prepared, ledger: str) -> list[Outcome]:
+def decided_on_plan(job: Job[Prepared]) -> list[Outcome]:
     """All decisions that were made about the plan, and what became of each."""
-    return [one for one in _history(prepared, ledger).outcomes() if one.gate == "plan"]
+    return [one for one in _history(job).outcomes() if one.gate == "plan"]
 
 
-def tables_shown(prepared: Prepared, ledger: str) -> int:
+def tables_shown(job: Job[Prepared]) -> int:
     """How often the gate of the plan was opened anew where only the table had changed, which shows
     exactly that it had."""
-    rounds = [one for one in _history(prepared, ledger).rounds if one.opening.gate == "plan"]
+    rounds = [one for one in _history(job).rounds if one.opening.gate == "plan"]
     return sum(
         changed(one.opening.seen, other.opening.seen) == [SEALED] and not other.opening.reason
         for one, other in pairwise(rounds)
@@ -160,39 +157,37 @@ def staged_files(staging: Path) -> dict[str, str]:
     }
 
 
-def mark_staged(prepared: Prepared, workspace: Workspace) -> None:
+def mark_staged(job: Job[Prepared]) -> None:
     """Note that the staged release is complete, so that a later run need not make it again."""
-    with whole(workspace.path / _STAGED) as draft:
-        draft.write_text(json.dumps(_stage(prepared, workspace)))
+    with whole(job.workspace.path / _STAGED) as draft:
+        draft.write_text(json.dumps(_stage(job)))
 
 
-def is_staged(prepared: Prepared, workspace: Workspace) -> bool:
+def is_staged(job: Job[Prepared]) -> bool:
     """Whether the staged release is there, whole, and what this spec and this code make."""
-    note = workspace.path / _STAGED
-    return note.is_file() and json.loads(note.read_text()) == _stage(prepared, workspace)
+    note = job.workspace.path / _STAGED
+    return note.is_file() and json.loads(note.read_text()) == _stage(job)
 
 
 _STAGED = "staged.json"
 _ASKED = "table-asked.txt"
 
 
-def _stage(prepared: Prepared, workspace: Workspace) -> dict[str, Any]:
+def _stage(job: Job[Prepared]) -> dict[str, Any]:
+    spec = job.prepared.spec
     return {
-        "spec": prepared.spec.digest(),
-        "approvals": approvals_of(prepared.spec).model_dump(mode="json"),
-        "queries": list(prepared.query_files),
+        "spec": spec.digest(),
+        "approvals": approvals_of(spec).model_dump(mode="json"),
+        "queries": list(job.prepared.query_files),
         "code": code_digest(),
-        "key": key_for(prepared.spec, home()).fingerprint,  # which the staged documents name
-        "files": staged_files(workspace.staging),
+        "key": key_for(spec, home()).fingerprint,  # which the staged documents name
+        "files": staged_files(job.workspace.staging),
     }
 
 
 def _stopped(
     gate: GateName,
-    prepared: Prepared,
-    ledger: str,
-    workspace: Workspace,
-    out: Path,
+    job: Job[Prepared],
     seen: Mapping[str, str],
     blocking: tuple[str, ...] = (),
     table: str | None = None,
@@ -202,27 +197,25 @@ def _stopped(
     Args:
         table: digest of the private table, where the decision is about that too.
     """
-    book, release = open_ledger(ledger), prepared.spec.release
-    required = approvals_of(prepared.spec).required(gate)
-    history = _history(prepared, ledger)
+    book, workspace = open_ledger(job.ledger), job.workspace
+    required = approvals_of(job.prepared.spec).required(gate)
+    history = _history(job)
     if table is not None:
         seen = {**seen, SEALED: _sealed(workspace, table, history.at(gate))}
     _stop_if_rejected(history, workspace)
     if not _is_open(history, gate, required=required, seen=seen):
         if table is not None:
             seen = {**seen, SEALED: fresh_seal(workspace, table)}
-        open_gate(book, release, gate, required=required, seen=seen)
-        history = _history(prepared, ledger)
+        open_gate(book, job.release, gate, required=required, seen=seen)
+        history = _history(job)
     there = standing(
         history, gate, required=required, approvers=profile().approvers, blocking=blocking
     )
     if not there.passed:
-        return _waiting(
-            gate, prepared, workspace, out, required=required, seen=seen, blocking=blocking
-        )
+        return _waiting(gate, job, required=required, seen=seen, blocking=blocking)
     now = history.at(gate)
     if now is not None and now.passage is None:
-        pass_gate(book, release, there)
+        pass_gate(book, job.release, there)
         tell("gate-passed", gate=gate)
     _forget(workspace)
     return None
@@ -256,9 +249,8 @@ def _is_open(
     return now is history.last or (gate == "plan" and now.passage is not None)
 
 
-def _history(prepared: Prepared, ledger: str) -> History:
-    release = prepared.spec.release
-    return History.of(release, open_ledger(ledger).statements(release))
+def _history(job: Job[Prepared]) -> History:
+    return History.of(job.release, open_ledger(job.ledger).statements(job.release))
 
 
 def _stop_if_rejected(history: History, workspace: Workspace) -> None:
@@ -269,24 +261,22 @@ def _stop_if_rejected(history: History, workspace: Workspace) -> None:
         refuse_rejected(history)
 
 
-def _waiting(
-    gate: Any, prepared: Prepared, workspace: Workspace, out: Path, **more: Any
-) -> Waiting:
+def _waiting(gate: Any, job: Job[Prepared], **more: Any) -> Waiting:
     """Leave word of what the run waits for; the time of an earlier stop at the same place stays."""
-    note = workspace.path / NOTE
+    prepared, note = job.prepared, job.workspace.path / NOTE
     since = datetime.now(UTC).replace(microsecond=0)
     if note.is_file():
         earlier = Waiting.model_validate_json(note.read_bytes())
         same = (earlier.gate, dict(earlier.seen)) == (gate, dict(more.get("seen", {})))
         since = earlier.since if same else since
     waiting = Waiting(
-        release=prepared.spec.release,
+        release=job.release,
         title=prepared.spec.title,
         gate=gate,
         since=since,
         spec=str(prepared.path),
         folder=str(prepared.folder),
-        out=str(out.resolve()),
+        out=str(job.out.resolve()),
         file=None if prepared.given is None else str(prepared.given.path),
         deployment=deployment.id,
         **more,
@@ -300,11 +290,11 @@ def _forget(workspace: Workspace) -> None:
     (workspace.path / NOTE).unlink(missing_ok=True)
 
 
-def _write_approvals(prepared: Prepared, ledger: str, workspace: Workspace) -> None:
+def _write_approvals(job: Job[Prepared]) -> None:
     """Put everything that was said at the gates into the release, whatever became of it."""
-    history = _history(prepared, ledger)
+    history = _history(job)
     content = ApprovalsFile(
-        release=prepared.spec.release, decisions=tuple(history.outcomes()), said=history.links
+        release=job.release, decisions=tuple(history.outcomes()), said=history.links
     )
-    (workspace.staging / APPROVALS_FILE).write_text(content.model_dump_json(indent=1) + "\n")
-    forget_salt(workspace)
+    (job.workspace.staging / APPROVALS_FILE).write_text(content.model_dump_json(indent=1) + "\n")
+    forget_salt(job.workspace)

@@ -1,0 +1,42 @@
+"""A job: what is to be released, and where its traces go; it passes from stage to stage."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.spec.prepare import Prepared
+
+Planned = TypeVar("Planned", bound=Prepared, covariant=True)
+Other = TypeVar("Other", bound=Prepared)
+
+
+@dataclass(frozen=True, eq=False)
+class Job(Generic[Planned]):
+    """A release, or a certificate alone, that a flow carries out. Public; pickles.
+
+    Attributes:
+        prepared: the spec with its plan.
+        ledger: URL of the ledger that is charged.
+        workspace: the release's restricted folder.
+        out: folder in which the release folder is made.
+    """
+
+    prepared: Planned
+    ledger: str
+    workspace: Workspace
+    out: Path
+
+    def of(self, prepared: Other) -> "Job[Other]":
+        """The job with the same traces, of something prepared more narrowly."""
+        return Job(prepared, self.ledger, self.workspace, self.out)
+
+    @property
+    def release(self) -> str:
+        """Name of the release."""
+        return self.prepared.spec.release
+
+    @property
+    def folder(self) -> Path:
+        """The release folder."""
+        return self.out / self.release
