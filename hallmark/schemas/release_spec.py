@@ -22,7 +22,7 @@ from hallmark.schemas.documents.manifest import DATA_FILES, REHEARSED_DATA_FILES
 from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.rules.rules import Rule
 from hallmark.schemas.section import Problem, Section, refuse
-from hallmark.schemas.spec_checks import SoundSections, problems_between, warnings_about
+from hallmark.schemas.spec_checks import SoundSections, problems_between
 from hallmark.schemas.spec_sections import (
     CertificateRequest,
     Constraint,
@@ -32,6 +32,7 @@ from hallmark.schemas.spec_sections import (
     Population,
     Privacy,
 )
+from hallmark.schemas.spec_warnings import warnings_about
 from hallmark.schemas.table_sections import DataSource, PublicData, RehearsalData
 
 REHEARSAL_NAME, REHEARSAL_TITLE = "rehearsal-", "REHEARSAL: "

@@ -25,6 +25,7 @@ from hallmark.schemas.documents.manifest import (
     SPEC_FILE,
     Software,
 )
+from hallmark.tasks.expectations import Rule
 from hallmark.tasks.gates.approvals import operator
 from hallmark.tasks.gates.gates import decided_on_plan, tables_shown
 from hallmark.tasks.generate import SyntheticFile
@@ -46,7 +47,6 @@ from hallmark.tasks.record.record import audit_record
 from hallmark.tasks.record.record_utility import certificate_file
 from hallmark.tasks.rendering import files_for_users, rendered_files
 from hallmark.tasks.spec.prepare import Prepared
-from hallmark.tasks.validate import Rule
 
 _ROOT = Path(__file__).parents[2]
 _PACKAGES = ("dp-accounting", "numpy", "opendp", "pandas", "prefect", "pyarrow", "scipy")

@@ -40,6 +40,7 @@ from hallmark.schemas.documents.internal_review import (
 from hallmark.tasks.counting import DaskCounter
 from hallmark.tasks.discretize import left_out
 from hallmark.tasks.evaluate import compare, in_words
+from hallmark.tasks.expectations import rule_of_truncation
 from hallmark.tasks.generate import SyntheticFile
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
@@ -48,7 +49,6 @@ from hallmark.tasks.rendering import render_internal_review
 from hallmark.tasks.review_pairs import compared
 from hallmark.tasks.spec.cell_labels import cell_labels
 from hallmark.tasks.spec.prepare import Prepared
-from hallmark.tasks.validate import rule_of_truncation
 
 _WORST_QUERIES = 30  # shown one by one
 

@@ -1,7 +1,6 @@
-"""Check a private table against its spec with Great Expectations, part by part, counts only.
+"""Check a private table against its spec, part by part, counts only.
 
-The suite is built from the spec. It runs on the values that the codecs read, so that validation
-and coding agree. Results are reduced, on the worker, to (rule, column, rows, failing rows): no
+Results are reduced, on the worker, to (rule, column, rows, failing rows): no
 value and no row number leaves it. Even those counts are exact statistics of private data, so they
 stay in the workspace; public is only which rules would have refused, and that they held. Values
 that break rules are for the steward: a page in the workspace shows them (`tasks.offending`). Values
@@ -11,44 +10,33 @@ once; in a run they are counted after all records are coded.
 """
 
 import json
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from distributed import worker_client
 from prefect import task
 
-from hallmark.mechanisms.arrays import Mask
-from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
+from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.documents.internal_validation import BrokenRule
-from hallmark.schemas.exact import decimal
 from hallmark.schemas.visible import visible
-from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.expectations import (
+    Rule,
+    ValidationFailed,
+    checked_frame,
+    failures_of,
+    rule_of_truncation,
+    suite_of,
+)
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.offending import Frequent, Offending, merged, pieces, write_page, write_piece
 from hallmark.tasks.sources import Part, batches, parts
-from hallmark.tasks.spec.coding import Codec, TableCodec, is_multiple
+from hallmark.tasks.spec.coding import TableCodec
 from hallmark.tasks.spec.prepare import Prepared
 from hallmark.tasks.spec.truncation import LeftOut
-
-
-class ValidationFailed(SafeError):
-    """The private table breaks its spec; the message names columns and rules, no counts."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rule:
-    """One rule that rows are checked against. Public."""
-
-    column: str
-    rule: str  # in words, with the public bound
-    mend: str  # what the steward can do if it fails
-    refuses: bool = True  # if not, rows that break it count elsewhere, as the spec says
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,10 +80,6 @@ def validate(prepared: Prepared, workspace: Workspace) -> list[Rule]:
     return [finding.rule for finding in findings if finding.rule.refuses]
 
 
-_READABLE = "{} can be read"
-_STEPPED = "{} is a multiple"
-
-
 def check_table(prepared: Prepared) -> list[Finding]:
     """Internal findings for a whole table, made in this process and written like `validate`'s."""
     workspace = Workspace.of(prepared.spec.release)
@@ -125,16 +109,6 @@ def check_table(prepared: Prepared) -> list[Finding]:
     return findings
 
 
-def rule_of_truncation(person: str, records: int) -> Rule:
-    """The rule about records beyond a person's maximum; no release fails because of it."""
-    return Rule(
-        column=person,
-        rule=f"are among the {records} kept of their person; else left out",
-        mend="raise privacy.unit.max_records if they are too many; noise grows with it",
-        refuses=False,
-    )
-
-
 def validate_part(
     part: Part,
     columns: Mapping[str, Column],
@@ -150,14 +124,14 @@ def validate_part(
         offending: the file in the restricted workspace for values that break rules, if wanted.
     """
     codec = TableCodec.of(columns)
-    suite = _suite(codec, person)
-    count_failing = _validator([check.expectation for check in suite])
+    suite = suite_of(codec, person)
+    count_failing = failures_of([check.expectation for check in suite])
     tallies = [[0, 0] for _ in suite]
     seen: Offending = defaultdict(Frequent)
     for text in batches(part):
         if person is not None:
             see(text[person])
-        frame = _checked_frame(codec.codecs, text, person)
+        frame = checked_frame(codec.codecs, text, person)
         for check, tally, failing in zip(suite, tallies, count_failing(frame), strict=True):
             tally[0] += len(frame)
             tally[1] += failing
@@ -227,180 +201,3 @@ def refuse_failures(findings: Sequence[Finding], page: Path) -> None:
             + "\n".join(lines)
             + f"\nThe values that break them, with counts (confidential, do not publish): {page}"
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Check:
-    """A rule, the expectation that checks it, and a function for the rows that break it.
-
-    There is no such function for rules that only missing values can break.
-    """
-
-    rule: Rule
-    expectation: Any
-    broken: Callable[[pd.DataFrame], Mask] | None = None
-
-
-def _suite(codec: TableCodec, person: str | None) -> list[_Check]:
-    import great_expectations.expectations as gxe  # seconds to import: only where it is needed
-
-    suite: list[_Check] = []
-    for one in codec.codecs:
-        name, column = one.name, one.column
-        if isinstance(column, NumericColumn | DateColumn):
-            rule = Rule(column=name, rule=f"{_form(column)} or null", mend=_mend(column))
-            suite.append(_flagged(gxe, rule, _READABLE.format(name)))
-        if not column.nulls:
-            suite.append(
-                _Check(
-                    rule=Rule(
-                        column=name, rule="have a value (nulls: false)", mend="set nulls: true"
-                    ),
-                    expectation=gxe.ExpectColumnValuesToNotBeNull(column=name),
-                )
-            )
-        suite.append(_domain_check(gxe, one))
-        if isinstance(column, NumericColumn) and column.step is not None:
-            step = decimal(column.step)
-            rule = Rule(
-                column=name,
-                rule=f"are multiples of {step}; else count in the cell they lie in",
-                mend="give the column a finer step",
-                refuses=False,
-            )
-            suite.append(_flagged(gxe, rule, _STEPPED.format(name)))
-    if person is not None:
-        suite.append(
-            _Check(
-                rule=Rule(
-                    column=person,
-                    rule="name a person",
-                    mend="records without a person cannot be protected as a person's; drop them "
-                    "first",
-                ),
-                expectation=gxe.ExpectColumnValuesToNotBeNull(column=person),
-            )
-        )
-    return suite
-
-
-def _flagged(gxe: Any, rule: Rule, flag: str) -> _Check:
-    """A rule that holds where a column of the checked frame says so."""
-    return _Check(
-        rule=rule,
-        expectation=gxe.ExpectColumnValuesToBeInSet(column=flag, value_set=[True]),
-        broken=lambda frame: ~frame[flag].to_numpy(dtype=bool),
-    )
-
-
-def _domain_check(gxe: Any, codec: Codec) -> _Check:
-    """The check that values lie in the public domain; others refuse, or count elsewhere."""
-    column = codec.column
-    if isinstance(column, NumericColumn | DateColumn):
-        holds = f"lie between {' and '.join(column.ends)}"
-        mend = "widen the public interval if a public source allows it"
-        instead, elsewhere = "clamp", "at the bounds"
-        typed: Callable[[Any], Any] = float if isinstance(column, NumericColumn) else pd.Timestamp
-        expectation = gxe.ExpectColumnValuesToBeBetween(
-            column=codec.name, min_value=typed(column.minimum), max_value=typed(column.maximum)
-        )
-    else:
-        holds = f"are one of the {len(column.codes)} categories"
-        mend = "add the category if it is public"
-        instead, elsewhere = "catch_all", "as other"
-        expectation = gxe.ExpectColumnValuesToBeInSet(
-            column=codec.name, value_set=list(column.codes)
-        )
-    if column.outside == "refuse":
-        rule = Rule(column=codec.name, rule=holds, mend=f"{mend}, or set outside: {instead}")
-    else:
-        holds += f"; else count {elsewhere}"
-        rule = Rule(column=codec.name, rule=holds, mend=mend, refuses=False)
-    return _Check(
-        rule=rule,
-        expectation=expectation,
-        broken=lambda frame: codec.outside(frame[codec.name]),
-    )
-
-
-def _mend(column: NumericColumn | DateColumn) -> str:
-    """What to do about unreadable texts."""
-    if isinstance(column, DateColumn):
-        return "correct the data or the column's format, or list the text under its null_markers"
-    return (
-        "correct the data, state their format by decimal_mark and thousands, or list the text "
-        "under null_markers"
-    )
-
-
-def _form(column: NumericColumn | DateColumn) -> str:
-    if isinstance(column, DateColumn):
-        return f"are dates written as {column.format}"
-    return "are whole numbers" if column.integer else "are numbers"
-
-
-def _checked_frame(codecs: Sequence[Codec], text: pd.DataFrame, person: str | None) -> pd.DataFrame:
-    columns: dict[str, Any] = {}
-    for codec in codecs:
-        values, unreadable = codec.read(text[codec.name])
-        # Object columns: the expectations know neither Arrow's nor pandas' own string type.
-        columns[_READABLE.format(codec.name)] = ~unreadable
-        if isinstance(codec.column, NumericColumn):
-            # An unreadable text is reported as such, not as a null too.
-            columns[codec.name] = values.where(~unreadable, float(codec.column.minimum))
-            if codec.column.step is not None:
-                columns[_STEPPED.format(codec.name)] = is_multiple(values, codec.column.step)
-        elif isinstance(codec.column, DateColumn):
-            columns[codec.name] = values.where(~unreadable, pd.Timestamp(codec.column.minimum))
-        else:
-            columns[codec.name] = values.astype(object).where(values.notna(), None)
-    if person is not None:
-        columns[person] = text[person].astype(object).where(text[person].notna(), None)
-    return pd.DataFrame(columns)
-
-
-def _validator(expectations: Sequence[Any]) -> Callable[[pd.DataFrame], list[int]]:
-    """A function that counts the rows of a frame that fail each expectation."""
-    import great_expectations as gx
-
-    # This logger sets its own level when it is imported, and logs every temporary folder.
-    logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
-    # It logs what an expectation failed on, which may be a row.
-    logging.getLogger("great_expectations.validator").setLevel(logging.CRITICAL)
-    context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = {"globally": False}
-    batch = (
-        context.data_sources.add_pandas("private")
-        .add_dataframe_asset("part")
-        .add_batch_definition_whole_dataframe("rows")
-    )
-    suite = context.suites.add(gx.ExpectationSuite(name="spec", expectations=list(expectations)))
-    definition = context.validation_definitions.add(
-        gx.ValidationDefinition(name="spec", data=batch, suite=suite)
-    )
-
-    def count_failing(frame: pd.DataFrame) -> list[int]:
-        outcome = definition.run(
-            batch_parameters={"dataframe": frame},
-            result_format={"result_format": "BASIC", "partial_unexpected_count": 0},
-        )
-        failing = _unexpected(outcome)
-        return [failing[(e.expectation_type, e.column)] for e in expectations]
-
-    return count_failing
-
-
-def _unexpected(outcome: Any) -> dict[tuple[str, str], int]:
-    """Failing rows by expectation and column; nothing else in the result is read."""
-    failing = {}
-    for result in outcome.results:
-        config = result.expectation_config
-        key = (config.type, config.kwargs["column"])
-        # An expectation that raised has no count, whatever form its exception has.
-        if "unexpected_count" not in result.result:
-            raise ValidationFailed(
-                f"columns.{key[1].removesuffix(_READABLE.format(''))}: {key[0]} could not be "
-                "evaluated, so nothing is released; this is a bug in Hallmark, please report it"
-            )
-        failing[key] = int(result.result["unexpected_count"])
-    return failing

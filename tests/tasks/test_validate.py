@@ -14,6 +14,7 @@ from markupsafe import escape
 
 from hallmark.schemas.loading import load_spec
 from hallmark.tasks import offending, validate
+from hallmark.tasks.expectations import Rule, ValidationFailed
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.offending import Frequent, merged
 from hallmark.tasks.sources import Source, parquet_files, parts
@@ -21,8 +22,6 @@ from hallmark.tasks.spec.coding import TableCodec
 from hallmark.tasks.spec.prepare import prepare
 from hallmark.tasks.validate import (
     Finding,
-    Rule,
-    ValidationFailed,
     check_table,
     merge,
     refuse_failures,
@@ -253,13 +252,13 @@ def test_findings_are_for_their_owner_alone(tmp_path: Path) -> None:
 def test_an_expectation_that_raises_stops_the_release_and_quotes_nothing(
     spec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    whole = validate._checked_frame
+    whole = validate.checked_frame
 
     def mixed(*arguments: Any) -> pd.DataFrame:
         """A frame in which no expectation on ages can be evaluated, as texts are no numbers."""
         return whole(*arguments).assign(age="canary-73193")
 
-    monkeypatch.setattr(validate, "_checked_frame", mixed)
+    monkeypatch.setattr(validate, "checked_frame", mixed)
     with pytest.raises(ValidationFailed, match=r"columns\.age: .* could not be evaluated") as told:
         findings(tmp_path, spec.columns, [BASE])
     assert "canary" not in f"{told.value!r} {told.value.__context__!r}" + caplog.text
@@ -271,7 +270,7 @@ def test_an_unexpected_failure_says_where_its_details_are_and_quotes_nothing(
     def fail(*arguments: Any) -> pd.DataFrame:
         raise RuntimeError("canary-73193")
 
-    monkeypatch.setattr(validate, "_checked_frame", fail)
+    monkeypatch.setattr(validate, "checked_frame", fail)
     prepared = prepare(example.write(tmp_path, rows=3))
     with pytest.raises(Exception, match="stage validate failed with RuntimeError") as told:
         check_table(prepared)

@@ -13,10 +13,10 @@ from hallmark.schemas.documents.decisions import Outcome
 from hallmark.schemas.documents.ledger_anchor import Anchor
 from hallmark.schemas.documents.manifest import Software
 from hallmark.schemas.profile import Profile
+from hallmark.tasks.expectations import Rule
 from hallmark.tasks.installation.stages import RunTimes
 from hallmark.tasks.output.finalise import FinalFile
 from hallmark.tasks.spec.prepare import Prepared
-from hallmark.tasks.validate import Rule
 
 
 @dataclass(frozen=True, kw_only=True)
