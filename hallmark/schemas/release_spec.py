@@ -20,6 +20,7 @@ from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.documents.approvals import Approvals
 from hallmark.schemas.documents.manifest import DATA_FILES, REHEARSED_DATA_FILES
 from hallmark.schemas.public_totals import PublicTotal
+from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.schemas.rules.rules import Rule
 from hallmark.schemas.section import Problem, Section, refuse
 from hallmark.schemas.spec_checks import SoundSections, problems_between
@@ -80,6 +81,9 @@ class ReleaseSpec(Section):
     """published totals that the released file reproduces exactly; they are not protected"""
     output: Output = Output()
     """what is published"""
+    questions: tuple[str, ...] = ()
+    """questions that the release should answer, such as mean of income by region; hallmark plan
+    forecasts how precise each answer will be"""
     cluster: Cluster | None = None
     """the Dask cluster that the release runs on; defaults to the profile's cluster"""
     approvals: Approvals = Approvals()
@@ -93,6 +97,7 @@ class ReleaseSpec(Section):
     def _check(self) -> Self:
         refuse(type(self), problems_between(self._sections()))
         refuse(type(self), self._rehearsal_problems())
+        refuse(type(self), self._question_problems())
         return self
 
     @property
@@ -115,6 +120,15 @@ class ReleaseSpec(Section):
             if isinstance(column := self.columns[file.column], CategoryColumn)
         }
         return inlined(text, listed) if listed else text
+
+    def _question_problems(self) -> Iterator[Problem]:
+        """Questions that cannot be read, or do not suit the published columns."""
+        published = {name: self.columns[name] for name in self.released_columns}
+        for i, question in enumerate(self.questions):
+            try:
+                parse_question(question).bound_to(published)
+            except QuestionError as error:
+                yield Problem(("questions", i), str(error))
 
     def _rehearsal_problems(self) -> Iterator[Problem]:
         """A name or title that hides that this is a rehearsal."""

@@ -65,7 +65,7 @@ TEXTS = {
     "QueryEntry": "where",
     "RangeQueries": "columns",
     "RehearsalData": "delimiter encoding null_markers reference",
-    "ReleaseSpec": "description title",
+    "ReleaseSpec": "description questions title",
     "Scheduled": "cron timezone",
     "StorageOptions": "account_name endpoint_url project",
     "Tuning": "details",

@@ -2,9 +2,10 @@
 
 import os
 import sys
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,6 +31,9 @@ from hallmark.flows.cli.options import (
 from hallmark.flows.cli.query import query
 from hallmark.flows.cli.running import stoppable, tell_ending
 from hallmark.flows.screen import say, say_json
+
+if TYPE_CHECKING:
+    from hallmark.tasks.spec.prepare import Prepared
 
 app = typer.Typer(
     name="hallmark",
@@ -109,9 +113,23 @@ def plan(
         str | None,
         typer.Option(help="Other epsilons to compare, such as 0.1,0.5,1,2.", metavar="EPSILONS"),
     ] = None,
+    question: Annotated[
+        str | None,
+        typer.Option("--for", help="A question, such as 'mean of income by region'."),
+    ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            help="With --for: show about the least epsilon at which its 95 % interval is the "
+            "answer plus or minus this.",
+            min=0.0,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a release will cost and how good it will be, without reading a private byte."""
+    if width is not None and question is None:
+        raise typer.BadParameter("it is only read with --for", param_hint="--width")
     quiet.configure()
     from hallmark.flows.cli.terminal_plan import print_plan, print_sweep
     from hallmark.tasks.forecast.summary import plan_summary
@@ -119,6 +137,9 @@ def plan(
     from hallmark.tasks.ledger.accounts import about_balance, balance
     from hallmark.tasks.spec.prepare import prepare
 
+    if question is not None:
+        _tell_precision(prepare(spec), question, width, as_json=as_json)
+        return
     epsilons = [] if sweep is None else [_epsilon(text) for text in sweep.split(",")]
     prepared = prepare(spec)
     summary, found = plan_summary(prepared), balance(prepared.spec)
@@ -131,6 +152,32 @@ def plan(
     print_plan(summary)
     if others:
         print_sweep(others)
+
+
+def _tell_precision(
+    prepared: "Prepared", question: str, width: float | None, *, as_json: bool
+) -> None:
+    """How precise the answers to a question will be, and the epsilon for a precision."""
+    from hallmark.flows.cli.terminal_plan import print_precisions
+    from hallmark.schemas.question import QuestionError
+    from hallmark.tasks.forecast.questions import epsilon_for, precisions
+
+    try:
+        (found,) = (asdict(one) for one in precisions(prepared, [question]))
+        epsilon = None if width is None else epsilon_for(prepared, question, width)
+    except QuestionError as error:
+        raise typer.BadParameter(str(error), param_hint="--for") from error
+    if as_json:
+        needed = {} if width is None else {"epsilon": epsilon and float(epsilon)}
+        say_json(found | needed)
+        return
+    print_precisions([found])
+    if width is not None:
+        say(
+            f"± {width:g} needs epsilon {float(epsilon):.3g}"
+            if epsilon is not None
+            else f"± {width:g} cannot be reached with epsilon 100 or less"
+        )
 
 
 @app.command()

@@ -54,11 +54,28 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         f"({forecast['statement']})"
     )
     line(f"memory     {forecast['memory_bytes'] / 2**20:.0f} MiB at the peak")
+    print_precisions(summary["questions"])
     for total in summary["public_totals"]:
         line(f"total      {total['total']}, reproduced exactly; from {total['reference']}")
     for warning in summary["warnings"]:
         line(("warning", "yellow"), f"    {warning}")
     line(("verdict", "bold"), f"    {summary['verdict']}")
+
+
+def print_precisions(questions: Sequence[Mapping[str, Any]]) -> None:
+    """Print how precise the answers to questions will be, if there are any."""
+    if questions:
+        table(
+            ("question", "95 % interval"),
+            ([one["question"], _precision(one)] for one in questions),
+            title="Answers, if records are spread evenly over all cells",
+        )
+
+
+def _precision(told: Mapping[str, Any]) -> str:
+    if told["half_width"] is None:
+        return f"none: {told['reason']}"
+    return f"± {told['half_width']:.3g}"
 
 
 def print_sweep(alternatives: "Iterable[Alternative]") -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from hallmark.mechanisms.privacy.accountant import bracket
 from hallmark.schemas.promise import promised
 from hallmark.schemas.rules.rule_syntax import Determines
+from hallmark.tasks.forecast.questions import precisions
 from hallmark.tasks.forecast.verdict import about_nothing, in_words, verdicts
 from hallmark.tasks.rendering.wording import listed
 from hallmark.tasks.spec.cell_labels import cell_labels
@@ -60,6 +61,7 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
         ],
         "verdicts": [{**asdict(one), "vacuous": one.vacuous} for one in told],
         "verdict": in_words(told),
+        "questions": [asdict(one) for one in precisions(prepared, spec.questions)],
         "warnings": [*spec.warnings(), *about_nothing(told), *_about_rules(prepared)],
     }
 

@@ -12,6 +12,7 @@ import pytest
 
 from hallmark.schemas.loading import load_spec
 from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.job import Job
 from hallmark.tasks.publish import PublishRefused, refuse_private_folder
 from hallmark.tasks.sources import overlap
 from hallmark.tasks.spec.coding import TableCodec
@@ -226,10 +227,11 @@ def test_a_release_folder_is_made_in_no_private_table(tmp_path: Path, home: Path
     example.table(20).to_csv(parts(tmp_path) / "0.csv", index=False, na_rep="NA")
     data = {**example.spec(tmp_path / "parts")["data"], "format": "csv"}
     prepared = prepare(example.write(tmp_path, 20, data=data))
-    refuse_private_folder(prepared, tmp_path / "out")
+    job = Job(prepared, "", Workspace.of("test-release"), tmp_path / "out")
+    refuse_private_folder(job)
     for out in (tmp_path / "parts", tmp_path / "parts" / "deeper", linked(tmp_path / "parts")):
         with pytest.raises(PublishRefused, match="lies in the folder of the private table of this"):
-            refuse_private_folder(prepared, out)
+            refuse_private_folder(replace(job, out=out))
 
 
 def parts(folder: Path) -> Path:

@@ -1,0 +1,107 @@
+"""How precise the answers to a steward's questions will be, before a private byte is read."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+
+from hallmark.mechanisms.certificates.alone import CertificateAlone
+from hallmark.mechanisms.contract import Mechanism
+from hallmark.mechanisms.inference.estimator import Estimator
+from hallmark.mechanisms.inference.forecast import foreseen
+from hallmark.schemas.question import Question, QuestionError, parse_question
+from hallmark.tasks.output.measurements import published_part
+from hallmark.tasks.questions.answers import Answering
+from hallmark.tasks.spec.prepare import (
+    PlanRefused,
+    Prepared,
+    PreparedCertificate,
+    at_epsilon,
+    mechanism_of,
+)
+
+CONFIDENCE = 0.95
+_STEPS = 12  # of a search: the epsilon is found to within a few percent
+_RANGE = (Fraction(1, 1000), Fraction(100))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision:
+    """What can be expected of the answers to a question.
+
+    Attributes:
+        half_width: of the widest group's 95 % interval, in the answer's unit; None where no table
+            is sure to tell, or where the noise hides whether a group has records at all.
+        reason: why it is None.
+    """
+
+    question: str
+    half_width: float | None
+    reason: str = ""
+
+
+def precisions(prepared: Prepared, questions: Sequence[str]) -> Iterator[Precision]:
+    """The precision of each question's answers, if records are spread evenly over all cells.
+
+    Half-widths of counts and sums do not depend on that; those of shares, means, quantiles and
+    ratios do. What a mechanism chooses on answers only narrows intervals, and is left out.
+
+    Raises:
+        QuestionError: a question does not suit the columns.
+    """
+    spec = prepared.spec
+    columns = {name: spec.columns[name] for name in spec.released_columns}
+    asked = [parse_question(text).bound_to(columns) for text in questions]
+    if not asked:
+        return
+    mechanism: Mechanism | CertificateAlone = (
+        prepared.certifier if isinstance(prepared, PreparedCertificate) else mechanism_of(spec)
+    )
+    transcript, complete = foreseen(mechanism, prepared.plan)
+    shown = published_part(transcript, prepared.codec, spec.released_columns)
+    answering = Answering(prepared.codec, Estimator(tuple(shown.tables()), shown.total), None)
+    for question in asked:
+        yield _precision(answering, question, complete=complete)
+
+
+def epsilon_for(prepared: Prepared, question: str, half_width: float) -> Fraction | None:
+    """About the least epsilon at which the question's intervals are that narrow; None if none is.
+
+    Raises:
+        QuestionError: the question does not suit the columns.
+    """
+    low, high = _RANGE
+
+    def narrow_enough(epsilon: Fraction) -> bool:
+        try:
+            (found,) = precisions(at_epsilon(prepared, epsilon), [question])
+        except PlanRefused:
+            return False
+        return found.half_width is not None and found.half_width <= half_width
+
+    if not narrow_enough(high):
+        return None
+    for _ in range(_STEPS):
+        middle = Fraction(float(low * high) ** 0.5).limit_denominator(10_000)
+        low, high = (low, middle) if narrow_enough(middle) else (middle, high)
+    return high
+
+
+def _precision(answering: Answering, question: Question, *, complete: bool) -> Precision:
+    try:
+        found = answering.answer(question, confidence=CONFIDENCE).answers
+    except QuestionError as error:
+        chosen = "" if complete else " before something is chosen on answers"
+        return Precision(question=question.text, half_width=None, reason=f"{error}{chosen}")
+    widths = [
+        (one.high - one.low) / 2
+        for one in found
+        if one.high is not None and one.low is not None and isfinite(one.estimate)
+    ]
+    if len(widths) < len(found):
+        return Precision(
+            question=question.text,
+            half_width=None,
+            reason="the noise would hide whether a group has any records",
+        )
+    return Precision(question=question.text, half_width=max(widths))
