@@ -98,7 +98,7 @@ def test_what_a_library_quotes_is_in_no_log(
     def fail(*_: object) -> None:
         raise KeyError(f"row 7: {QUOTED.text}")
 
-    monkeypatch.setattr(validate, "_checked_frame", fail)
+    monkeypatch.setattr(validate, "checked_frame", fail)
     spec = write_planted(tmp_path / "data")
     example.open_account()
     assert hallmark("release", spec, "--out", tmp_path / "out").code == 1

@@ -26,6 +26,7 @@ from hallmark import flows
 from hallmark.flows.cli import app as cli
 from hallmark.flows.cli import doctor as cli_doctor
 from hallmark.flows.cli import evaluate as cli_evaluate
+from hallmark.flows.cli import query as cli_query
 from hallmark.flows.cli import terminal, terminal_ledger
 from hallmark.flows.cli import terminal_operations as operations
 from hallmark.flows.cli import terminal_plan as plans
@@ -36,6 +37,7 @@ from hallmark.schemas.visible import visible
 from hallmark.tasks.evaluate import Evaluation
 from hallmark.tasks.forecast.sweep import Alternative
 from hallmark.tasks.forecast.verdict import Verdict
+from hallmark.tasks.questions.answers import Answer, Answers
 
 _FRAGMENTS = (
     "[/bold]", "[x]", "[red]", "[link=file:///etc]", "\\[x]", ":warning:", "\x1b[2J", "\x9b31m",
@@ -148,6 +150,7 @@ def _plan(text: str) -> None:
                 for columns in ((text,), (text, text))
             ],
             "public_totals": [{"total": text, "reference": text}],
+            "questions": [],
             "warnings": [text],
         }
     )
@@ -156,6 +159,25 @@ def _plan(text: str) -> None:
 def _sweep(text: str) -> None:
     told = (Verdict((text,), 1.0, 0.5, "useless", in_unit=1.0, unit=text),)
     plans.print_sweep([Alternative(Fraction(1), 0.5, told), Alternative(Fraction(2), refusal=text)])
+
+
+def _precisions(text: str) -> None:
+    told = {"question": text, "half_width": None, "reason": text}
+    plans.print_precisions([told, told | {"half_width": 1.0}])
+
+
+def _answers(text: str, show: Callable[[Answers], None]) -> None:
+    one: dict[str, Any] = {"estimate": 1.0, "low": 0.0, "high": 2.0, "deviation": 0.5}
+    show(
+        Answers(
+            question=text,
+            by=(text,),
+            confidence=0.95,
+            simultaneous=False,
+            answers=(Answer(group=(text,), basis="exact", **one),),
+            notes=(text,),
+        )
+    )
 
 
 def _doctor(text: str) -> None:
@@ -200,6 +222,9 @@ PRINTED: dict[str, Callable[[str], None]] = {
     "print_history": _history,
     "print_plan": _plan,
     "print_sweep": _sweep,
+    "print_precisions": _precisions,
+    "query": lambda text: _answers(text, cli_query._print),
+    "query --csv": lambda text: _answers(text, cli_query._print_csv),
     "doctor": _doctor,
     "evaluate": _evaluation,
     "error": _error,

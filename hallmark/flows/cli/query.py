@@ -1,7 +1,7 @@
 """`hallmark query`: what a release says about a question, with the error of every answer."""
 
 import csv
-import sys
+from io import StringIO
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hallmark.flows.cli.options import JsonOption
-from hallmark.flows.screen import line, say_json, table
+from hallmark.flows.screen import line, say, say_json, table
+from hallmark.schemas.visible import visible
 
 if TYPE_CHECKING:  # imported where it is used, to keep --help quick
     from hallmark.tasks.questions.answers import Answer, Answers
@@ -79,11 +80,14 @@ def _finite(number: float | None) -> float | None:
 
 
 def _print_csv(found: "Answers") -> None:
-    writer = csv.writer(sys.stdout)
-    writer.writerow([*found.by, *_NUMBERS, "basis"])
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*map(visible, found.by), *_NUMBERS, "basis"])
     for one in found.answers:
         numbers = ["" if (n := getattr(one, name)) is None else repr(n) for name in _NUMBERS]
-        writer.writerow([*one.group, *numbers, one.basis])
+        writer.writerow([*map(visible, one.group), *numbers, one.basis])
+    for row in text.getvalue().splitlines():
+        say(row)
 
 
 def _print(found: "Answers") -> None:

@@ -20,6 +20,7 @@ from hallmark.schemas.documents.manifest import (
     SPEC_FILE,
 )
 from hallmark.schemas.documents.privacy_claim import Amount
+from hallmark.schemas.visible import visible
 from hallmark.tasks.rendering import wording
 from hallmark.tasks.rendering.loading import loading_scripts
 from hallmark.tasks.rendering.markdown import code, plain
@@ -105,6 +106,6 @@ def _template() -> Template:
         percent=wording.percent,
         in_its_unit=in_its_unit,
         number=wording.number,
-        quoted=shlex.quote,
+        quoted=lambda text: visible(shlex.quote(text)),
     )
     return environment.get_template("readme.md.j2")
