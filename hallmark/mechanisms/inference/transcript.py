@@ -92,7 +92,8 @@ class Transcript:
             if isinstance(entry, Choice):
                 chosen = True
             else:
-                yield entry, chosen or entry.query.adaptive
+                query = entry.query
+                yield entry, chosen or query.adaptive or query.cells_chosen
 
     def tables(self) -> Iterator[MeasuredTable]:
         """What the linear histograms among them measured."""

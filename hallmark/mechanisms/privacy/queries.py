@@ -28,6 +28,11 @@ class LaplaceNoise:
     scale: Fraction
 
     @property
+    def parameter(self) -> Fraction:
+        """The number that determines the law, as events state it."""
+        return self.scale
+
+    @property
     def variance(self) -> float:
         """Variance of the noise, 2p / (1 - p)^2 with p = exp(-1 / scale), records^2."""
         return 2 * exp(-1 / float(self.scale)) / expm1(-1 / float(self.scale)) ** 2
@@ -38,6 +43,11 @@ class GaussianNoise:
     """Discrete Gaussian noise of parameter `sigma2`, records^2."""
 
     sigma2: Fraction
+
+    @property
+    def parameter(self) -> Fraction:
+        """The number that determines the law, as events state it."""
+        return self.sigma2
 
     @property
     def variance(self) -> float:
@@ -59,12 +69,14 @@ class HistogramQuery:
     Attributes:
         adaptive: whether the noise, or whether to ask at all, was chosen after seeing answers;
             False for a query of which only the cells were chosen so, as in `events`.
+        cells_chosen: whether the cells were chosen after seeing answers, which no event depends on.
     """
 
     cells: CellMap
     noise: Noise
     transform: Transform = HISTOGRAM
     adaptive: bool = False
+    cells_chosen: bool = False
 
     def event(self, adjacency: Adjacency) -> Event:
         """The event that is charged for answering the query once."""

@@ -35,7 +35,11 @@ class BinnedCurator:
     def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
         """See `Curator.histograms`."""
         return self.curator.histograms(
-            call, [replace(query, cells=self._on_cells(query.cells)) for query in queries]
+            call,
+            [
+                replace(query, cells=self._on_cells(query.cells), cells_chosen=True)
+                for query in queries
+            ],
         )
 
     def choose(self, call: str, candidates: Sequence[Score], event: ExponentialMechanism) -> int:

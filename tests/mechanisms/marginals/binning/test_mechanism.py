@@ -15,6 +15,7 @@ from hallmark.mechanisms.certificates.with_share import WithShare
 from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
+from hallmark.mechanisms.inference.transcript import Transcribing
 from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.binning import BINS, PrivatelyBinned
 from hallmark.mechanisms.marginals.binning.asking import BinnedCurator
@@ -149,6 +150,18 @@ def test_a_curator_asked_about_bins_answers_as_one_of_records_in_bins() -> None:
     assert rest == same
     for one, other in zip(tables, expected, strict=True):
         assert (one == other).all()
+
+
+def test_tables_on_bins_that_answers_chose_do_not_count_as_exact() -> None:
+    bins = (Bins(2, (0, 1, 5, 7), 12, False),)
+    curator: Any = SimulatedCurator(
+        codes=records(), adjacency=RECORDS, rng=np.random.default_rng(5)
+    )
+    transcribing = Transcribing(curator)
+    query = HistogramQuery(marginal((1,), (7, 3, 4)), GaussianNoise(Fraction(9)))
+    transcribing.histograms("cells", [query])
+    BinnedCurator(transcribing, bins).histograms("bins", [query])
+    assert [table.conditional for table in transcribing.transcript.tables()] == [False, True]
 
 
 def test_scores_of_another_kind_are_not_guessed_at() -> None:
