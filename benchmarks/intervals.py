@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,7 @@ from hallmark.tasks.questions.functions import Function, cells_between
 from hallmark.tasks.spec.coding import TableCodec
 
 SPEC = Path(__file__).parents[1] / "hallmark" / "schemas" / "examples" / "rand-hie.yaml"
+MECHANISM = "privpgd"  # whose questions depend on no answer
 CONFIDENCE = 0.95
 JUDGE = 20_261_125
 QUESTIONS = 12  # of a class
@@ -65,7 +67,7 @@ def questions(codec: TableCodec, codes: AnyCodes, rng: np.random.Generator) -> l
     """The judge's questions: so many of every class, on columns and ranges that it draws."""
 
     def size(name: str) -> int:
-        return codec.codecs[codec.names.index(name)].attribute.cells
+        return codec.named(name).attribute.cells
 
     def part(name: str) -> Function:
         """Some range of the column's cells, at least one and not all."""
@@ -142,9 +144,9 @@ def questions(codec: TableCodec, codes: AnyCodes, rng: np.random.Generator) -> l
     return [one for one in asked if one is not None]
 
 
-def measured(name: str, request: Request, codes: AnyCodes, seed: int) -> Transcript:
+def measured(request: Request, codes: AnyCodes, seed: int) -> Transcript:
     """The transcript of one simulated release."""
-    mechanism = MECHANISMS[name]
+    mechanism = MECHANISMS[MECHANISM]
     plan = planned(mechanism, request)
     rng = np.random.default_rng([JUDGE, seed])
     transcribing = Transcribing(SimulatedCurator(codes=codes, adjacency=request.adjacency, rng=rng))
@@ -153,23 +155,21 @@ def measured(name: str, request: Request, codes: AnyCodes, seed: int) -> Transcr
 
 
 def coverage(
-    name: str, request: Request, codec: TableCodec, codes: AnyCodes, releases: int
+    request: Request, codec: TableCodec, codes: AnyCodes, releases: int
 ) -> dict[str, dict[str, float]]:
     """By class of questions: share covered, its deviation, unknown answers, relative length."""
     asked = questions(codec, codes, np.random.default_rng(JUDGE))
     inside: dict[str, list[list[bool]]] = {}
     lengths: dict[str, list[float]] = {}
     unknown: dict[str, int] = {}
-    solved: list[Estimates] | None = None
+    solved: list[Estimates] = []
+    places: list[list[int]] = []
     for release in range(releases):
-        transcript = measured(name, request, codes, release)
+        transcript = measured(request, codes, release)
         tables = tuple(transcript.tables())
-        # Weights depend on what was asked, not on answers: if that is the same, so are they.
-        if solved is None or transcript.choices:
-            solved = [
-                Estimator(tables, transcript.total).estimates([p.query() for p in one.pieces])
-                for one in asked
-            ]
+        if not solved:  # weights depend on what is asked, which is the same in every release
+            estimator = Estimator(tables, transcript.total)
+            solved = [estimator.estimates([p.query() for p in one.pieces]) for one in asked]
             order = {id(table): position for position, table in enumerate(tables)}
             places = [[order[id(t)] for t in one.weights.tables] for one in solved]
         now = [
@@ -219,55 +219,47 @@ def table_and_domain() -> tuple[TableCodec, AnyCodes]:
     """The columns of the example spec, and the table in their cell codes."""
     codec = TableCodec.of(load_spec(SPEC).columns)
     frame = randhie.load_pandas().data.astype(dict.fromkeys(GROUPS, "int64")).astype("str")
-    codes = [one.encode(one.read(frame[one.name])[0]) for one in codec.codecs]
-    return codec, np.stack(codes, axis=1)
+    return codec, codec.encode(frame)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run all kinds of release, and print or write a table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--mechanisms", nargs="+", default=["privpgd"])
     epsilons = [Fraction(1, 2), Fraction(1), Fraction(5, 2)]
     parser.add_argument("--epsilon", nargs="+", default=epsilons, type=Fraction)
     parser.add_argument("--releases", type=int, default=300)
-    parser.add_argument("--adaptive", type=int, default=60, help="releases, of mst and aim")
     parser.add_argument("--write", type=Path, help="folder for coverage.json")
     options = parser.parse_args(arguments)
     codec, codes = table_and_domain()
     results = []
-    for name in options.mechanisms:
-        for epsilon in options.epsilon:
-            for relation in Neighbours:
-                start = time.process_time()
-                request = Request(
-                    domain=codec.domain,
-                    budget=Budget(
-                        epsilon=epsilon,
-                        delta=Fraction(0) if name == "pmm" else Fraction(1, 10**5),
-                    ),
-                    adjacency=Adjacency(neighbours=relation),
-                    expected_records=len(codes),
-                )
-                releases = options.adaptive if name in ("mst", "aim") else options.releases
-                found = coverage(name, request, codec, codes, releases)
-                results.append(
-                    {
-                        "mechanism": name,
-                        "epsilon": float(epsilon),
-                        "neighbours": relation.value,
-                        "releases": releases,
-                        "classes": found,
-                    }
-                )
-                print(
-                    f"\n{name}, epsilon {float(epsilon):g}, {relation.value}, {releases} releases"
-                )
-                for kind, row in found.items():
-                    print(
-                        f"  {kind:24} {row['covered']:.3f} ± {row['deviation']:.3f}"
-                        f"  length {row['length']:.2f}  unknown {row['unknown']}"
-                    )
-                print(f"  {time.process_time() - start:.0f} CPU s", flush=True)
+    for epsilon, relation in product(options.epsilon, Neighbours):
+        start = time.process_time()
+        request = Request(
+            domain=codec.domain,
+            budget=Budget(epsilon=epsilon, delta=Fraction(1, 10**5)),
+            adjacency=Adjacency(neighbours=relation),
+            expected_records=len(codes),
+        )
+        found = coverage(request, codec, codes, options.releases)
+        results.append(
+            {
+                "mechanism": MECHANISM,
+                "epsilon": float(epsilon),
+                "neighbours": relation.value,
+                "releases": options.releases,
+                "classes": found,
+            }
+        )
+        print(
+            f"\n{MECHANISM}, epsilon {float(epsilon):g}, {relation.value}, "
+            f"{options.releases} releases"
+        )
+        for kind, row in found.items():
+            print(
+                f"  {kind:24} {row['covered']:.3f} ± {row['deviation']:.3f}"
+                f"  length {row['length']:.2f}  unknown {row['unknown']}"
+            )
+        print(f"  {time.process_time() - start:.0f} CPU s", flush=True)
     if options.write:
         options.write.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"confidence": CONFIDENCE, "results": results}, indent=1) + "\n"

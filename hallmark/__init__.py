@@ -1,9 +1,10 @@
 """Hallmark: certified, differentially private synthetic data for statistical agencies.
 
-import hallmark
+A release answers questions:
 
-release = hallmark.open("releases/rand-hie-2026")
-release.query("mean of mdvis by hlthp")
+    import hallmark
+
+    hallmark.open("releases/rand-hie-2026").query("mean of mdvis by hlthp")
 """
 
 from pathlib import Path

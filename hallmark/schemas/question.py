@@ -16,8 +16,8 @@ name is written in backticks.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -36,6 +36,7 @@ _FORMS = (
 _WORDS = re.compile(
     r""""[^"]*"|'[^']*'|`[^`]*`|\{[^}]*\}|(?<![\w.])(?P<word>where|by|minus|over)(?![\w.])"""
 )
+_RESERVED = ("where", "by", "minus", "over", "of")
 _NAME = re.compile(r"`(?P<quoted>[^`]+)`|(?P<plain>[A-Za-z_][\w.]*)")
 
 
@@ -97,17 +98,15 @@ class Question:
         if problems:
             raise QuestionError(f"{self.text!r}: " + "; ".join(problems))
         bound = [
-            Statistic(
-                one.kind,
-                one.column,
-                one.condition and one.condition.bound_to(columns),
-                one.probability,
-                one.where and one.where.bound_to(columns),
+            replace(
+                one,
+                condition=one.condition and one.condition.bound_to(columns),
+                where=one.where and one.where.bound_to(columns),
             )
             for one in self.statistics
         ]
         compared = None if self.compared is None else (self.compared[0], bound[1])
-        return Question(self.text, bound[0], compared, self.by)
+        return replace(self, first=bound[0], compared=compared)
 
     def _problems(self, columns: Mapping[str, Column]) -> Iterator[str]:
         for name in self.by:
@@ -146,6 +145,13 @@ def parse_question(text: str) -> Question:
     first = _statistic(text, pieces[: at + 1], words[:at])
     second = _statistic(text, pieces[at + 1 :], words[at + 1 :])
     return Question(text, first, ("minus" if words[at] == "minus" else "over", second), by)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Columns as a question names them, with backticks where they are needed."""
+    return ", ".join(
+        f"`{name}`" if name in _RESERVED or not _NAME.fullmatch(name) else name for name in names
+    )
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:

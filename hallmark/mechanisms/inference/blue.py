@@ -25,9 +25,9 @@ from math import prod
 import numpy as np
 
 from hallmark.mechanisms.arrays import Floats
-from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.cliques import Clique, downward_closure
 from hallmark.mechanisms.inference.measured import MeasuredTable
-from hallmark.mechanisms.inference.spaces import centred, parts, split, spread
+from hallmark.mechanisms.inference.spaces import Components, centred, split, spread
 
 _TOLERANCE = 1e-11  # of the residual, relative to the query
 _UNMEASURED = 1e-7  # a residual above this cannot be estimated
@@ -183,7 +183,7 @@ class _Seen:
     @cached_property
     def own(self) -> frozenset[Clique]:
         """The components, by their columns."""
-        return frozenset(parts(self.columns)) if self.only is None else self.only
+        return self.only or frozenset({(), *downward_closure([self.columns])})
 
     @cached_property
     def is_complete(self) -> bool:
@@ -201,7 +201,7 @@ class _Seen:
         of_all = split(values.reshape(*self.shape, -1), self.columns)
         return {part: of_all[part] for part in self.own}
 
-    def adjoint(self, components: Mapping[Clique, Floats]) -> Floats:
+    def adjoint(self, components: Components) -> Floats:
         """The transpose of `components`; of components with mean 0 along every column."""
         cells, queries = prod(self.shape), 0
         values: Floats = np.zeros(())
@@ -226,7 +226,7 @@ class _System:
     seen: tuple[_Seen, ...]
     scales: Mapping[Clique, float]
 
-    def least_norm(self, wanted: Mapping[Clique, Floats]) -> tuple[Floats, ...]:
+    def least_norm(self, wanted: Components) -> tuple[Floats, ...]:
         """Weights of the answers of each table, shape (answers, queries).
 
         Raises:
@@ -263,7 +263,7 @@ class _System:
             raise NotMeasured([part for part, rest in missing.items() if rest > _UNMEASURED**2])
         return tuple(z / one.table.sigma for z, one in zip(scaled, self.seen, strict=True))
 
-    def _adjoint(self, components: Mapping[Clique, Floats]) -> list[Floats]:
+    def _adjoint(self, components: Components) -> list[Floats]:
         scaled = {part: self.scales[part] * centred(u) for part, u in components.items()}
         return [one.adjoint(scaled) for one in self.seen]
 
@@ -275,7 +275,7 @@ class _System:
         return {part: self.scales[part] * values for part, values in total.items()}
 
 
-def _norm2(components: Mapping[Clique, Floats]) -> Floats:
+def _norm2(components: Components) -> Floats:
     return _sum_of_squares(components.values())
 
 

@@ -7,6 +7,7 @@ of a person as the release counts.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, isfinite, nan
 
 import numpy as np
@@ -23,13 +24,13 @@ class Interval:
 
     Attributes:
         low, high: infinite where the answers do not bound it.
-        deviation: standard deviation of the error; of a ratio, to first order.
+        deviation: standard deviation of the error; of a ratio, to first order; None of a quantile.
     """
 
     estimate: float
     low: float
     high: float
-    deviation: float
+    deviation: float | None
 
 
 UNKNOWN = Interval(nan, -inf, inf, inf)
@@ -61,14 +62,14 @@ class Estimates:
     weights: Weights
     total: int
 
-    @property
+    @cached_property
     def values(self) -> Floats:
         """The estimates."""
         pairs = zip(self.weights.tables, self.weights.by_table, strict=True)
         noisy = (w.T @ one.answers for one, w in pairs)
         return np.asarray(sum(noisy, start=self.weights.constant * self.total))
 
-    @property
+    @cached_property
     def covariance(self) -> Floats:
         """Covariance of the errors, shape (queries, queries)."""
         pairs = zip(self.weights.tables, self.weights.by_table, strict=True)
@@ -85,8 +86,11 @@ class Estimates:
         """A weighted sum of the queries, shape (queries,)."""
         estimate = float(combination @ self.values)
         half = self.half_width(combination, confidence)
-        deviation = float(combination @ self.covariance @ combination) ** 0.5
-        return Interval(estimate, estimate - half, estimate + half, deviation)
+        return Interval(estimate, estimate - half, estimate + half, self.deviation(combination))
+
+    def deviation(self, combination: Floats) -> float:
+        """Standard deviation of the error in a weighted sum of the queries."""
+        return float(combination @ self.covariance @ combination) ** 0.5
 
     def half_width(self, combination: Floats, confidence: float) -> float:
         """Half of the interval of a weighted sum of the queries."""
@@ -105,8 +109,7 @@ class Estimates:
         if abs(down) <= self.half_width(below, confidence):
             return UNKNOWN
         estimate = up / down
-        combination = (above - estimate * below) / down
-        deviation = float(combination @ self.covariance @ combination) ** 0.5
+        deviation = self.deviation((above - estimate * below) / down)
 
         def excess(r: float) -> float:
             rest = above - r * below

@@ -14,6 +14,7 @@ import numpy as np
 from hallmark.mechanisms.inference.blue import Blue, LinearQuery, NotMeasured, Weights
 from hallmark.mechanisms.inference.estimates import Estimates
 from hallmark.mechanisms.inference.measured import MeasuredTable
+from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.mechanisms.privacy.cells import CellMap
 
 MOST_COMBINATIONS = 2**20  # of a table that is looked at together with others
@@ -30,6 +31,11 @@ class Estimator:
 
     tables: tuple[MeasuredTable, ...]
     total: int | None
+
+    @classmethod
+    def of(cls, transcript: Transcript) -> "Estimator":
+        """From everything in a transcript."""
+        return cls(tuple(transcript.tables()), transcript.total)
 
     def estimates(self, queries: Sequence[LinearQuery]) -> Estimates:
         """The estimates of least variance, all from the same grid, which no answer decides.

@@ -1,6 +1,6 @@
 """What a plan will ask before any answer decides what is asked next, with made-up answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NoReturn
@@ -8,8 +8,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hallmark.mechanisms.arrays import Counts
+from hallmark.mechanisms.contract import Plan
+from hallmark.mechanisms.inference.measured import over_grid
 from hallmark.mechanisms.inference.transcript import Transcribing, Transcript
 from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.calls import AllCalls
 from hallmark.mechanisms.privacy.cells import CellMap
 from hallmark.mechanisms.privacy.events import Event
 from hallmark.mechanisms.privacy.queries import HistogramQuery
@@ -17,7 +20,7 @@ from hallmark.mechanisms.privacy.queries import HistogramQuery
 _MOST_COMBINATIONS = 2**22  # of codes that are written out
 
 
-def foreseen(mechanism: Any, plan: Any) -> tuple[Transcript, bool]:
+def foreseen(ask: Callable[[AllCalls], object], plan: Plan) -> tuple[Transcript, bool]:
     """The transcript of a release of this plan up to its first private choice, and whether there
     is none.
 
@@ -25,14 +28,11 @@ def foreseen(mechanism: Any, plan: Any) -> tuple[Transcript, bool]:
     without noise. No private byte is read.
 
     Args:
-        mechanism: a `Mechanism`, or a `CertificateAlone`.
+        ask: the private stages of the plan, one after the other.
     """
     dry = Transcribing(_EvenlySpread(plan.expected_records, plan.adjacency))
     try:
-        if hasattr(mechanism, "select"):
-            mechanism.measure(dry, plan, mechanism.select(dry, plan))
-        else:
-            mechanism.measure(dry, plan)
+        ask(dry)
     except _ChoiceReached:
         return dry.transcript, False
     return dry.transcript, True
@@ -66,9 +66,6 @@ class _EvenlySpread:
     def _counts(self, cells: CellMap) -> Counts:
         shares = np.full(cells.size, 1 / cells.size)
         if prod(len(table) for table in cells.tables) <= _MOST_COMBINATIONS:
-            cell = np.zeros((), dtype=np.int64)
-            for table in cells.tables:
-                cell = cell[..., None] + table
-            counts = np.bincount(cell.ravel(), minlength=cells.size)
+            counts = np.bincount(over_grid(cells.tables), minlength=cells.size)
             shares = counts / counts.sum()
         return np.rint(shares * self.records).astype(np.int64)

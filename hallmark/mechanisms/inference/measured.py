@@ -1,5 +1,6 @@
 """One answered histogram, as post-processing sees it: sums of cells plus noise of a known law."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -62,12 +63,11 @@ class MeasuredTable:
     def by_codes(self) -> sparse.csr_array:
         """Weight of every combination of codes, in C order, in every answer; shape (answers,
         combinations)."""
-        return self._matrix(_sums_over_grid(self.tables))
-
-    @cached_property
-    def by_cells(self) -> sparse.csr_array:
-        """Weight of every cell in every answer, shape (answers, cells)."""
-        return self._matrix(np.arange(self.cells.size))
+        cell = over_grid(self.tables)
+        entry, weight = self.sums.entry[cell], self.sums.weight[cell]
+        counted = np.flatnonzero(entry >= 0)
+        parts = (weight[counted].astype(np.float64), (entry[counted], counted))
+        return sparse.csr_array(parts, shape=(self.sums.entries, len(cell)))
 
     def on_cells(self, values: Floats, columns: Clique) -> Floats | None:
         """A function of `columns` as one of cells, float64 of shape (cells,).
@@ -85,7 +85,7 @@ class MeasuredTable:
         }
         once = values[np.ix_(*(classes[column][1] for column in columns))]
         again = once[np.ix_(*(classes[column][2] for column in columns))]
-        cell = _sums_over_grid([distinct for distinct, _, _ in classes.values()])
+        cell = over_grid([distinct for distinct, _, _ in classes.values()])
         if not np.array_equal(again, values) or len(np.unique(cell)) < len(cell):
             return None
         others = tuple(i for i, column in enumerate(self.columns) if column not in columns)
@@ -94,14 +94,8 @@ class MeasuredTable:
         on_cells[cell] = np.broadcast_to(np.expand_dims(once, others), grid).ravel()
         return on_cells
 
-    def _matrix(self, cell: Counts) -> sparse.csr_array:
-        entry, weight = self.sums.entry[cell], self.sums.weight[cell]
-        counted = np.flatnonzero(entry >= 0)
-        parts = (weight[counted].astype(np.float64), (entry[counted], counted))
-        return sparse.csr_array(parts, shape=(self.sums.entries, len(cell)))
 
-
-def _sums_over_grid(tables: "list[Counts] | tuple[Counts, ...]") -> Counts:
+def over_grid(tables: Sequence[Counts]) -> Counts:
     """Sums of one entry of each table, for all combinations in C order."""
     grid = np.zeros((), dtype=np.int64)
     for table in tables:

@@ -9,8 +9,7 @@ Source.  The residual spaces of Xiao, He, Zhang, Kifer (2023), "An optimal and s
          arXiv:2305.08175, section 4.
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import combinations
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -19,12 +18,6 @@ from hallmark.mechanisms.domain.cliques import Clique
 
 Components = Mapping[Clique, Floats]
 """By their columns (none for the mean); each of shape (codes of every column, functions)."""
-
-
-def parts(columns: Clique) -> Iterator[Clique]:
-    """All sets of columns within `columns`, the empty one and itself included."""
-    for size in range(len(columns) + 1):
-        yield from combinations(columns, size)
 
 
 def split(values: Floats, columns: Clique) -> dict[Clique, Floats]:

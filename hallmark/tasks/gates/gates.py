@@ -100,8 +100,8 @@ def refuse_changes(job: Job[Prepared]) -> None:
                 "asked of it. Run again with --resume: the plan waits for a new approval"
             )
     noted = workspace.path / _ASKED
-    drawn = open_ledger(job.ledger).calls(job.release)
-    if drawn and noted.exists() and not _is_asked(workspace, now):
+    changed_since = noted.exists() and not _is_asked(workspace, now)
+    if changed_since and open_ledger(job.ledger).calls(job.release):
         raise TableChanged(
             "data.source: the private table is not the one that this release has noisy answers of; "
             "nothing was asked of it. Put that one back and run again with --resume, or choose "

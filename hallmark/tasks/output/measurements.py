@@ -149,7 +149,7 @@ def _row(one: Answered, names: Sequence[str], *, conditional: bool) -> dict[str,
         "weight": None if sums is None else _unless(sums.weight, np.ones_like(sums.weight)),
         "statistic": "occupied" if sums is None else "sums",
         "noise": family,
-        "parameter": str(noise.scale if isinstance(noise, LaplaceNoise) else noise.sigma2),
+        "parameter": str(noise.parameter),
         "conditional": conditional,
         "answers": one.answer.tolist(),
     }

@@ -4,17 +4,17 @@ An answer is about the private table as it was counted: in cells, after values o
 were clamped, caught or refused, and persons were limited to `max_records`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from itertools import product as combinations
 from math import inf, prod
 from typing import Literal
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes, Floats, Integers
+from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.domain.cliques import title
-from hallmark.mechanisms.domain.domain import Attribute
 from hallmark.mechanisms.inference.blue import NotMeasured
 from hallmark.mechanisms.inference.estimates import UNKNOWN, Estimates, Interval
 from hallmark.mechanisms.inference.estimator import Estimator
@@ -88,6 +88,10 @@ class Answers:
     notes: tuple[str, ...]
 
 
+def _no_records() -> None:
+    """What is read where the noisy tables alone should answer."""
+
+
 @dataclass(frozen=True, eq=False)
 class Answering:
     """Answers questions from noisy tables and, where these say nothing, from synthetic records.
@@ -95,12 +99,12 @@ class Answering:
     Attributes:
         codec: of all columns, in the order of the tables' column numbers.
         estimator: from the noisy tables.
-        records: cell codes of the synthetic records; None if there are none.
+        records: reads the cell codes of the synthetic records; None if there are none.
     """
 
     codec: TableCodec
     estimator: Estimator
-    records: AnyCodes | None
+    records: Callable[[], AnyCodes | None] = _no_records
 
     def answer(
         self, question: Question, *, confidence: float, simultaneous: bool = False
@@ -113,25 +117,27 @@ class Answering:
         Raises:
             QuestionError: it has too many groups, or neither tables nor records can answer it.
         """
-        sizes = [self._attribute(name).cells for name in question.by]
+        sizes = [self.codec.named(name).attribute.cells for name in question.by]
         if (groups := prod(sizes)) > MOST_GROUPS:
             raise QuestionError(
                 f"`by` makes {groups:,} groups, but at most {MOST_GROUPS:,} are answered at once"
             )
         each = 1 - (1 - confidence) / groups if simultaneous else confidence
         cells = list(combinations(*(range(size) for size in sizes)))
-        at_once = max(1, _AT_ONCE // sum(self._size(one) for one in question.statistics))
-        batches = [cells[i : i + at_once] for i in range(0, len(cells), at_once)]
+        pieces = [self._pieces(one) for one in question.statistics]
+        at_once = max(1, _AT_ONCE // sum(map(len, pieces)))
         missing: NotMeasured | None = None
         answers: list[Answer] = []
         try:
-            for batch in batches:
-                answers += self._measured(question, batch, each)
+            for first in range(0, len(cells), at_once):
+                batch = cells[first : first + at_once]
+                answers += self._measured(question, pieces, batch, each)
         except NotMeasured as error:
-            if self.records is None:
+            records = self.records()
+            if records is None:
                 raise QuestionError(self._what_is_missing(error)) from error
             missing = error
-            answers = list(self._from_records(question, cells, self.records))
+            answers = list(self._from_records(question, pieces, cells, records))
         return Answers(
             question=question.text,
             by=question.by,
@@ -142,29 +148,28 @@ class Answering:
         )
 
     def _measured(
-        self, question: Question, cells: Sequence[tuple[int, ...]], confidence: float
+        self,
+        question: Question,
+        pieces: Sequence[Sequence[Function]],
+        cells: Sequence[tuple[int, ...]],
+        confidence: float,
     ) -> Iterator[Answer]:
         """The groups' answers from the noisy tables, all from one system of equations."""
-        pieces = [
-            [self._pieces(one, self._group(question, cell)) for one in question.statistics]
-            for cell in cells
-        ]
-        every = [piece.query() for group in pieces for one in group for piece in one]
-        estimates = self.estimator.estimates(every)
+        groups = [self._group(question, cell) for cell in cells]
+        estimates = self.estimator.estimates(
+            [(group * piece).query() for group in groups for one in pieces for piece in one]
+        )
         measured: Basis = "nominal" if estimates.is_conditional else "exact"
-        start = 0
-        for cell, group in zip(cells, pieces, strict=True):
-            positions = []
-            for one in group:
-                positions.append(np.arange(start, start + len(one)))
-                start += len(one)
-            found, is_exact = self._interval(question, estimates, positions, confidence)
+        units = iter(np.eye(sum(map(len, pieces)) * len(cells)))
+        for cell in cells:
+            rows = [list(islice(units, len(one))) for one in pieces]
+            found, is_exact = self._interval(question, estimates, rows, confidence)
             yield Answer(
                 group=self._labels(question, cell),
                 estimate=found.estimate,
                 low=found.low,
                 high=found.high,
-                deviation=None if np.isnan(found.deviation) else found.deviation,
+                deviation=found.deviation,
                 basis=measured if is_exact else "first order",
             )
 
@@ -172,14 +177,15 @@ class Answering:
         self,
         question: Question,
         estimates: Estimates,
-        positions: Sequence[Integers],
+        rows: Sequence[Sequence[Floats]],
         confidence: float,
     ) -> tuple[Interval, bool]:
-        """The answer of one group, and whether its interval is exact."""
-        size = len(estimates.weights.constant)
-        unit = np.eye(size)
-        first = question.first
-        mine = [unit[at] for at in positions[0]]
+        """The answer of one group, and whether its interval is exact.
+
+        Args:
+            rows: for each statistic, the unit vectors of its linear queries.
+        """
+        first, mine = question.first, rows[0]
         if first.kind == "quantile":
             return self._quantile(first, estimates, mine, confidence), True
         if question.compared is None:
@@ -188,8 +194,7 @@ class Answering:
             else:
                 found = estimates.ratio(mine[0], mine[1], confidence)
             return self._possible(found, first), True
-        operator, _ = question.compared
-        other = [unit[at] for at in positions[1]]
+        operator, other = question.compared[0], rows[1]
         if len(mine) == len(other) == 1:
             if operator == "minus":
                 return estimates.interval(mine[0] - other[0], confidence), True
@@ -222,11 +227,11 @@ class Answering:
         at = found.estimate
         estimate = lows[at] + found.within * (highs[at] - lows[at])
         low, high = lows[found.low], highs[found.high]
-        return Interval(float(estimate), float(low), float(high), np.nan)
+        return Interval(float(estimate), float(low), float(high), None)
 
-    def _pieces(self, one: Statistic, group: Function) -> list[Function]:
-        """The linear queries that a statistic is made of."""
-        among = group if one.where is None else group * indicator(one.where, self.codec)
+    def _pieces(self, one: Statistic) -> list[Function]:
+        """The linear queries that a statistic of all records is made of."""
+        among = ONE if one.where is None else indicator(one.where, self.codec)
         match one.kind:
             case "count":
                 return [among]
@@ -240,17 +245,24 @@ class Answering:
             share = among.times(-float(one.probability))
             return [
                 share + among * cells_between(self.codec, one.column, 0, cell)
-                for cell in range(self._attribute(one.column).levels)
+                for cell in range(self.codec.named(one.column).attribute.levels)
             ]
         summed = among * value_of(self.codec, one.column)
         return [summed] if one.kind == "sum" else [summed, among]
 
     def _from_records(
-        self, question: Question, cells: Sequence[tuple[int, ...]], records: AnyCodes
+        self,
+        question: Question,
+        pieces: Sequence[Sequence[Function]],
+        cells: Sequence[tuple[int, ...]],
+        records: AnyCodes,
     ) -> Iterator[Answer]:
         for cell in cells:
             group = self._group(question, cell)
-            told = [self._of_records(one, group, records) for one in question.statistics]
+            told = [
+                self._of_records(one, [(group * piece).total(records) for piece in its])
+                for one, its in zip(question.statistics, pieces, strict=True)
+            ]
             match question.compared:
                 case None:
                     estimate = told[0]
@@ -267,22 +279,14 @@ class Answering:
                 basis="records",
             )
 
-    def _of_records(self, one: Statistic, group: Function, records: AnyCodes) -> float:
-        told = [piece.total(records) for piece in self._pieces(one, group)]
+    def _of_records(self, one: Statistic, told: Sequence[float]) -> float:
+        """The statistic from the sums of its pieces over the records."""
         if one.kind == "quantile":
             assert one.column is not None, "a quantile has a column"
-            reached = np.flatnonzero(np.array(told) >= 0)
+            at = int(np.flatnonzero(np.array(told) >= 0)[0])
             lows, highs = self._ends(one.column)
-            at = int(reached[0])
             return float(lows[at] + highs[at]) / 2
         return told[0] if len(told) == 1 else told[0] / told[1] if told[1] else np.nan
-
-    def _size(self, one: Statistic) -> int:
-        """Number of linear queries that the statistic is made of."""
-        if one.kind == "quantile":
-            assert one.column is not None, "a quantile has a column"
-            return self._attribute(one.column).levels
-        return 1 if one.kind in ("count", "sum") else 2
 
     def _group(self, question: Question, cell: Sequence[int]) -> Function:
         """1 for the records of a group."""
@@ -294,19 +298,16 @@ class Answering:
 
     def _labels(self, question: Question, cell: Sequence[int]) -> tuple[str, ...]:
         return tuple(
-            cell_labels(self.codec.codecs[self.codec.names.index(name)])[code]
+            cell_labels(self.codec.named(name))[code]
             for name, code in zip(question.by, cell, strict=True)
         )
 
     def _ends(self, name: str) -> tuple[Floats, Floats]:
         """The least and the greatest value of each cell of a numeric column."""
-        column = self.codec.codecs[self.codec.names.index(name)].column
+        column = self.codec.named(name).column
         assert isinstance(column, NumericColumn), "it was checked"
         edges = np.asarray(column.edges, dtype=np.float64)
         return edges[:-1], edges[1:] - (1 if column.integer else 0)
-
-    def _attribute(self, name: str) -> Attribute:
-        return self.codec.codecs[self.codec.names.index(name)].attribute
 
     def _what_is_missing(self, error: NotMeasured) -> str:
         tables = [title(columns, self.codec.names) for columns in error.missing if columns]
@@ -338,26 +339,23 @@ def _first_order(
     second: Sequence[Floats],
     confidence: float,
 ) -> Interval:
-    """A difference or ratio of statistics of which one is a ratio itself, by the delta method."""
+    """A difference or ratio of statistics of which one is a ratio itself, by the delta method.
+
+    Nothing is known unless all that is divided by is far from 0.
+    """
+    below = [row for rows in (first, second) for row in rows[1:]]
+    if operator == "over":
+        below.append(second[0])
+    for row in below:
+        if abs(float(row @ estimates.values)) <= 2 * estimates.half_width(row, confidence):
+            return UNKNOWN
     (one, one_slope), (two, two_slope) = (_value(estimates, rows) for rows in (first, second))
     if operator == "minus":
         value, slope = one - two, one_slope - two_slope
-    elif two:
-        value, slope = one / two, one_slope / two - one * two_slope / two**2
     else:
-        value, slope = inf, one_slope
-    below = [row for rows in (first, second) if len(rows) > 1 for row in rows[1:]]
-    if operator == "over" and len(second) == 1:
-        below += second
-    known_from_0 = all(
-        abs(float(row @ estimates.values)) > 2 * estimates.half_width(row, confidence)
-        for row in below
-    )
-    if not known_from_0:
-        return UNKNOWN
+        value, slope = one / two, one_slope / two - one * two_slope / two**2
     half = estimates.half_width(slope, confidence)
-    deviation = float(slope @ estimates.covariance @ slope) ** 0.5
-    return Interval(value, value - half, value + half, deviation)
+    return Interval(value, value - half, value + half, estimates.deviation(slope))
 
 
 def _value(estimates: Estimates, rows: Sequence[Floats]) -> tuple[float, Floats]:
@@ -366,6 +364,4 @@ def _value(estimates: Estimates, rows: Sequence[Floats]) -> tuple[float, Floats]
     if len(rows) == 1:
         return above, rows[0]
     below = float(rows[1] @ estimates.values)
-    if not below:
-        return inf, rows[0]
     return above / below, rows[0] / below - above * rows[1] / below**2

@@ -99,7 +99,7 @@ def cells_between(codec: TableCodec, name: str, first: int, last: int) -> Functi
 
 def known(codec: TableCodec, name: str) -> Function:
     """1 where the column is not null."""
-    levels = codec.codecs[codec.names.index(name)].attribute.levels
+    levels = codec.named(name).attribute.levels
     return cells_between(codec, name, 0, levels - 1)
 
 
@@ -122,7 +122,7 @@ def _values(codec: Codec) -> Floats:
 
 def is_spread_out(codec: TableCodec, name: str) -> bool:
     """Whether a cell of the column holds more than one value."""
-    return bool(codec.codecs[codec.names.index(name)].attribute.widths.any())
+    return bool(codec.named(name).attribute.widths.any())
 
 
 def product(functions: Sequence[Function]) -> Function:

@@ -60,7 +60,7 @@ class OpenRelease:
             raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
         public = {name: self.spec.columns[name] for name in self.spec.released_columns}
         bound = parse_question(question).bound_to(public)
-        answering = Answering(self.codec, self._estimator, self._records)
+        answering = Answering(self.codec, self._estimator, lambda: self._records)
         return answering.answer(bound, confidence=confidence, simultaneous=simultaneous)
 
     @cached_property

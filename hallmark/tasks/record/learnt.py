@@ -1,7 +1,6 @@
 """What can be learnt from a release: questions that suit its columns, with their answers."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import combinations
 from math import isfinite
 
@@ -10,7 +9,7 @@ from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
 from hallmark.schemas.documents.audit_questions import AnsweredQuestion, GroupAnswer, Learnt
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
-from hallmark.schemas.question import QuestionError, parse_question
+from hallmark.schemas.question import QuestionError, listed, parse_question
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.questions.answers import MEANING, Answering
 from hallmark.tasks.spec.coding import TableCodec
@@ -27,7 +26,7 @@ def learnt(spec: ReleaseSpec, codec: TableCodec, transcript: Transcript) -> Lear
 
     Which questions are asked depends on the spec alone.
     """
-    answering = Answering(codec, Estimator(tuple(transcript.tables()), transcript.total), None)
+    answering = Answering(codec, Estimator.of(transcript))
     columns = {name: spec.columns[name] for name in spec.released_columns}
     answered = []
     for text in _questions(spec, codec):
@@ -74,18 +73,10 @@ def _questions(spec: ReleaseSpec, codec: TableCodec) -> Iterator[str]:
     ][:_GROUPED]
     numbers = [n for n in spec.released_columns if isinstance(spec.columns[n], NumericColumn)]
     for one, other in list(combinations(groups, 2))[:1]:
-        yield f"count by {_written([one, other])}"
+        yield f"count by {listed([one, other])}"
     for name in numbers[:_AVERAGED]:
-        yield f"mean of {_written([name])}" + (f" by {_written(groups[:1])}" if groups else "")
+        yield f"mean of {listed([name])}" + (f" by {listed(groups[:1])}" if groups else "")
     for name in groups:
-        yield f"count by {_written([name])}"
+        yield f"count by {listed([name])}"
     for name in numbers[:1]:
-        yield f"median of {_written([name])}"
-
-
-def _written(names: Sequence[str]) -> str:
-    words = ("where", "by", "minus", "over", "of")
-    return ", ".join(
-        name if re.fullmatch(r"[A-Za-z_][\w.]*", name) and name not in words else f"`{name}`"
-        for name in names
-    )
+        yield f"median of {listed([name])}"

@@ -251,6 +251,10 @@ class TableCodec:
         """Names of the columns."""
         return tuple(codec.name for codec in self.codecs)
 
+    def named(self, name: str) -> Codec:
+        """The codec of a column."""
+        return self.codecs[self.names.index(name)]
+
     @cached_property
     def domain(self) -> Domain:
         """The domain of the columns, without the edit rules that `tasks.spec.prepare` adds."""

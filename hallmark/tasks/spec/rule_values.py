@@ -98,7 +98,7 @@ def _put(frame: pd.DataFrame, name: str, rows: NDArray[np.int64], values: pd.Ser
 
 def holds_several(codec: TableCodec, name: str) -> bool:
     """Whether a cell of the column holds more than one value."""
-    one = codec.codecs[codec.names.index(name)]
+    one = codec.named(name)
     return isinstance(one.column, NumericColumn | DateColumn) and bool(one.attribute.widths.any())
 
 

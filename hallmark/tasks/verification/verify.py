@@ -24,7 +24,6 @@ from hallmark.mechanisms.privacy.events import (
     ExponentialMechanism,
     events_from_json,
 )
-from hallmark.mechanisms.privacy.queries import LaplaceNoise
 from hallmark.schemas.documents.audit_report import FORMAT, AuditRecord
 from hallmark.schemas.documents.certificate import CertificateFile, CertifiedFile
 from hallmark.schemas.documents.data_dictionary import DataDictionary
@@ -206,9 +205,7 @@ def _measurement_faults(path: Path, told: Documents) -> Iterator[str]:
         if not isinstance(event, ExponentialMechanism)
     }
     for table in found.tables:
-        noise = table.noise
-        parameter = noise.scale if isinstance(noise, LaplaceNoise) else noise.sigma2
-        if parameter not in charged:
+        if (parameter := table.noise.parameter) not in charged:
             yield f"a table has noise of parameter {parameter}, which the record does not charge"
 
 

@@ -35,7 +35,7 @@ def half_width_of_a_release(of: Prepared, question: str) -> float:
     transcribing = Transcribing(curator)
     mechanism.measure(transcribing, of.plan, mechanism.select(transcribing, of.plan))
     transcript = transcribing.transcript
-    answering = Answering(codec, Estimator(tuple(transcript.tables()), transcript.total), None)
+    answering = Answering(codec, Estimator.of(transcript))
     bound = parse_question(question).bound_to(of.spec.columns)
     return max((a.high - a.low) / 2 for a in answering.answer(bound, confidence=0.95).answers)
 

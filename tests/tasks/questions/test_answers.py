@@ -59,7 +59,7 @@ def answering(cliques, *, noise=4, answers=CODES, total=None, records=None) -> A
                 answers=count_codes(answers, [cells])[0],
             )
         )
-    return Answering(CODEC, Estimator(tuple(tables), total), records)
+    return Answering(CODEC, Estimator(tuple(tables), total), lambda: records)
 
 
 PAIRS = answering([(a, b) for a in range(5) for b in range(a)])
@@ -190,3 +190,19 @@ def test_a_function_of_too_many_columns_is_refused(monkeypatch):
     monkeypatch.setattr("hallmark.tasks.questions.functions.MOST_COMBINATIONS", 20)
     with pytest.raises(QuestionError, match="30 combinations of cells"):
         ask('share of region = "01" where age < 40')
+
+
+def test_a_ratio_of_means_over_one_that_may_be_0_is_unknown():
+    wide = answering([(AGE, REGION), (INCOME, REGION)], noise=2000)
+    of_means = 'mean of age where region = "01" over mean of income where region = "07"'
+    assert np.isnan(ask(of_means, wide).answers[0].estimate)
+
+
+def test_records_are_read_only_where_they_are_needed():
+    def never():
+        raise AssertionError("the noisy tables have the answer")
+
+    told = Answering(CODEC, PAIRS.estimator, never)
+    assert ask("count by region", told).answers[0].basis == "exact"
+    with pytest.raises(AssertionError, match="have the answer"):
+        ask("count by region, employed, age", told)
