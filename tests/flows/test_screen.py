@@ -1,6 +1,7 @@
 """The way to the terminal: whatever text is shown, it is seen as it is and obeyed by nothing."""
 
 import ast
+import csv
 import inspect
 import io
 import json
@@ -180,6 +181,13 @@ def _answers(text: str, show: Callable[[Answers], None]) -> None:
     )
 
 
+def _fields(text: str) -> None:
+    """What a reader of CSV finds, which has each quote once."""
+    written = printed(lambda: _answers(text, cli_query._print_csv))
+    for row in csv.reader(io.StringIO(written)):
+        print(*row)
+
+
 def _doctor(text: str) -> None:
     finding: Any = SimpleNamespace(check=text, verdict="wrong", says=text, mend=text)
     cli_doctor._print([finding])
@@ -224,7 +232,7 @@ PRINTED: dict[str, Callable[[str], None]] = {
     "print_sweep": _sweep,
     "print_precisions": _precisions,
     "query": lambda text: _answers(text, cli_query._print),
-    "query --csv": lambda text: _answers(text, cli_query._print_csv),
+    "query --csv": _fields,
     "doctor": _doctor,
     "evaluate": _evaluation,
     "error": _error,
