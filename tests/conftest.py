@@ -35,7 +35,10 @@ def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HALLMARK_HOME", str(tmp_path_factory.mktemp("home")))
         quiet.configure()
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
     from prefect.testing.utilities import prefect_test_harness
 
-    with prefect_test_harness(server_startup_timeout=120):
+    # A flow waits up to a second for its heart to stop; nothing here watches the hearts.
+    still = temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
+    with still, prefect_test_harness(server_startup_timeout=120):
         yield
