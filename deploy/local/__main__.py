@@ -13,6 +13,7 @@ import fcntl
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -64,6 +65,9 @@ def main() -> int:
     except BlockingIOError:
         print(f"error: server mode is already running in {home}; stop it first", file=sys.stderr)
         return 1
+    if taken := _taken(ports):
+        print(f"error: port in use: {taken}; choose others with --port", file=sys.stderr)
+        return 1
     try:
         server = database.server(home)
         database.create_databases(server)
@@ -74,13 +78,13 @@ def main() -> int:
     _write_environment(home, environment)
     _write_profile(home, ports)
     try:
-        dashboard, *others = services(home, ports, asked.workers)
+        dashboard, *others, desk = services(home, ports, asked.workers)
         with _running(home, environment) as processes:
             processes.start(dashboard)
-            _wait_for(f"{environment['PREFECT_API_URL']}/health")
-            for service in others:
+            processes.await_answer(dashboard, f"{environment['PREFECT_API_URL']}/health")
+            for service in (*others, desk):
                 processes.start(service)
-            _wait_for(f"{environment['HALLMARK_DESK_URL']}/health")
+            processes.await_answer(desk, f"{environment['HALLMARK_DESK_URL']}/health")
             _register(environment, asked.spec, asked.calendar)
             print(_where(home, ports, environment[RELEASES]), flush=True)
             processes.watch()
@@ -105,6 +109,24 @@ class Processes:
         """Start a process and keep it running."""
         self._wanted.append(service)
         self._start(service)
+
+    def await_answer(self, service: Service, url: str) -> None:
+        """Wait until a service answers; asking for a password counts as an answer.
+
+        Raises:
+            SystemExit: it ended, or does not answer for 240 s.
+        """
+        log = self._logs / f"{service.name}.log"
+        deadline = time.monotonic() + SECONDS
+        while True:
+            if (code := self._running[service.name].poll()) is not None:
+                raise SystemExit(f"error: {service.name} ended ({code}) as it started; see {log}")
+            with suppress(httpx.HTTPError):
+                if httpx.get(url).status_code < 500:
+                    return
+            if time.monotonic() > deadline:
+                raise SystemExit(f"error: {url} does not answer after {SECONDS} s; see {log}")
+            time.sleep(0.5)
 
     def watch(self) -> None:
         """Restart processes that die; never returns."""
@@ -156,16 +178,15 @@ def _running(home: Path, environment: dict[str, str]) -> Iterator[Processes]:
         processes.stop()
 
 
-def _wait_for(url: str) -> None:
-    """Wait until a service answers; asking for a password counts as an answer."""
-    deadline = time.monotonic() + SECONDS
-    while True:
-        with suppress(httpx.HTTPError):
-            if httpx.get(url).status_code < 500:
-                return
-        if time.monotonic() > deadline:
-            raise SystemExit(f"error: {url} does not answer after {SECONDS} s; see the logs")
-        time.sleep(0.5)
+def _taken(ports: Ports) -> str:
+    """The ports that other processes listen on, in words; empty where all are free."""
+    taken = []
+    for name in ("dashboard", "desk", "scheduler"):
+        try:
+            socket.create_server((LOOPBACK, getattr(ports, name))).close()
+        except OSError:
+            taken.append(f"{getattr(ports, name)} ({name})")
+    return ", ".join(taken)
 
 
 def _register(environment: dict[str, str], specs: Sequence[str], calendar: str | None) -> None:

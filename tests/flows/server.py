@@ -107,7 +107,7 @@ class Installation:
 @contextmanager
 def installation(folder: Path, *options: str | Path) -> Iterator[Installation]:
     """Start server mode on PostgreSQL; stop it and drop its databases afterwards."""
-    name, port = f"hallmark_test_{uuid.uuid4().hex[:12]}", free_port()
+    name, port = f"hallmark_test_{uuid.uuid4().hex[:12]}", free_port(row=3)
     environment = {
         k: v for k, v in os.environ.items() if not k.startswith(("HALLMARK_", "PREFECT_"))
     }
@@ -220,7 +220,12 @@ def _wait_for(log: Path, process: subprocess.Popen[Any], word: str) -> None:
         assert process.poll() is None, f"it ended:\n{log.read_text()}"
         return word in log.read_text()
 
-    wait_until(said, f"server mode says {word}")
+    try:
+        wait_until(said, f"server mode says {word}", SECONDS)
+    except AssertionError as error:
+        for file in (log, *sorted((log.parent / "home" / "logs").glob("*.log"))):
+            error.add_note(f"{file.name}: {file.read_text()[-2000:]}")
+        raise
 
 
 def _drop(name: str) -> None:

@@ -1,13 +1,14 @@
 """Standing services that whole releases run against: Prefect server, PostgreSQL, Dask cluster."""
 
 import os
+import random
 import socket
 import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -109,12 +110,17 @@ def service(
             process.wait()
 
 
-def free_port() -> int:
-    """A TCP port that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def free_port(row: int = 1) -> int:
+    """The first of some TCP ports in a row that nobody listens on just now.
+
+    None of them is one that the system may meanwhile give to whoever connects to somebody.
+    """
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with ExitStack() as probes, suppress(OSError):
+            for number in range(port, port + row):
+                probes.enter_context(socket.create_server(("127.0.0.1", number)))
+            return port
 
 
 def wait_until(happened: Callable[[], object], what: str, seconds: float = SECONDS) -> None:
