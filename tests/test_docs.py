@@ -63,7 +63,7 @@ def test_the_marginal_family_is_listed_with_its_halves() -> None:
 
 
 def test_the_page_of_linear_queries_has_every_method_and_those_that_need_a_certificate() -> None:
-    methods = rows("linear-queries.md", "| mechanism | how | take it |")
+    methods = rows("linear-queries.md", "| mechanism | how | when to use it |")
     listed = {name for row in methods for name in re.findall(r"[a-z-]+", row[0])}
     assert listed == {name for name, entry in CATALOGUE.items() if entry.answers_queries}
     (only_choose,) = [
