@@ -72,7 +72,7 @@ class Run:
 
 
 def carry_out(run: Run, table: Table, *, seconds: float, memory_mib: float) -> Result:
-    """Run it and score what it made; never raises for a method that fails, only for ours to mend.
+    """Run it and score what it made; never raises for a method that fails, only for ours to fix.
 
     Raises:
         RuntimeError: the environment of a peer could not be made.

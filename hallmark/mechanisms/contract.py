@@ -155,7 +155,7 @@ class Measurements:
     total: int | None
 
     def with_call(self, call: str, tables: Iterable[Counts]) -> Self:
-        """With the answers of one more call."""
+        """These measurements with the answers of one more call."""
         return replace(self, tables={**self.tables, call: tuple(tables)})
 
 
@@ -284,7 +284,7 @@ class Mechanism(Protocol):
 
         Raises:
             ValueError: the parameters or the domain do not suit this mechanism; the message says
-                which and how to mend it.
+                which and how to fix it.
         """
         ...
 

@@ -37,7 +37,7 @@ class Exposition:
         self._made, self._text = float("-inf"), b""
 
     def text(self) -> bytes:
-        """In the format that Prometheus scrapes."""
+        """All metrics in the format that Prometheus scrapes."""
         with self._lock:
             if time.monotonic() - self._made > self._seconds:
                 self._text, self._made = generate_latest(self._registry), time.monotonic()
@@ -60,7 +60,7 @@ class Installation(Collector):
         yield from _releases(statuses())
 
     def describe(self) -> Iterator[GaugeMetricFamily]:
-        """Nothing: registering must not read the ledger."""
+        """No description: registering must not read the ledger."""
         return iter(())
 
 

@@ -147,7 +147,7 @@ def refuse_unwritable(out: Path) -> None:
     if not there.is_dir():
         raise PublishRefused(f"--out: {there} is a file; name a folder for the release folder")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise PublishRefused(f"--out: {there} cannot be written to; mend that, or name another")
+        raise PublishRefused(f"--out: {there} cannot be written to; fix that, or name another")
 
 
 def refuse_private_folder(job: Job[Prepared]) -> None:

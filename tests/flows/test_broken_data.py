@@ -145,7 +145,7 @@ UNKNOWN = (
 PARQUET = "it may be truncated or damaged; copy or write it again"
 
 BROKEN = [
-    Broken("missing", {}, "data.source: nothing is at HERE/t.csv; mend the path or URL"),
+    Broken("missing", {}, "data.source: nothing is at HERE/t.csv; fix the path or URL"),
     Broken("empty", {"t.csv": ""}, "data.source: t.csv is empty; a header line is needed"),
     Broken(
         "a header and no row",
@@ -167,7 +167,7 @@ BROKEN = [
     Broken(
         "a delimiter that nobody would guess",
         {"t.csv": (HEADER + GOOD + ROW).replace(",", "~")},
-        "data.source: the header of t.csv is a single field when split at ','; mend data.delimiter",
+        "data.source: the header of t.csv is a single field when split at ','; fix data.delimiter",
     ),
     Broken(
         "a column too few",

@@ -189,9 +189,9 @@ def test_a_failure_keeps_its_private_details_in_the_workspace(tmp_path: Path) ->
 
 def test_an_error_that_was_written_to_be_shown_passes_the_guard(tmp_path: Path) -> None:
     def refuse() -> None:
-        raise SafeError("columns.age: mend the data")
+        raise SafeError("columns.age: fix the data")
 
-    with pytest.raises(SafeError, match=r"columns\.age: mend the data"):
+    with pytest.raises(SafeError, match=r"columns\.age: fix the data"):
         guarded("validate", tmp_path, refuse)()
     assert list(tmp_path.iterdir()) == []
 

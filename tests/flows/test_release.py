@@ -281,7 +281,7 @@ def test_data_that_break_the_spec_cost_nothing(tmp_path: Path) -> None:
         run(example.write(tmp_path, ROWS, columns=columns, constraints=[]))
     state = Ledger(ledger_url()).account("test-people")
     assert (state.spent, state.reserved) == ((0, 0), (0, 0))
-    # and nothing hinders the same name once the spec is mended
+    # and nothing hinders the same name once the spec is fixed
     assert_sound(run(example.write(tmp_path, ROWS, constraints=[])))
 
 

@@ -1,4 +1,4 @@
-"""The list of queries in a spec: what it may say, and every refusal with its place and mend."""
+"""The list of queries in a spec: what it may say, and every refusal with its place and fix."""
 
 from fractions import Fraction
 from itertools import pairwise

@@ -33,7 +33,7 @@ from tests.tasks.test_runs import published_in
 
 
 def said(findings: Iterator[Finding]) -> list[tuple[str, str]]:
-    """Verdict and words; whoever is told of a fault is told a mend, by an error of ours itself."""
+    """Verdict and words; whoever is told of a fault is told a fix, by an error of ours itself."""
     found = list(findings)
     by_themselves = ("ledger", "signing key")
     assert all(f.mend or f.verdict == "ok" or f.check in by_themselves for f in found)
@@ -285,7 +285,7 @@ def test_a_published_release_whose_folder_is_gone_is_found(home: Path, tmp_path:
     verdict, says = only(house.published())
     assert verdict == "wrong"
     assert f"release test-release was published in {tmp_path}/out/test-release on 20" in says
-    (tmp_path / "out").symlink_to(tmp_path / "elsewhere")  # as the mend says
+    (tmp_path / "out").symlink_to(tmp_path / "elsewhere")  # as the fix says
     assert only(house.published())[0] == "ok"
 
 

@@ -78,7 +78,7 @@ class Consistency:
         return found
 
     def _sorted(self, effect: Floats, block: int, columns: frozenset[int]) -> Floats:
-        """With one axis for each column of the effect, in ascending order."""
+        """The array with one axis for each column of the effect, in ascending order."""
         own = self._columns[block]
         lead = effect.ndim - len(own)
         sizes = [n for n, c in zip(effect.shape[lead:], own, strict=True) if c in columns]

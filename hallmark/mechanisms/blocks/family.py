@@ -66,7 +66,7 @@ class Family:
 
     @property
     def title(self) -> str:
-        """Such as "all 10 two-way marginals", or the name of the only block."""
+        """The family's name, such as "all 10 two-way marginals", or that of its only block."""
         if len(self) == 1:
             return self.blocks[0].name
         sizes = {len(block.columns) for block in self.blocks}

@@ -69,7 +69,7 @@ class SummedDistances:
 
 
 def column_offsets(family: Family) -> dict[int, Floats]:
-    """By column, how far each of its codes may lie from its point; the same in all blocks."""
+    """How far each code of each column may lie from its point; the same in all blocks."""
     return {
         column: offsets
         for block in family.blocks
@@ -86,14 +86,14 @@ def thresholds(offsets: Iterable[Floats]) -> Floats:
 
 
 def excess(offsets: Floats, thresholds: Floats) -> Floats:
-    """By how much each code's offset exceeds each threshold, shape (thresholds, codes)."""
+    """How much each code's offset exceeds each threshold, shape (thresholds, codes)."""
     return np.maximum(offsets[None, :] - thresholds[:, None], 0.0)
 
 
 def least_sums(
     family: Family, thresholds: Floats, sums: dict[int, Floats], records: float
 ) -> Floats:
-    """For every block the least bound over all thresholds, shape (blocks,).
+    """The least bound over all thresholds for every block, shape (blocks,).
 
     Args:
         sums: by column, of what its records' offsets exceed the thresholds by.

@@ -165,7 +165,7 @@ def noise_quantiles(
 
 
 def affordable_draws(family: Family, confidence: float) -> int:
-    """As many draws as a good quantile wants, unless large tables make them slow."""
+    """The draws that a good quantile needs, or fewer where large tables make them slow."""
     seconds = family.cells * _COUNT_SECONDS + sum(
         _FLOW_SECONDS * block.space.size**_FLOW_GROWTH
         for block in family.blocks

@@ -69,7 +69,7 @@ def finite_space(distances: Floats) -> FiniteSpace:
 
 
 def check_metric(distances: Floats, *, names: Sequence[str] | None = None) -> None:
-    """Nothing, where `distances` is a metric between different points, in any unit.
+    """Check that `distances` is a metric between different points, in any unit.
 
     Messages use `names` of the points, or else their numbers.
 

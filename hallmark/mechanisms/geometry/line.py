@@ -159,7 +159,7 @@ def surplus(masses: Floats) -> Floats:
 
 
 def refuse_surplus(masses: Floats) -> None:
-    """Nothing, where all measures have mass zero up to rounding; shape (..., size).
+    """Check that all measures, shape (..., size), have mass zero up to rounding.
 
     Raises:
         ValueError: one has not.

@@ -169,7 +169,7 @@ class _Seen:
     only: frozenset[Clique] | None = None
 
     def within(self, components: "set[Clique]") -> "_Seen":
-        """With only these of its components."""
+        """The same with only some of its components."""
         return replace(self, only=frozenset(self.own & components))
 
     @property
@@ -214,7 +214,7 @@ class _Seen:
         return np.asarray(self.table.by_codes @ values) / self.table.sigma
 
     def precision(self, part: Clique) -> float:
-        """Of a component, if every combination of codes were counted by itself."""
+        """A component's precision if every combination of codes were counted by itself."""
         others = (k for c, k in zip(self.columns, self.shape, strict=True) if c not in part)
         return 1 / (self.table.sigma**2 * prod(others))
 
@@ -280,6 +280,6 @@ def _norm2(components: Components) -> Floats:
 
 
 def _sum_of_squares(arrays: Iterable[Floats]) -> Floats:
-    """By query, over all arrays of shape (..., queries)."""
+    """The sum of squares by query, over all arrays of shape (..., queries)."""
     each = [np.square(one).reshape(-1, one.shape[-1]).sum(axis=0) for one in arrays]
     return np.asarray(sum(each))

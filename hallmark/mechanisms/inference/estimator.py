@@ -34,7 +34,7 @@ class Estimator:
 
     @classmethod
     def of(cls, transcript: Transcript) -> "Estimator":
-        """From everything in a transcript."""
+        """The estimator from everything in a transcript."""
         return cls(tuple(transcript.tables()), transcript.total)
 
     def estimates(self, queries: Sequence[LinearQuery]) -> Estimates:

@@ -236,7 +236,7 @@ class MeasuredCliquewise(Cliquewise[Dpam]):
         confidence: float,
         rng: np.random.Generator,
     ) -> ErrorBounds:
-        """From the histograms of all cliques together, as for linear-queries."""
+        """Bounds from the histograms of all cliques together, as for linear-queries."""
         return query_bounds(
             self.estimate,
             [method.query.noise for method in self.methods],

@@ -48,7 +48,7 @@ def _sum(
     cliques: tuple[Clique, ...],
     found: dict[Clique, Floats],
 ) -> None:
-    """Of a table (cells kept so far, cells of the columns from `column` on)."""
+    """The sum of a table (cells kept so far, cells of the columns from `column` on)."""
     for clique in cliques:
         if not clique or clique[-1] < column:
             found[clique] = table.sum(axis=1)

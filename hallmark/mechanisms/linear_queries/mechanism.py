@@ -102,7 +102,7 @@ class LinearQueryMechanism:
         return plan
 
     def select(self, curator: RefreshedRounds, plan: LinearQueryPlan) -> None:
-        """Nothing: methods choose and measure in turn."""
+        """No selection beforehand: methods choose and measure in turn."""
 
     def measure(
         self, curator: RefreshedRounds, plan: LinearQueryPlan, selection: None

@@ -25,7 +25,7 @@ class Weights:
 
     @property
     def history(self) -> Mapping[str, Any]:
-        """Nothing: as many steps as were planned, and none has a result to be judged."""
+        """Empty: the number of steps is the planned one, and none has a result to judge."""
         return {}
 
     def answers(self) -> Floats:

@@ -127,7 +127,7 @@ class CliqueCurator:
     def of(
         cls, curator: RefreshedRounds, own: Universe, clique: Clique, number: int | None
     ) -> "CliqueCurator":
-        """For a method on `own`, the universe of the clique."""
+        """The curator for a method on `own`, the universe of the clique."""
         cells_themselves = tuple(np.arange(k) for k in own.shape)
         asked = UniverseCurator(curator, replace(own, levels=cells_themselves), clique)
         return cls(asked, clique, number)

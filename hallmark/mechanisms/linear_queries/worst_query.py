@@ -70,7 +70,7 @@ class WorstQuery:
 
     @property
     def lines(self) -> tuple[NoiseLine, ...]:
-        """For the noise table."""
+        """Its lines in the noise table."""
         unit = f"1/{self.universe.queries.unit} records"
         return (
             choice_line(
@@ -90,7 +90,7 @@ class WorstQuery:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """As plain JSON values."""
+        """Its constants as plain JSON values."""
         return {
             "worst_query": {
                 "choice_epsilon": str(self.choice.epsilon),

@@ -90,7 +90,7 @@ def combine(
 
 
 class _Mean:
-    """By inverse variance."""
+    """A mean weighted by inverse variances."""
 
     def __init__(self) -> None:
         self.weighted: Floats | float = 0.0

@@ -14,7 +14,7 @@ MOST_CELLS_OF_A_PAIR = 1 << 22
 def pair_differences(
     real: Columns, synthetic: Columns, sizes: Sequence[int]
 ) -> Iterator[tuple[tuple[int, int], Floats]]:
-    """For every pair of columns its sizes and real less synthetic shares, cells in C order.
+    """Sizes of every pair of columns, and its real less synthetic shares with cells in C order.
 
     Pairs of equal sizes follow each other.
 

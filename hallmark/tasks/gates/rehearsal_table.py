@@ -117,7 +117,7 @@ def _declared(prepared: Prepared, table: RehearsalData) -> RehearsalTable:
 
 
 def _own(prepared: Prepared, rows: int) -> Likeness:
-    """By what a copy of the private table is known, where it has no more rows than that."""
+    """What identifies a copy of the private table, if it has no more rows than that."""
 
     def read() -> Likeness:
         with consistent(prepared.source) as source:

@@ -41,7 +41,7 @@ def guarded(stage: str, workspace: Path, function: Callable[P, R]) -> Callable[P
         # Raised outside the handler: an exception's context travels with it and would be logged.
         raise StageFailed(
             f"stage {stage} failed with {kind}; its message may quote private data and is only "
-            f"in {log}. Nothing is lost: mend the cause and run again (a release: with --resume)"
+            f"in {log}. Nothing is lost: fix the cause and run again (a release: with --resume)"
         )
 
     return run

@@ -48,7 +48,7 @@ _HOW_TO_MAKE_ONE = "make one with: openssl genpkey -algorithm ed25519 -out signi
 
 
 class SigningError(Exception):
-    """The release cannot be signed; the message says what to mend and shows no key."""
+    """The release cannot be signed; the message says what to fix and shows no key."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _read(file: Path, where: str) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise SigningError(f"{where}: cannot be read ({error.strerror}); mend the path") from None
+        raise SigningError(f"{where}: cannot be read ({error.strerror}); fix the path") from None
 
 
 def _if_open_to_others(file: Path) -> str:

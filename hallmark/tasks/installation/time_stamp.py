@@ -47,7 +47,7 @@ def time_stamp(content: bytes, url: str) -> bytes:
         ).raise_for_status()
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise TimeStampRefused(
-            f"{url} gives no time stamp ({error}); mend the address, or name another authority"
+            f"{url} gives no time stamp ({error}); fix the address, or name another authority"
         ) from None
     response = _decoded(answer.content)
     if response.status != _GRANTED:

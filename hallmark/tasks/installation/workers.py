@@ -21,7 +21,7 @@ _SAME = ("dask", "distributed", "cloudpickle", "numpy", "pandas")
 
 
 class WorkersUnfit(SafeError):
-    """Some worker cannot serve the release; the message says which, and the mend."""
+    """Some worker cannot serve the release; the message says which, and the fix."""
 
 
 def refuse_unfit(

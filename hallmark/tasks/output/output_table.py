@@ -194,5 +194,5 @@ def _texts(name: str, column: Column, text: pd.Series) -> list[str | None]:
 def _not_loaded(table: OutputTable, folder: Path, reason: str) -> TableNotLoaded:
     return TableNotLoaded(
         f"output.table: the release is published in {folder}, but table {table.name} was not "
-        f"loaded ({reason}); mend that and run again, which loads the table alone"
+        f"loaded ({reason}); fix that and run again, which loads the table alone"
     )

@@ -53,11 +53,11 @@ class Function:
         return Function(self.columns, factor * self.values)
 
     def query(self) -> LinearQuery:
-        """Its sum over all records."""
+        """The function's sum over all records, as a query."""
         return LinearQuery(self.columns, self.values)
 
     def total(self, codes: AnyCodes) -> float:
-        """Its sum over these records, shape (records, columns of the table)."""
+        """The function's sum over these records, shape (records, columns of the table)."""
         if not self.columns:
             return float(self.values) * len(codes)
         return float(self.values[tuple(codes[:, column] for column in self.columns)].sum())

@@ -65,7 +65,7 @@ class OpenRelease:
 
     @cached_property
     def codec(self) -> TableCodec:
-        """Of all columns of the spec."""
+        """The codec of all columns of the spec."""
         return TableCodec.of(self.spec.columns)
 
     @cached_property

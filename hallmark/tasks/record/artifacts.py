@@ -112,7 +112,7 @@ def _not_recorded(record: AuditRecord) -> Iterator[str]:
             else "a reviewer would ask for; no gate was configured:"
         )
         yield ""
-        yield from table(("Entry", "Mend"), [(gap.title, gap.mend) for gap in blocking])
+        yield from table(("Entry", "Fix"), [(gap.title, gap.mend) for gap in blocking])
     else:
         yield f"{len(missing)} entries, none of which blocks the disclosure gate."
     yield ""

@@ -105,12 +105,12 @@ def other_characters(source: Source, name: str) -> SourceError:
 
 
 def _other_delimiter(source: Source, handle: Any, name: str) -> str:
-    """How to mend the delimiter."""
+    """How to fix the delimiter."""
     for delimiter in _DELIMITERS:
         handle.seek(0)
         if set(source.columns) <= {n.strip() for n in _header(source, handle, name, delimiter)}:
             return f"say data.delimiter: {delimiter!r}"
-    return "mend data.delimiter"
+    return "fix data.delimiter"
 
 
 def _known(name: str, source: Source) -> str:

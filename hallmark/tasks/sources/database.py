@@ -149,7 +149,7 @@ def _described(source: Source, connection: psycopg.Connection) -> list[tuple[str
     if result.status != ExecStatus.COMMAND_OK:
         said = psycopg.errors.error_from_result(result).diag.message_primary
         key = "query" if table.table is None else "table"
-        raise SourceError(f"data.{key}: the database says: {said}; mend data.{key}")
+        raise SourceError(f"data.{key}: the database says: {said}; fix data.{key}")
     return [((result.fname(i) or b"").decode(), result.ftype(i)) for i in range(result.nfields)]
 
 
@@ -327,6 +327,6 @@ def _unreadable(source: Source, reason: str) -> SourceError:
     table = _table(source)
     what = "the result of data.query" if table.table is None else f"table {table.table}"
     return SourceError(
-        f"data.source: {what} cannot be read ({reason}); mend it, or the rights and limits of the "
+        f"data.source: {what} cannot be read ({reason}); fix it, or the rights and limits of the "
         "reading role, and run again. What the database said is in its own log alone"
     )

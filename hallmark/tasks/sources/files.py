@@ -107,7 +107,7 @@ def _paths(source: Source) -> list[str]:
             "address, data.storage_options, and the credentials in the environment"
         ) from None
     if not there:
-        raise SourceError(f"data.source: nothing is at {source.location}; mend the path or URL")
+        raise SourceError(f"data.source: nothing is at {source.location}; fix the path or URL")
     paths = [path for path in inside if _suffix(path) in _FORMATS] if is_folder else [root]
     if not paths:
         raise SourceError(f"data.source: no .csv or .parquet file in folder {source.location}")

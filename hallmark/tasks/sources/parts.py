@@ -88,7 +88,7 @@ def told_of(place: str, message: str) -> str:
     message = message.replace("set data.format to csv or parquet", "let it end in .csv or .parquet")
     message = re.sub(r"; check data\.format", "; name it by what it is", message)
     message = re.sub(r"; say data\.encoding\b.*", ", as data.encoding of the spec says", message)
-    message = re.sub(r"; (say|mend) data\.delimiter\b.*", ", as the spec says", message)
+    message = re.sub(r"; (say|fix) data\.delimiter\b.*", ", as the spec says", message)
     return re.sub(r"\bdata\.source", place, message)
 
 

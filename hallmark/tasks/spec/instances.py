@@ -66,7 +66,7 @@ def _filled_in(template: Path, entry: Scheduled, period: str, moment: datetime) 
         text = template.read_text(encoding="utf-8")
     except OSError as error:
         raise CalendarRefused(
-            f"{template}: cannot be read ({error.strerror}); mend the calendar's spec"
+            f"{template}: cannot be read ({error.strerror}); fix the calendar's spec"
         ) from None
     text = text.replace(PERIOD_MARK, period)
     until = entry.embargo_of(moment)

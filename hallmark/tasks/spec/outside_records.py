@@ -71,7 +71,7 @@ def read_outside_records(
         after = digest(path)
     except OSError as error:
         raise OutsideRecordsRefused(
-            f"{path}: cannot be read ({error.strerror}); mend the path"
+            f"{path}: cannot be read ({error.strerror}); fix the path"
         ) from error
     if before != after:
         raise OutsideRecordsRefused(
@@ -83,7 +83,7 @@ def read_outside_records(
     wrong = list(_misplaced(codec, text))
     if wrong:
         raise OutsideRecordsRefused(
-            f"{path}: " + "; ".join(wrong) + "; mend the file, or certify it under a spec whose "
+            f"{path}: " + "; ".join(wrong) + "; fix the file, or certify it under a spec whose "
             "domains hold its values"
         )
     codes = codec.encode(text).astype(np.int32)

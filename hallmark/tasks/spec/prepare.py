@@ -46,7 +46,7 @@ GRANTED_MARGINALS = 2  # columns certified jointly with a share, where the spec 
 
 
 class PlanRefused(SafeError):
-    """The mechanism cannot serve this spec; the message names the key and the mend."""
+    """The mechanism cannot serve this spec; the message names the key and the fix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ def prepare(path: Path, folder: Path | None = None) -> Prepared:
     Args:
         folder: where relative sources start; the folder of the spec where it is not given.
     Raises:
-        SpecError: the spec is wrong; says where and how to mend it.
+        SpecError: the spec is wrong; says where and how to fix it.
         PlanRefused: the mechanism's parameters, the domain or the budget do not fit; likewise.
     """
     spec = load_spec(path, folder)

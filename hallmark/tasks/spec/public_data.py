@@ -86,5 +86,5 @@ def misplaced(codec: Codec, text: pd.Series, *, beyond: bool) -> Iterator[str]:
 def _check(codec: Codec, text: pd.Series) -> None:
     for fault in misplaced(codec, text, beyond=codec.column.outside != "refuse"):
         raise PublicDataError(
-            f"public_data.source: {fault}; mend the public table, or widen columns.{codec.name}"
+            f"public_data.source: {fault}; fix the public table, or widen columns.{codec.name}"
         )

@@ -221,7 +221,7 @@ def _public_content(path: Path, spec: ReleaseSpec, folder: Path) -> bytes:
         content = path.read_bytes()
     except OSError as error:
         raise ValueError(
-            f"{path.name} cannot be read ({error.strerror}); mend the path, which is relative to "
+            f"{path.name} cannot be read ({error.strerror}); fix the path, which is relative to "
             "the spec"
         ) from error
     like = Likeness(frozenset({hashlib.sha256(content).hexdigest()}))

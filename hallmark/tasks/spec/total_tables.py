@@ -21,7 +21,7 @@ from hallmark.tasks.spec.rule_tables import RuleTooWide, rules_on
 
 
 class TotalRefused(ValueError):
-    """A total that cannot be told in cells; the message says which, why, and the mend."""
+    """A total that cannot be told in cells; the message says which, why, and the fix."""
 
 
 def total_cells(spec: ReleaseSpec, codec: TableCodec) -> PublicTotals:

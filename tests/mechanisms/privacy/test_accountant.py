@@ -370,7 +370,7 @@ def test_a_parameter_that_is_a_float_is_refused():
         rho([DiscreteLaplace(l1=1, scale=float("inf"))])
 
 
-# Traps of dp-accounting 0.6.0. Where a later version mends one, the first assertion fails: then
+# Traps of dp-accounting 0.6.0. Where a later version fixes one, the first assertion fails: then
 # delete the trap from here and the warning from `privacy_loss`.
 
 

@@ -1,4 +1,4 @@
-"""Public tables: read as the spec says, coded as its columns say, and every refusal mendable."""
+"""Public tables: read as the spec says, coded as its columns say, or refused with the fix."""
 
 from pathlib import Path
 
@@ -86,7 +86,7 @@ def test_null_markers_are_those_of_the_public_table(tmp_path, columns) -> None:
     assert read(tmp_path, columns, marked, null_markers=("N",)) == CODES
     (tmp_path / "old.csv").write_text(marked)
     assert refusal(tmp_path, columns, public()) == (
-        "public_data.source: column age: 1 of 3 values cannot be read, first in record 2; mend "
+        "public_data.source: column age: 1 of 3 values cannot be read, first in record 2; fix "
         "the public table, or widen columns.age"
     )
 
@@ -101,18 +101,18 @@ def test_values_outside_go_where_the_columns_send_them(tmp_path, columns) -> Non
     [
         (
             "city,age,sex\nb,17,1\nk,20,1\nx,20,1\n",
-            "column city: 2 of 3 values lie outside the column's domain, first in record 2; mend "
+            "column city: 2 of 3 values lie outside the column's domain, first in record 2; fix "
             "the public table, or widen columns.city",
         ),
         (
             "city,age,sex\nb,old,1\nb,20.5,1\n",
-            "column age: 2 of 2 values cannot be read, first in record 1; mend the public table, "
+            "column age: 2 of 2 values cannot be read, first in record 1; fix the public table, "
             "or widen columns.age",
         ),
         (
             "city,age,sex\nb,17,\nb,20,1\n",
             "column sex: 1 of 2 values are missing, but nulls are not allowed, first in record 1; "
-            "mend the public table, or widen columns.sex",
+            "fix the public table, or widen columns.sex",
         ),
     ],
     ids=["outside", "unreadable", "missing"],
@@ -154,7 +154,7 @@ def test_text_that_is_no_utf8_is_refused(tmp_path, columns) -> None:
 
 
 def test_a_table_that_is_not_there_is_refused(tmp_path, columns) -> None:
-    said = f"public_data.source: nothing is at {tmp_path}/old.csv; mend the path or URL"
+    said = f"public_data.source: nothing is at {tmp_path}/old.csv; fix the path or URL"
     assert refusal(tmp_path, columns, public()) == said
 
 

@@ -150,7 +150,7 @@ def refusal(folder: Path, *entries: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, "q.csv cannot be read (No such file or directory); mend the path"),
+        (None, "q.csv cannot be read (No such file or directory); fix the path"),
         ("1,0\n", "has 2 numbers a row, but region have 3 = 3 cells"),
         ("1,0,x\n", "q.csv holds no matrix of numbers"),
         ("1,0\n1\n", "q.csv holds no matrix of numbers"),

@@ -78,7 +78,7 @@ class Haar:
         )
 
     def estimate(self, answers: Sequence[NDArray[np.number]], total: int | None) -> Floats:
-        """As `Strategy.estimate`; where the root was asked, it counts, even if n is public."""
+        """See `Strategy.estimate`; an answer for the root is used even if n is public."""
         if self.root_scale is None:
             assert total is not None, "the number of records is either public or asked for"
             root = np.full((*answers[0].shape[:-1], 1) if answers else (1,), float(total))

@@ -39,7 +39,7 @@ class Contradiction(ValueError):
 
 
 def check(rules: Rules, names: Sequence[str] | None = None) -> None:
-    """Nothing, where rules and columns can hold.
+    """Check that rules and columns can hold together.
 
     Args:
         names: of the columns, for messages.

@@ -119,7 +119,7 @@ def _cells(
     weight: Floats,
     rng: np.random.Generator,
 ) -> Integers:
-    """For each code a cell of its class, of those that are nearest to it."""
+    """A nearest cell of its class for each code."""
     has = component.members[j]
     levels = component.shape[j] - component.nullable[j]
     chosen = np.empty(len(codes), dtype=np.int64)

@@ -55,7 +55,7 @@ class Parts:
 
 
 def check_tables(tables: Iterable[RuleTable], shape: Sequence[int]) -> None:
-    """Nothing, where every table is one on columns of `shape`.
+    """Check that every table fits columns of `shape`.
 
     Raises:
         ValueError: it is not; names the rule.

@@ -42,7 +42,7 @@ class TotalsContradict(ValueError):
 
 
 def check(totals: PublicTotals, rules: Rules, names: Sequence[str] | None = None) -> None:
-    """Nothing, where totals and rules can hold together.
+    """Check that totals and rules can hold together.
 
     Args:
         rules: they do not contradict each other (`mechanisms.domain.rules.check`).

@@ -49,7 +49,7 @@ def hold(totals: PublicTotals, rules: Rules, codes: Codes, rng: np.random.Genera
 
 @dataclass(frozen=True, eq=False)
 class _Ways:
-    """From which joint cell to which records shall move, one way a record."""
+    """Moves of records from joint cell to joint cell, one way a record."""
 
     sources: Integers
     targets: Integers
@@ -155,7 +155,7 @@ def _matched(
 
 
 def _distances(block: Block, rules: Rules, ones: Integers, others: Integers) -> Floats:
-    """From each of some joint cells to each of others, as the repair of rules measures them.
+    """Distances between two lists of joint cells, as the repair of rules measures them.
 
     |a - b| / k between two of k ordered values, 1 for any other change of a column.
     """

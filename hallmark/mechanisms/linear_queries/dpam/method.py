@@ -204,7 +204,7 @@ class Dpam(Requested):
         confidence: float,
         rng: np.random.Generator,
     ) -> ErrorBounds:
-        """From the histogram, as for linear-queries."""
+        """Bounds from the histogram, as for linear-queries."""
         everything = tuple(range(len(self.universe.shape)))
         estimate = LinearEstimate(self.universe, (everything,), np.array([1 / float(self.sigma2)]))
         return query_bounds(

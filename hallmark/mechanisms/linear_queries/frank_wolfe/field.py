@@ -38,7 +38,7 @@ class Field:
 
     @property
     def history(self) -> Mapping[str, Any]:
-        """Nothing: as many steps as were planned."""
+        """Empty: the number of steps is the planned one."""
         return {}
 
     def answers(self) -> Floats:

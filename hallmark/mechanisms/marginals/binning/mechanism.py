@@ -170,7 +170,7 @@ class PrivatelyBinned:
 
 
 def _check(domain: Domain, share: Fraction, bins: Mapping[str, int]) -> None:
-    """Nothing, where the columns can have the bins.
+    """Check that the columns can have the bins.
 
     Raises:
         ValueError: they cannot; or the share is no part of a budget.

@@ -66,7 +66,7 @@ class BinnedPlan(Requested):
 
     @property
     def queries(self) -> tuple[HistogramQuery, ...]:
-        """As the curator is asked them."""
+        """The histograms, as the curator is asked for them."""
         return tuple(asked.query(self.domain.shape) for asked in self.asked)
 
     @property

@@ -9,12 +9,12 @@ T = TypeVar("T")
 
 
 def thinned(curve: Sequence[T], most: int) -> list[T]:
-    """At most so many of the points, evenly, with the first and the last."""
+    """At most a number of the points, evenly spaced, with the first and the last."""
     if len(curve) <= most:
         return list(curve)
     return [curve[i] for i in np.linspace(0, len(curve) - 1, most).round().astype(int)]
 
 
 def short(values: Sequence[float]) -> list[float]:
-    """To four digits."""
+    """The number to four digits."""
     return [float(f"{value:.4g}") for value in values]

@@ -89,7 +89,7 @@ class Round:
 
     @property
     def annealed(self) -> "Round":
-        """With half the noise, at four times the cost."""
+        """The next round's noise: half as much, at four times the cost."""
         return replace(self, epsilon=2 * self.epsilon, sigma2=self.sigma2 / 4)
 
 

@@ -51,7 +51,7 @@ class Asked:
         return own if self.groups is None else sizes_of(self.clique, shape, self.groups)
 
     def query(self, shape: Sequence[int]) -> HistogramQuery:
-        """As the curator is asked it."""
+        """The histogram, as the curator is asked for it."""
         sizes = dict(zip(self.clique, self.sizes(shape), strict=True))
         cells = marginal(self.clique, [sizes.get(a, k) for a, k in enumerate(shape)])
         if self.groups is not None:
@@ -147,7 +147,7 @@ class Design(Protocol):
 
     @property
     def noise(self) -> tuple[NoiseLine, ...]:
-        """For the audit report, one line a kind of query."""
+        """The noise table for the audit report, one line per kind of query."""
         ...
 
     def rounds(

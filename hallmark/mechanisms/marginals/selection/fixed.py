@@ -134,7 +134,7 @@ class FixedDesign:
     def rounds(
         self, curator: MarginalRounds, first: Sequence[Answer], modeller: Modeller
     ) -> tuple[Answer, ...]:
-        """Nothing is left to ask."""
+        """No rounds: nothing is left to ask."""
         return ()
 
     def _what(self, alike: Sequence[Clique]) -> str:

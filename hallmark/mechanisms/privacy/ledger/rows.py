@@ -77,7 +77,7 @@ def read_entries(connection: Connection, account: str) -> list[Entry]:
     """The history of an account as stored, unchecked. Raises if there is no account."""
     if account not in account_names(connection):
         raise LedgerError(
-            f"the ledger has no account {account!r}; open it first, with a cap, or mend the name"
+            f"the ledger has no account {account!r}; open it first, with a cap, or fix the name"
         )
     query = select(ENTRIES).where(ENTRIES.c.account == account).order_by(ENTRIES.c.seq)
     read = []
@@ -136,7 +136,7 @@ def reserved_account(connection: Connection, release: str) -> str:
     account = account_of(connection, release)
     if account is None:
         raise LedgerError(
-            f"release {release!r} has no reservation in this ledger; mend its name, or start it so "
+            f"release {release!r} has no reservation in this ledger; fix its name, or start it so "
             "that its budget is reserved"
         )
     return account

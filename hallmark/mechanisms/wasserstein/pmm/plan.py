@@ -202,7 +202,7 @@ def level_cost(partition: Partition, level: int) -> float:
 
 
 def level_sensitivity(adjacency: Adjacency, level: int) -> int:
-    """By how much one unit changes a level's answer, in L1 norm, records."""
+    """How much one unit changes a level's answer: L1 norm, in records."""
     return adjacency.l1 if level else Total().l1(adjacency)
 
 

@@ -274,8 +274,8 @@ def test_a_cancelled_reservation_is_given_back(opened: Ledger):
 
 def test_a_cancelled_release_can_be_reserved_anew_on_its_account(opened: Ledger):
     opened.cancel("r", by="operator", reason="wrong spec")
-    again = opened.reserve("people", "r", CAP, adjacency=RECORD, binding="mended plan")
-    assert (again.state, again.budget, again.binding) == ("reserved", CAP, "mended plan")
+    again = opened.reserve("people", "r", CAP, adjacency=RECORD, binding="fixed plan")
+    assert (again.state, again.budget, again.binding) == ("reserved", CAP, "fixed plan")
 
 
 def test_a_drawn_release_cannot_be_cancelled(opened: Ledger):

@@ -307,7 +307,7 @@ def _not_fitted(found: Fit) -> str:
         f"inference at a mean squared residual of {found.losses[-1]:.3g} variances of the noise, "
         f"which may be {found.excess:.3g} too high; nothing is chosen or released by such a model. "
         "What was measured is kept, and nothing more was spent: go on with a version in which this "
-        "is mended, or choose another generator for a release under a new name"
+        "is fixed, or choose another generator for a release under a new name"
     )
 
 

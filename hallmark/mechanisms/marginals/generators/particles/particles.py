@@ -384,7 +384,7 @@ def _digest(
     masks: Sequence[NDArray[np.bool_] | None],
     start: Positions,
 ) -> str:
-    """Of all that a fit's result depends on."""
+    """The digest of everything that a fit's result depends on."""
     digest = hashlib.sha256(json.dumps([settings, device, seed, evidence.total]).encode())
     for marginal, mask in zip(evidence.marginals, masks, strict=True):
         digest.update(json.dumps([marginal.clique, marginal.sigma, marginal.counts.shape]).encode())
