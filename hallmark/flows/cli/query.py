@@ -72,7 +72,7 @@ def _plain(found: "Answers") -> dict[str, object]:
     }
 
 
-_NUMBERS = ("estimate", "low", "high", "deviation")
+_NUMBERS = ("estimate", "low", "high", "deviation", "of_records")
 
 
 def _finite(number: float | None) -> float | None:
@@ -100,9 +100,13 @@ def _print(found: "Answers") -> None:
             *found.by,
             Column("estimate", justify="right"),
             Column(f"{percent} interval{together}", justify="right"),
+            Column("records", justify="right"),
             "basis",
         ),
-        ([*one.group, _number(one.estimate), _interval(one), one.basis] for one in found.answers),
+        (
+            [*one.group, _number(one.estimate), _interval(one), _of_records(one), one.basis]
+            for one in found.answers
+        ),
         plain=True,
     )
     for note in found.notes:
@@ -115,6 +119,12 @@ def _interval(one: "Answer") -> str:
     if not isfinite(one.high - one.low):
         return "unbounded"
     return f"{_number(one.low)} to {_number(one.high)}"
+
+
+def _of_records(one: "Answer") -> str:
+    if one.of_records is None:
+        return "–"
+    return _number(one.of_records) + (" *" if one.records_mislead else "")
 
 
 def _number(value: float) -> str:

@@ -18,6 +18,15 @@ class GroupAnswer(PublicSection):
     ]
     low: Annotated[float, Shown("At least", _PAID, unit="as the question asks", sample="measured")]
     high: Annotated[float, Shown("At most", _PAID, unit="as the question asks", sample="measured")]
+    of_records: Annotated[
+        float | None,
+        Shown("In the synthetic records", _PAID, unit="as the question asks", sample="synthetic"),
+    ] = None
+
+    @property
+    def records_mislead(self) -> bool:
+        """Whether the records' own answer lies outside the interval."""
+        return self.of_records is not None and not self.low <= self.of_records <= self.high
 
 
 class AnsweredQuestion(PublicSection):
@@ -29,6 +38,11 @@ class AnsweredQuestion(PublicSection):
         tuple[GroupAnswer, ...], Field(min_length=1), Shown("Estimates and intervals", _PAID)
     ]
     left_out: Annotated[int, Shown("Groups not shown", unit="groups")] = 0
+
+    @property
+    def misled(self) -> tuple[str, ...]:
+        """The groups where the synthetic records' own answer lies outside the interval."""
+        return tuple(one.group for one in self.answers if one.records_mislead)
 
 
 class Learnt(PublicSection):

@@ -4,11 +4,11 @@ An answer is about the private table as it was counted: in cells, after values o
 were clamped, caught or refused, and persons were limited to `max_records`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from itertools import product as combinations
-from math import inf, prod
+from math import inf, nan, prod
 from typing import Literal
 
 import numpy as np
@@ -60,6 +60,8 @@ class Answer:
         low, high: ends of the interval; None without one, infinite where nothing bounds it.
         deviation: standard deviation of the noise in the estimate; None for quantiles, and without
             an interval.
+        of_records: what the synthetic records say themselves, in the same cells; None where there
+            are none, nan where no record is in the group.
     """
 
     group: tuple[str, ...]
@@ -68,6 +70,14 @@ class Answer:
     high: float | None
     deviation: float | None
     basis: Basis
+    of_records: float | None = None
+
+    @property
+    def records_mislead(self) -> bool:
+        """Whether the records' own answer lies outside the interval."""
+        if self.of_records is None or self.low is None or self.high is None:
+            return False
+        return self.of_records < self.low or self.of_records > self.high
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,23 +98,20 @@ class Answers:
     notes: tuple[str, ...]
 
 
-def _no_records() -> None:
-    """What is read where the noisy tables alone should answer."""
-
-
 @dataclass(frozen=True, eq=False)
 class Answering:
-    """Answers questions from noisy tables and, where these say nothing, from synthetic records.
+    """Answers questions from noisy tables, beside what the synthetic records say.
 
     Attributes:
         codec: of all columns, in the order of the tables' column numbers.
         estimator: from the noisy tables.
-        records: reads the cell codes of the synthetic records; None if there are none.
+        records: cell codes of the synthetic records, which answer alone where tables say nothing;
+            None if there are none.
     """
 
     codec: TableCodec
     estimator: Estimator
-    records: Callable[[], AnyCodes | None] = _no_records
+    records: AnyCodes | None = None
 
     def answer(
         self, question: Question, *, confidence: float, simultaneous: bool = False
@@ -125,6 +132,9 @@ class Answering:
         each = 1 - (1 - confidence) / groups if simultaneous else confidence
         cells = list(combinations(*(range(size) for size in sizes)))
         pieces = [self._pieces(one) for one in question.statistics]
+        told = None
+        if self.records is not None:
+            told = self._from_records(question, pieces, sizes, self.records)
         at_once = max(1, _AT_ONCE // sum(map(len, pieces)))
         missing: NotMeasured | None = None
         answers: list[Answer] = []
@@ -133,11 +143,13 @@ class Answering:
                 batch = cells[first : first + at_once]
                 answers += self._measured(question, pieces, batch, each)
         except NotMeasured as error:
-            records = self.records()
-            if records is None:
+            if told is None:
                 raise QuestionError(self._what_is_missing(error)) from error
             missing = error
-            answers = list(self._from_records(question, pieces, cells, records))
+            answers = [self._only_records(question, *one) for one in zip(cells, told, strict=True)]
+        if told is not None:
+            pairs = zip(answers, told, strict=True)
+            answers = [replace(answer, of_records=float(value)) for answer, value in pairs]
         return Answers(
             question=question.text,
             by=question.by,
@@ -254,39 +266,48 @@ class Answering:
         self,
         question: Question,
         pieces: Sequence[Sequence[Function]],
-        cells: Sequence[tuple[int, ...]],
+        sizes: Sequence[int],
         records: AnyCodes,
-    ) -> Iterator[Answer]:
-        for cell in cells:
-            group = self._group(question, cell)
-            told = [
-                self._of_records(one, [(group * piece).total(records) for piece in its])
-                for one, its in zip(question.statistics, pieces, strict=True)
-            ]
-            match question.compared:
-                case None:
-                    estimate = told[0]
-                case ("minus", _):
-                    estimate = told[0] - told[1]
-                case _:
-                    estimate = told[0] / told[1] if told[1] else np.nan
-            yield Answer(
-                group=self._labels(question, cell),
-                estimate=estimate,
-                low=None,
-                high=None,
-                deviation=None,
-                basis="records",
-            )
+    ) -> Floats:
+        """What the records themselves answer, by group, shape (groups,)."""
+        by = [self.codec.names.index(name) for name in question.by]
+        group = np.zeros(len(records), dtype=np.int64)
+        for column, size in zip(by, sizes, strict=True):
+            group = group * size + records[:, column]
 
-    def _of_records(self, one: Statistic, told: Sequence[float]) -> float:
-        """The statistic from the sums of its pieces over the records."""
+        def by_group(piece: Function) -> Floats:
+            return np.bincount(group, piece.of(records), prod(sizes)).astype(np.float64)
+
+        told = [
+            self._of_records(one, [by_group(piece) for piece in its])
+            for one, its in zip(question.statistics, pieces, strict=True)
+        ]
+        match question.compared:
+            case None:
+                return told[0]
+            case ("minus", _):
+                return told[0] - told[1]
+            case _:
+                return _quotient(told[0], told[1])
+
+    def _of_records(self, one: Statistic, sums: Sequence[Floats]) -> Floats:
+        """The statistic by group, from the sums of its pieces over the records of each."""
         if one.kind == "quantile":
             assert one.column is not None, "a quantile has a column"
-            at = int(np.flatnonzero(np.array(told) >= 0)[0])
             lows, highs = self._ends(one.column)
-            return float(lows[at] + highs[at]) / 2
-        return told[0] if len(told) == 1 else told[0] / told[1] if told[1] else np.nan
+            at = (np.array(sums) >= 0).argmax(axis=0)
+            return np.where(np.any(sums, axis=0), (lows + highs)[at] / 2, nan)
+        return sums[0] if len(sums) == 1 else _quotient(sums[0], sums[1])
+
+    def _only_records(self, question: Question, cell: tuple[int, ...], told: float) -> Answer:
+        return Answer(
+            group=self._labels(question, cell),
+            estimate=float(told),
+            low=None,
+            high=None,
+            deviation=None,
+            basis="records",
+        )
 
     def _group(self, question: Question, cell: Sequence[int]) -> Function:
         """1 for the records of a group."""
@@ -321,6 +342,11 @@ class Answering:
             yield f"{basis}: {MEANING[basis]}"
         if missing is not None:
             yield f"{self._what_is_missing(missing)}, so the noisy tables cannot answer this"
+        if wrong := sum(answer.records_mislead for answer in answers):
+            yield (
+                f"*: the synthetic records' own answer lies outside the interval ({wrong} of "
+                f"{len(answers)}); rely on the estimate, and not on analyses of the records there"
+            )
         weighed = [one for one in question.statistics if one.kind in ("sum", "mean")]
         for name in dict.fromkeys(one.column for one in weighed):
             if name is not None and is_spread_out(self.codec, name):
@@ -330,6 +356,10 @@ class Answering:
                 )
         if any(not np.isfinite(answer.estimate) for answer in answers):
             yield "unknown: the noise is too large to tell the number of records from 0"
+
+
+def _quotient(above: Floats, below: Floats) -> Floats:
+    return np.divide(above, below, out=np.full(above.shape, nan), where=below != 0)
 
 
 def _first_order(

@@ -56,11 +56,11 @@ class Function:
         """The function's sum over all records, as a query."""
         return LinearQuery(self.columns, self.values)
 
-    def total(self, codes: AnyCodes) -> float:
-        """The function's sum over these records, shape (records, columns of the table)."""
+    def of(self, codes: AnyCodes) -> Floats:
+        """The function of each record, from codes of shape (records, columns of the table)."""
         if not self.columns:
-            return float(self.values) * len(codes)
-        return float(self.values[tuple(codes[:, column] for column in self.columns)].sum())
+            return np.full(len(codes), float(self.values))
+        return self.values[tuple(codes[:, column] for column in self.columns)]
 
     def _over(self, columns: Clique) -> Floats:
         missing = tuple(axis for axis, c in enumerate(columns) if c not in self.columns)

@@ -34,7 +34,7 @@ class OpenRelease:
     def query(
         self, question: str, *, confidence: float = 0.95, simultaneous: bool = False
     ) -> pd.DataFrame:
-        """One row a group: the columns of `by`, estimate, low, high, deviation, basis.
+        """One row a group: the columns of `by`, estimate, low, high, deviation, basis, of_records.
 
         The frame's `attrs["notes"]` say what the numbers rest on.
 
@@ -45,7 +45,8 @@ class OpenRelease:
         frame = pd.DataFrame(
             [
                 {**dict(zip(found.by, one.group, strict=True)), "estimate": one.estimate,
-                 "low": one.low, "high": one.high, "deviation": one.deviation, "basis": one.basis}
+                 "low": one.low, "high": one.high, "deviation": one.deviation, "basis": one.basis,
+                 "of_records": one.of_records}
                 for one in found.answers
             ]
         )  # fmt: skip
@@ -60,7 +61,7 @@ class OpenRelease:
             raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
         public = {name: self.spec.columns[name] for name in self.spec.released_columns}
         bound = parse_question(question).bound_to(public)
-        answering = Answering(self.codec, self._estimator, lambda: self._records)
+        answering = Answering(self.codec, self._estimator, self._records)
         return answering.answer(bound, confidence=confidence, simultaneous=simultaneous)
 
     @cached_property

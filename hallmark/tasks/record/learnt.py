@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from math import isfinite
 
+from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
@@ -21,12 +22,15 @@ _AVERAGED = 3  # columns with means
 _SHOWN = 12  # answers to a question: the largest
 
 
-def learnt(spec: ReleaseSpec, codec: TableCodec, transcript: Transcript) -> Learnt:
+def learnt(
+    spec: ReleaseSpec, codec: TableCodec, transcript: Transcript, records: AnyCodes
+) -> Learnt:
     """Answers from the noisy tables in the transcript; none where these answer no such question.
 
-    Which questions are asked depends on the spec alone.
+    Beside them stand the answers of the records. Which questions are asked depends on the spec
+    alone.
     """
-    answering = Answering(codec, Estimator.of(transcript))
+    answering = Answering(codec, Estimator.of(transcript), records)
     columns = {name: spec.columns[name] for name in spec.released_columns}
     answered = []
     for text in _questions(spec, codec):
@@ -43,6 +47,7 @@ def learnt(spec: ReleaseSpec, codec: TableCodec, transcript: Transcript) -> Lear
                 estimate=one.estimate,
                 low=one.low,
                 high=one.high,
+                of_records=_finite(one.of_records),
             )
             for one in found.answers
             if one.low is not None
@@ -60,6 +65,10 @@ def learnt(spec: ReleaseSpec, codec: TableCodec, transcript: Transcript) -> Lear
                 )
             )
     return Learnt(file=MEASUREMENTS_FILE, confidence=CONFIDENCE, questions=tuple(answered))
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and isfinite(number) else None
 
 
 def _questions(spec: ReleaseSpec, codec: TableCodec) -> Iterator[str]:

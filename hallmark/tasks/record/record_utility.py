@@ -43,7 +43,11 @@ def utility(run: "Executed") -> Utility:
         ),
         pairs=pairs(run.synthetic.codes, run.prepared.codec.codecs, released),
         answers=None if answers is None else _answers(answers),
-        learnt=None if run.transcript is None else learnt(spec, run.prepared.codec, run.transcript),
+        learnt=(
+            None
+            if run.transcript is None
+            else learnt(spec, run.prepared.codec, run.transcript, run.synthetic.codes)
+        ),
         supported=about.supported_uses or NOT_RECORDED,
         unsupported=about.unsupported_uses or NOT_RECORDED,
         bias="; ".join(_biases(run)),

@@ -296,6 +296,7 @@ def learnt_plot(question: AnsweredQuestion) -> Markup:
             one.estimate,
             one.high,
             f"{number(one.low, 3)} to {number(one.high, 3)}",
+            one.of_records,
         )
         for one in question.answers
     ]

@@ -59,7 +59,7 @@ def answering(cliques, *, noise=4, answers=CODES, total=None, records=None) -> A
                 answers=count_codes(answers, [cells])[0],
             )
         )
-    return Answering(CODEC, Estimator(tuple(tables), total), lambda: records)
+    return Answering(CODEC, Estimator(tuple(tables), total), records)
 
 
 PAIRS = answering([(a, b) for a in range(5) for b in range(a)])
@@ -198,11 +198,27 @@ def test_a_ratio_of_means_over_one_that_may_be_0_is_unknown():
     assert np.isnan(ask(of_means, wide).answers[0].estimate)
 
 
-def test_records_are_read_only_where_they_are_needed():
-    def never():
-        raise AssertionError("the noisy tables have the answer")
+def test_where_the_records_contradict_the_noisy_tables_they_are_marked():
+    distorted = CODES.copy()
+    distorted[:, REGION] = np.where(CODES[:, AGE] < 5, 0, CODES[:, REGION])
+    right, wrong = (Answering(CODEC, PAIRS.estimator, codes) for codes in (CODES, distorted))
+    for question in ("count by region", "mean of age by region", "median of age by region"):
+        found = ask(question, right)
+        assert not any(one.records_mislead for one in found.answers)
+        assert not any(note.startswith("*") for note in found.notes)
+    found = ask("count by region", wrong)
+    assert [one.of_records for one in found.answers] == np.bincount(distorted[:, REGION]).tolist()
+    assert [one.estimate for one in found.answers] == estimates("count by region")
+    assert [one.records_mislead for one in found.answers] == [True, True, True]
+    assert any(note.startswith("*") and "(3 of 3)" in note for note in found.notes)
 
-    told = Answering(CODEC, PAIRS.estimator, never)
-    assert ask("count by region", told).answers[0].basis == "exact"
-    with pytest.raises(AssertionError, match="have the answer"):
-        ask("count by region, employed, age", told)
+
+def test_a_group_without_records_has_no_answer_of_them():
+    emptied = CODES[CODES[:, REGION] > 0]
+    told = Answering(CODEC, PAIRS.estimator, emptied)
+    for question in ("mean of age by region", "median of age by region"):
+        answers = ask(question, told).answers
+        assert [np.isnan(one.of_records) for one in answers] == [True, False, False]
+        assert not answers[0].records_mislead
+    first = ask("count by region", told).answers[0]
+    assert (first.of_records, first.records_mislead) == (0, True)
