@@ -37,6 +37,16 @@ class Estimator:
         """The estimator from everything in a transcript."""
         return cls(tuple(transcript.tables()), transcript.total)
 
+    def about(self, columns: Iterable[int]) -> "Estimator":
+        """The estimator from the tables alone that have all of these columns, or no others."""
+        wanted = set(columns)
+        tables = tuple(
+            one
+            for one in self.tables
+            if wanted.issubset(one.columns) or wanted.issuperset(one.columns)
+        )
+        return replace(self, tables=tables)
+
     def estimates(self, queries: Sequence[LinearQuery]) -> Estimates:
         """The estimates of least variance, all from the same grid, which no answer decides.
 

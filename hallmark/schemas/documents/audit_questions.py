@@ -45,9 +45,22 @@ class AnsweredQuestion(PublicSection):
         return tuple(one.group for one in self.answers if one.records_mislead)
 
 
+class Correlations(PublicSection):
+    """Correlations that the noisy tables tell, beside those of the synthetic records."""
+
+    answers: Annotated[
+        tuple[GroupAnswer, ...], Field(min_length=1), Shown("Strongest correlations", _PAID)
+    ]
+    told: Annotated[int, Shown("Correlations told by the noisy tables", unit="pairs")]
+    attenuated: Annotated[
+        tuple[str, ...], Shown("Weaker in the records than the noise explains", _PAID)
+    ] = ()
+
+
 class Learnt(PublicSection):
     """Questions that were asked of the release itself, from its noisy tables alone."""
 
     file: Annotated[str, Shown("File with the noisy tables", form="code")]
     confidence: Annotated[float, Shown("Confidence of each interval", form="percent")]
     questions: Annotated[tuple[AnsweredQuestion, ...], Shown("Questions asked", _PAID)]
+    correlations: Annotated[Correlations | None, Shown("Correlations", _PAID)] = None

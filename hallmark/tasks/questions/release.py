@@ -1,6 +1,6 @@
 """A release folder, opened to ask questions of it: `hallmark.open`."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.output.measurements import MeasurementFile, read_measurements
 from hallmark.tasks.output.released import released_values
 from hallmark.tasks.questions.answers import Answering, Answers
+from hallmark.tasks.questions.correlations import correlations
 from hallmark.tasks.spec.coding import TableCodec
 
 
@@ -63,6 +64,18 @@ class OpenRelease:
         bound = parse_question(question).bound_to(public)
         answering = Answering(self.codec, self._estimator, self._records)
         return answering.answer(bound, confidence=confidence, simultaneous=simultaneous)
+
+    def correlations(self, *, confidence: float = 0.95) -> pd.DataFrame:
+        """One row a pair of columns: the fields of `Correlation`, and `is_attenuated`.
+
+        Raises:
+            CannotAsk: the release has no noisy tables, or no records.
+        """
+        if self._records is None:
+            raise CannotAsk(f"{self.folder} has no records to compare with")
+        names = list(self.spec.released_columns)
+        found = correlations(self.codec, names, self._estimator, self._records, confidence)
+        return pd.DataFrame([asdict(one) | {"is_attenuated": one.is_attenuated} for one in found])
 
     @cached_property
     def codec(self) -> TableCodec:

@@ -8,11 +8,17 @@ from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
-from hallmark.schemas.documents.audit_questions import AnsweredQuestion, GroupAnswer, Learnt
+from hallmark.schemas.documents.audit_questions import (
+    AnsweredQuestion,
+    Correlations,
+    GroupAnswer,
+    Learnt,
+)
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
 from hallmark.schemas.question import QuestionError, listed, parse_question
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.questions.answers import MEANING, Answering
+from hallmark.tasks.questions.correlations import Correlation, correlations
 from hallmark.tasks.spec.coding import TableCodec
 
 CONFIDENCE = 0.95
@@ -30,7 +36,8 @@ def learnt(
     Beside them stand the answers of the records. Which questions are asked depends on the spec
     alone.
     """
-    answering = Answering(codec, Estimator.of(transcript), records)
+    estimator = Estimator.of(transcript)
+    answering = Answering(codec, estimator, records)
     columns = {name: spec.columns[name] for name in spec.released_columns}
     answered = []
     for text in _questions(spec, codec):
@@ -64,7 +71,39 @@ def learnt(
                     left_out=len(found.answers) - len(largest),
                 )
             )
-    return Learnt(file=MEASUREMENTS_FILE, confidence=CONFIDENCE, questions=tuple(answered))
+    return Learnt(
+        file=MEASUREMENTS_FILE,
+        confidence=CONFIDENCE,
+        questions=tuple(answered),
+        correlations=_correlations(spec, codec, estimator, records),
+    )
+
+
+def _correlations(
+    spec: ReleaseSpec, codec: TableCodec, estimator: Estimator, records: AnyCodes
+) -> Correlations | None:
+    found = correlations(codec, list(spec.released_columns), estimator, records, CONFIDENCE)
+    if not found:
+        return None
+    ranked = sorted(found, key=lambda one: (not one.is_attenuated, -abs(one.estimate)))
+    return Correlations(
+        answers=tuple(
+            GroupAnswer(
+                group=_pair(one),
+                estimate=one.estimate,
+                low=one.low,
+                high=one.high,
+                of_records=one.of_records,
+            )
+            for one in ranked[:_SHOWN]
+        ),
+        told=len(found),
+        attenuated=tuple(_pair(one) for one in ranked if one.is_attenuated),
+    )
+
+
+def _pair(one: Correlation) -> str:
+    return f"{one.first} x {one.second}"
 
 
 def _finite(number: float | None) -> float | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hallmark.schemas.documents.audit_privacy import Account, Curve
-from hallmark.schemas.documents.audit_questions import AnsweredQuestion
+from hallmark.schemas.documents.audit_questions import GroupAnswer
 from hallmark.schemas.documents.audit_utility import Answers, Marginal
 from hallmark.schemas.documents.certificate import CertificateFile, CertifiedBound
 from hallmark.schemas.documents.internal_review import ColumnReview
@@ -282,11 +282,11 @@ def answers_plot(answers: Answers) -> Markup:
     return _bands_plot("Answers of queries", description, bands)
 
 
-def learnt_plot(question: AnsweredQuestion) -> Markup:
-    """The answers to a question with their intervals."""
-    largest = max(question.answers, key=lambda one: abs(one.estimate))
+def learnt_plot(title: str, answers: Sequence[GroupAnswer]) -> Markup:
+    """Answers with their intervals, and those of the records."""
+    largest = max(answers, key=lambda one: abs(one.estimate))
     description = (
-        f"{len(question.answers)} answers with their intervals. The largest is "
+        f"{len(answers)} answers with their intervals. The largest is "
         f"{number(largest.estimate, 3)}, for {largest.group}."
     )
     bands = [
@@ -298,9 +298,9 @@ def learnt_plot(question: AnsweredQuestion) -> Markup:
             f"{number(one.low, 3)} to {number(one.high, 3)}",
             one.of_records,
         )
-        for one in question.answers
+        for one in answers
     ]
-    return _bands_plot(question.question, description, bands)
+    return _bands_plot(title, description, bands)
 
 
 @dataclass(frozen=True)
