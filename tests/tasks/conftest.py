@@ -25,6 +25,12 @@ from hallmark.schemas.documents.audit_privacy import (
     MechanismRecord,
     NoiseRow,
 )
+from hallmark.schemas.documents.audit_questions import (
+    AnsweredQuestion,
+    Correlations,
+    GroupAnswer,
+    Learnt,
+)
 from hallmark.schemas.documents.audit_report import (
     Actor,
     AuditRecord,
@@ -607,3 +613,29 @@ def unsigned(tmp_path: Path, record: AuditRecord) -> Path:
     for name, content in made.items():
         (folder / name).write_bytes(content)
     return folder
+
+
+@pytest.fixture
+def learnt() -> Learnt:
+    """Answers of which one, and a correlation, are not those of the records."""
+    return Learnt(
+        file="measurements.parquet",
+        confidence=0.95,
+        questions=(
+            AnsweredQuestion(
+                question="mean of PINCP by SEX",
+                basis="from the noisy tables",
+                answers=(
+                    GroupAnswer(group="SEX: Male", estimate=50, low=45, high=55, of_records=48),
+                    GroupAnswer(group="SEX: Female", estimate=40, low=36, high=44, of_records=47),
+                ),
+            ),
+        ),
+        correlations=Correlations(
+            answers=(
+                GroupAnswer(group="AGEP x <MSP>", estimate=0.5, low=0.4, high=0.6, of_records=0.1),
+            ),
+            told=36,
+            attenuated=("AGEP x <MSP>",),
+        ),
+    )

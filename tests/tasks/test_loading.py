@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from hallmark.schemas.documents.audit_questions import Learnt
 from hallmark.schemas.documents.audit_report import AuditRecord
 from hallmark.schemas.documents.certificate import CertifiedFile
 from hallmark.schemas.documents.data_dictionary import (
@@ -211,6 +212,17 @@ def test_the_readme_says_what_it_is_how_to_load_it_and_what_for(record: AuditRec
     )  # the way to have a mistake corrected
     assert '| land | a "quoted" \\`name\' with $money \\\\ and ä | nominal | none |' in text
     assert "| rank | Rank | ordinal | empty in CSV |" in text
+
+
+def test_the_readme_says_where_records_mislead(record: AuditRecord, learnt: Learnt) -> None:
+    utility = record.utility.model_copy(update={"learnt": learnt})
+    text = readme(record.model_copy(update={"utility": utility}), HARD_DICTIONARY)
+    assert "| SEX: Male | 50 | 45 to 55 | 48 |\n" in text
+    assert "| SEX: Female | 40 | 36 to 44 | 47 \\* |\n" in text
+    assert text.count("The records' own answer lies outside the interval") == 1
+    weakened = text.partition("**Weakened dependence.**")[2].partition("## Columns")[0]
+    assert "AGEP x" in weakened
+    assert "Weakened dependence" not in readme(record, HARD_DICTIONARY)
 
 
 def test_a_rehearsal_is_called_one(record: AuditRecord) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from hallmark.schemas.documents.audit_privacy import Curve
+from hallmark.schemas.documents.audit_questions import Learnt
 from hallmark.schemas.documents.audit_report import FIRST_FORMAT, AuditRecord, Override
 from hallmark.schemas.documents.audit_utility import Answer, Answers, Marginal
 from hallmark.schemas.documents.certificate import CertificateFile
@@ -313,6 +314,21 @@ def test_a_bound_read_off_the_private_data_is_told_at_the_top(record: AuditRecor
     assert told not in Page(render_audit_report(record)).text
     text = Page(render_audit_report(_changed(record, "protected", columns=learnt))).text
     assert text.index(told) < text.index("Contents")
+
+
+def test_groups_and_pairs_where_records_mislead_are_named(
+    record: AuditRecord, learnt: Learnt
+) -> None:
+    text = Page(render_audit_report(_changed(record, "utility", learnt=learnt))).text
+    assert "The synthetic rows lie outside the interval for SEX: Female." in text
+    assert "Strongest of 36 correlations" in text
+    assert "Weaker in the synthetic rows than the noise explains: AGEP x <MSP>." in text
+    assert learnt.correlations is not None
+    sound = learnt.model_copy(
+        update={"correlations": learnt.correlations.model_copy(update={"attenuated": ()})}
+    )
+    text = Page(render_audit_report(_changed(record, "utility", learnt=sound))).text
+    assert "None is weaker in the synthetic rows than the noise explains." in text
 
 
 def test_a_check_that_does_not_hold_is_told_at_the_top(record: AuditRecord) -> None:

@@ -360,6 +360,14 @@ def test_a_formal_statement_about_all_tables_fails(
     assert "formal statement is not that of the claim" in _failed(unsigned)["claims"]
 
 
+def test_attenuated_pairs_that_are_not_the_reports_fail(
+    unsigned: Path, claims: Claims, key: SigningKey
+) -> None:
+    _edit_json(unsigned / "data-dictionary.json", lambda d: d.update(attenuated=["AGEP x MSP"]))
+    sign_manifest(unsigned, claims, key)
+    assert "attenuated pairs are not those of the report" in _failed(unsigned)["claims"]
+
+
 def test_an_error_bound_that_is_not_the_certificates_fails(
     unsigned: Path, claims: Claims, key: SigningKey
 ) -> None:

@@ -64,3 +64,8 @@ class Learnt(PublicSection):
     confidence: Annotated[float, Shown("Confidence of each interval", form="percent")]
     questions: Annotated[tuple[AnsweredQuestion, ...], Shown("Questions asked", _PAID)]
     correlations: Annotated[Correlations | None, Shown("Correlations", _PAID)] = None
+
+    @property
+    def attenuated(self) -> tuple[str, ...]:
+        """The pairs whose dependence is weaker in the records than the noise explains."""
+        return self.correlations.attenuated if self.correlations is not None else ()

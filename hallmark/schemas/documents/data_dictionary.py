@@ -146,6 +146,7 @@ class DataDictionary(Section):
         "written. For a nominal column it bounds the share of records by which any set of "
         "categories can be too large or too small. It does not include sampling error."
     )
+    attenuated: tuple[str, ...] = ()  # pairs with weaker dependence here than was measured
     columns: Annotated[tuple[DictionaryColumn, ...], Field(min_length=1)]
 
     @model_validator(mode="after")

@@ -25,9 +25,17 @@ _OUTSIDE = {
 
 
 def data_dictionary(
-    prepared: Prepared, certificate: CertificateFile, *, rows: int
+    prepared: Prepared,
+    certificate: CertificateFile,
+    *,
+    rows: int,
+    attenuated: tuple[str, ...] = (),
 ) -> DataDictionary:
-    """The dictionary of the released columns, in order."""
+    """The dictionary of the released columns, in order.
+
+    Args:
+        attenuated: pairs whose dependence is weaker in the records than the noise explains.
+    """
     codecs = {codec.name: codec for codec in prepared.codec.codecs}
     return DataDictionary(
         release_id=prepared.spec.release,
@@ -37,6 +45,7 @@ def data_dictionary(
         else tuple(prepared.spec.data_files[form] for form in prepared.spec.output.formats),
         csv_delimiter=prepared.spec.data.delimiter,
         csv_encoding=prepared.spec.data.characters,
+        attenuated=attenuated,
         columns=tuple(
             _column(
                 codecs[name],

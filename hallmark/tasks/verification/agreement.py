@@ -80,7 +80,7 @@ def _formal_faults(told: Documents) -> Iterator[str]:
 
 
 def dictionary_faults(told: Documents) -> Iterator[str]:
-    """Where the dictionary is not the spec's domain, or its errors are not the certificate's."""
+    """Where the dictionary says something else than the spec, the certificate or the report."""
     names = tuple(column.name for column in told.dictionary.columns)
     if names != told.spec.released_columns:
         yield "the dictionary's columns are not the released columns of the spec"
@@ -92,6 +92,9 @@ def dictionary_faults(told: Documents) -> Iterator[str]:
         promised = bound and ColumnError.of(bound, confidence=told.certificate.confidence)
         if promised != column.error:
             yield f"the dictionary's error of {column.name} is not the certificate's bound"
+    learnt = told.record.utility.learnt
+    if told.dictionary.attenuated != (learnt.attenuated if learnt is not None else ()):
+        yield "the dictionary's attenuated pairs are not those of the report"
 
 
 def _domain(column: DictionaryColumn) -> tuple[Any, ...]:
