@@ -215,7 +215,7 @@ def of_no_kind(folder: Path) -> Path:
     [
         (
             lambda folder: vendor(folder, age=140),
-            "column age: 1 of 300 values lie .*, first in record 6; mend",
+            "column age: 1 of 300 values lie .*, first in record 6; fix",
         ),
         (
             lambda folder: vendor(folder, age="ten"),
