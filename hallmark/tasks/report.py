@@ -100,9 +100,9 @@ def report(
         )
     )
     certified = certificate_file(prepared, certificate)
-    learnt = record.utility.learnt
-    attenuated = learnt.attenuated if learnt is not None else ()
-    dictionary = data_dictionary(prepared, certified, rows=final.rows, attenuated=attenuated)
+    dictionary = data_dictionary(
+        prepared, certified, rows=final.rows, attenuated=record.utility.attenuated
+    )
     (folder / SPEC_FILE).write_bytes(prepared.spec_file)
     (folder / CERTIFICATE_FILE).write_text(certified.model_dump_json(indent=2) + "\n")
     (folder / DICTIONARY_FILE).write_text(dictionary.model_dump_json(indent=2) + "\n")

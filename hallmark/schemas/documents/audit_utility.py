@@ -132,3 +132,8 @@ class Utility(PublicSection):
         "bound, jointly with the certificate's confidence. Intervals from resampling the synthetic "
         "rows are too narrow, since they ignore the noise."
     )
+
+    @property
+    def attenuated(self) -> tuple[str, ...]:
+        """The pairs whose dependence is weaker in the records than the noise explains."""
+        return self.learnt.attenuated if self.learnt is not None else ()

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.stats import norm
 
 from hallmark.mechanisms.arrays import AnyCodes, Floats
-from hallmark.mechanisms.domain.domain import Kind
 from hallmark.mechanisms.inference.blue import NotMeasured
 from hallmark.mechanisms.inference.estimates import Estimates
 from hallmark.mechanisms.inference.estimator import Estimator
@@ -97,9 +96,9 @@ def _scores(codec: TableCodec, name: str) -> dict[str, Function]:
     attribute, column = one.attribute, codec.names.index(name)
     if attribute.levels < 2:
         return {}
-    if attribute.kind not in (Kind.NOMINAL, Kind.METRIC):
+    if attribute.kind.ordered:
         positions = np.zeros(attribute.cells)
-        positions[: attribute.levels] = attribute.positions[: attribute.levels]
+        positions[: attribute.levels] = attribute.positions
         return {name: Function((column,), positions)}
     if attribute.levels > MOST_CATEGORIES:
         return {}

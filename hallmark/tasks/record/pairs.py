@@ -22,7 +22,6 @@ MOST_GROUPS = 12  # that a column's cells are merged to
 _TABLES = 6  # of pairs that go together most
 _GROUPINGS = 3  # columns whose groups are shown
 _MEANS = 6  # columns whose means are shown
-_ORDERED = (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +40,7 @@ class Merged:
 
 def is_ordered(codec: Codec) -> bool:
     """Whether neighbouring cells of the column hold similar values."""
-    return codec.attribute.kind in _ORDERED
+    return codec.attribute.kind.ordered
 
 
 def merged(codec: Codec, counts: NDArray[np.int64]) -> Merged:

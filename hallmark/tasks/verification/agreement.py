@@ -92,8 +92,7 @@ def dictionary_faults(told: Documents) -> Iterator[str]:
         promised = bound and ColumnError.of(bound, confidence=told.certificate.confidence)
         if promised != column.error:
             yield f"the dictionary's error of {column.name} is not the certificate's bound"
-    learnt = told.record.utility.learnt
-    if told.dictionary.attenuated != (learnt.attenuated if learnt is not None else ()):
+    if told.dictionary.attenuated != told.record.utility.attenuated:
         yield "the dictionary's attenuated pairs are not those of the report"
 
 
