@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.contract import Mechanism
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
@@ -29,6 +28,7 @@ from hallmark.mechanisms.marginals.binning.refine import refined
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility import evaluate
 

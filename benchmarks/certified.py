@@ -24,7 +24,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.blocks.marginals import marginals
 from hallmark.mechanisms.certificates.family import certify_family
@@ -35,6 +34,7 @@ from hallmark.mechanisms.geometry.line import path_loss
 from hallmark.mechanisms.geometry.transport import transport
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.sparse_lipschitz import SparseLipschitz
 from hallmark.mechanisms.wasserstein.sparse_lipschitz.mechanism import CALL

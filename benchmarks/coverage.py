@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.certified import ADJACENCY, CONFIDENCE, Tables, read
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.blocks.family import Family
 from hallmark.mechanisms.blocks.marginals import over
@@ -34,6 +33,7 @@ from hallmark.mechanisms.contract import Certificate, Mechanism
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 
 

@@ -18,7 +18,6 @@ from itertools import product
 import numpy as np
 
 from benchmarks.data import LABELS, coded_domain, load
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.arrays import Table
 from hallmark.mechanisms.domain.cliques import Clique, all_ways
 from hallmark.mechanisms.marginals import Marginals
@@ -28,6 +27,7 @@ from hallmark.mechanisms.marginals.generators.noise_aware.noise_aware import Noi
 from hallmark.mechanisms.marginals.mechanism import answers_of, evidence_of
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility.sliced_pairs import sliced_w1_of_pair
 

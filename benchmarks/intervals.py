@@ -24,7 +24,6 @@ from pathlib import Path
 import numpy as np
 from statsmodels.datasets import randhie
 
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.inference.blue import NotMeasured
 from hallmark.mechanisms.inference.estimates import Estimates
@@ -34,6 +33,7 @@ from hallmark.mechanisms.inference.transcript import Transcribing, Transcript
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS, planned
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from hallmark.schemas.loading import load_spec
 from hallmark.tasks.questions.functions import Function, cells_between
@@ -86,7 +86,7 @@ def questions(codec: TableCodec, codes: AnyCodes, rng: np.random.Generator) -> l
 
     def linear(kind: str, *pieces: Function) -> Asked:
         """The sum of the first piece less those of all others."""
-        truth = pieces[0].total(codes) - sum(piece.total(codes) for piece in pieces[1:])
+        truth = pieces[0].of(codes).sum() - sum(piece.of(codes).sum() for piece in pieces[1:])
 
         def judge(found: Estimates, units: Sequence[Floats]) -> tuple[bool, float]:
             interval = found.interval(2 * units[0] - np.sum(units, axis=0), CONFIDENCE)
@@ -95,9 +95,9 @@ def questions(codec: TableCodec, codes: AnyCodes, rng: np.random.Generator) -> l
         return Asked(kind, pieces, judge)
 
     def ratio(kind: str, above: Function, below: Function) -> Asked | None:
-        if not below.total(codes):
+        if not below.of(codes).sum():
             return None
-        truth = above.total(codes) / below.total(codes)
+        truth = above.of(codes).sum() / below.of(codes).sum()
 
         def judge(found: Estimates, units: Sequence[Floats]) -> tuple[bool, float] | None:
             interval = found.ratio(units[0], units[1], CONFIDENCE)
@@ -112,7 +112,7 @@ def questions(codec: TableCodec, codes: AnyCodes, rng: np.random.Generator) -> l
             group * cells_between(codec, name, 0, cell) + (group * all_of(name)).times(-share)
             for cell in range(size(name))
         )
-        truth = next(k for k, piece in enumerate(pieces) if piece.total(codes) >= -1e-9)
+        truth = next(k for k, piece in enumerate(pieces) if piece.of(codes).sum() >= -1e-9)
 
         def judge(found: Estimates, units: Sequence[Floats]) -> tuple[bool, float]:
             crossing = found.crossing(units, CONFIDENCE)

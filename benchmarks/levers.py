@@ -26,7 +26,6 @@ import numpy as np
 from benchmarks.comparison import ours
 from benchmarks.comparison.scores import METRICS, score
 from benchmarks.data import LABELS, Table, coded_domain, load
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.domain.cliques import Clique, all_ways, cells
 from hallmark.mechanisms.domain.domain import Domain
@@ -42,6 +41,7 @@ from hallmark.mechanisms.marginals.selection.fixed import FixedDesign
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 
 ADJACENCY = Adjacency(neighbours=Neighbours.ADD_REMOVE)

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.query_errors_data import table, workload
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.linear_queries.frank_wolfe.dpfw import FrankWolfe
 from hallmark.mechanisms.linear_queries.frank_wolfe.path import CellPath
@@ -33,6 +32,7 @@ from hallmark.mechanisms.linear_queries.questions import signed
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 
 DELTA = Fraction(1, 100_000)

@@ -33,7 +33,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.arrays import Codes
 from hallmark.mechanisms.catalogue import CATALOGUE
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
@@ -44,6 +43,7 @@ from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 
 SIZES = (100, 316, 1000, 3162, 10_000, 31_623, 100_000)

@@ -20,7 +20,6 @@ from distributed import Client, LocalCluster
 
 from benchmarks.certified import ADJACENCY, read
 from benchmarks.rates import column
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.blocks.choose_noise import chosen_strategies
 from hallmark.mechanisms.blocks.estimate import FamilyEstimator
 from hallmark.mechanisms.blocks.marginals import marginals
@@ -30,6 +29,7 @@ from hallmark.mechanisms.certificates.quantiles import kept_statistics
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.transport import transport_many
 from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.sparse_lipschitz import SparseLipschitz
 from hallmark.mechanisms.wasserstein.sparse_lipschitz.mechanism import CALL

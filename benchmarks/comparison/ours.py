@@ -20,12 +20,12 @@ import numpy as np
 
 from benchmarks.comparison.peers.driver import write
 from benchmarks.data import coded_domain
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.contract import SyntheticMeasure
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.privacy.accountant import BudgetExceeded
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
@@ -16,6 +15,7 @@ from hallmark.mechanisms.privacy.cells import marginal
 from hallmark.mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
 from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
 from hallmark.mechanisms.privacy.queries import SCORE_STEPS, GaussianNoise, HistogramQuery, L1Score
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 
 FALSE_POSITIVE_RATE = 1e-6
 SHAPE = (2, 3, 2)

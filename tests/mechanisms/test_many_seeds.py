@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.catalogue import CATALOGUE, Guarantee
 from hallmark.mechanisms.linear_queries import kinds
 from hallmark.mechanisms.linear_queries.mechanism import LinearQueryMechanism
@@ -30,6 +29,7 @@ from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from tests.mechanisms.marginals.domains import domain_of, marginal_of
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from hallmark.mechanisms.arrays import Table
 from hallmark.mechanisms.certificates.simultaneous import draws_needed
 from hallmark.mechanisms.certificates.single_columns import (
     ASSUMPTIONS,
@@ -163,6 +164,21 @@ class Marginals:
                 **made,
             },
         )
+
+    def drafted(
+        self,
+        plan: MarginalPlan,
+        measurements: Measurements,
+        cliques: Sequence[Clique],
+        rng: np.random.Generator,
+    ) -> list[Table]:
+        """Marginals in records, as a draft of the generator would have them in its records."""
+        answers = answers_of(measurements)
+        evidence = plan.with_totals(evidence_of(plan.domain, answers, measurements.total))
+        model = plan.generator.fit(
+            evidence, rng=rng, progress=lambda share, doing: None, draft=True
+        )
+        return [evidence.total * model.wanted(clique) for clique in cliques]
 
     def certify(
         self,

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
 from hallmark.mechanisms.linear_queries import kinds
@@ -36,6 +35,7 @@ from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.events import merged
 from hallmark.mechanisms.privacy.queries import SCORE_STEPS, signed_misfits
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from tests.builders.codes import dependent_codes
 from tests.mechanisms.linear_queries.adaptive_runs import (

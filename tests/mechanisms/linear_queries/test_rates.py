@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.linear_queries.kinds import marginal_cells
 from hallmark.mechanisms.linear_queries.mechanism import answers_of
@@ -27,6 +26,7 @@ from hallmark.mechanisms.linear_queries.plan import LinearQueryPlan
 from hallmark.mechanisms.linear_queries.workload import Workload
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from tests.mechanisms.linear_queries.adaptive_runs import REPLACE, bits
 

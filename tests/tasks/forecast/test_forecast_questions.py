@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.transcript import Transcribing
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.schemas.loading import SpecError
 from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.tasks.forecast.questions import epsilon_for, precisions

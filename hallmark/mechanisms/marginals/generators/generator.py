@@ -31,6 +31,10 @@ class Model(Protocol):
         """The marginal of any clique as probabilities, shape (k_a for a in clique)."""
         ...
 
+    def wanted(self, clique: Clique) -> Table:
+        """What the records' marginal shall be, where the model is refined before it is sampled."""
+        ...
+
     def records(
         self, rows: int, rng: np.random.Generator, progress: Progress
     ) -> tuple[Codes, Mapping[str, Any]]:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom, wasserstein_distance
 
-from benchmarks.simulated import SimulatedCurator
 from hallmark.mechanisms.certificates.with_share import WithShare
 from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
@@ -30,6 +29,7 @@ from hallmark.mechanisms.privacy.events import ExponentialMechanism
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
 from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from tests.builders.columns import line, nominal
 

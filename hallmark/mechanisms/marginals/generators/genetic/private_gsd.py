@@ -74,6 +74,9 @@ class GeneticModel:
         """The table's marginal as probabilities, shape (k_a for a in clique)."""
         return counts(self.codes, clique, [self.shape[a] for a in clique]) / len(self.codes)
 
+    def wanted(self, clique: Clique) -> Table:
+        return self.marginal(clique)
+
     def records(
         self, rows: int, rng: np.random.Generator, progress: Progress
     ) -> tuple[Codes, Mapping[str, Any]]:

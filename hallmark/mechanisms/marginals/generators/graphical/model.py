@@ -85,6 +85,9 @@ class GraphicalFit:
         """See `Model.marginal`; across cliques of the tree it costs more."""
         return self._query.marginal(clique)
 
+    def wanted(self, clique: Clique) -> Table:
+        return self.marginal(clique)
+
     def records(
         self, rows: int, rng: np.random.Generator, progress: Progress
     ) -> tuple[Codes, Mapping[str, Any]]:

@@ -226,14 +226,14 @@ class NoiseAwareModel:
         """What the model says of it, with these margins."""
         return raked(self.marginal(clique), self._margins_of(clique), self.rules.allowed(clique))
 
-    def _pair(self, clique: Clique) -> Table:
+    def wanted(self, clique: Clique) -> Table:
         """The target, or what the model says of what was not measured."""
         return self.targets[clique] if clique in self.targets else self._raked(clique)
 
     def _start(self, rows: int, rng: np.random.Generator) -> Codes:
         """A sample of the tree of all pairs."""
         every = combinations(range(len(self.evidence.domain)), 2)
-        pairs = {pair: self._pair(pair) for pair in every}
+        pairs = {pair: self.wanted(pair) for pair in every}
         return sample_tree(Targets(self._margins, pairs), rows, rng)
 
     def records(

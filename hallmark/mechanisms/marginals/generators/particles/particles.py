@@ -81,6 +81,9 @@ class ParticleModel:
         """Shares of the particles."""
         return counts(self.codes, clique, [self.shape[a] for a in clique]) / len(self.codes)
 
+    def wanted(self, clique: Clique) -> Table:
+        return self.marginal(clique)
+
     def records(
         self, rows: int, rng: np.random.Generator, progress: Progress
     ) -> tuple[NDArray[np.int32], Mapping[str, Any]]:

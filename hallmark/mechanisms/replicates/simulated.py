@@ -1,5 +1,8 @@
-"""A curator's answers without a ledger, for measuring quality: the law of a release's noise, drawn
-by simulation. Nothing that it answers may be published."""
+"""A curator's answers without a ledger: the law of a release's noise, drawn by simulation.
+
+Its answers protect nobody. They may be published where the records are public already, which
+released records are; on any other records it serves to measure the quality of mechanisms.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +13,7 @@ from hallmark.mechanisms.arrays import AnyCodes, Counts
 from hallmark.mechanisms.privacy.accountant import BudgetExceeded, fits
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.cells import ArrayCounter
+from hallmark.mechanisms.privacy.cells import ArrayCounter, CellMap
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism, merged
 from hallmark.mechanisms.privacy.linear_queries import LinearQueries
 from hallmark.mechanisms.privacy.queries import (
@@ -35,13 +38,17 @@ from hallmark.mechanisms.privacy.simulation import (
 class SimulatedCurator:
     """Answers queries on `codes`, shape (n, attributes), as often as it is asked.
 
-    `events` collects what a ledger would have been charged.
+    Attributes:
+        events: what a ledger would have been charged so far.
+        counted: tables that were counted before, by the digest of their map; curators of the same
+            records can share them.
     """
 
     codes: AnyCodes
     adjacency: Adjacency
     rng: np.random.Generator
     events: list[Event] = field(default_factory=list)
+    counted: dict[str, Counts] = field(default_factory=dict)
 
     def total(self) -> int | None:
         """Number of records where it is public."""
@@ -54,10 +61,8 @@ class SimulatedCurator:
     def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
         """Noisy answers, one int64 array a query."""
         self.events.extend(query.event(self.adjacency) for query in queries)
-        maps = {query.cells.digest: query.cells for query in queries}
-        counts = ArrayCounter(self.codes).count(list(maps.values()))
-        tables = dict(zip(maps, counts, strict=True))
-        return [self._noisy(query, tables[query.cells.digest]) for query in queries]
+        counts = self._count([query.cells for query in queries])
+        return [self._noisy(query, table) for query, table in zip(queries, counts, strict=True)]
 
     def choose(self, call: str, candidates: Sequence[Score], event: ExponentialMechanism) -> int:
         """Position of a candidate, drawn with probability proportional to
@@ -81,7 +86,7 @@ class SimulatedCurator:
     ) -> list[int]:
         """Which of the queries, or of their negations, fit worst: see `Curator.choices`."""
         self.events.extend(events)
-        answers = queries.answers(ArrayCounter(self.codes).count(queries.maps))
+        answers = queries.answers(self._count(queries.maps))
         sensitivity = SCORE_STEPS * queries.sensitivity(self.adjacency)
         chosen: list[int] = []
         for event in (one for one in events for _ in range(one.times)):
@@ -105,7 +110,7 @@ class SimulatedCurator:
     ) -> list[int]:
         """Queries of every round, kept or drawn anew: see `Curator.refreshed`."""
         self.events.extend(event for refresh in refreshes for event in refresh.events)
-        answers = queries.answers(ArrayCounter(self.codes).count(queries.maps))
+        answers = queries.answers(self._count(queries.maps))
         sensitivity = SCORE_STEPS * queries.sensitivity(self.adjacency)
         held, chosen = np.array(start), list[int]()
         for refresh in refreshes:
@@ -133,8 +138,14 @@ class SimulatedCurator:
             )
 
     def _score(self, candidate: Score) -> int:
-        (table,) = ArrayCounter(self.codes).count([candidate.cells])
+        (table,) = self._count([candidate.cells])
         return candidate(table)
+
+    def _count(self, maps: Sequence[CellMap]) -> list[Counts]:
+        new = {one.digest: one for one in maps if one.digest not in self.counted}
+        counts = ArrayCounter(self.codes).count(list(new.values()))
+        self.counted.update(zip(new, counts, strict=True))
+        return [self.counted[one.digest] for one in maps]
 
     def _noisy(self, query: HistogramQuery, counts: Counts) -> Counts:
         exact = query.transform(counts)

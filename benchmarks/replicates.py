@@ -1,0 +1,400 @@
+"""How often intervals from replicate weights contain the private table's number, by class.
+
+    python -m benchmarks.replicates                      # 60 releases at three epsilons, see --help
+    python -m benchmarks.replicates --releases 5 --epsilon 1
+    python -m benchmarks.replicates --write docs/benchmark
+
+The population is that of `benchmarks.intervals`, on which no default was chosen. Each release is
+measured and generated anew with simulated noise, and its replicates made as a release makes them;
+then a judge with a seed of its own draws the statistics, other ones for each release. An interval
+is estimate +- t * deviation, with Student's t of as many degrees as there are replicates, for DP
+noise alone: what is to be contained is the private table's own number. Printed by class: the share
+of intervals that contain it, with the deviation of that share over releases; and the root of the
+mean squared error relative to that of the deviations (both without the largest 2 %).
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import f, t
+
+from benchmarks.intervals import GROUPS, NUMBERS, table_and_domain
+from hallmark.mechanisms.arrays import AnyCodes, Floats, Mask
+from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
+from hallmark.mechanisms.inference.transcript import Transcribing
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.registry import MECHANISMS, planned
+from hallmark.mechanisms.replicates.calibration import calibrated
+from hallmark.mechanisms.replicates.pairs import PairTables
+from hallmark.mechanisms.replicates.rerun import Rerunning
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
+from hallmark.mechanisms.replicates.weights import Weighing
+from hallmark.mechanisms.request import Request
+from hallmark.tasks.spec.coding import TableCodec
+
+CONFIDENCE = 0.95
+JUDGE = 20_261_126
+STATISTICS = 12  # of a class, for each release
+LEAST_SHARE = 0.01  # of records in a range that a statistic is about
+EXCLUSIVE = ("hlthg", "hlthf", "hlthp")  # of which at most one holds
+DETERMINED = ("idp", "fmde")  # the second is 0 where the first holds
+
+Statistic = Callable[[Floats], Floats]
+"""From weights, shape (records, sets), to values, shape (values, sets)."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Draws statistics, each of which can be computed from any weighted records."""
+
+    codec: TableCodec
+    truth: AnyCodes
+    rng: np.random.Generator
+
+    def statistics(self) -> list[tuple[str, Callable[[AnyCodes], Statistic]]]:
+        """The class of each, and what it is of given records."""
+        drawn: list[tuple[str, Callable[[AnyCodes], Statistic]]] = []
+        for _ in range(STATISTICS):
+            drawn += [(f"shares, {ways}-way", _share(self._ranges(ways))) for ways in (1, 2, 3)]
+            number, other = self._columns(NUMBERS, 2)
+            (group,) = self._columns(GROUPS, 1)
+            outcome = self._columns(NUMBERS, 1)[0]
+            regressors = self._others([outcome], 4)
+            label = self._columns(GROUPS, 1)[0]
+            family = EXCLUSIVE if self.codec.names[label] in EXCLUSIVE else DETERMINED
+            excluded = [label, *(self.codec.names.index(name) for name in family)]
+            drawn += [
+                ("means", _mean(number, [])),
+                ("means in a group", _mean(number, [(group, np.arange(2) == 0)])),
+                ("means in 2-way ranges", _mean(number, self._ranges(2))),
+                ("correlations", _correlation(number, other)),
+                ("quantiles", _quantile(number, self.rng.uniform(0.2, 0.8))),
+                ("ratios", _ratio(self._ranges(1), self._ranges(1))),
+                ("OLS coefficients", _ols(outcome, regressors)),
+                ("logistic coefficients", _logistic(label, self._others(excluded, 4))),
+                ("odds ratios", _log_odds(*self.two_ranges())),
+            ]
+        return drawn
+
+    def two_ranges(self) -> list[tuple[int, Mask]]:
+        """Ranges of two columns, with enough records in, out, and in only one of them."""
+        while True:
+            one, other = self._ranges(2)
+            inside, beside = (_inside([half], self.truth) for half in (one, other))
+            shares = [
+                np.mean(a * b) for a, b in product((inside, 1 - inside), (beside, 1 - beside))
+            ]
+            if min(shares) >= LEAST_SHARE:
+                return [one, other]
+
+    def _columns(self, names: Sequence[str], number: int) -> list[int]:
+        chosen = self.rng.choice(len(names), number, replace=False)
+        return [self.codec.names.index(names[i]) for i in chosen]
+
+    def _others(self, excluded: Sequence[int], number: int) -> list[int]:
+        rest = [c for c in range(len(self.codec.names)) if c not in excluded]
+        return [int(c) for c in self.rng.choice(rest, number, replace=False)]
+
+    def _ranges(self, number: int) -> list[tuple[int, Mask]]:
+        """So many columns with a range of each, that together hold enough records."""
+        while True:
+            ranges = []
+            for column in self.rng.choice(len(self.codec.names), number, replace=False):
+                cells = self.codec.codecs[column].attribute.cells
+                first, last = sorted(self.rng.choice(cells + 1, 2, replace=False))
+                inside = np.zeros(cells, dtype=np.bool_)
+                inside[first:last] = True
+                ranges.append((int(column), inside))
+            share = _inside(ranges, self.truth).mean()
+            if share >= LEAST_SHARE and not all(inside.all() for _, inside in ranges):
+                return ranges
+
+
+def _inside(ranges: Sequence[tuple[int, Mask]], codes: AnyCodes) -> Floats:
+    held = [inside[codes[:, column]] for column, inside in ranges]
+    return np.all(held, axis=0).astype(np.float64) if held else np.ones(len(codes))
+
+
+def _share(ranges: Sequence[tuple[int, Mask]]) -> Callable[[AnyCodes], Statistic]:
+    return lambda codes: lambda w: (_inside(ranges, codes) @ w / w.sum(axis=0))[None]
+
+
+def _ratio(
+    one: Sequence[tuple[int, Mask]], other: Sequence[tuple[int, Mask]]
+) -> Callable[[AnyCodes], Statistic]:
+    return lambda codes: lambda w: ((_inside(one, codes) @ w) / (_inside(other, codes) @ w))[None]
+
+
+def _log_odds(one: tuple[int, Mask], other: tuple[int, Mask]) -> Callable[[AnyCodes], Statistic]:
+    def of(codes: AnyCodes) -> Statistic:
+        a, b = (_inside([half], codes) for half in (one, other))
+        cells = np.array([a * b, (1 - a) * (1 - b), a * (1 - b), (1 - a) * b])
+
+        def value(w: Floats) -> Floats:
+            yes, no, more, less = np.log(np.maximum(cells @ w, 1e-9))
+            return (yes + no - more - less)[None]
+
+        return value
+
+    return of
+
+
+def _mean(number: int, ranges: Sequence[tuple[int, Mask]]) -> Callable[[AnyCodes], Statistic]:
+    def of(codes: AnyCodes) -> Statistic:
+        among = _inside(ranges, codes)
+        return lambda w: ((among * codes[:, number]) @ w / (among @ w))[None]
+
+    return of
+
+
+def _correlation(one: int, other: int) -> Callable[[AnyCodes], Statistic]:
+    def of(codes: AnyCodes) -> Statistic:
+        x, y = codes[:, one].astype(np.float64), codes[:, other].astype(np.float64)
+
+        def value(w: Floats) -> Floats:
+            n = w.sum(axis=0)
+            xm, ym, xx, yy, xy = (v @ w / n for v in (x, y, x * x, y * y, x * y))
+            return ((xy - xm * ym) / np.sqrt((xx - xm**2) * (yy - ym**2)))[None]
+
+        return value
+
+    return of
+
+
+def _quantile(number: int, share: float) -> Callable[[AnyCodes], Statistic]:
+    """Interpolated within the cell, as an analyst of binned values does."""
+
+    def of(codes: AnyCodes) -> Statistic:
+        cells = np.eye(int(codes[:, number].max()) + 1)[codes[:, number]]
+
+        def value(w: Floats) -> Floats:
+            sums = cells.T @ w / w.sum(axis=0)
+            found = np.cumsum(sums, axis=0)
+            at = (found >= share - 1e-12).argmax(axis=0)
+            every = np.arange(w.shape[1])
+            height = np.maximum(sums[at, every], 1e-12)
+            return (at + 1 - (found[at, every] - share) / height)[None]
+
+        return value
+
+    return of
+
+
+def _design(codes: AnyCodes, regressors: Sequence[int]) -> Floats:
+    columns = [codes[:, column] / 10.0 for column in regressors]
+    return np.column_stack([np.ones(len(codes)), *columns])
+
+
+def _ols(outcome: int, regressors: Sequence[int]) -> Callable[[AnyCodes], Statistic]:
+    def of(codes: AnyCodes) -> Statistic:
+        design, y = _design(codes, regressors), codes[:, outcome].astype(np.float64)
+
+        def one(w: Floats) -> Floats:
+            weighted = design * w[:, None]
+            found = np.linalg.lstsq(weighted.T @ design, weighted.T @ y, rcond=None)[0]
+            return np.asarray(found[1:], dtype=np.float64)
+
+        return lambda w: np.array([one(column) for column in w.T]).T
+
+    return of
+
+
+def _logistic(label: int, regressors: Sequence[int]) -> Callable[[AnyCodes], Statistic]:
+    def of(codes: AnyCodes) -> Statistic:
+        design, y = _design(codes, regressors), (codes[:, label] == 1).astype(np.float64)
+
+        def one(w: Floats, start: Floats) -> Floats:
+            found = start
+            for _ in range(30):
+                p = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
+                curvature = (design * (w * p * (1 - p))[:, None]).T @ design
+                ridge = 1e-6 * np.eye(len(found))
+                step = np.linalg.solve(curvature + ridge, design.T @ (w * (y - p)))
+                found = found + np.clip(step, -1, 1)
+                if np.abs(step).max() < 1e-7:
+                    break
+            return found
+
+        def value(w: Floats) -> Floats:
+            first = one(w[:, 0], np.zeros(design.shape[1]))
+            rest = [one(column, first) for column in w.T[1:]]
+            return np.array([first, *rest]).T[1:]
+
+        return value
+
+    return of
+
+
+def replicated(
+    request: Request, mechanism_name: str, codes: AnyCodes, seed: int, replicates: int
+) -> tuple[AnyCodes, Floats, dict[str, float]]:
+    """Records of one simulated release, their weights (the released first), and CPU seconds."""
+    mechanism = MECHANISMS[mechanism_name]
+    plan = planned(mechanism, request)
+    start = time.process_time()
+    rng = np.random.default_rng([JUDGE, seed])
+    curator = Transcribing(SimulatedCurator(codes=codes, adjacency=request.adjacency, rng=rng))
+    measurements = mechanism.measure(curator, plan, mechanism.select(curator, plan))
+
+    def generate(told: Measurements, rng: np.random.Generator) -> SyntheticMeasure:
+        return mechanism.generate(
+            plan, told, rows=None, rng=rng, progress=lambda share, doing: None
+        )
+
+    released = generate(measurements, rng).codes
+    made = time.process_time()
+    pairs = PairTables(tuple(range(len(request.domain))), request.domain.shape)
+    rerunning = Rerunning(
+        mechanism=mechanism, plan=plan, records=released, pairs=pairs, generate=generate
+    )
+    streams = [np.random.default_rng([JUDGE, seed, number]) for number in range(replicates)]
+    reruns = [rerunning.rerun(stream) for stream in streams]
+    rerun = time.process_time()
+    own = pairs.counts(released)
+    transcript = curator.transcript
+    calibration = calibrated(
+        pairs,
+        tuple(transcript.tables()),
+        transcript.total,
+        released=own,
+        stood_for=own,
+        reruns=reruns,
+    )
+    weighing = Weighing.of(pairs, released, weight=1.0, urgent=calibration.slopes)
+    sets = [weighing.weights(own + calibration.stretched(one.tables - own)) for one in reruns]
+    spent = {
+        "release": made - start,
+        "reruns": rerun - made,
+        "weights": time.process_time() - rerun,
+        "stretch": calibration.stretch,
+        "steepest": float(calibration.slopes.max()),
+    }
+    return released, np.column_stack([np.ones(len(released)), *sets]), spent
+
+
+def coverage(
+    request: Request,
+    mechanism: str,
+    codec: TableCodec,
+    codes: AnyCodes,
+    releases: int,
+    replicates: int,
+) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """By class: share covered, its deviation, relative width; and means of what was spent."""
+    inside: dict[str, list[float]] = {}
+    pooled: dict[str, list[tuple[float, float]]] = {}
+    spent: list[dict[str, float]] = []
+    critical = float(t.isf((1 - CONFIDENCE) / 2, replicates))
+    for release in range(releases):
+        records, weights, costs = replicated(request, mechanism, codes, release, replicates)
+        spent.append(costs)
+        verdicts: dict[str, list[bool]] = {}
+        judge = Judge(codec, codes, np.random.default_rng([JUDGE, release]))
+        for kind, statistic in judge.statistics():
+            truth = statistic(codes)(np.ones((len(codes), 1)))[:, 0]
+            with np.errstate(all="ignore"):
+                values = statistic(records)(weights)
+            for own, row in zip(truth, values, strict=True):
+                if not np.isfinite(row).all():
+                    verdicts.setdefault(kind, []).append(False)
+                    continue
+                error = float(row[0] - own)
+                deviation = float(np.sqrt(np.mean((row[1:] - row[0]) ** 2)))
+                verdicts.setdefault(kind, []).append(abs(error) <= critical * deviation + 1e-12)
+                pooled.setdefault(kind, []).append((error, deviation))
+        for chance in _independence_tests(judge, records, weights, replicates):
+            verdicts.setdefault("chi-square tests not rejecting", []).append(chance >= 0.05)
+        for kind, told in verdicts.items():
+            inside.setdefault(kind, []).append(float(np.mean(told)))
+    found = {}
+    for kind, shares in inside.items():
+        found[kind] = {
+            "covered": float(np.mean(shares)),
+            "deviation": float(np.std(shares) / len(shares) ** 0.5),
+        }
+        if kind in pooled:
+            errors, deviations = (np.abs(part) for part in np.array(pooled[kind]).T)
+            found[kind]["error"] = _root(errors) / max(_root(deviations), 1e-300)
+    return found, {key: float(np.mean([one[key] for one in spent])) for key in spent[0]}
+
+
+def _root(values: Floats) -> float:
+    kept = np.sort(values)[: max(1, int(0.98 * len(values)))]
+    return float(np.sqrt(np.mean(kept**2)))
+
+
+def _independence_tests(
+    judge: Judge, records: AnyCodes, weights: Floats, replicates: int
+) -> list[float]:
+    """Chances of tests whether two-way tables of ranges are as they are in the private table.
+
+    The hypothesis is true: the four cells of two ranges have the private table's odds ratio. Tested
+    by Wald's chi-square with one degree, with the replicates' variance (as `svychisq` does).
+    """
+    chances = []
+    for _ in range(STATISTICS):
+        statistic = _log_odds(*judge.two_ranges())
+        truth = float(statistic(judge.truth)(np.ones((len(judge.truth), 1)))[0, 0])
+        row = statistic(records)(weights)[0]
+        variance = float(np.mean((row[1:] - row[0]) ** 2))
+        miss = (float(row[0]) - truth) ** 2
+        chances.append(
+            float(f.sf(miss / variance, 1, replicates)) if variance else float(miss <= 1e-18)
+        )
+    return chances
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run all kinds of release, and print or write a table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    epsilons = [Fraction(1, 2), Fraction(1), Fraction(5, 2)]
+    parser.add_argument("--epsilon", nargs="+", default=epsilons, type=Fraction)
+    parser.add_argument("--mechanism", nargs="+", default=["privpgd"])
+    parser.add_argument("--releases", type=int, default=60)
+    parser.add_argument("--replicates", type=int, default=20)
+    parser.add_argument("--write", type=Path, help="folder for replicates.json")
+    options = parser.parse_args(arguments)
+    codec, codes = table_and_domain()
+    results = []
+    for mechanism, epsilon in product(options.mechanism, options.epsilon):
+        request = Request(
+            domain=codec.domain,
+            budget=Budget(epsilon=epsilon, delta=Fraction(1, 10**5)),
+            adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
+            expected_records=len(codes),
+        )
+        found, spent = coverage(
+            request, mechanism, codec, codes, options.releases, options.replicates
+        )
+        results.append(
+            {
+                "mechanism": mechanism,
+                "epsilon": float(epsilon),
+                "neighbours": "replace_one",
+                "releases": options.releases,
+                "replicates": options.replicates,
+                "classes": found,
+                "spent": spent,
+            }
+        )
+        print(f"\n{mechanism}, epsilon {float(epsilon):g}, {options.releases} releases")
+        for kind, row in found.items():
+            ratio = f"  error / deviation {row['error']:.2f}" if "error" in row else ""
+            print(f"  {kind:32} {row['covered']:.3f} ± {row['deviation']:.3f}{ratio}")
+        print("  " + ", ".join(f"{key} {value:.2f}" for key, value in spent.items()), flush=True)
+    if options.write:
+        options.write.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"confidence": CONFIDENCE, "results": results}, indent=1) + "\n"
+        (options.write / "replicates.json").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

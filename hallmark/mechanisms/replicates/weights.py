@@ -1,0 +1,167 @@
+"""Nonnegative weights of the released records that give them the tables of a replicate.
+
+First the least squares over the cells of all pairs of columns, stopped early, so that weights move
+no more than they need to; then a small correction of every weight, linear in the columns'
+positions, their squares and their products, which brings means, variances and covariances to those
+of the replicate: least squares over many cells reaches them last, and users compute them first.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from hallmark.mechanisms.arrays import AnyCodes, Floats
+from hallmark.mechanisms.replicates.pairs import PairTables, Positions
+
+_STEPS = 300  # of the least squares
+_ROUNDS = 4  # of the correction, each of which may leave some weights negative, which become 0
+_RIDGE = 0.1  # of the correction, in records: what it does not reach without strain is left
+_MOST_PRODUCTS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """Finds weights for records.
+
+    Attributes:
+        weight: of every record where nothing is replicated: private records to a released one.
+        positions: see `PairTables.positions`.
+        bounds: upper bounds of the curvature along each weight, shape (records,).
+        moments: functions of a record that are corrected, shape (records, functions).
+        scores: standardised positions of every column's cells.
+        products: pairs whose product is among the moments.
+    """
+
+    pairs: PairTables
+    weight: float
+    positions: Positions
+    bounds: Floats
+    moments: Floats
+    scores: dict[int, Floats]
+    products: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, pairs: PairTables, codes: AnyCodes, *, weight: float, urgent: Floats) -> "Weighing":
+        """Prepare for these records.
+
+        Args:
+            urgent: of every pair, shape (pairs,); where there are too many for their products to
+                be corrected all, the most urgent are.
+        """
+        positions = pairs.positions(codes)
+        ones, cells, bounds = np.ones(len(codes)), np.empty(pairs.size), np.empty(len(codes))
+        _add_up(positions, pairs.starts, ones, cells)
+        _gather(positions, pairs.starts, cells, bounds)
+        scores: dict[int, Floats] = {}
+        columns: dict[int, Floats] = {}
+        for column in pairs.columns:
+            own = pairs.groups(column)[codes[:, column]]
+            mean, deviation = float(own.mean()), float(own.std()) or 1.0
+            cells_of = np.arange(pairs.shape[column], dtype=np.float64)
+            scores[column] = (cells_of - mean) / deviation
+            columns[column] = scores[column][own]
+        products = np.sort(np.argsort(-urgent, kind="stable")[:_MOST_PRODUCTS])
+        moments = [ones, *columns.values(), *(values**2 for values in columns.values())]
+        for number in products:
+            a, b = pairs.pairs[number]
+            moments.append(columns[a] * columns[b])
+        return cls(pairs, weight, positions, bounds, np.column_stack(moments), scores, products)
+
+    def weights(self, tables: Floats) -> Floats:
+        """Weights whose tables are near the given ones, which are in private records.
+
+        Returns:
+            Nonnegative, shape (records,), adding up to about as many as the tables.
+        """
+        target = tables / self.weight
+        found = _least_squares(self.positions, self.pairs.starts, target, self.bounds, _STEPS)
+        goal = self._moments_of(target)
+        ridge = _RIDGE * len(found) * np.eye(len(goal))
+        for _ in range(_ROUNDS):
+            curvature = (self.moments * found[:, None]).T @ self.moments
+            slopes = np.linalg.solve(curvature + ridge, goal - self.moments.T @ found)
+            found = np.maximum(0.0, found * (1 + self.moments @ slopes))
+        return self.weight * found
+
+    def _moments_of(self, tables: Floats) -> Floats:
+        """Sums of the moments over records with these tables."""
+        single: dict[int, Floats] = {}
+        products = []
+        corrected = set(self.products.tolist())
+        for number, (a, b) in enumerate(self.pairs.pairs):
+            table = self.pairs.table(tables, number)
+            single.setdefault(a, table.sum(axis=1))
+            single.setdefault(b, table.sum(axis=0))
+            if number in corrected:
+                products.append(float(self.scores[a] @ table @ self.scores[b]))
+        first = [float(self.scores[c] @ single[c]) for c in self.pairs.columns]
+        second = [float(self.scores[c] ** 2 @ single[c]) for c in self.pairs.columns]
+        return np.array([float(single[self.pairs.columns[0]].sum()), *first, *second, *products])
+
+
+def with_sampling(weights: Floats, records: float, rng: np.random.Generator) -> Floats:
+    """The weights times those of a Bayesian bootstrap of so many records, with the same sum.
+
+    Released records may be more or fewer than the private ones, whose sampling counts: one with the
+    weight w stands for w of them, and varies as w of them would together.
+    """
+    share = records / len(weights)
+    drawn = weights * rng.gamma(share, 1 / share, size=len(weights))
+    total = drawn.sum()
+    return np.asarray(drawn * (weights.sum() / total) if total > 0 else weights)
+
+
+@njit(cache=True, nogil=True)
+def _add_up(
+    positions: Positions, starts: NDArray[np.int64], weights: Floats, cells: Floats
+) -> None:
+    cells[:] = 0
+    for pair in range(positions.shape[0]):
+        start = starts[pair]
+        for record in range(positions.shape[1]):
+            cells[start + positions[pair, record]] += weights[record]
+
+
+@njit(cache=True, nogil=True)
+def _gather(
+    positions: Positions, starts: NDArray[np.int64], cells: Floats, records: Floats
+) -> None:
+    records[:] = 0
+    for pair in range(positions.shape[0]):
+        start = starts[pair]
+        for record in range(positions.shape[1]):
+            records[record] += cells[start + positions[pair, record]]
+
+
+@njit(cache=True, nogil=True)
+def _least_squares(
+    positions: Positions, starts: NDArray[np.int64], target: Floats, bounds: Floats, steps: int
+) -> Floats:
+    """Projected gradients with momentum from weights of 1; each weight has its own step length.
+
+    Since the matrix A of records in cells is nonnegative, A'A is at most the diagonal A'A 1.
+    Source.  Beck, Teboulle (2009), "A fast iterative shrinkage-thresholding algorithm for linear
+             inverse problems", SIAM J. Imaging Sciences 2(1); O'Donoghue, Candes (2015), "Adaptive
+             restart for accelerated gradient schemes", Found. Comput. Math. 15, for the restarts.
+    """
+    size = positions.shape[1]
+    weights, ahead = np.ones(size), np.ones(size)
+    cells, slopes = np.empty(len(target)), np.empty(size)
+    momentum = 1.0
+    for _ in range(steps):
+        _add_up(positions, starts, ahead, cells)
+        cells -= target
+        _gather(positions, starts, cells, slopes)
+        uphill = 0.0
+        for i in range(size):
+            slopes[i] = max(0.0, ahead[i] - slopes[i] / bounds[i])  # now the next weight
+            uphill += (ahead[i] - slopes[i]) * (slopes[i] - weights[i]) * bounds[i]
+        longer = 1.0 if uphill > 0 else (1 + np.sqrt(1 + 4 * momentum * momentum)) / 2
+        push = (momentum - 1) / longer if uphill <= 0 else 0.0
+        for i in range(size):
+            ahead[i] = slopes[i] + push * (slopes[i] - weights[i])
+            weights[i] = slopes[i]
+        momentum = longer
+    return weights
