@@ -44,6 +44,7 @@ from hallmark.tasks.publish import (
     refuse_private_folder,
     refuse_unwritable,
 )
+from hallmark.tasks.replicate import replicate
 from hallmark.tasks.report import report
 from hallmark.tasks.reserve import reserved
 from hallmark.tasks.review import review
@@ -163,7 +164,7 @@ class _Made:
 
 
 def _release(job: Job[PreparedRelease], files: Sequence[Path]) -> _Made:
-    """Records made from noisy measurements, their certificate, and the data files."""
+    """Records made from noisy measurements, their certificate, data files and replicate weights."""
     prepared, workspace = job.prepared, job.workspace
     announce("select")
     selected = select(job, files)
@@ -176,12 +177,17 @@ def _release(job: Job[PreparedRelease], files: Sequence[Path]) -> _Made:
     certificate = certify(prepared, measurements, records)
     announce("finalise")
     written = finalise.submit(prepared, records, workspace).result()
+    final = staged(written, workspace)
+    transcript = selected.transcript + measured.transcript
+    if prepared.spec.output.replicates is not None:
+        announce("replicate")
+        replicate(prepared, records, transcript, workspace)
     return _Made(
         measurements=measurements,
-        transcript=selected.transcript + measured.transcript,
+        transcript=transcript,
         records=records,
         certificate=certificate,
-        final=staged(written, workspace),
+        final=final,
     )
 
 

@@ -177,9 +177,16 @@ class ReleaseSpec(Section):
 
     def content(self) -> dict[str, Any]:
         """The spec as plain JSON values, under the keys of its file."""
+        return self._content()
+
+    def _content(self, *, all_keys: bool = False) -> dict[str, Any]:
         content = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         if not self.public_totals:  # digests of specs from before there were totals stand
             del content["public_totals"]
+        if not self.questions and not all_keys:
+            del content["questions"]
+        if self.output.measurements and not all_keys:
+            del content["output"]["measurements"]
         if not self.mechanism.queries:
             del content["mechanism"]["queries"]
         if self.about == About():
@@ -195,14 +202,16 @@ class ReleaseSpec(Section):
         Keys are in the order of the model, columns and categories in the order of the spec (which
         is the order of cells), and a mechanism's parameters in alphabetical order.
         """
-        content = self.content()
-        mechanism = content["mechanism"]
-        content["mechanism"] = dict(sorted(mechanism.items()))
-        return _dump(content)
+        return _canonical(self.content())
 
     def digest(self) -> str:
         """SHA-256 of everything that the spec says, in hexadecimal."""
         return _sha256(self.canonical_json())
+
+    def digests(self) -> tuple[str, ...]:
+        """The digest, and that of version 0.3.0, which counted two keys where they were not given;
+        a signed release may have either."""
+        return self.digest(), _sha256(_canonical(self._content(all_keys=True)))
 
     def privacy_digest(
         self,
@@ -285,6 +294,10 @@ class ReleaseSpec(Section):
 
 _FOR_PEOPLE = ("description", "unit", "bound_source")
 _NO_QUESTION = ("record", "credentials", "partition_column", "storage_options")
+
+
+def _canonical(content: dict[str, Any]) -> str:
+    return _dump(content | {"mechanism": dict(sorted(content["mechanism"].items()))})
 
 
 def _dump(content: Any) -> str:

@@ -1,14 +1,15 @@
 """Post-process noisy measurements into synthetic records, on a worker."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from prefect import task
 
-from hallmark.mechanisms.checkpoint import FileCheckpoint
-from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
+from hallmark.mechanisms.checkpoint import Checkpoint, FileCheckpoint
+from hallmark.mechanisms.contract import Measurements, Progress, SyntheticMeasure
 from hallmark.mechanisms.domain.rules import Rules
 from hallmark.mechanisms.domain.rules.rules import joint_of
 from hallmark.mechanisms.domain.totals import PublicTotals, hold
@@ -54,20 +55,47 @@ def generate(
     Raises:
         TotalsUnreachable: the totals cannot hold with what noisy answers say determines what.
     """
-    synthetic = prepared.mechanism.generate(
-        prepared.plan,
+    synthetic = synthetic_records(
+        prepared,
         measurements,
         rows=prepared.spec.records,
-        rng=prepared.rng("generate"),
+        rng=prepared.rng,
         progress=reporter("generate"),
         checkpoint=FileCheckpoint(workspace.path / "generating.npz"),
     )
-    domain = prepared.plan.domain
-    synthetic = obedient(synthetic, domain.rules, prepared.rng("rules"))
-    synthetic = totalled(synthetic, domain.totals, domain.rules, prepared.rng("totals"))
     file = SyntheticFile(workspace.path / "synthetic.npy")
     file.save(synthetic)
     return file
+
+
+def synthetic_records(
+    prepared: PreparedRelease,
+    measurements: Measurements,
+    *,
+    rows: int | None,
+    rng: Callable[[str], np.random.Generator],
+    progress: Progress,
+    checkpoint: Checkpoint | None = None,
+) -> SyntheticMeasure:
+    """Records of the mechanism that obey the edit rules and have the public totals.
+
+    Args:
+        rows: how many; None for as many as were measured.
+        rng: gives a generator for each purpose.
+    Raises:
+        TotalsUnreachable: the totals cannot hold with what noisy answers say determines what.
+    """
+    synthetic = prepared.mechanism.generate(
+        prepared.plan,
+        measurements,
+        rows=rows,
+        rng=rng("generate"),
+        progress=progress,
+        checkpoint=checkpoint,
+    )
+    domain = prepared.plan.domain
+    synthetic = obedient(synthetic, domain.rules, rng("rules"))
+    return totalled(synthetic, domain.totals, domain.rules, rng("totals"))
 
 
 MOVED = "records_moved_to_obey_rules"

@@ -81,7 +81,7 @@ def _certificate_of(folder: Path, prepared: Prepared) -> CertificateFile | None:
     """The certificate in the folder, if it is of this spec and of these given records."""
     with suppress(OSError, ValidationError):  # missing or broken: no release of ours
         manifest = Manifest.model_validate_json((folder / MANIFEST_FILE).read_bytes())
-        if manifest.spec_digest == prepared.spec.digest():
+        if manifest.spec_digest in prepared.spec.digests():
             content = (folder / CERTIFICATE_FILE).read_bytes()
             certificate = CertificateFile.model_validate_json(content)
             return certificate if certificate.file == prepared.certified else None

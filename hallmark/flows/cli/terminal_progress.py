@@ -20,6 +20,7 @@ _DOING = {
     "read": "Read the records to certify",
     "certify": "Certify them",
     "finalise": "Write the files and read them back",
+    "replicate": "Weigh the records for standard errors",
     "report": "Write the audit report",
     "publish": "Sign and publish",
 }

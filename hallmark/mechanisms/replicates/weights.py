@@ -73,7 +73,7 @@ class Weighing:
         """Weights whose tables are near the given ones, which are in private records.
 
         Returns:
-            Nonnegative, shape (records,), adding up to about as many as the tables.
+            Nonnegative, shape (records,), adding up to as many as the tables.
         """
         target = tables / self.weight
         found = _least_squares(self.positions, self.pairs.starts, target, self.bounds, _STEPS)
@@ -83,7 +83,8 @@ class Weighing:
             curvature = (self.moments * found[:, None]).T @ self.moments
             slopes = np.linalg.solve(curvature + ridge, goal - self.moments.T @ found)
             found = np.maximum(0.0, found * (1 + self.moments @ slopes))
-        return self.weight * found
+        total = found.sum()
+        return self.weight * (found * (goal[0] / total) if total > 0 else found)
 
     def _moments_of(self, tables: Floats) -> Floats:
         """Sums of the moments over records with these tables."""

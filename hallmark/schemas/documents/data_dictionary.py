@@ -120,6 +120,46 @@ class DictionaryColumn(Section):
         return self
 
 
+WEIGHT_COLUMN, NOISE_PREFIX, SAMPLING_PREFIX = "weight", "replicate_", "sampled_"
+
+
+class DictionaryReplicates(Section):
+    """Replicate weights: files with one row a record, in the order of the data files.
+
+    For a statistic computed with `weight` and with each of the replicates of a set, the variance is
+    `scale` times the sum of the squared differences; an interval uses Student's t with
+    `degrees_of_freedom`.
+    """
+
+    files: tuple[str, ...]
+    number: Annotated[int, Field(ge=1)]  # of replicates in each set
+    weight: str = WEIGHT_COLUMN  # private records that a released one stands for
+    noise: str = NOISE_PREFIX  # names of the first set begin so, and end in 1, 2, ...
+    sampling: str = SAMPLING_PREFIX  # of the second set
+    scale: Annotated[float, Field(gt=0)]
+    degrees_of_freedom: Annotated[int, Field(ge=1)]
+    estimator: str = (
+        "variance = scale * sum over r of (theta_r - theta)^2, with theta from `weight` and "
+        "theta_r from replicate r; the same as balanced repeated replication without Fay's factor"
+    )
+    meaning: str = (
+        "The first set tells how far the statistic is from the same statistic of the private "
+        "table; the second how far it is from that of the population which the private records "
+        "were drawn from at random. Both are estimates, not bounds."
+    )
+    law: str = (
+        "Replicate r: the mechanism run again on the released records, with fresh simulated noise "
+        "of the same law, calibrated to the error that the noisy tables show, as nonnegative "
+        "weights of the released records. Generators are NumPy's default, seeded with "
+        "SeedSequence([bytes of the release id, 0, bytes of 'rerun r' or 'sampling r'])."
+    )
+
+    @classmethod
+    def of(cls, number: int, files: tuple[str, ...]) -> Self:
+        """So many replicates in each set."""
+        return cls(files=files, number=number, scale=1 / number, degrees_of_freedom=number)
+
+
 class DataDictionary(Section):
     """The columns of the data files, in order, and the number of rows.
 
@@ -146,6 +186,7 @@ class DataDictionary(Section):
         "written. For a nominal column it bounds the share of records by which any set of "
         "categories can be too large or too small. It does not include sampling error."
     )
+    replicates: DictionaryReplicates | None = None  # if the spec asks for some
     attenuated: tuple[str, ...] = ()  # pairs with weaker dependence here than was measured
     columns: Annotated[tuple[DictionaryColumn, ...], Field(min_length=1)]
 

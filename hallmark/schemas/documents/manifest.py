@@ -34,6 +34,10 @@ README_FILE = "README.md"  # for data users
 DICTIONARY_FILE = "data-dictionary.json"
 ANSWERS_FILE = "answers.csv"  # of releases that answer a workload of queries
 MEASUREMENTS_FILE = "measurements.parquet"  # unless the spec leaves it out
+REPLICATES_FILES = {  # of releases whose spec asks for replicate weights, by format
+    "parquet": "replicates.parquet",
+    "csv": "replicates.csv",
+}
 APPROVALS_FILE = "approvals.json"  # of releases that somebody had to approve
 DATA_FILES = ("data.csv", "data.parquet", "data.dta", "data.sav")
 REHEARSED_DATA_FILES = tuple(f"REHEARSAL-{name}" for name in DATA_FILES)

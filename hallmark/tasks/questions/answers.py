@@ -18,6 +18,7 @@ from hallmark.mechanisms.domain.cliques import title
 from hallmark.mechanisms.inference.blue import NotMeasured
 from hallmark.mechanisms.inference.estimates import UNKNOWN, Estimates, Interval
 from hallmark.mechanisms.inference.estimator import Estimator
+from hallmark.mechanisms.replicates.estimates import from_replicates
 from hallmark.schemas.columns.columns import NumericColumn
 from hallmark.schemas.question import Question, QuestionError, Statistic
 from hallmark.tasks.questions.functions import (
@@ -33,10 +34,11 @@ from hallmark.tasks.questions.functions import (
 from hallmark.tasks.spec.cell_labels import cell_labels
 from hallmark.tasks.spec.coding import TableCodec
 
-Basis = Literal["exact", "nominal", "first order", "records"]
+Basis = Literal["exact", "nominal", "first order", "replicates", "records"]
 """What an interval rests on: `exact`, on the law of the noise; `nominal`, on that law although what
-was measured was chosen on answers; `first order`, on a linear approximation; `records`: the answer
-is that of the synthetic records, without an interval."""
+was measured was chosen on answers; `first order`, on a linear approximation; `replicates`: on
+replicate weights of the synthetic records, whose answer it is; `records`: the answer is that of the
+synthetic records, without an interval."""
 
 MEANING: dict[Basis, str] = {
     "exact": "from the noisy tables; the interval holds with the stated confidence",
@@ -44,6 +46,8 @@ MEANING: dict[Basis, str] = {
     "holds with about the stated confidence",
     "first order": "from the noisy tables; the interval is a linear approximation, and holds with "
     "about the stated confidence",
+    "replicates": "from the synthetic records; the interval, from replicate weights, is estimated, "
+    "and holds with about the stated confidence",
     "records": "from the synthetic records; nothing was measured that bounds its error",
 }
 
@@ -107,11 +111,14 @@ class Answering:
         estimator: from the noisy tables.
         records: cell codes of the synthetic records, which answer alone where tables say nothing;
             None if there are none.
+        weights: of the records, shape (records, 1 + replicates): the first is theirs, all others
+            are replicates for the noise; None if there are none.
     """
 
     codec: TableCodec
     estimator: Estimator
     records: AnyCodes | None = None
+    weights: Floats | None = None
 
     def answer(
         self, question: Question, *, confidence: float, simultaneous: bool = False
@@ -134,7 +141,8 @@ class Answering:
         pieces = [self._pieces(one) for one in question.statistics]
         told = None
         if self.records is not None:
-            told = self._from_records(question, pieces, sizes, self.records)
+            weight = np.ones(len(self.records)) if self.weights is None else self.weights[:, 0]
+            told = self._from_records(question, pieces, sizes, self.records, weight)
         at_once = max(1, _AT_ONCE // sum(map(len, pieces)))
         missing: NotMeasured | None = None
         answers: list[Answer] = []
@@ -146,7 +154,7 @@ class Answering:
             if told is None:
                 raise QuestionError(self._what_is_missing(error)) from error
             missing = error
-            answers = [self._only_records(question, *one) for one in zip(cells, told, strict=True)]
+            answers = list(self._only_records(question, pieces, sizes, told, each))
         if told is not None:
             pairs = zip(answers, told, strict=True)
             answers = [replace(answer, of_records=float(value)) for answer, value in pairs]
@@ -268,15 +276,16 @@ class Answering:
         pieces: Sequence[Sequence[Function]],
         sizes: Sequence[int],
         records: AnyCodes,
+        weight: Floats,
     ) -> Floats:
-        """What the records themselves answer, by group, shape (groups,)."""
+        """What the records themselves answer with these weights, by group, shape (groups,)."""
         by = [self.codec.names.index(name) for name in question.by]
         group = np.zeros(len(records), dtype=np.int64)
         for column, size in zip(by, sizes, strict=True):
             group = group * size + records[:, column]
 
         def by_group(piece: Function) -> Floats:
-            return np.bincount(group, piece.of(records), prod(sizes)).astype(np.float64)
+            return np.bincount(group, weight * piece.of(records), prod(sizes)).astype(np.float64)
 
         told = [
             self._of_records(one, [by_group(piece) for piece in its])
@@ -299,15 +308,36 @@ class Answering:
             return np.where(np.any(sums, axis=0), (lows + highs)[at] / 2, nan)
         return sums[0] if len(sums) == 1 else _quotient(sums[0], sums[1])
 
-    def _only_records(self, question: Question, cell: tuple[int, ...], told: float) -> Answer:
-        return Answer(
-            group=self._labels(question, cell),
-            estimate=float(told),
-            low=None,
-            high=None,
-            deviation=None,
-            basis="records",
-        )
+    def _only_records(
+        self,
+        question: Question,
+        pieces: Sequence[Sequence[Function]],
+        sizes: Sequence[int],
+        told: Floats,
+        confidence: float,
+    ) -> Iterator[Answer]:
+        """The groups' answers from the records, with an interval where there are replicates."""
+        cells = combinations(*(range(size) for size in sizes))
+        weights = np.empty((0, 0)) if self.weights is None else self.weights[:, 1:].T
+        assert self.records is not None, "they told"
+        again = [
+            self._from_records(question, pieces, sizes, self.records, weight) for weight in weights
+        ]
+        for number, cell in enumerate(cells):
+            estimate = float(told[number])
+            found = from_replicates(estimate, np.array([one[number] for one in again]), confidence)
+            # Replicates that do not differ tell nothing: most often no record is in the group.
+            is_told = bool(again) and found.deviation != 0
+            if is_told and question.compared is None and question.first.kind != "quantile":
+                found = self._possible(found, question.first)
+            yield Answer(
+                group=self._labels(question, cell),
+                estimate=estimate,
+                low=found.low if is_told else None,
+                high=found.high if is_told else None,
+                deviation=found.deviation if is_told else None,
+                basis="replicates" if is_told else "records",
+            )
 
     def _group(self, question: Question, cell: Sequence[int]) -> Function:
         """1 for the records of a group."""

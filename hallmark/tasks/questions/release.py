@@ -1,5 +1,6 @@
 """A release folder, opened to ask questions of it: `hallmark.open`."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -7,15 +8,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.arrays import AnyCodes, Floats
+from hallmark.mechanisms.inference.estimates import Interval
 from hallmark.mechanisms.inference.estimator import Estimator
-from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE, SPEC_FILE
+from hallmark.mechanisms.replicates.estimates import from_replicates
+from hallmark.schemas.documents.data_dictionary import NOISE_PREFIX, SAMPLING_PREFIX, WEIGHT_COLUMN
+from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE, REPLICATES_FILES, SPEC_FILE
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.question import parse_question
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.output.measurements import MeasurementFile, read_measurements
 from hallmark.tasks.output.released import released_values
+from hallmark.tasks.output.replicates import read_replicates
 from hallmark.tasks.questions.answers import Answering, Answers
 from hallmark.tasks.questions.correlations import correlations
 from hallmark.tasks.spec.coding import TableCodec
@@ -62,7 +67,7 @@ class OpenRelease:
             raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
         public = {name: self.spec.columns[name] for name in self.spec.released_columns}
         bound = parse_question(question).bound_to(public)
-        answering = Answering(self.codec, self._estimator, self._records)
+        answering = Answering(self.codec, self._estimator, self._records, self._weights)
         return answering.answer(bound, confidence=confidence, simultaneous=simultaneous)
 
     def correlations(self, *, confidence: float = 0.95) -> pd.DataFrame:
@@ -76,6 +81,44 @@ class OpenRelease:
         names = list(self.spec.released_columns)
         found = correlations(self.codec, names, self._estimator, self._records, confidence)
         return pd.DataFrame([asdict(one) | {"is_attenuated": one.is_attenuated} for one in found])
+
+    def replicates(self) -> pd.DataFrame:
+        """The replicate weights, one row a record in the order of the data files.
+
+        Raises:
+            CannotAsk: the release has none.
+        """
+        files = [self.folder / name for name in REPLICATES_FILES.values()]
+        file = next((path for path in files if path.exists()), None)
+        if file is None:
+            raise CannotAsk(
+                f"{self.folder} has no replicate weights: its spec does not ask for them under "
+                "output.replicates"
+            )
+        return read_replicates(file)
+
+    def with_error(
+        self,
+        statistic: Callable[[Floats], float],
+        *,
+        sampling: bool = False,
+        confidence: float = 0.95,
+    ) -> Interval:
+        """A statistic of the records, with its interval from the replicate weights.
+
+        Args:
+            statistic: computes it with the given weights of the records, shape (records,).
+            sampling: say how far it is from that of the population which the private records
+                were sampled from, instead of that of the private records.
+        Raises:
+            CannotAsk: the release has no replicate weights.
+        """
+        frame = self.replicates()
+        prefix = SAMPLING_PREFIX if sampling else NOISE_PREFIX
+        again = [name for name in frame if name.startswith(prefix)]
+        own = float(statistic(frame[WEIGHT_COLUMN].to_numpy()))
+        values = np.array([float(statistic(frame[name].to_numpy())) for name in again])
+        return from_replicates(own, values, confidence)
 
     @cached_property
     def codec(self) -> TableCodec:
@@ -100,6 +143,17 @@ class OpenRelease:
     @cached_property
     def _estimator(self) -> Estimator:
         return Estimator(self.measurements.tables, self.measurements.total)
+
+    @cached_property
+    def _weights(self) -> Floats | None:
+        """Weights of the records and their replicates for the noise, if there are some."""
+        if self._records is None or not any(
+            (self.folder / name).exists() for name in REPLICATES_FILES.values()
+        ):
+            return None
+        frame = self.replicates()
+        again = [name for name in frame if name.startswith(NOISE_PREFIX)]
+        return frame[[WEIGHT_COLUMN, *again]].to_numpy()
 
     @cached_property
     def _records(self) -> AnyCodes | None:

@@ -12,8 +12,10 @@ from hallmark.schemas.documents.data_dictionary import (
     ColumnType,
     DataDictionary,
     DictionaryColumn,
+    DictionaryReplicates,
     Interval,
 )
+from hallmark.schemas.documents.manifest import REPLICATES_FILES
 from hallmark.tasks.spec.coding import Codec
 from hallmark.tasks.spec.prepare import Prepared
 
@@ -45,6 +47,7 @@ def data_dictionary(
         else tuple(prepared.spec.data_files[form] for form in prepared.spec.output.formats),
         csv_delimiter=prepared.spec.data.delimiter,
         csv_encoding=prepared.spec.data.characters,
+        replicates=_replicates(prepared),
         attenuated=attenuated,
         columns=tuple(
             _column(
@@ -55,6 +58,15 @@ def data_dictionary(
             )
             for name in prepared.spec.released_columns
         ),
+    )
+
+
+def _replicates(prepared: Prepared) -> DictionaryReplicates | None:
+    asked = prepared.spec.output.replicates
+    if asked is None:
+        return None
+    return DictionaryReplicates.of(
+        asked.number, tuple(REPLICATES_FILES[form] for form in asked.formats)
     )
 
 

@@ -286,6 +286,12 @@ def _steps(run: Executed) -> Iterator[Step]:
         )
     within = " that obey the edit rules" if moved is not None else ""
     yield Step(step=f"values{within} drawn uniformly within the records' cells, in original units")
+    if (asked := run.prepared.spec.output.replicates) is not None:
+        yield Step(
+            step="replicate weights of the records: the mechanism run again on the released "
+            "records with simulated noise, and calibrated to the error that the noisy tables show",
+            effect=f"{asked.number} for the noise, and {asked.number} for noise and sampling",
+        )
 
 
 def _first_values(codec: Codec, cells: Sequence[int]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from hallmark.tasks.rendering.html import render_audit_report, render_for_people
 from hallmark.tasks.rendering.loading import loading_scripts
 from hallmark.tasks.rendering.readme import render_readme
 from hallmark.tasks.rendering.registry import render_registry_record
+from hallmark.tasks.rendering.survey import survey_scripts
 
 
 def rendered_files(record: AuditRecord) -> dict[str, bytes]:
@@ -22,5 +23,6 @@ def rendered_files(record: AuditRecord) -> dict[str, bytes]:
 
 def files_for_users(record: AuditRecord, dictionary: DataDictionary) -> dict[str, bytes]:
     """What is made for data users, by name: the page that the folder opens with, and scripts."""
-    texts = {README_FILE: render_readme(record, dictionary)} | loading_scripts(dictionary)
+    texts = {README_FILE: render_readme(record, dictionary)}
+    texts |= loading_scripts(dictionary) | survey_scripts(dictionary)
     return {name: text.encode() for name, text in texts.items()}

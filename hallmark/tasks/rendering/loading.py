@@ -32,7 +32,7 @@ def loading_scripts(dictionary: DataDictionary) -> dict[str, str]:
     if not dictionary.files:
         return {}
     scripts = {PYTHON: _python(), R: "\n".join(_r(dictionary)) + "\n"}
-    if _csv(dictionary):
+    if csv_file(dictionary):
         scripts[STATA] = "\n".join(_stata(dictionary)) + "\n"
     return scripts
 
@@ -57,7 +57,7 @@ def _title(column: DictionaryColumn) -> str:
     return f"{column.description or column.name}{unit}"
 
 
-def _csv(dictionary: DataDictionary) -> str | None:
+def csv_file(dictionary: DataDictionary) -> str | None:
     """The CSV file, if there is one."""
     return next((name for name in dictionary.files if name.endswith(".csv")), None)
 
@@ -72,22 +72,22 @@ def _r(dictionary: DataDictionary) -> Iterator[str]:
     yield "# Loads this release into the data frame `release`: types, missing values, labels."
     yield '# In R: source("load.R", chdir = TRUE)'
     yield ""
-    csv = _csv(dictionary)
+    csv = csv_file(dictionary)
     if csv:
         marked = {"utf-8": "UTF-8", "ISO-8859-1": "latin1"}.get(_encoding(dictionary))
         yield "texts <- read.csv("
-        yield f"  {_r_text(csv)}, sep = {_r_text(dictionary.csv_delimiter)}, header = TRUE,"
+        yield f"  {r_text(csv)}, sep = {r_text(dictionary.csv_delimiter)}, header = TRUE,"
         yield '  colClasses = "character", na.strings = character(0), check.names = FALSE,'
         # What R can mark it reads as it is in any locale; the rest the locale has to know.
         which = "encoding" if marked else "fileEncoding"
-        yield f"  blank.lines.skip = FALSE, {which} = {_r_text(marked or _encoding(dictionary))}"
+        yield f"  blank.lines.skip = FALSE, {which} = {r_text(marked or _encoding(dictionary))}"
         yield ")"
     else:
         yield 'if (!requireNamespace("arrow", quietly = TRUE)) {'
         yield '  stop("Parquet is read with the package arrow: install.packages(\\"arrow\\")")'
         yield "}"
         parquet = next(name for name in dictionary.files if name.endswith(".parquet"))
-        yield f"texts <- as.data.frame(arrow::read_parquet({_r_text(parquet)}))"
+        yield f"texts <- as.data.frame(arrow::read_parquet({r_text(parquet)}))"
     yield "release <- texts"
     yield f"names(release) <- {_r_vector([column.name for column in dictionary.columns])}"
     for number, column in enumerate(dictionary.columns, start=1):
@@ -101,19 +101,19 @@ def _r_column(number: int, column: DictionaryColumn, *, is_text: bool) -> Iterat
     yield f"# {number}: {' '.join(column.name.split()).encode('ascii', 'replace').decode()}"
     yield f"x <- texts[[{number}]]"
     if is_text and column.nullable:
-        yield f"x[x == {_r_text(column.null_marker)}] <- NA"
+        yield f"x[x == {r_text(column.null_marker)}] <- NA"
     if column.type in ("integer", "real"):
         if is_text and column.decimal_mark != ".":
-            yield f'x <- sub({_r_text(column.decimal_mark)}, ".", x, fixed = TRUE)'
+            yield f'x <- sub({r_text(column.decimal_mark)}, ".", x, fixed = TRUE)'
         yield f"x <- {_r_number(column)}(x)"
     elif column.type == "date":
-        yield f"x <- as.Date(x, format = {_r_text(column.date_format)})"
+        yield f"x <- as.Date(x, format = {r_text(column.date_format)})"
     else:
         codes = [category.value for category in column.categories]
         ordered = ", ordered = TRUE" if column.type == "ordinal" else ""
         yield f"x <- factor(x, levels = {_r_vector(codes)},"
         yield f"  labels = {_r_vector(distinct_labels(column))}{ordered})"
-    yield f'attr(x, "label") <- {_r_text(_title(column))}'
+    yield f'attr(x, "label") <- {r_text(_title(column))}'
     yield f"release[[{number}]] <- x"
 
 
@@ -125,10 +125,10 @@ def _r_number(column: DictionaryColumn) -> str:
 
 
 def _r_vector(texts: Sequence[str]) -> str:
-    return f"c({', '.join(map(_r_text, texts))})"
+    return f"c({', '.join(map(r_text, texts))})"
 
 
-def _r_text(text: str) -> str:
+def r_text(text: str) -> str:
     """A text as R reads it in any locale: in ASCII, everything else by its number."""
 
     def escaped(character: str) -> str:
@@ -148,11 +148,11 @@ def _stata(dictionary: DataDictionary) -> Iterator[str]:
     yield "* Loads this release: types, missing values, labels. In Stata: do load.do"
     yield "* Run it in the folder of the release, or change to that folder with cd first."
     yield "version 14"
-    yield f"import delimited using {_stata_text(_csv(dictionary) or '')}, clear ///"
-    yield f"    delimiters({_stata_text(dictionary.csv_delimiter)}) ///"
+    yield f"import delimited using {stata_text(csv_file(dictionary) or '')}, clear ///"
+    yield f"    delimiters({stata_text(dictionary.csv_delimiter)}) ///"
     yield "    varnames(nonames) rowrange(2) ///"
     yield "    stringcols(_all) bindquotes(strict) maxquotedrows(unlimited) ///"
-    yield f"    encoding({_stata_text(_encoding(dictionary))})"
+    yield f"    encoding({stata_text(_encoding(dictionary))})"
     for number, (name, column) in enumerate(zip(names, dictionary.columns, strict=True), start=1):
         yield ""
         yield f"rename v{number} {name}"
@@ -166,28 +166,28 @@ def _stata(dictionary: DataDictionary) -> Iterator[str]:
 
 def _stata_column(name: str, column: DictionaryColumn) -> Iterator[str]:
     if column.nullable and column.null_marker:
-        yield f'replace {name} = "" if {name} == {_stata_text(column.null_marker)}'
+        yield f'replace {name} = "" if {name} == {stata_text(column.null_marker)}'
     if column.type in ("integer", "real"):
         if column.decimal_mark != ".":
-            yield f'replace {name} = subinstr({name}, {_stata_text(column.decimal_mark)}, ".", .)'
+            yield f'replace {name} = subinstr({name}, {stata_text(column.decimal_mark)}, ".", .)'
         yield f"destring {name}, replace"
     elif column.type == "date":
         mask = _stata_mask(column.date_format)
         if mask:
-            yield f"generate long __new = daily({name}, {_stata_text(mask)})"
+            yield f"generate long __new = daily({name}, {stata_text(mask)})"
             yield "format %td __new"
             yield from (f"drop {name}", f"rename __new {name}")
     else:
         codes = [category.value for category in column.categories]
         for value, code in enumerate(codes, start=1):
-            yield f"label define {name} {value} {_stata_text(code)}, add"
+            yield f"label define {name} {value} {stata_text(code)}, add"
         yield f"encode {name}, generate(__new) label({name}) noextend"
         for value, label in enumerate(distinct_labels(column), start=1):
-            yield f"label define {name} {value} {_stata_text(label)}, modify"
+            yield f"label define {name} {value} {stata_text(label)}, modify"
         yield from (f"drop {name}", f"rename __new {name}")
-    yield f"label variable {name} {_stata_text(_title(column)[:_STATA_LABEL])}"
+    yield f"label variable {name} {stata_text(_title(column)[:_STATA_LABEL])}"
     if name != column.name:
-        yield f"notes {name}: {_stata_text(f'in the file: {column.name}')}"
+        yield f"notes {name}: {stata_text(f'in the file: {column.name}')}"
 
 
 def stata_names(names: Sequence[str]) -> list[str]:
@@ -214,7 +214,7 @@ def _stata_mask(form: str) -> str:
     return "".join(mask) if known else ""
 
 
-def _stata_text(text: str) -> str:
+def stata_text(text: str) -> str:
     """A text in compound quotes, in which Stata would expand macros and could see an early end."""
     line = re.sub(r"[\r\n]+", " ", text).replace("`", "'").replace("\"'", "\" '")
     return f'`"{line.replace("$", chr(92) + "$")}"\''

@@ -25,6 +25,7 @@ from hallmark.tasks.rendering import wording
 from hallmark.tasks.rendering.loading import loading_scripts
 from hallmark.tasks.rendering.markdown import code, plain
 from hallmark.tasks.rendering.plots import in_its_unit
+from hallmark.tasks.rendering.survey import survey_scripts
 
 _MOST_BOUNDS = 40  # rows; the certificate has all
 
@@ -44,6 +45,7 @@ def render_readme(record: AuditRecord, dictionary: DataDictionary) -> str:
         dictionary=dictionary,
         labelled=[name for name in dictionary.files if name.endswith((".dta", ".sav"))],
         scripts=loading_scripts(dictionary),
+        surveys=survey_scripts(dictionary),
         learnt=record.utility.learnt,
         bounds=bounds[:_MOST_BOUNDS],
         left_out=max(0, len(bounds) - _MOST_BOUNDS),
@@ -63,6 +65,9 @@ def _files(record: AuditRecord, dictionary: DataDictionary) -> Iterator[tuple[st
             MEASUREMENTS_FILE,
             "the noisy tables, from which `hallmark query` takes answers with their intervals",
         )
+    if dictionary.replicates is not None:
+        for name in dictionary.replicates.files:
+            yield name, "replicate weights of the records, one row each in their order"
     yield DICTIONARY_FILE, "every column: domain, labels, error bound; for programs"
     yield CERTIFICATE_FILE, "the bounds with their terms and assumptions; for programs"
     yield REPORT_FILE, "how the release was made, and what it promises; for reviewers"

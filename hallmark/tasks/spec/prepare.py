@@ -24,6 +24,7 @@ from hallmark.mechanisms.marginals.binning import PrivatelyBinned
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS, planned
+from hallmark.mechanisms.replicates.pairs import MOST_POSITIONS
 from hallmark.mechanisms.request import Request
 from hallmark.schemas.documents.certificate import CertifiedFile
 from hallmark.schemas.loading import load_spec, located
@@ -207,6 +208,7 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
             f"mechanism: {mechanism.name} would measure nothing of this table (its columns hold a "
             "single cell each, or depth is 0), so a release would say nothing; choose finer cells"
         )
+    _refuse_replicates(spec, plan.expected_records)
     prepared = PreparedRelease if makes_records else Prepared
     return prepared(
         spec,
@@ -251,6 +253,24 @@ def as_release(prepared: Prepared) -> PreparedRelease:
         f"mechanism.name: {prepared.spec.mechanism.name} makes no records, it certifies those of a "
         f"file: hallmark certify {prepared.path.name} FILE; or choose a mechanism that makes some"
     )
+
+
+def _refuse_replicates(spec: ReleaseSpec, expected: int) -> None:
+    """Return unless replicate weights are asked for that cannot be made."""
+    if spec.output.replicates is None:
+        return
+    columns, rows = len(spec.released_columns), spec.records or expected
+    if columns < 2:
+        raise PlanRefused(
+            "output.replicates: weights come from two-way tables, so at least two columns must be "
+            "published; publish another, or leave it out"
+        )
+    if rows * columns * (columns - 1) // 2 > MOST_POSITIONS:
+        raise PlanRefused(
+            f"output.replicates: {rows:,} records of {columns} columns are too many for replicate "
+            "weights; publish fewer records (output.rows) or columns (output.columns), or leave "
+            "it out"
+        )
 
 
 def _rules(spec: ReleaseSpec, codec: TableCodec) -> Rules:

@@ -44,7 +44,7 @@ def claim_faults(told: Documents) -> Iterator[str]:
         "the digest of the spec": (
             manifest.spec_digest,
             record.provenance.spec_digest,
-            spec.digest(),
+            *({manifest.spec_digest}.intersection(spec.digests()) or {spec.digest()}),
         ),
         "the number of rows": (record.utility.rows, told.dictionary.rows, *given_rows),
         "the software": (manifest.software, record.provenance.software),
@@ -92,6 +92,9 @@ def dictionary_faults(told: Documents) -> Iterator[str]:
         promised = bound and ColumnError.of(bound, confidence=told.certificate.confidence)
         if promised != column.error:
             yield f"the dictionary's error of {column.name} is not the certificate's bound"
+    asked, told_of = told.spec.output.replicates, told.dictionary.replicates
+    if (asked and asked.number) != (told_of and told_of.number):
+        yield "the dictionary's replicates are not those that the spec asks for"
     if told.dictionary.attenuated != told.record.utility.attenuated:
         yield "the dictionary's attenuated pairs are not those of the report"
 

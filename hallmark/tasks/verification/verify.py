@@ -45,6 +45,7 @@ from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.signing import digest, fingerprint
 from hallmark.tasks.output.measurements import MeasurementsUnreadable, read_measurements
 from hallmark.tasks.output.released import broken_totals
+from hallmark.tasks.output.replicates import replicate_faults
 from hallmark.tasks.rendering import files_for_users, rendered_files
 from hallmark.tasks.verification.agreement import claim_faults, dictionary_faults
 from hallmark.tasks.verification.approvals import approval_faults, read_approvals
@@ -132,6 +133,7 @@ def verify_release(
         ),
         *_approvals(folder, documents),
         *_measurements(folder, documents),
+        *_replicates(folder, documents),
         *(
             _check(name, _data_faults(folder / name, documents.dictionary), "as in the dictionary")
             for name in manifest.data_files
@@ -188,6 +190,16 @@ def _measurements(folder: Path, told: Documents) -> Iterator[Check]:
             MEASUREMENTS_FILE,
             _measurement_faults(folder / MEASUREMENTS_FILE, told),
             "of this release, with noise that the record charges",
+        )
+
+
+def _replicates(folder: Path, told: Documents) -> Iterator[Check]:
+    """Whether the replicate weights are those that the dictionary describes; no check without."""
+    if (described := told.dictionary.replicates) is not None:
+        yield _check(
+            "replicate weights",
+            replicate_faults(folder, told.dictionary),
+            f"{' and '.join(described.files)}: {described.number} for each record and purpose",
         )
 
 

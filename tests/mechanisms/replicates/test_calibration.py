@@ -1,0 +1,107 @@
+"""The estimated error against the true one, for a release whose error is known in closed form."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hallmark.mechanisms.inference.measured import MeasuredTable
+from hallmark.mechanisms.privacy.cells import marginal
+from hallmark.mechanisms.privacy.queries import GaussianNoise
+from hallmark.mechanisms.privacy.transforms import HISTOGRAM
+from hallmark.mechanisms.replicates.calibration import _Known, _overall, calibrated, slope
+from hallmark.mechanisms.replicates.pairs import PairTables
+from hallmark.mechanisms.replicates.rerun import Rerun
+
+SHAPE = (6, 5)
+PAIRS = PairTables((0, 1), SHAPE)
+SIGMA2 = Fraction(400)
+SIGMA = float(SIGMA2) ** 0.5
+EVEN = np.full(30, 100.0)
+ALONG = slope(PAIRS, 0).ravel()
+KEPT = 0.5  # of what was measured beyond an even table; the rest is taken for noise
+
+
+def table(answers: np.ndarray) -> MeasuredTable:
+    cells = marginal((0, 1), SHAPE)
+    return MeasuredTable(
+        cells=cells,
+        sums=HISTOGRAM.sums(cells.size),
+        noise=GaussianNoise(SIGMA2),
+        answers=np.rint(answers).astype(np.int64),
+    )
+
+
+def shrunk(noisy: np.ndarray) -> np.ndarray:
+    return EVEN + KEPT * (noisy - EVEN)
+
+
+def release(truth: np.ndarray, rng: np.random.Generator, reruns: int = 200):
+    """Noisy answers, what the release says, and reruns on what it says."""
+    noisy = truth + SIGMA * rng.normal(size=30)
+    released = shrunk(noisy)
+    again = released + SIGMA * rng.normal(size=(reruns, 30))
+    return noisy, released, [Rerun(shrunk(y), np.rint(y).astype(np.int64)) for y in again]
+
+
+def test_the_estimated_error_is_the_true_one_on_average():
+    """(1 - KEPT)^2 |truth - even|^2 + KEPT^2 noise; a rerun's change is too small on average."""
+    rng = np.random.default_rng(1)
+    truth = EVEN + 60 * rng.normal(size=30)
+    expected = (1 - KEPT) ** 2 * np.square(truth - EVEN).sum() + KEPT**2 * 30 * SIGMA**2
+    found = []
+    for _ in range(60):
+        noisy, released, reruns = release(truth, rng)
+        changes = [one.tables - released for one in reruns]
+        known = _Known.of(PAIRS, [table(noisy)], reruns)
+        stretch = _overall(known, released, released, changes)
+        found.append(stretch**2 * np.mean([change @ change for change in changes]))
+    error = np.std(found, ddof=1) / len(found) ** 0.5
+    assert abs(np.mean(found) - expected) < 5 * error  # 6e-7 by the normal law
+    assert np.mean([np.square(one.tables - released).sum() for one in reruns]) < 0.6 * expected
+
+
+def test_reruns_that_spread_enough_are_left_alone():
+    """All that is measured is kept, so the error is the noise alone."""
+    rng = np.random.default_rng(2)
+    noisy = EVEN + SIGMA * rng.normal(size=30)
+    again = noisy + SIGMA * rng.normal(size=(50, 30))
+    own = SIGMA * rng.normal(size=(50, 30))  # of the generator, beside that of the noise
+    reruns = [Rerun(y + z, np.rint(y).astype(np.int64)) for y, z in zip(again, own, strict=True)]
+    found = calibrated(PAIRS, [table(noisy)], None, released=noisy, stood_for=noisy, reruns=reruns)
+    assert found.stretch == 1.0
+    assert found.slopes[0] == pytest.approx(1.0, abs=0.3)
+
+
+def test_lost_covariance_is_seen_and_stretches_that_direction_alone():
+    """The release keeps the noise of everything, but nothing of a strong covariance."""
+    rng = np.random.default_rng(3)
+    truth = EVEN + 300 * ALONG
+    noisy = truth + SIGMA * rng.normal(size=30)
+
+    def without_slope(table: np.ndarray) -> np.ndarray:
+        away = table - EVEN
+        return EVEN + away - 0.9 * (away @ ALONG) * ALONG
+
+    released = without_slope(noisy)
+    again = released + SIGMA * rng.normal(size=(80, 30))
+    reruns = [Rerun(without_slope(y), np.rint(y).astype(np.int64)) for y in again]
+    found = calibrated(
+        PAIRS, [table(noisy)], None, released=released, stood_for=released, reruns=reruns
+    )
+    changes = np.array([one.tables - released for one in reruns])
+    stretched = np.array([found.stretched(change) for change in changes])
+    along = np.sqrt(np.mean((stretched @ ALONG) ** 2))
+    assert along == pytest.approx(abs((released - truth) @ ALONG), rel=0.2)
+    rest = stretched - np.outer(stretched @ ALONG, ALONG)
+    before = changes - np.outer(changes @ ALONG, ALONG)
+    np.testing.assert_allclose(rest, found.stretch * before, atol=1e-9)
+
+
+def test_what_was_not_measured_is_left_alone():
+    rng = np.random.default_rng(4)
+    changes = [Rerun(EVEN + rng.normal(size=30), np.empty(0, dtype=np.int64)) for _ in range(3)]
+    found = calibrated(PAIRS, [], 3000, released=EVEN, stood_for=EVEN, reruns=changes)
+    assert found.stretch == 1.0
+    np.testing.assert_array_equal(found.slopes, [1.0])
+    np.testing.assert_allclose(found.stretched(changes[0].tables), changes[0].tables)

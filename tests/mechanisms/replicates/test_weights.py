@@ -1,0 +1,78 @@
+"""Weights against nonnegative least squares of another library, and against moments asked for."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from hallmark.mechanisms.replicates.pairs import PairTables
+from hallmark.mechanisms.replicates.weights import Weighing, _least_squares, with_sampling
+from tests.builders.codes import dependent_codes, random_codes
+
+FALSE_POSITIVE_RATE = 1e-6
+SHAPE = (4, 5, 3)
+PAIRS = PairTables((0, 1, 2), SHAPE)
+CODES = dependent_codes(SHAPE, 400)
+OTHER = random_codes(SHAPE, 400, seed=3)  # no dependence at all, and cells that CODES lack
+
+
+def weighing(codes=CODES, weight=1.0):
+    return Weighing.of(PAIRS, codes, weight=weight, urgent=np.ones(3))
+
+
+def design(codes):
+    """The 0/1 matrix from records to cells."""
+    dense = np.zeros((PAIRS.size, len(codes)))
+    for row, start in zip(PAIRS.positions(codes), PAIRS.starts, strict=False):
+        dense[start + row, np.arange(len(codes))] = 1
+    return dense
+
+
+@pytest.mark.parametrize("weight", [1.0, 2.5])
+def test_the_records_own_tables_leave_every_weight_as_it_is(weight):
+    own = weight * PAIRS.counts(CODES)
+    np.testing.assert_allclose(weighing(weight=weight).weights(own), weight, rtol=1e-9)
+
+
+def test_least_squares_end_where_those_of_scipy_do():
+    target, matrix = PAIRS.counts(OTHER), design(CODES)
+    one = weighing()
+    found = _least_squares(one.positions, PAIRS.starts, target, one.bounds, 20_000)
+    best = nnls(matrix, target)[1] ** 2
+    assert (found >= 0).all()
+    assert np.square(matrix @ found - target).sum() == pytest.approx(best, rel=1e-6)
+
+
+def test_weights_have_the_means_variances_and_covariances_of_the_tables():
+    mixed = np.concatenate([CODES[:300], OTHER[:100]])
+    found = weighing().weights(PAIRS.counts(mixed))
+    assert (found >= 0).all()
+    assert found.sum() == pytest.approx(len(mixed))
+    weighted = np.cov(CODES, rowvar=False, aweights=found, ddof=0)
+    wanted, before = (np.cov(codes, rowvar=False, ddof=0) for codes in (mixed, CODES))
+    assert np.abs(weighted - wanted).max() < 0.15 * np.abs(before - wanted).max()
+    means = np.average(CODES, axis=0, weights=found)
+    np.testing.assert_allclose(means, mixed.mean(axis=0), atol=0.01)
+
+
+def test_a_column_with_one_value_is_no_obstacle():
+    codes = CODES.copy()
+    codes[:, 2] = 1
+    found = weighing(codes).weights(PAIRS.counts(OTHER))
+    assert np.isfinite(found).all()
+    assert (found >= 0).all()
+
+
+@pytest.mark.parametrize("records", [400, 100, 1600])
+def test_sampling_varies_as_a_sample_of_so_many_private_records(records):
+    """The variance of a mean is that of the values over the number of private records."""
+    values, runs = CODES[:, 0].astype(float), 4000
+    rng, weights = np.random.default_rng(7), np.full(400, records / 400)
+    means = []
+    for _ in range(runs):
+        drawn = with_sampling(weights, records, rng)
+        assert drawn.sum() == pytest.approx(records)
+        means.append(np.average(values, weights=drawn))
+    expected = values.var() / (records + 1)  # of Dirichlet weights, exactly
+    spread = np.var(means, ddof=1) / expected
+    # Nearly normal means: their variance has a relative deviation of sqrt(2 / runs).
+    assert abs(spread - 1) < 5.2 * np.sqrt(2 / runs)  # 2e-7 by the normal law
