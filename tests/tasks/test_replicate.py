@@ -169,7 +169,7 @@ def test_a_release_is_asked_with_its_weights(done: Released, weights: pd.DataFra
 
 def test_a_group_without_a_record_gets_no_interval(done: Released) -> None:
     """No weight can say how many records such a group may truly have."""
-    found = hallmark.open(done.folder).query("count where age < 10 by region, employed")
+    found = hallmark.open(done.folder).query("count where age < 10 and income >= 300 by region")
     empty = found[found["estimate"] == 0]
     assert len(empty)
     assert set(empty["basis"]) == {"records"}
@@ -228,6 +228,24 @@ def test_r_gives_our_deviations_of_means_and_regressions(design: str, done: Rele
     for number, told in enumerate([(constant, of_constant), (slope, of_slope)]):
         ours = release.with_error(lambda w, n=number: coefficient(n, w), sampling=sampling)
         assert told == pytest.approx((ours.estimate, ours.deviation), rel=1e-7)
+
+
+@pytest.mark.parametrize(("prefix", "sampling"), [("replicate_", False), ("sampled_", True)])
+def test_a_package_for_surveys_gives_our_deviations(
+    prefix: str, sampling: bool, done: Released
+) -> None:
+    polars, svy = pytest.importorskip("polars"), pytest.importorskip("svy")
+    files = [polars.read_csv(done.folder / name) for name in ("data.csv", "replicates.csv")]
+    design = svy.Design(wgt="weight", rep_wgts=svy.BrrWgts(prefix=prefix, n_reps=NUMBER, df=NUMBER))
+    sample = svy.Sample(data=polars.concat(files, how="horizontal"), design=design)
+    found = sample.estimation.mean(y="age", method="replication", variance_center="estimate")
+    data = pd.read_csv(done.folder / "data.csv")
+    ours = hallmark.open(done.folder).with_error(
+        lambda w: np.average(data["age"], weights=w), sampling=sampling
+    )
+    row = found.to_polars().row(0, named=True)
+    assert (row["est"], row["se"]) == pytest.approx((ours.estimate, ours.deviation), rel=1e-8)
+    assert (row["lci"], row["uci"]) == pytest.approx((ours.low, ours.high), rel=1e-8)
 
 
 def test_scripts_are_for_what_can_read_the_files(dictionary: DataDictionary) -> None:

@@ -31,6 +31,13 @@ def query(
         bool,
         typer.Option("--simultaneous", help="Widen the intervals so that all hold at once."),
     ] = False,
+    given_rules: Annotated[
+        bool,
+        typer.Option(
+            "--given-rules",
+            help="Take the spec's edit rules and public totals for true of the private table.",
+        ),
+    ] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -42,7 +49,10 @@ def query(
 
     try:
         found = open_release(release).ask(
-            question, confidence=confidence, simultaneous=simultaneous
+            question,
+            confidence=confidence,
+            simultaneous=simultaneous,
+            given_rules=given_rules,
         )
     except QuestionError as error:
         raise typer.BadParameter(str(error), param_hint="QUESTION") from error

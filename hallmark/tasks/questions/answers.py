@@ -5,6 +5,7 @@ were clamped, caught or refused, and persons were limited to `max_records`.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from itertools import product as combinations
@@ -18,9 +19,11 @@ from hallmark.mechanisms.domain.cliques import title
 from hallmark.mechanisms.inference.blue import NotMeasured
 from hallmark.mechanisms.inference.estimates import UNKNOWN, Estimates, Interval
 from hallmark.mechanisms.inference.estimator import Estimator
+from hallmark.mechanisms.inference.given import given
 from hallmark.mechanisms.replicates.estimates import from_replicates
 from hallmark.schemas.columns.columns import NumericColumn
 from hallmark.schemas.question import Question, QuestionError, Statistic
+from hallmark.tasks.questions.facts import Fact, Facts
 from hallmark.tasks.questions.functions import (
     ONE,
     Function,
@@ -34,14 +37,17 @@ from hallmark.tasks.questions.functions import (
 from hallmark.tasks.spec.cell_labels import cell_labels
 from hallmark.tasks.spec.coding import TableCodec
 
-Basis = Literal["exact", "nominal", "first order", "replicates", "records"]
-"""What an interval rests on: `exact`, on the law of the noise; `nominal`, on that law although what
-was measured was chosen on answers; `first order`, on a linear approximation; `replicates`: on
+Basis = Literal["exact", "given", "nominal", "first order", "replicates", "records"]
+"""What an interval rests on: `exact`, on the law of the noise; `given`, on that law and on the
+spec's rules and totals; `nominal`, on that law although what was measured was chosen on answers;
+`first order`, on a linear approximation; `replicates`: on
 replicate weights of the synthetic records, whose answer it is; `records`: the answer is that of the
 synthetic records, without an interval."""
 
 MEANING: dict[Basis, str] = {
     "exact": "from the noisy tables; the interval holds with the stated confidence",
+    "given": "from the noisy tables, the edit rules and the public totals; the interval holds with "
+    "the stated confidence if rules and totals are true of the private table, which is not checked",
     "nominal": "from the noisy tables, some of which were chosen on earlier answers; the interval "
     "holds with about the stated confidence",
     "first order": "from the noisy tables; the interval is a linear approximation, and holds with "
@@ -53,6 +59,7 @@ MEANING: dict[Basis, str] = {
 
 MOST_GROUPS = 10_000
 _AT_ONCE = 64  # linear queries
+_ROUNDING = 1e-9  # of an estimate: replicates that differ by less are the same
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,12 +120,14 @@ class Answering:
             None if there are none.
         weights: of the records, shape (records, 1 + replicates): the first is theirs, all others
             are replicates for the noise; None if there are none.
+        facts: that are taken for true of the private table; None for none.
     """
 
     codec: TableCodec
     estimator: Estimator
     records: AnyCodes | None = None
     weights: Floats | None = None
+    facts: Facts | None = None
 
     def answer(
         self, question: Question, *, confidence: float, simultaneous: bool = False
@@ -144,12 +153,15 @@ class Answering:
             weight = np.ones(len(self.records)) if self.weights is None else self.weights[:, 0]
             told = self._from_records(question, pieces, sizes, self.records, weight)
         at_once = max(1, _AT_ONCE // sum(map(len, pieces)))
+        touched = {self.codec.names.index(name) for name in question.by}
+        touched |= {column for its in pieces for one in its for column in one.columns}
+        facts = self._facts_about(touched)
         missing: NotMeasured | None = None
         answers: list[Answer] = []
         try:
             for first in range(0, len(cells), at_once):
                 batch = cells[first : first + at_once]
-                answers += self._measured(question, pieces, batch, each)
+                answers += self._measured(question, pieces, facts, batch, each)
         except NotMeasured as error:
             if told is None:
                 raise QuestionError(self._what_is_missing(error)) from error
@@ -171,15 +183,18 @@ class Answering:
         self,
         question: Question,
         pieces: Sequence[Sequence[Function]],
+        facts: Sequence[Fact],
         cells: Sequence[tuple[int, ...]],
         confidence: float,
     ) -> Iterator[Answer]:
         """The groups' answers from the noisy tables, all from one system of equations."""
         groups = [self._group(question, cell) for cell in cells]
-        estimates = self.estimator.estimates(
-            [(group * piece).query() for group in groups for one in pieces for piece in one]
-        )
+        queries = [(group * piece).query() for group in groups for one in pieces for piece in one]
+        estimates = self.estimator.estimates([*queries, *(query for query, _ in facts)])
         measured: Basis = "nominal" if estimates.is_conditional else "exact"
+        if facts:
+            estimates = given(estimates, np.array([value for _, value in facts]))
+            measured = "given" if measured == "exact" else measured
         units = iter(np.eye(sum(map(len, pieces)) * len(cells)))
         for cell in cells:
             rows = [list(islice(units, len(one))) for one in pieces]
@@ -192,6 +207,18 @@ class Answering:
                 deviation=found.deviation,
                 basis=measured if is_exact else "first order",
             )
+
+    def _facts_about(self, columns: set[int]) -> list[Fact]:
+        """Facts that sharpen queries of these columns, and that the tables can be held to."""
+        if self.facts is None:
+            return []
+        near = {one.columns for one in self.estimator.tables if columns & set(one.columns)}
+        told: list[Fact] = []
+        for facts in self.facts.about(near):
+            with suppress(NotMeasured):
+                self.estimator.estimates([query for query, _ in facts])
+                told += facts
+        return told
 
     def _interval(
         self,
@@ -327,7 +354,8 @@ class Answering:
             estimate = float(told[number])
             found = from_replicates(estimate, np.array([one[number] for one in again]), confidence)
             # Replicates that do not differ tell nothing: most often no record is in the group.
-            is_told = bool(again) and found.deviation != 0
+            varies = found.deviation is not None and found.deviation > _ROUNDING * abs(estimate)
+            is_told = bool(again) and varies
             if is_told and question.compared is None and question.first.kind != "quantile":
                 found = self._possible(found, question.first)
             yield Answer(

@@ -23,6 +23,7 @@ from hallmark.tasks.output.released import released_values
 from hallmark.tasks.output.replicates import read_replicates
 from hallmark.tasks.questions.answers import Answering, Answers
 from hallmark.tasks.questions.correlations import correlations
+from hallmark.tasks.questions.facts import Facts
 from hallmark.tasks.spec.coding import TableCodec
 
 
@@ -38,16 +39,27 @@ class OpenRelease:
     spec: ReleaseSpec
 
     def query(
-        self, question: str, *, confidence: float = 0.95, simultaneous: bool = False
+        self,
+        question: str,
+        *,
+        confidence: float = 0.95,
+        simultaneous: bool = False,
+        given_rules: bool = False,
     ) -> pd.DataFrame:
         """One row a group: the columns of `by`, estimate, low, high, deviation, basis, of_records.
 
         The frame's `attrs["notes"]` say what the numbers rest on.
 
+        Args:
+            simultaneous: widen the intervals so that all hold at once.
+            given_rules: take the spec's edit rules and public totals for true of the private table.
+
         Raises:
             QuestionError: the question cannot be read, or not be answered from this release.
         """
-        found = self.ask(question, confidence=confidence, simultaneous=simultaneous)
+        found = self.ask(
+            question, confidence=confidence, simultaneous=simultaneous, given_rules=given_rules
+        )
         frame = pd.DataFrame(
             [
                 {**dict(zip(found.by, one.group, strict=True)), "estimate": one.estimate,
@@ -60,14 +72,20 @@ class OpenRelease:
         return frame
 
     def ask(
-        self, question: str, *, confidence: float = 0.95, simultaneous: bool = False
+        self,
+        question: str,
+        *,
+        confidence: float = 0.95,
+        simultaneous: bool = False,
+        given_rules: bool = False,
     ) -> Answers:
         """The answers as `query` gives them, not in a frame."""
         if not 0 < confidence < 1:
             raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
         public = {name: self.spec.columns[name] for name in self.spec.released_columns}
         bound = parse_question(question).bound_to(public)
-        answering = Answering(self.codec, self._estimator, self._records, self._weights)
+        facts = Facts.of(self.spec, self.codec) if given_rules else None
+        answering = Answering(self.codec, self._estimator, self._records, self._weights, facts)
         return answering.answer(bound, confidence=confidence, simultaneous=simultaneous)
 
     def correlations(self, *, confidence: float = 0.95) -> pd.DataFrame:

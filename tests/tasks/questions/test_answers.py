@@ -3,6 +3,7 @@
 Every column's cells get a value that stands for them (the middle of numbers), in plain pandas.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +18,7 @@ from hallmark.mechanisms.privacy.transforms import HISTOGRAM
 from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.questions.answers import Answering
+from hallmark.tasks.questions.facts import Facts
 from hallmark.tasks.spec.coding import TableCodec
 from tests import example
 
@@ -123,6 +125,53 @@ def test_intervals_say_what_they_rest_on():
     assert ask("count by region").answers[0].basis == "exact"
     first_order = 'mean of age where region = "01" minus mean of age where region = "02"'
     assert ask(first_order).answers[0].basis == "first order"
+
+
+def ruled():
+    """The spec with a rule and a total, both of which are true of the coded table."""
+    old = seen()["age"] >= 50
+    return ReleaseSpec.model_validate(
+        example.spec(
+            "table.csv",
+            constraints=[{"rule": "age < 10 => income is null", "source": "tests"}],
+            public_totals=[
+                {"where": "age >= 50", "count": int(old.sum()), "reference": "tests"},
+                {"where": "age < 50", "count": int((~old).sum()), "reference": "tests"},
+            ],
+            output={"rows": len(CODES)},
+        )
+    )
+
+
+def test_rules_and_totals_narrow_intervals_where_they_are_taken_for_true():
+    facts = Facts.of(ruled(), CODEC)
+    free = answering([(a, b) for a in range(5) for b in range(a)], noise=900)
+    held = replace(free, facts=facts)
+    for question in ("count where income is null", "count where age < 20 by region"):
+        without, given = ask(question, free), ask(question, held)
+        assert {one.basis for one in without.answers} == {"exact"}
+        assert {one.basis for one in given.answers} == {"given"}
+        assert any("is not checked" in note for note in given.notes)
+        for one, other in zip(without.answers, given.answers, strict=True):
+            assert other.deviation < one.deviation
+            assert other.estimate == pytest.approx(one.estimate, abs=1e-6)  # answers are noiseless
+    (known,) = ask("count where age >= 50", held).answers
+    assert known.low == known.high == pytest.approx((seen()["age"] >= 50).sum())
+    (impossible,) = ask("count where age < 10 and income >= 100", held).answers
+    assert impossible.estimate == pytest.approx(0, abs=1e-6)
+
+
+def test_records_with_replicate_weights_have_an_interval():
+    weights = np.ones((len(CODES), 4))
+    weights[:, 1:] += [[-0.5, 0.1, 0.4]]  # every count changes by as much
+    with_weights = replace(answering([(AGE, REGION)], records=CODES), weights=weights)
+    (found,) = ask("count where income is null", with_weights).answers
+    count = seen()["income"].isna().sum()
+    assert found.basis == "replicates"
+    assert found.estimate == count
+    assert found.deviation == pytest.approx(count * np.sqrt((0.25 + 0.01 + 0.16) / 3))
+    (share,) = ask("share of income is null", with_weights).answers  # which does not change
+    assert (share.basis, share.low) == ("records", None)
 
 
 def test_what_the_tables_do_not_tell_is_answered_by_the_records_without_interval():
