@@ -30,6 +30,7 @@ from hallmark.schemas.documents.audit_questions import (
     Correlations,
     GroupAnswer,
     Learnt,
+    MeasuredMatrix,
 )
 from hallmark.schemas.documents.audit_report import (
     Actor,
@@ -637,5 +638,13 @@ def learnt() -> Learnt:
             ),
             told=36,
             attenuated=("AGEP x <MSP>",),
+            estimates=MeasuredMatrix(
+                columns=("AGEP", "PINCP", "<MSP>"),
+                values=((1.0, 0.3, 0.5), (0.3, 1.0, None), (0.5, None, 1.0)),
+            ),
+            deviations=MeasuredMatrix(
+                columns=("AGEP", "PINCP", "<MSP>"),
+                values=((None, 0.02, 0.05), (0.02, None, None), (0.05, None, None)),
+            ),
         ),
     )

@@ -167,6 +167,37 @@ def test_a_release_is_asked_with_its_weights(done: Released, weights: pd.DataFra
     assert with_sampling.high == pytest.approx(sampled.high)
 
 
+def test_records_with_weights_answer_alone_where_no_table_is_published(
+    done: Released, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(done.folder, tmp_path / "without")
+    (folder / "measurements.parquet").unlink()
+    found = hallmark.open(folder).query("mean of age by region")
+    assert set(found["basis"]) == {"replicates"}
+    told = hallmark.open(done.folder).query("mean of age by region")
+    assert set(told["basis"]) == {"exact"}
+    assert found["estimate"].tolist() == told["of_records"].tolist()
+
+
+def test_what_the_certificate_promises_of_the_records_is_told_beside_the_interval(
+    done: Released,
+) -> None:
+    release = hallmark.open(done.folder)
+
+    def promised(question: str) -> list[str]:
+        return [n for n in release.query(question).attrs["notes"] if n.startswith("certificate")]
+
+    (of_mean,) = promised("mean of age")
+    assert "the mean of age in the records differs" in of_mean
+    assert "years" in of_mean
+    certificate = json.loads((done.folder / "certificate.json").read_text())
+    (bound,) = (one for one in certificate["bounds"] if one["target"] == "region")
+    (of_share,) = promised("share of region = '01'")
+    assert f"at most {bound['value']:.3g}, and so" in of_share
+    for unbounded in ("mean of income", "mean of age by region", "share of age < 50", "count"):
+        assert promised(unbounded) == []
+
+
 def test_a_group_without_a_record_gets_no_interval(done: Released) -> None:
     """No weight can say how many records such a group may truly have."""
     found = hallmark.open(done.folder).query("count where age < 10 and income >= 300 by region")

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from hallmark.schemas.documents.audit_pairs import Matrix
 from hallmark.schemas.documents.labels import PublicSection, Shown, Tag
 
 _PAID = Tag.PAID
@@ -45,6 +46,15 @@ class AnsweredQuestion(PublicSection):
         return tuple(one.group for one in self.answers if one.records_mislead)
 
 
+class MeasuredMatrix(Matrix):
+    """The same of what the noisy tables tell; none for pairs that they do not."""
+
+    values: Annotated[
+        tuple[tuple[Annotated[float, Field(ge=-1, le=1)] | None, ...], ...],
+        Shown("Values", _PAID, unit="from -1 to 1", sample="measured"),
+    ]
+
+
 class Correlations(PublicSection):
     """Correlations that the noisy tables tell, beside those of the synthetic records."""
 
@@ -55,6 +65,8 @@ class Correlations(PublicSection):
     attenuated: Annotated[
         tuple[str, ...], Shown("Weaker in the records than the noise explains", _PAID)
     ] = ()
+    estimates: Annotated[MeasuredMatrix | None, Shown("Correlation matrix", _PAID)] = None
+    deviations: Annotated[MeasuredMatrix | None, Shown("Deviations of the matrix", _PAID)] = None
 
 
 class Learnt(PublicSection):

@@ -1,7 +1,7 @@
 """A release folder, opened to ask questions of it: `hallmark.open`."""
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,10 +12,18 @@ from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.inference.estimates import Interval
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.replicates.estimates import from_replicates
+from hallmark.schemas.columns.columns import Column, NumericColumn
+from hallmark.schemas.documents.certificate import CertificateFile
 from hallmark.schemas.documents.data_dictionary import NOISE_PREFIX, SAMPLING_PREFIX, WEIGHT_COLUMN
-from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE, REPLICATES_FILES, SPEC_FILE
+from hallmark.schemas.documents.manifest import (
+    ANSWERS_FILE,
+    CERTIFICATE_FILE,
+    MEASUREMENTS_FILE,
+    REPLICATES_FILES,
+    SPEC_FILE,
+)
 from hallmark.schemas.loading import load_spec
-from hallmark.schemas.question import parse_question
+from hallmark.schemas.question import Question, Statistic, parse_question
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.output.measurements import MeasurementFile, read_measurements
@@ -86,7 +94,33 @@ class OpenRelease:
         bound = parse_question(question).bound_to(public)
         facts = Facts.of(self.spec, self.codec) if given_rules else None
         answering = Answering(self.codec, self._estimator, self._records, self._weights, facts)
-        return answering.answer(bound, confidence=confidence, simultaneous=simultaneous)
+        found = answering.answer(bound, confidence=confidence, simultaneous=simultaneous)
+        return replace(found, notes=(*found.notes, *self._promised(bound)))
+
+    def _promised(self, question: Question) -> Iterator[str]:
+        """What the certificate promises of the records' own answer, which is something else."""
+        certificate = CertificateFile.model_validate_json(
+            (self.folder / CERTIFICATE_FILE).read_bytes()
+        )
+        for one in question.statistics:
+            if question.by or one.where is not None:
+                continue
+            if (name := certified_column(one, self.spec.columns)) is None:
+                continue
+            bound = certificate.for_column(name)
+            if bound is not None and not bound.vacuous:
+                yield (
+                    f"certificate: the {one.kind} of {name} in the records differs from the "
+                    f"private table's by at most {bound.in_unit:.3g}"
+                    + (f" {bound.unit}" if one.kind == "mean" and bound.unit else "")
+                    + f", and so for all {len(certificate.bounds)} bounds of the release at once, "
+                    f"with {float(100 * certificate.confidence):g} % confidence"
+                )
+        if (self.folder / ANSWERS_FILE).exists():
+            yield (
+                f"{ANSWERS_FILE} has the answers of the release's own queries, with bounds that "
+                "hold for all of them at once"
+            )
 
     def correlations(self, *, confidence: float = 0.95) -> pd.DataFrame:
         """One row a pair of columns: the fields of `Correlation`, and `is_attenuated`.
@@ -160,6 +194,8 @@ class OpenRelease:
 
     @cached_property
     def _estimator(self) -> Estimator:
+        if self._weights is not None and not (self.folder / MEASUREMENTS_FILE).exists():
+            return Estimator((), None)  # the records answer, with their replicate weights
         return Estimator(self.measurements.tables, self.measurements.total)
 
     @cached_property
@@ -186,6 +222,20 @@ class OpenRelease:
             if one.name in values:
                 codes[:, position] = one.encode(values[one.name])
         return codes
+
+
+def certified_column(one: Statistic, columns: Mapping[str, Column]) -> str | None:
+    """The column whose certified bound holds for a statistic of all records, if there is one: for a
+    mean, of numbers that are never missing; for a share, of categories without order."""
+    if one.kind == "mean" and one.column is not None:
+        column = columns[one.column]
+        return one.column if isinstance(column, NumericColumn) and not column.nulls else None
+    if one.kind == "share" and one.condition is not None:
+        names = one.condition.columns()
+        name = next(iter(names))
+        unordered = columns[name].type in ("nominal", "boolean")
+        return name if len(names) == 1 and unordered else None
+    return None
 
 
 def open_release(folder: str | Path) -> OpenRelease:

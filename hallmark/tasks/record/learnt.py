@@ -1,8 +1,11 @@
 """What can be learnt from a release: questions that suit its columns, with their answers."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from math import isfinite
+
+import numpy as np
 
 from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.inference.estimator import Estimator
@@ -13,6 +16,7 @@ from hallmark.schemas.documents.audit_questions import (
     Correlations,
     GroupAnswer,
     Learnt,
+    MeasuredMatrix,
 )
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
 from hallmark.schemas.question import QuestionError, listed, parse_question
@@ -25,6 +29,7 @@ CONFIDENCE = 0.95
 _MOST_CELLS = 12  # of a column whose cells are groups
 _GROUPED = 3  # columns whose cells are groups
 _AVERAGED = 3  # columns with means
+_MOST_CORRELATED = 30  # columns of the correlation matrix
 _SHOWN = 12  # answers to a question: the largest
 
 
@@ -99,7 +104,28 @@ def _correlations(
         ),
         told=len(found),
         attenuated=tuple(_pair(one) for one in ranked if one.is_attenuated),
+        estimates=_matrix(found, diagonal=1.0, value=lambda one: one.estimate),
+        deviations=_matrix(found, diagonal=None, value=lambda one: one.deviation),
     )
+
+
+def _matrix(
+    found: Sequence[Correlation],
+    *,
+    diagonal: float | None,
+    value: Callable[[Correlation], float],
+) -> MeasuredMatrix | None:
+    """A number for all pairs of the first columns; columns of many categories are left out."""
+    names = dict.fromkeys(name for one in found for name in (one.first, one.second))
+    of_column = Counter(name.partition(" = ")[0] for name in names)
+    shown = [name for name in names if of_column[name.partition(" = ")[0]] == 1][:_MOST_CORRELATED]
+    if len(shown) < 2:
+        return None
+    known = {frozenset((one.first, one.second)): float(np.clip(value(one), -1, 1)) for one in found}
+    rows = tuple(
+        tuple(diagonal if a == b else known.get(frozenset((a, b))) for b in shown) for a in shown
+    )
+    return MeasuredMatrix(columns=tuple(shown), values=rows)
 
 
 def _pair(one: Correlation) -> str:
