@@ -2,6 +2,7 @@
 
     python -m benchmarks.intervals                       # 300 releases of each kind, 20 CPU minutes
     python -m benchmarks.intervals --releases 20 --epsilon 1
+    python -m benchmarks.intervals --mechanism aim mst --releases 60   # chosen on answers
     python -m benchmarks.intervals --write docs/benchmark
 
 The population is the RAND Health Insurance Experiment, on which no default was chosen. Each
@@ -36,11 +37,11 @@ from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from hallmark.schemas.loading import load_spec
+from hallmark.tasks.questions.answers import first_order
 from hallmark.tasks.questions.functions import Function, cells_between
 from hallmark.tasks.spec.coding import TableCodec
 
 SPEC = Path(__file__).parents[1] / "hallmark" / "schemas" / "examples" / "rand-hie.yaml"
-MECHANISM = "privpgd"  # whose questions depend on no answer
 CONFIDENCE = 0.95
 JUDGE = 20_261_125
 QUESTIONS = 12  # of a class
@@ -106,6 +107,20 @@ def questions(codec: TableCodec, codes: AnyCodes, rng: np.random.Generator) -> l
 
         return Asked(kind, (above, below), judge)
 
+    def contrast(kind: str, *pieces: Function) -> Asked | None:
+        """The first ratio less the second, by linear approximation as `hallmark query` does."""
+        up, down, other, below = (piece.of(codes).sum() for piece in pieces)
+        if not (down and below):
+            return None
+        truth = up / down - other / below
+
+        def judge(found: Estimates, units: Sequence[Floats]) -> tuple[bool, float] | None:
+            interval = first_order("minus", found, units[:2], units[2:], CONFIDENCE)
+            length = interval.high - interval.low
+            return (interval.low <= truth <= interval.high, length) if np.isfinite(length) else None
+
+        return Asked(kind, pieces, judge)
+
     def quantile(name: str, group: Function) -> Asked:
         share = float(rng.uniform(0.1, 0.9))
         pieces = tuple(
@@ -137,6 +152,13 @@ def questions(codec: TableCodec, codes: AnyCodes, rng: np.random.Generator) -> l
             else None,
             ratio("means", value(number), all_of(number)),
             ratio("means in a group", value(number) * inside, all_of(number) * inside),
+            contrast(
+                "differences of means",
+                value(number) * inside,
+                all_of(number) * inside,
+                value(number) * cells_between(codec, group, 1, 1),
+                all_of(number) * cells_between(codec, group, 1, 1),
+            ),
             ratio("shares in a group", part(number) * inside, all_of(number) * inside),
             ratio("ratios of counts", inside, cells_between(codec, second, 0, 0)),
             quantile(number, inside),
@@ -144,9 +166,9 @@ def questions(codec: TableCodec, codes: AnyCodes, rng: np.random.Generator) -> l
     return [one for one in asked if one is not None]
 
 
-def measured(request: Request, codes: AnyCodes, seed: int) -> Transcript:
+def measured(name: str, request: Request, codes: AnyCodes, seed: int) -> Transcript:
     """The transcript of one simulated release."""
-    mechanism = MECHANISMS[MECHANISM]
+    mechanism = MECHANISMS[name]
     plan = planned(mechanism, request)
     rng = np.random.default_rng([JUDGE, seed])
     transcribing = Transcribing(SimulatedCurator(codes=codes, adjacency=request.adjacency, rng=rng))
@@ -155,35 +177,36 @@ def measured(request: Request, codes: AnyCodes, seed: int) -> Transcript:
 
 
 def coverage(
-    request: Request, codec: TableCodec, codes: AnyCodes, releases: int
+    mechanism: str, request: Request, codec: TableCodec, codes: AnyCodes, releases: int
 ) -> dict[str, dict[str, float]]:
-    """By class of questions: share covered, its deviation, unknown answers, relative length."""
+    """By class of questions: share covered, its deviation, relative length, and answers without an
+    interval, since noise hides them or since nothing was measured."""
     asked = questions(codec, codes, np.random.default_rng(JUDGE))
     inside: dict[str, list[list[bool]]] = {}
     lengths: dict[str, list[float]] = {}
     unknown: dict[str, int] = {}
-    solved: list[Estimates] = []
-    places: list[list[int]] = []
+    solved: list[Estimates | None] = []
+    first: tuple[MeasuredTable, ...] = ()
     for release in range(releases):
-        transcript = measured(request, codes, release)
+        transcript = measured(mechanism, request, codes, release)
         tables = tuple(transcript.tables())
-        if not solved:  # weights depend on what is asked, which is the same in every release
-            estimator = Estimator(tables, transcript.total)
-            solved = [estimator.estimates([p.query() for p in one.pieces]) for one in asked]
-            order = {id(table): position for position, table in enumerate(tables)}
-            places = [[order[id(t)] for t in one.weights.tables] for one in solved]
-        now = [
-            replace(one, weights=replace(one.weights, tables=tuple(tables[i] for i in place)))
-            for one, place in zip(solved, places, strict=True)
-        ]
+        if release and not transcript.choices:  # weights depend on what is asked, not on answers
+            now = [one and _of_other_answers(one, first, tables) for one in solved]
+        else:
+            first, estimator = tables, Estimator(tables, transcript.total)
+            now = solved = [_estimates(estimator, one) for one in asked]
         told: dict[str, list[bool]] = {}
         for one, found in zip(asked, now, strict=True):
-            verdict = one.judge(found, list(np.eye(len(one.pieces))))
+            verdict = one.judge(found, list(np.eye(len(one.pieces)))) if found else None
             if verdict is None:
                 unknown[one.kind] = unknown.get(one.kind, 0) + 1
                 continue
             told.setdefault(one.kind, []).append(verdict[0])
-            if release == 0 and (best := best_alone(one, tables, transcript.total)):
+            if (
+                release == 0
+                and not transcript.choices
+                and (best := best_alone(one, tables, transcript.total))
+            ):
                 lengths.setdefault(one.kind, []).append(verdict[1] / best)
         for kind, verdicts in told.items():
             inside.setdefault(kind, []).append(verdicts)
@@ -197,6 +220,23 @@ def coverage(
         }
         for kind, every in inside.items()
     }
+
+
+def _estimates(estimator: Estimator, one: Asked) -> Estimates | None:
+    """The estimates of a question's pieces; None where nothing was measured of one."""
+    try:
+        return estimator.estimates([piece.query() for piece in one.pieces])
+    except NotMeasured:
+        return None
+
+
+def _of_other_answers(
+    found: Estimates, tables: Sequence[MeasuredTable], others: Sequence[MeasuredTable]
+) -> Estimates:
+    """The estimates with the answers of other tables, each in the place of one of `tables`."""
+    place = {id(table): position for position, table in enumerate(tables)}
+    mine = tuple(others[place[id(table)]] for table in found.weights.tables)
+    return replace(found, weights=replace(found.weights, tables=mine))
 
 
 def best_alone(one: Asked, tables: Sequence[MeasuredTable], total: int | None) -> float | None:
@@ -227,12 +267,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     epsilons = [Fraction(1, 2), Fraction(1), Fraction(5, 2)]
     parser.add_argument("--epsilon", nargs="+", default=epsilons, type=Fraction)
+    parser.add_argument("--mechanism", nargs="+", default=["privpgd"])
     parser.add_argument("--releases", type=int, default=300)
     parser.add_argument("--write", type=Path, help="folder for coverage.json")
     options = parser.parse_args(arguments)
     codec, codes = table_and_domain()
     results = []
-    for epsilon, relation in product(options.epsilon, Neighbours):
+    for mechanism, epsilon, relation in product(options.mechanism, options.epsilon, Neighbours):
         start = time.process_time()
         request = Request(
             domain=codec.domain,
@@ -240,10 +281,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             adjacency=Adjacency(neighbours=relation),
             expected_records=len(codes),
         )
-        found = coverage(request, codec, codes, options.releases)
+        found = coverage(mechanism, request, codec, codes, options.releases)
         results.append(
             {
-                "mechanism": MECHANISM,
+                "mechanism": mechanism,
                 "epsilon": float(epsilon),
                 "neighbours": relation.value,
                 "releases": options.releases,
@@ -251,7 +292,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             }
         )
         print(
-            f"\n{MECHANISM}, epsilon {float(epsilon):g}, {relation.value}, "
+            f"\n{mechanism}, epsilon {float(epsilon):g}, {relation.value}, "
             f"{options.releases} releases"
         )
         for kind, row in found.items():

@@ -246,7 +246,7 @@ class Answering:
             if operator == "minus":
                 return estimates.interval(mine[0] - other[0], confidence), True
             return estimates.ratio(mine[0], other[0], confidence), True
-        return _first_order(operator, estimates, mine, other, confidence), False
+        return first_order(operator, estimates, mine, other, confidence), False
 
     def _possible(self, found: Interval, one: Statistic) -> Interval:
         """The interval without values that no table has."""
@@ -420,7 +420,7 @@ def _quotient(above: Floats, below: Floats) -> Floats:
     return np.divide(above, below, out=np.full(above.shape, nan), where=below != 0)
 
 
-def _first_order(
+def first_order(
     operator: Literal["minus", "over"],
     estimates: Estimates,
     first: Sequence[Floats],
