@@ -124,7 +124,7 @@ def _stage(job: Job[Product]) -> None:
     prepared, workspace = job.prepared, job.workspace
     cluster = prepared.spec.cluster or profile().cluster
     with stages_noted(workspace), current_client(cluster) as client:
-        refuse_unfit(client, workspace, memory=prepared.plan.forecast().memory_bytes)
+        refuse_unfit(client, workspace, memory=prepared.memory)
         relay(client)
         with prepared.at_one_moment() as fixed:
             announce("validate")

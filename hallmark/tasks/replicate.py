@@ -20,7 +20,6 @@ from hallmark.mechanisms.inference.blue import LinearQuery, NotMeasured
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.mechanisms.replicates.calibration import Calibration, calibrated
-from hallmark.mechanisms.replicates.pairs import PairTables
 from hallmark.mechanisms.replicates.rerun import Rerun, Rerunning, as_many
 from hallmark.mechanisms.replicates.weights import Weighing, with_sampling
 from hallmark.tasks.generate import SyntheticFile, synthetic_records
@@ -56,7 +55,7 @@ def replicate(
         for block in compute.map(rerun, blocks, doing="running the mechanism again")
         for one in block
     ]
-    pairs, weight = job.pairs, records / len(codes)
+    pairs, weight = prepared.pairs, records / len(codes)
     released, stood_for = weight * pairs.counts(codes), pairs.counts(job.stood_for(codes))
     estimates = Estimator.of(transcript)
     calibration = calibrated(
@@ -97,13 +96,6 @@ class _Job:
     records: int
     workspace: Workspace
 
-    @property
-    def pairs(self) -> PairTables:
-        """Tables of the released columns alone."""
-        names = self.prepared.codec.names
-        released = sorted(names.index(name) for name in self.prepared.spec.released_columns)
-        return PairTables(tuple(released), self.prepared.plan.domain.shape)
-
     def stood_for(self, codes: AnyCodes) -> AnyCodes:
         """The records that stand for the private ones."""
         return as_many(codes, self.records, self.prepared.rng("rerun"))
@@ -127,7 +119,7 @@ def _records_of(transcript: Transcript, otherwise: int) -> int:
 
 def _rerun_block(job: _Job, numbers: list[int]) -> list[Rerun]:
     codes = job.synthetic.load().codes
-    made_of = repr(job.pairs).encode() + np.ascontiguousarray(codes).tobytes()
+    made_of = repr(job.prepared.pairs).encode() + np.ascontiguousarray(codes).tobytes()
     key = hashlib.sha256(made_of).hexdigest()
     prepared, found = job.prepared, []
 
@@ -144,7 +136,7 @@ def _rerun_block(job: _Job, numbers: list[int]) -> list[Rerun]:
         mechanism=prepared.mechanism,
         plan=prepared.plan,
         records=job.stood_for(codes),
-        pairs=job.pairs,
+        pairs=prepared.pairs,
         generate=generate,
     )
     for number in numbers:
@@ -168,7 +160,7 @@ def _weigh_block(
 ) -> tuple[Floats, Floats]:
     codes = job.synthetic.load().codes
     weighing = Weighing.of(
-        job.pairs, codes, weight=job.records / len(codes), urgent=calibration.slopes
+        job.prepared.pairs, codes, weight=job.records / len(codes), urgent=calibration.slopes
     )
     noise, sampling = [], []
     for number, rerun in block:

@@ -140,6 +140,14 @@ def test_specs_without_private_bins_keep_their_digests(edited):
     )
 
 
+def test_specs_without_questions_and_replicates_keep_their_digests(edited):
+    """What signed releases hold: the first of all versions but 0.3.0, the second of that one."""
+    assert edited().digests() == (
+        "f48028b723eb2046b5d296cfddf872948b922c30a787ed1dad3624cbe3a6f940",
+        "dbfbe33700d9d1cf463066a72847e3b3831e65f2598031ac36e125163d9373ac",
+    )
+
+
 def test_the_order_of_columns_is_part_of_both_digests(edited):
     spec = edited()
     turned = spec.model_copy(update={"columns": dict(reversed(spec.columns.items()))})

@@ -19,7 +19,9 @@ from hallmark.tasks import replicate as stage
 from hallmark.tasks.generate import SyntheticFile
 from hallmark.tasks.output.replicates import column_names, replicate_faults
 from hallmark.tasks.rendering.survey import survey_scripts
+from hallmark.tasks.spec.prepare import PlanRefused, prepare
 from hallmark.tasks.verification.verify import verify_release
+from tests import example
 from tests.tasks.released import Released, released
 
 NUMBER = 20
@@ -277,6 +279,24 @@ def test_a_package_for_surveys_gives_our_deviations(
     row = found.to_polars().row(0, named=True)
     assert (row["est"], row["se"]) == pytest.approx((ours.estimate, ours.deviation), rel=1e-8)
     assert (row["lci"], row["uci"]) == pytest.approx((ours.low, ours.high), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("output", "fault"),
+    [
+        ({"columns": ["age"]}, "at least two columns must be published"),
+        ({"rows": 200_000_000}, "200,000,000 records of 5 columns are too many"),
+    ],
+)
+def test_weights_that_cannot_be_made_are_refused_before_anything_is_spent(
+    output: dict[str, object], fault: str, tmp_path: Path
+) -> None:
+    spec = example.write(
+        tmp_path, 10, output={"formats": ["csv"], "replicates": {"number": 20}, **output},
+        constraints=[],
+    )  # fmt: skip
+    with pytest.raises(PlanRefused, match=fault):
+        prepare(spec)
 
 
 def test_scripts_are_for_what_can_read_the_files(dictionary: DataDictionary) -> None:

@@ -19,6 +19,14 @@ _STEPS = 300  # of the least squares
 _ROUNDS = 4  # of the correction, each of which may leave some weights negative, which become 0
 _RIDGE = 0.1  # of the correction, in records: what it does not reach without strain is left
 _MOST_PRODUCTS = 400
+_AT_ONCE = 2**16  # records
+
+
+def memory_needed(pairs: PairTables, records: int) -> int:
+    """Peak memory of weighing so many records, bytes."""
+    number = len(pairs.pairs)
+    moments = 1 + 2 * len(pairs.columns) + min(number, _MOST_PRODUCTS)
+    return records * (2 * number + 8 * moments + 64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +88,11 @@ class Weighing:
         goal = self._moments_of(target)
         ridge = _RIDGE * len(found) * np.eye(len(goal))
         for _ in range(_ROUNDS):
-            curvature = (self.moments * found[:, None]).T @ self.moments
-            slopes = np.linalg.solve(curvature + ridge, goal - self.moments.T @ found)
+            curvature = ridge.copy()
+            for first in range(0, len(found), _AT_ONCE):
+                block = self.moments[first : first + _AT_ONCE]
+                curvature += (block * found[first : first + _AT_ONCE, None]).T @ block
+            slopes = np.linalg.solve(curvature, goal - self.moments.T @ found)
             found = np.maximum(0.0, found * (1 + self.moments @ slopes))
         total = found.sum()
         return self.weight * (found * (goal[0] / total) if total > 0 else found)

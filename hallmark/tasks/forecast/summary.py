@@ -44,7 +44,7 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
             "metric": forecast.metric,
             "expected_error": forecast.expected_error,
             "statement": forecast.statement,
-            "memory_bytes": forecast.memory_bytes,
+            "memory_bytes": prepared.memory,
             "per_attribute": [
                 {
                     "column": codec.name,

@@ -24,7 +24,8 @@ from hallmark.mechanisms.marginals.binning import PrivatelyBinned
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS, planned
-from hallmark.mechanisms.replicates.pairs import MOST_POSITIONS
+from hallmark.mechanisms.replicates.pairs import MOST_POSITIONS, PairTables
+from hallmark.mechanisms.replicates.weights import memory_needed
 from hallmark.mechanisms.request import Request
 from hallmark.schemas.documents.certificate import CertifiedFile
 from hallmark.schemas.loading import load_spec, located
@@ -76,6 +77,22 @@ class Prepared:
     def certified(self) -> CertifiedFile | None:
         """What a certificate publishes of the file of these records."""
         return None if self.given is None else self.given.certified
+
+    @property
+    def pairs(self) -> PairTables:
+        """Two-way tables of the released columns alone, from which replicate weights are made."""
+        names = self.codec.names
+        released = sorted(names.index(name) for name in self.spec.released_columns)
+        return PairTables(tuple(released), self.plan.domain.shape)
+
+    @property
+    def memory(self) -> int:
+        """Forecast of the peak memory of the largest stage, bytes."""
+        largest = self.plan.forecast().memory_bytes
+        if self.spec.output.replicates is None:
+            return largest
+        rows = self.spec.records or self.plan.expected_records
+        return max(largest, memory_needed(self.pairs, rows))
 
     @property
     def person(self) -> str | None:
