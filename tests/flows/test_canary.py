@@ -116,7 +116,8 @@ def test_a_loud_release_of_persons_on_worker_processes_leaves_none_either(tmp_pa
     privacy = {"neighbours": "replace_one", "unit": unit, "epsilon": "1", "delta": "1e-5"}
     data = example.spec(tmp_path / "table.csv")["data"] | {"ignore": []}
     adjacency = Adjacency(neighbours=Neighbours.REPLACE_ONE, records=2, person="person")
-    house = planted(tmp_path, privacy=privacy, data=data, adjacency=adjacency)
+    output = {"formats": ["csv", "parquet"], "replicates": {"number": 20}}
+    house = planted(tmp_path, privacy=privacy, data=data, adjacency=adjacency, output=output)
     status, said = house.release("--processes", "2", "--verbose", **LOUD)
     assert status == 0, said
     assert "DEBUG" in said, "the orchestrator's log was to be loud"

@@ -282,18 +282,20 @@ def test_a_package_for_surveys_gives_our_deviations(
 
 
 @pytest.mark.parametrize(
-    ("output", "fault"),
+    ("output", "mechanism", "fault"),
     [
-        ({"columns": ["age"]}, "at least two columns must be published"),
-        ({"rows": 200_000_000}, "200,000,000 records of 5 columns are too many"),
+        ({"columns": ["age"]}, "privpgd", "at least two columns must be published"),
+        ({"rows": 200_000_000}, "privpgd", "200,000,000 records of 5 columns are too many"),
+        ({}, "aim", "aim does not measure age x income for certain.*measure all pairs"),
+        ({}, "mst", "mst does not measure"),
     ],
 )
-def test_weights_that_cannot_be_made_are_refused_before_anything_is_spent(
-    output: dict[str, object], fault: str, tmp_path: Path
+def test_weights_that_cannot_be_made_or_trusted_are_refused_before_anything_is_spent(
+    output: dict[str, object], mechanism: str, fault: str, tmp_path: Path
 ) -> None:
     spec = example.write(
         tmp_path, 10, output={"formats": ["csv"], "replicates": {"number": 20}, **output},
-        constraints=[],
+        constraints=[], mechanism={"name": mechanism},
     )  # fmt: skip
     with pytest.raises(PlanRefused, match=fault):
         prepare(spec)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hallmark.mechanisms.arrays import Counts, Floats
+from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.inference.blue import LinearQuery, NotMeasured
 from hallmark.mechanisms.inference.estimates import Estimates
 from hallmark.mechanisms.inference.estimator import Estimator
@@ -61,6 +62,28 @@ def slope(pairs: PairTables, number: int) -> Floats:
 def _centred(cells: int) -> Floats:
     line = np.arange(cells, dtype=np.float64) - (cells - 1) / 2
     return line / (float(np.linalg.norm(line)) or 1.0)
+
+
+def untold(pairs: PairTables, tables: Sequence[MeasuredTable]) -> Clique | None:
+    """A pair whose covariance no answer tells before something is chosen; None if all are told.
+
+    Where one is not, the error that the generator makes there is out of sight, and replicates that
+    leave it out are far too close to each other.
+    """
+    first = asked_first(tables)
+    own = {one.columns for one in first if one.sums.entries == one.cells.size}
+    estimator = Estimator(first, None)
+    for number, pair in enumerate(pairs.pairs):
+        if pair in own:
+            continue
+        along = LinearQuery(pair, slope(pairs, number))
+        try:
+            if not all(pairs.is_whole(column) for column in pair):
+                return pair
+            estimator.about(pair).estimates([along])
+        except NotMeasured:
+            return pair
+    return None
 
 
 def calibrated(

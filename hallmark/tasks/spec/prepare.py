@@ -15,15 +15,19 @@ from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.certificates.alone import CertificateAlone, CertificateAlonePlan
 from hallmark.mechanisms.certificates.with_share import WithShare
 from hallmark.mechanisms.contract import Mechanism, Plan
+from hallmark.mechanisms.domain.cliques import title
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.domain.rules import Contradiction, Rules, check
 from hallmark.mechanisms.domain.totals import PublicTotals, TotalsContradict, TotalsTooWide
 from hallmark.mechanisms.domain.totals import check as check_totals
+from hallmark.mechanisms.inference.forecast import foreseen
 from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.binning import PrivatelyBinned
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.calls import AllCalls
 from hallmark.mechanisms.registry import MECHANISMS, planned
+from hallmark.mechanisms.replicates.calibration import untold
 from hallmark.mechanisms.replicates.pairs import MOST_POSITIONS, PairTables
 from hallmark.mechanisms.replicates.weights import memory_needed
 from hallmark.mechanisms.request import Request
@@ -225,9 +229,8 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
             f"mechanism: {mechanism.name} would measure nothing of this table (its columns hold a "
             "single cell each, or depth is 0), so a release would say nothing; choose finer cells"
         )
-    _refuse_replicates(spec, plan.expected_records)
-    prepared = PreparedRelease if makes_records else Prepared
-    return prepared(
+    kind = PreparedRelease if makes_records else Prepared
+    prepared = kind(
         spec,
         plan,
         path.absolute(),
@@ -236,6 +239,9 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
         public_records=None if public is None else _digest(public),
         public_tables=(*public_tables, *(asked.taken if asked else ())),
     )
+    if spec.output.replicates is not None:
+        _refuse_replicates(prepared)
+    return prepared
 
 
 def prepare_certificate(path: Path, file: Path, folder: Path | None = None) -> PreparedCertificate:
@@ -272,11 +278,10 @@ def as_release(prepared: Prepared) -> PreparedRelease:
     )
 
 
-def _refuse_replicates(spec: ReleaseSpec, expected: int) -> None:
-    """Return unless replicate weights are asked for that cannot be made."""
-    if spec.output.replicates is None:
-        return
-    columns, rows = len(spec.released_columns), spec.records or expected
+def _refuse_replicates(prepared: Prepared) -> None:
+    """Return unless replicate weights are asked for that cannot be made, or not be trusted."""
+    spec, plan = prepared.spec, prepared.plan
+    columns, rows = len(spec.released_columns), spec.records or plan.expected_records
     if columns < 2:
         raise PlanRefused(
             "output.replicates: weights come from two-way tables, so at least two columns must be "
@@ -287,6 +292,19 @@ def _refuse_replicates(spec: ReleaseSpec, expected: int) -> None:
             f"output.replicates: {rows:,} records of {columns} columns are too many for replicate "
             "weights; publish fewer records (output.rows) or columns (output.columns), or leave "
             "it out"
+        )
+    mechanism = mechanism_of(spec)
+
+    def ask(curator: AllCalls) -> None:
+        mechanism.measure(curator, plan, mechanism.select(curator, plan))
+
+    transcript, _ = foreseen(ask, plan)
+    if (pair := untold(prepared.pairs, tuple(transcript.tables()))) is not None:
+        raise PlanRefused(
+            f"output.replicates: {mechanism.name} does not measure "
+            f"{title(pair, prepared.codec.names)} for certain, so nothing would tell how far the "
+            "records are from the private table there; measure all pairs, as privpgd does unless "
+            "its selection or binning says otherwise, or leave it out"
         )
 
 

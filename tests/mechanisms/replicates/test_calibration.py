@@ -1,5 +1,6 @@
 """The estimated error against the true one, for a release whose error is known in closed form."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,8 +9,14 @@ import pytest
 from hallmark.mechanisms.inference.measured import MeasuredTable
 from hallmark.mechanisms.privacy.cells import marginal
 from hallmark.mechanisms.privacy.queries import GaussianNoise
-from hallmark.mechanisms.privacy.transforms import HISTOGRAM
-from hallmark.mechanisms.replicates.calibration import _Known, _overall, calibrated, slope
+from hallmark.mechanisms.privacy.transforms import HISTOGRAM, Sums
+from hallmark.mechanisms.replicates.calibration import (
+    _Known,
+    _overall,
+    calibrated,
+    slope,
+    untold,
+)
 from hallmark.mechanisms.replicates.pairs import PairTables
 from hallmark.mechanisms.replicates.rerun import Rerun
 
@@ -96,6 +103,24 @@ def test_lost_covariance_is_seen_and_stretches_that_direction_alone():
     rest = stretched - np.outer(stretched @ ALONG, ALONG)
     before = changes - np.outer(changes @ ALONG, ALONG)
     np.testing.assert_allclose(rest, found.stretch * before, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, True),
+        ({"conditional": True}, False),  # asked because of answers: a rerun may not ask it
+        ({"sums": Sums(np.arange(30) // 15, np.ones(30, dtype=np.int64), 2)}, False),
+        ({"sums": Sums(np.arange(30), np.full(30, 2), 30)}, True),
+    ],
+    ids=["whole", "chosen", "two groups", "weighted"],
+)
+def test_which_pairs_are_told_for_certain(changes, told):
+    tables = [replace(table(EVEN), **changes)]
+    if "sums" in changes:
+        entries = changes["sums"].entries
+        tables = [replace(tables[0], answers=np.zeros(entries, dtype=np.int64))]
+    assert untold(PAIRS, tables) == (None if told else (0, 1))
 
 
 def test_what_was_not_measured_is_left_alone():
