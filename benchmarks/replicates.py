@@ -16,16 +16,23 @@ mean squared error relative to that of the deviations (both without the largest 
 import argparse
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import f, t
 
 from benchmarks.intervals import GROUPS, NUMBERS, table_and_domain
+from benchmarks.query_errors_runs import commit
 from hallmark.mechanisms.arrays import AnyCodes, Floats, Mask
 from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
 from hallmark.mechanisms.inference.transcript import Transcribing
@@ -392,8 +399,45 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print("  " + ", ".join(f"{key} {value:.2f}" for key, value in spent.items()), flush=True)
     if options.write:
         options.write.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"confidence": CONFIDENCE, "results": results}, indent=1) + "\n"
-        (options.write / "replicates.json").write_text(text)
+        told = {
+            "confidence": CONFIDENCE,
+            "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+            "commit": commit(),
+            "results": results,
+        }
+        (options.write / "replicates.json").write_text(json.dumps(told, indent=1) + "\n")
+        draw(told, options.write / "replicates.png")
+
+
+def draw(told: Mapping[str, Any], path: Path) -> None:
+    """Coverage by class, a mark for each epsilon, with twice the deviation over releases."""
+    results = told["results"]
+    kinds = list(results[0]["classes"])
+    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    axes.axvspan(0.92, 0.98, color="0.92", label="goal: .92 to .98")
+    axes.axvline(told["confidence"], color="0.6", linewidth=1)
+    for number, result in enumerate(results):
+        heights = np.arange(len(kinds)) + 0.22 * (number - (len(results) - 1) / 2)
+        rows = [result["classes"][kind] for kind in kinds]
+        axes.errorbar(
+            [row["covered"] for row in rows],
+            heights,
+            xerr=[2 * row["deviation"] for row in rows],
+            fmt="o",
+            markersize=4,
+            label=f"{result['mechanism']}, epsilon {result['epsilon']:g}",
+        )
+    axes.set_yticks(range(len(kinds)), kinds)
+    axes.invert_yaxis()
+    axes.set_xlim(0.8, 1.0)
+    axes.set_xlabel(
+        f"share of nominal {100 * told['confidence']:g} % intervals that contain the private "
+        f"table's number, ± 2 deviations\n{told['date']}, commit {told['commit'][:9]}, "
+        f"{results[0]['releases']} releases each, {results[0]['replicates']} replicates"
+    )
+    axes.legend(loc="lower left", fontsize="small")
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
 
 
 if __name__ == "__main__":
