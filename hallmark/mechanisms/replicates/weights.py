@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.replicates.pairs import PairTables, Positions
@@ -83,7 +84,10 @@ class Weighing:
         Returns:
             Nonnegative, shape (records,), adding up to as many as the tables.
         """
-        target = tables / self.weight
+        with threadpool_limits(1, user_api="blas"):  # several workers share the cores
+            return self.weight * self._weights(tables / self.weight)
+
+    def _weights(self, target: Floats) -> Floats:
         found = _least_squares(self.positions, self.pairs.starts, target, self.bounds, _STEPS)
         goal = self._moments_of(target)
         ridge = _RIDGE * len(found) * np.eye(len(goal))
@@ -95,7 +99,7 @@ class Weighing:
             slopes = np.linalg.solve(curvature, goal - self.moments.T @ found)
             found = np.maximum(0.0, found * (1 + self.moments @ slopes))
         total = found.sum()
-        return self.weight * (found * (goal[0] / total) if total > 0 else found)
+        return np.asarray(found * (goal[0] / total) if total > 0 else found)
 
     def _moments_of(self, tables: Floats) -> Floats:
         """Sums of the moments over records with these tables."""
