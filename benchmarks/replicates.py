@@ -276,7 +276,7 @@ def replicated(
         reruns=reruns,
     )
     weighing = Weighing.of(pairs, released, weight=1.0, urgent=calibration.slopes)
-    sets = [weighing.weights(own + calibration.stretched(one.tables - own)) for one in reruns]
+    sets = weighing.weights([own + calibration.stretched(one.tables - own) for one in reruns])
     spent = {
         "release": made - start,
         "reruns": rerun - made,
@@ -284,7 +284,7 @@ def replicated(
         "stretch": calibration.stretch,
         "steepest": float(calibration.slopes.max()),
     }
-    return released, np.column_stack([np.ones(len(released)), *sets]), spent
+    return released, np.column_stack([np.ones(len(released)), sets]), spent
 
 
 def coverage(

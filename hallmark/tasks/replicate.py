@@ -21,7 +21,7 @@ from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.mechanisms.replicates.calibration import Calibration, calibrated
 from hallmark.mechanisms.replicates.rerun import Rerun, Rerunning, as_many
-from hallmark.mechanisms.replicates.weights import Weighing, with_sampling
+from hallmark.mechanisms.replicates.weights import LANES, Weighing, with_sampling
 from hallmark.tasks.generate import SyntheticFile, synthetic_records
 from hallmark.tasks.installation.compute import DaskCompute
 from hallmark.tasks.installation.progress import reporter
@@ -29,7 +29,7 @@ from hallmark.tasks.installation.workspace import Workspace, private_folder
 from hallmark.tasks.output.replicates import ReplicateWeights, write_replicates
 from hallmark.tasks.spec.prepare import PreparedRelease
 
-_BLOCK = 5  # replicates that one worker makes in a row, with the records counted once
+_BLOCK = LANES  # replicates that one worker makes in a row
 
 
 @task(name="replicate")
@@ -162,10 +162,10 @@ def _weigh_block(
     weighing = Weighing.of(
         job.prepared.pairs, codes, weight=job.records / len(codes), urgent=calibration.slopes
     )
-    noise, sampling = [], []
-    for number, rerun in block:
-        change = calibration.stretched(rerun.tables - stood_for)
-        noise.append(weighing.weights(released + change))
-        rng = job.prepared.rng(f"sampling {number}")
-        sampling.append(with_sampling(noise[-1], job.records, rng))
-    return np.column_stack(noise), np.column_stack(sampling)
+    changes = [calibration.stretched(one.tables - stood_for) for _, one in block]
+    noise = weighing.weights([released + change for change in changes])
+    sampling = [
+        with_sampling(weights, job.records, job.prepared.rng(f"sampling {number}"))
+        for (number, _), weights in zip(block, noise.T, strict=True)
+    ]
+    return noise, np.column_stack(sampling)

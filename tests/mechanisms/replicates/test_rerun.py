@@ -115,11 +115,11 @@ def test_intervals_hold_about_as_often_as_they_say():
             released=own, stood_for=own, reruns=reruns,
         )  # fmt: skip
         weighing = Weighing.of(PAIRS, records, weight=1.0, urgent=calibration.slopes)
-        weights = [weighing.weights(own + calibration.stretched(r.tables - own)) for r in reruns]
+        weights = weighing.weights([own + calibration.stretched(r.tables - own) for r in reruns])
         for name, statistic in statistics.items():
             truth = statistic(CODES, np.ones(len(CODES)))
             estimate = statistic(records, np.ones(len(records)))
-            values = np.array([statistic(records, w) for w in weights])
+            values = np.array([statistic(records, w) for w in weights.T])
             found = from_replicates(float(estimate), values, confidence)
             held[name] += found.low <= truth <= found.high
     for name, times in held.items():

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import nnls
 
 from hallmark.mechanisms.replicates.pairs import PairTables
-from hallmark.mechanisms.replicates.weights import Weighing, _least_squares, with_sampling
+from hallmark.mechanisms.replicates.weights import LANES, Weighing, _least_squares, with_sampling
 from tests.builders.codes import dependent_codes, random_codes
 
 FALSE_POSITIVE_RATE = 1e-6
@@ -30,13 +30,14 @@ def design(codes):
 @pytest.mark.parametrize("weight", [1.0, 2.5])
 def test_the_records_own_tables_leave_every_weight_as_it_is(weight):
     own = weight * PAIRS.counts(CODES)
-    np.testing.assert_allclose(weighing(weight=weight).weights(own), weight, rtol=1e-9)
+    np.testing.assert_allclose(weighing(weight=weight).weights([own]), weight, rtol=1e-9)
 
 
 def test_least_squares_end_where_those_of_scipy_do():
     target, matrix = PAIRS.counts(OTHER), design(CODES)
     one = weighing()
-    found = _least_squares(one.positions, PAIRS.starts, target, one.bounds, 20_000)
+    targets = np.column_stack([target] + [PAIRS.counts(CODES)] * (LANES - 1))
+    found = _least_squares(one.positions, PAIRS.starts, targets, one.bounds, 20_000)[:, 0]
     best = nnls(matrix, target)[1] ** 2
     assert (found >= 0).all()
     assert np.square(matrix @ found - target).sum() == pytest.approx(best, rel=1e-6)
@@ -44,7 +45,7 @@ def test_least_squares_end_where_those_of_scipy_do():
 
 def test_weights_have_the_means_variances_and_covariances_of_the_tables():
     mixed = np.concatenate([CODES[:300], OTHER[:100]])
-    found = weighing().weights(PAIRS.counts(mixed))
+    found = weighing().weights([PAIRS.counts(mixed)])[:, 0]
     assert (found >= 0).all()
     assert found.sum() == pytest.approx(len(mixed))
     weighted = np.cov(CODES, rowvar=False, aweights=found, ddof=0)
@@ -54,10 +55,18 @@ def test_weights_have_the_means_variances_and_covariances_of_the_tables():
     np.testing.assert_allclose(means, mixed.mean(axis=0), atol=0.01)
 
 
+def test_sets_side_by_side_are_those_of_one_after_the_other():
+    tables = [PAIRS.counts(random_codes(SHAPE, 400, seed)) for seed in range(LANES + 3)]
+    together = weighing().weights(tables)
+    assert together.shape == (400, LANES + 3)
+    for one, found in zip(tables, together.T, strict=True):
+        np.testing.assert_allclose(found, weighing().weights([one])[:, 0], rtol=1e-9, atol=1e-12)
+
+
 def test_a_column_with_one_value_is_no_obstacle():
     codes = CODES.copy()
     codes[:, 2] = 1
-    found = weighing(codes).weights(PAIRS.counts(OTHER))
+    found = weighing(codes).weights([PAIRS.counts(OTHER)])
     assert np.isfinite(found).all()
     assert (found >= 0).all()
 
