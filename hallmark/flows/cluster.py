@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+import dask
 from distributed import Client, Security
 from distributed.deploy import Cluster as DaskCluster
 from prefect import Flow
@@ -18,6 +19,10 @@ from prefect_dask import DaskTaskRunner
 from hallmark.schemas.cluster import Cluster, LocalCluster
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.losses import losses_told
+
+# Dask samples what its threads do. In Python 3.11 that can wait for ever for the garbage collector,
+# with the whole process (python/cpython#106883), and nobody here looks at the profiles.
+dask.config.set({"distributed.worker.profile.enabled": False})
 
 # Status pages of a temporary cluster listen only on this machine, on any free port.
 _LOOPBACK = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
