@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Template
 
 from hallmark.schemas.documents.audit_report import AuditRecord
 from hallmark.schemas.documents.data_dictionary import DataDictionary, DictionaryColumn
@@ -26,6 +26,7 @@ from hallmark.tasks.rendering.loading import loading_scripts
 from hallmark.tasks.rendering.markdown import code, plain
 from hallmark.tasks.rendering.plots import in_its_unit
 from hallmark.tasks.rendering.survey import survey_scripts
+from hallmark.tasks.rendering.text_templates import text_environment
 
 _MOST_BOUNDS = 40  # rows; the certificate has all
 
@@ -95,14 +96,7 @@ def _what(column: DictionaryColumn) -> str:
 
 @cache
 def _template() -> Template:
-    environment = Environment(  # Markdown, not a page: `plain` and `code` escape
-        loader=PackageLoader("hallmark.tasks.rendering"),
-        autoescape=False,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = text_environment()  # `plain` and `code` escape
     environment.globals.update(
         code=code,
         plain=plain,

@@ -7,10 +7,11 @@ replication without Fay's factor, about the full-sample estimate.
 from collections.abc import Iterator
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Template
 
 from hallmark.schemas.documents.data_dictionary import DataDictionary, DictionaryReplicates
 from hallmark.tasks.rendering.loading import csv_file, r_text, stata_text
+from hallmark.tasks.rendering.text_templates import text_environment
 
 PYTHON, R, STATA, SAS = "survey.py", "survey.R", "survey.do", "survey.sas"
 
@@ -93,12 +94,4 @@ def _svyset(prefix: str, told: DictionaryReplicates, weight: str, comment: str) 
 
 @cache
 def _template(name: str) -> Template:
-    environment = Environment(  # scripts, not pages: nothing of a spec but file names is in them
-        loader=PackageLoader("hallmark.tasks.rendering"),
-        autoescape=False,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template(name)
+    return text_environment().get_template(name)  # nothing of a spec but file names is in them
