@@ -8,16 +8,14 @@ from math import isfinite
 
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.forecast import foreseen
-from hallmark.mechanisms.privacy.calls import AllCalls
 from hallmark.schemas.question import Question, QuestionError, parse_question
 from hallmark.tasks.output.measurements import published_part
 from hallmark.tasks.questions.answers import Answering
 from hallmark.tasks.spec.prepare import (
     PlanRefused,
     Prepared,
-    PreparedCertificate,
+    ask_all,
     at_epsilon,
-    mechanism_of,
 )
 
 CONFIDENCE = 0.95
@@ -54,7 +52,7 @@ def precisions(prepared: Prepared, questions: Sequence[str]) -> Iterator[Precisi
     asked = [parse_question(text).bound_to(columns) for text in questions]
     if not asked:
         return
-    transcript, complete = foreseen(partial(_ask_all, prepared), prepared.plan)
+    transcript, complete = foreseen(partial(ask_all, prepared), prepared.plan)
     shown = published_part(transcript, prepared.codec, spec.released_columns)
     answering = Answering(prepared.codec, Estimator.of(shown))
     for question in asked:
@@ -82,15 +80,6 @@ def epsilon_for(prepared: Prepared, question: str, half_width: float) -> Fractio
         middle = Fraction(float(low * high) ** 0.5).limit_denominator(10_000)
         low, high = (low, middle) if narrow_enough(middle) else (middle, high)
     return high
-
-
-def _ask_all(prepared: Prepared, curator: AllCalls) -> None:
-    plan = prepared.plan
-    if isinstance(prepared, PreparedCertificate):
-        prepared.certifier.measure(curator, prepared.plan)
-    else:
-        mechanism = mechanism_of(prepared.spec)
-        mechanism.measure(curator, plan, mechanism.select(curator, plan))
 
 
 def _precision(answering: Answering, question: Question, *, complete: bool) -> Precision:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Self
@@ -293,19 +294,24 @@ def _refuse_replicates(prepared: Prepared) -> None:
             "weights; publish fewer records (output.rows) or columns (output.columns), or leave "
             "it out"
         )
-    mechanism = mechanism_of(spec)
-
-    def ask(curator: AllCalls) -> None:
-        mechanism.measure(curator, plan, mechanism.select(curator, plan))
-
-    transcript, _ = foreseen(ask, plan)
+    transcript, _ = foreseen(partial(ask_all, prepared), plan)
     if (pair := untold(prepared.pairs, tuple(transcript.tables()))) is not None:
         raise PlanRefused(
-            f"output.replicates: {mechanism.name} does not measure "
+            f"output.replicates: {plan.mechanism} does not measure "
             f"{title(pair, prepared.codec.names)} for certain, so nothing would tell how far the "
             "records are from the private table there; measure all pairs, as privpgd does unless "
             "its selection or binning says otherwise, or leave it out"
         )
+
+
+def ask_all(prepared: Prepared, curator: AllCalls) -> None:
+    """Everything that the release, or the certificate alone, asks of a curator."""
+    plan = prepared.plan
+    if isinstance(prepared, PreparedCertificate):
+        prepared.certifier.measure(curator, prepared.plan)
+    else:
+        mechanism = mechanism_of(prepared.spec)
+        mechanism.measure(curator, plan, mechanism.select(curator, plan))
 
 
 def _rules(spec: ReleaseSpec, codec: TableCodec) -> Rules:
