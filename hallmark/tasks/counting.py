@@ -5,10 +5,11 @@ in any order, so counting a partition again after a worker died changes nothing;
 noise, in the process that runs the flow, after all counts are summed.
 
 A table may have millions of cells but a partition fewer records, so a worker sends the occupied
-cells with their counts if that is smaller, and forgets them once they are added.
+cells with their counts if that is smaller, and forgets them once they are added. It counts as many
+tables in one pass over a partition as fit into memory beside it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +17,11 @@ import numpy as np
 from distributed import Client, as_completed
 
 from hallmark.mechanisms.arrays import AnyCodes, Counts
-from hallmark.mechanisms.privacy.cells import CellMap, count_codes
+from hallmark.mechanisms.privacy.cells import CellMap, terms_of
+from hallmark.mechanisms.privacy.tally import Terms, tally
 from hallmark.tasks.installation.losses import losses_told
+
+_CELLS_AT_ONCE = 1 << 22  # of tables that a worker counts in one pass, 8 bytes each
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class DaskCounter:
 
     def count(self, maps: Sequence[CellMap]) -> list[Counts]:
         # `pure=False`: a key that names its inputs could be answered by an earlier run's result.
-        futures = self.client.map(_count_file, self.files, maps=list(maps), pure=False)
+        futures = self.client.map(_count_file, self.files, passes=list(_passes(maps)), pure=False)
         totals = [np.zeros(cells.size, dtype=np.int64) for cells in maps]
         with losses_told():
             for future in as_completed(futures):
@@ -50,14 +54,27 @@ _Occupied = tuple[Counts | slice, Counts]
 """Occupied cells with their numbers of records; all other cells are empty."""
 
 
-def _count_file(file: Path, maps: Sequence[CellMap]) -> list[_Occupied]:
+def _passes(maps: Sequence[CellMap]) -> Iterator[Terms]:
+    """The maps in their order, as many together as a worker counts at once."""
+    together: list[CellMap] = []
+    for each in maps:
+        if together and sum(m.size for m in together) + each.size > _CELLS_AT_ONCE:
+            yield terms_of(together)
+            together = []
+        together.append(each)
+    if together:
+        yield terms_of(together)
+
+
+def _count_file(file: Path, passes: Sequence[Terms]) -> list[_Occupied]:
     codes = _load(file)
-    return [_occupied(table) for cells in maps for table in count_codes(codes, [cells])]
+    return [_occupied(table) for terms in passes for table in terms.split(tally(codes, terms))]
 
 
 def _occupied(table: Counts) -> _Occupied:
     cells = np.flatnonzero(table)
-    return (cells, table[cells]) if 2 * len(cells) < len(table) else (slice(None), table)
+    # A copy: a view would hold, and send, the tables of the whole pass.
+    return (cells, table[cells]) if 2 * len(cells) < len(table) else (slice(None), table.copy())
 
 
 def _load(file: Path) -> AnyCodes:

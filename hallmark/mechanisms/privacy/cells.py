@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from hallmark.mechanisms.arrays import AnyCodes, Counts
+from hallmark.mechanisms.privacy.tally import Terms, tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +103,18 @@ class Counter(Protocol):
 
 
 def count_codes(codes: AnyCodes, maps: Sequence[CellMap]) -> list[Counts]:
-    """Histograms of one block of records; they add up over blocks, in any order."""
-    return [np.bincount(cells(codes), minlength=cells.size).astype(np.int64) for cells in maps]
+    """Histograms of one block of records; they add up over blocks, in any order.
+
+    Raises:
+        IndexError: a record has a code that a map does not know.
+    """
+    terms = terms_of(maps)
+    return terms.split(tally(codes, terms))
+
+
+def terms_of(maps: Sequence[CellMap]) -> Terms:
+    """The maps as the compiled pass over records takes them."""
+    return Terms.of([m.columns for m in maps], [m.tables for m in maps], [m.size for m in maps])
 
 
 class ArrayCounter:
