@@ -128,11 +128,11 @@ def _stage(job: Job[Product]) -> None:
         relay(client)
         with prepared.at_one_moment() as fixed:
             announce("validate")
-            rules = validate.submit(fixed, workspace).result()
+            table = validate.submit(fixed, workspace).result()
             announce("discretize")
-            files = discretize.submit(fixed, workspace).result()
-            refuse_changes(job.of(fixed))
-            refuse_copies(fixed, files, workspace)
+            files = discretize.submit(fixed, table.drafts, workspace).result()
+            refuse_changes(job.of(fixed), table.hashes)
+            refuse_copies(fixed, table.like, workspace)
             warn_if_charged_twice(fixed, job.ledger)
         made = (
             _release(job.of(prepared), files)
@@ -146,7 +146,7 @@ def _stage(job: Job[Product]) -> None:
             made.transcript,
             made.records,
             made.certificate,
-            rules,
+            table.rules,
             made.final,
         )
         review(prepared, made.certificate, files, made.records, workspace)

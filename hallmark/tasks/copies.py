@@ -4,16 +4,9 @@ The place of a table is known before anything is read (`tasks.spec.private_table
 known once the private table has been read, which is here, before it is asked anything.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
-
-import numpy as np
-
-from hallmark.tasks.discretize import all_records
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace, is_rehearsal_home
-from hallmark.tasks.spec.likeness import Likeness, likeness_of_codes
+from hallmark.tasks.spec.likeness import Likeness
 from hallmark.tasks.spec.prepare import Prepared
 from hallmark.tasks.spec.private_tables import note
 
@@ -22,17 +15,16 @@ class CopyRefused(SafeError):
     """Something declared public contains the private records; the message reveals no more."""
 
 
-def refuse_copies(prepared: Prepared, files: Sequence[Path], workspace: Workspace) -> None:
+def refuse_copies(prepared: Prepared, own: Likeness, workspace: Workspace) -> None:
     """Record how to recognise copies of the private table, and compare public tables with it.
 
     Args:
-        files: the coded records, from `tasks.discretize`.
+        own: what the private table is known by.
     Raises:
         CopyRefused: one of the spec's public tables, or the file to certify, is a copy.
     """
     if is_rehearsal_home():
         return
-    own = guarded("copies", workspace.path, _likeness)(prepared, files)
     note(workspace, prepared.spec, prepared.folder, own)
     for table in prepared.public_tables:
         if table.like.is_of(own):
@@ -42,8 +34,3 @@ def refuse_copies(prepared: Prepared, files: Sequence[Path], workspace: Workspac
                 "the budget back with: hallmark ledger cancel "
                 f"{prepared.spec.release} --reason WHY"
             )
-
-
-def _likeness(prepared: Prepared, files: Sequence[Path]) -> Likeness:
-    blocks = (np.load(file) for file in all_records(files))
-    return likeness_of_codes(prepared.codec, blocks, prepared.source)

@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy as np
 from distributed import Client, as_completed
 
-from hallmark.mechanisms.arrays import AnyCodes, Counts
+from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.privacy.cells import CellMap, terms_of
 from hallmark.mechanisms.privacy.tally import Terms, tally
+from hallmark.tasks.code_files import load
 from hallmark.tasks.installation.losses import losses_told
 
 _CELLS_AT_ONCE = 1 << 22  # of tables that a worker counts in one pass, 8 bytes each
@@ -36,7 +37,7 @@ class DaskCounter:
     client: Client
 
     def rows(self) -> int:
-        return sum(len(_load(file)) for file in self.files)
+        return sum(len(load(file)) for file in self.files)
 
     def count(self, maps: Sequence[CellMap]) -> list[Counts]:
         # `pure=False`: a key that names its inputs could be answered by an earlier run's result.
@@ -67,7 +68,7 @@ def _passes(maps: Sequence[CellMap]) -> Iterator[Terms]:
 
 
 def _count_file(file: Path, passes: Sequence[Terms]) -> list[_Occupied]:
-    codes = _load(file)
+    codes = load(file)
     return [_occupied(table) for terms in passes for table in terms.split(tally(codes, terms))]
 
 
@@ -75,8 +76,3 @@ def _occupied(table: Counts) -> _Occupied:
     cells = np.flatnonzero(table)
     # A copy: a view would hold, and send, the tables of the whole pass.
     return (cells, table[cells]) if 2 * len(cells) < len(table) else (slice(None), table.copy())
-
-
-def _load(file: Path) -> AnyCodes:
-    codes: AnyCodes = np.load(file, mmap_mode="r", allow_pickle=False)
-    return codes

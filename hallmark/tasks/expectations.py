@@ -1,21 +1,24 @@
-"""The rules that a spec sets for its private table, as expectations of Great Expectations.
+"""The rules that a spec sets for its private table, as they are counted and as expectations.
 
-They are checked on the values that the codecs read, so that validation and coding agree. Counts of
-failing rows are all that is read of the results.
+Rules are checked on the values that the codecs read, so that validation and coding agree. Every
+rule is counted twice, by two hands: `Check.broken` tells which of a column's different cells break
+it, in the one pass over the table (`tasks.reading`); and it is an expectation of Great
+Expectations, which has the last word on the first records of the table (`second_opinion`).
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from hallmark.mechanisms.arrays import Mask
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
 from hallmark.schemas.exact import decimal
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.spec.coding import Codec, TableCodec, is_multiple
+from hallmark.tasks.spec.coding import Codec, is_multiple
 
 
 class ValidationFailed(SafeError):
@@ -46,72 +49,111 @@ def rule_of_truncation(person: str, records: int) -> Rule:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class ReadColumn:
+    """What the codec of a column reads in cells.
+
+    Attributes:
+        values: null where there is none, or where it cannot be read.
+        unreadable: where it cannot.
+    """
+
+    values: pd.Series
+    unreadable: Mask
+
+    @property
+    def nulls(self) -> Mask:
+        """Where there is no value; of an unreadable one that is told, and not that it is null."""
+        return np.asarray(self.values.isna().to_numpy(dtype=bool) & ~self.unreadable)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expectation:
+    """An expectation of Great Expectations: its name there, and its arguments. Public."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+    def built(self) -> Any:
+        """The expectation itself."""
+        import great_expectations.expectations as gxe  # seconds to import: only where needed
+
+        return getattr(gxe, self.name)(**self.arguments)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """A rule, the expectation that checks it, and a function for the rows that break it.
+    """A rule, and how it is checked.
 
-    There is no such function for rules that only missing values can break.
+    Attributes:
+        broken: which cells of a column break it.
+        expectation: the same, on the column of `checked_frame`.
+        shows: whether what breaks it can be shown: a null has no text.
     """
 
     rule: Rule
-    expectation: Any
-    broken: Callable[[pd.DataFrame], Mask] | None = None
+    broken: Callable[[ReadColumn], Mask]
+    expectation: Expectation
+    shows: bool = True
 
 
-def suite_of(codec: TableCodec, person: str | None) -> list[Check]:
-    """The checks of all columns, and of the person that a record belongs to."""
-    import great_expectations.expectations as gxe  # seconds to import: only where it is needed
-
-    suite: list[Check] = []
-    for one in codec.codecs:
-        name, column = one.name, one.column
-        if isinstance(column, NumericColumn | DateColumn):
-            rule = Rule(column=name, rule=f"{_form(column)} or null", mend=_mend(column))
-            suite.append(_flagged(gxe, rule, _READABLE.format(name)))
-        if not column.nulls:
-            suite.append(
-                Check(
-                    rule=Rule(
-                        column=name, rule="have a value (nulls: false)", mend="set nulls: true"
-                    ),
-                    expectation=gxe.ExpectColumnValuesToNotBeNull(column=name),
-                )
-            )
-        suite.append(_domain_check(gxe, one))
-        if isinstance(column, NumericColumn) and column.step is not None:
-            step = decimal(column.step)
-            rule = Rule(
-                column=name,
-                rule=f"are multiples of {step}; else count in the cell they lie in",
-                mend="give the column a finer step",
-                refuses=False,
-            )
-            suite.append(_flagged(gxe, rule, _STEPPED.format(name)))
-    if person is not None:
-        suite.append(
+def checks_of(codec: Codec) -> list[Check]:
+    """The checks of a column."""
+    name, column = codec.name, codec.column
+    found: list[Check] = []
+    if isinstance(column, NumericColumn | DateColumn):
+        rule = Rule(column=name, rule=f"{_form(column)} or null", mend=_mend(column))
+        readable = _flagged(_READABLE.format(name))
+        found.append(Check(rule=rule, broken=lambda read: read.unreadable, expectation=readable))
+    if not column.nulls:
+        rule = Rule(column=name, rule="have a value (nulls: false)", mend="set nulls: true")
+        found.append(_present(rule))
+    found.append(_domain_check(codec))
+    if isinstance(column, NumericColumn) and column.step is not None:
+        step = column.step
+        rule = Rule(
+            column=name,
+            rule=f"are multiples of {decimal(step)}; else count in the cell they lie in",
+            mend="give the column a finer step",
+            refuses=False,
+        )
+        found.append(
             Check(
-                rule=Rule(
-                    column=person,
-                    rule="name a person",
-                    mend="records without a person cannot be protected as a person's; drop them "
-                    "first",
-                ),
-                expectation=gxe.ExpectColumnValuesToNotBeNull(column=person),
+                rule=rule,
+                broken=lambda read: ~is_multiple(read.values, step),
+                expectation=_flagged(_STEPPED.format(name)),
             )
         )
-    return suite
+    return found
 
 
-def _flagged(gxe: Any, rule: Rule, flag: str) -> Check:
-    """A rule that holds where a column of the checked frame says so."""
-    return Check(
-        rule=rule,
-        expectation=gxe.ExpectColumnValuesToBeInSet(column=flag, value_set=[True]),
-        broken=lambda frame: ~frame[flag].to_numpy(dtype=bool),
+def check_of_person(person: str) -> Check:
+    """The check that every record belongs to somebody."""
+    return _present(
+        Rule(
+            column=person,
+            rule="name a person",
+            mend="records without a person cannot be protected as a person's; drop them first",
+        )
     )
 
 
-def _domain_check(gxe: Any, codec: Codec) -> Check:
+def _present(rule: Rule) -> Check:
+    """A rule that no cell of its column is null."""
+    expectation = Expectation(
+        name="ExpectColumnValuesToNotBeNull", arguments={"column": rule.column}
+    )
+    return Check(rule=rule, broken=lambda read: read.nulls, expectation=expectation, shows=False)
+
+
+def _flagged(flag: str) -> Expectation:
+    """That a column of the checked frame says yes."""
+    return Expectation(
+        name="ExpectColumnValuesToBeInSet", arguments={"column": flag, "value_set": [True]}
+    )
+
+
+def _domain_check(codec: Codec) -> Check:
     """The check that values lie in the public domain; others refuse, or count elsewhere."""
     column = codec.column
     if isinstance(column, NumericColumn | DateColumn):
@@ -119,26 +161,24 @@ def _domain_check(gxe: Any, codec: Codec) -> Check:
         mend = "widen the public interval if a public source allows it"
         instead, elsewhere = "clamp", "at the bounds"
         typed: Callable[[Any], Any] = float if isinstance(column, NumericColumn) else pd.Timestamp
-        expectation = gxe.ExpectColumnValuesToBeBetween(
-            column=codec.name, min_value=typed(column.minimum), max_value=typed(column.maximum)
+        ends = {"min_value": typed(column.minimum), "max_value": typed(column.maximum)}
+        expectation = Expectation(
+            name="ExpectColumnValuesToBeBetween", arguments={"column": codec.name, **ends}
         )
     else:
         holds = f"are one of the {len(column.codes)} categories"
         mend = "add the category if it is public"
         instead, elsewhere = "catch_all", "as other"
-        expectation = gxe.ExpectColumnValuesToBeInSet(
-            column=codec.name, value_set=list(column.codes)
+        expectation = Expectation(
+            name="ExpectColumnValuesToBeInSet",
+            arguments={"column": codec.name, "value_set": list(column.codes)},
         )
     if column.outside == "refuse":
         rule = Rule(column=codec.name, rule=holds, mend=f"{mend}, or set outside: {instead}")
     else:
         holds += f"; else count {elsewhere}"
         rule = Rule(column=codec.name, rule=holds, mend=mend, refuses=False)
-    return Check(
-        rule=rule,
-        expectation=expectation,
-        broken=lambda frame: codec.outside(frame[codec.name]),
-    )
+    return Check(rule=rule, broken=lambda read: codec.outside(read.values), expectation=expectation)
 
 
 def _mend(column: NumericColumn | DateColumn) -> str:
@@ -176,6 +216,17 @@ def checked_frame(codecs: Sequence[Codec], text: pd.DataFrame, person: str | Non
     if person is not None:
         columns[person] = text[person].astype(object).where(text[person].notna(), None)
     return pd.DataFrame(columns)
+
+
+def second_opinion(
+    codecs: Sequence[Codec], text: pd.DataFrame, person: str | None
+) -> Mapping[Rule, int]:
+    """How many of some rows break each rule, by Great Expectations."""
+    checks = [check for codec in codecs for check in checks_of(codec)]
+    checks += [] if person is None else [check_of_person(person)]
+    count_failing = failures_of([check.expectation.built() for check in checks])
+    counts = count_failing(checked_frame(codecs, text, person))
+    return {check.rule: failing for check, failing in zip(checks, counts, strict=True)}
 
 
 def failures_of(expectations: Sequence[Any]) -> Callable[[pd.DataFrame], list[int]]:

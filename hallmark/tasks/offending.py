@@ -16,8 +16,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-import pandas as pd
-
 from hallmark.schemas.documents.internal_validation import (
     BrokenRule,
     InternalValidation,
@@ -41,10 +39,12 @@ class Frequent:
     counts: Counter[str] = field(default_factory=Counter)
     exact: bool = True
 
-    def see(self, values: pd.Series) -> None:
-        """Count in some values; nulls count as none."""
-        found = values.dropna().astype("str").str.slice(0, _LONGEST).value_counts()
-        self.add(Counter({str(value): int(times) for value, times in found.items()}))
+    def see(self, values: Sequence[str], rows: Sequence[int]) -> None:
+        """Count in some values, each in so many rows."""
+        found: Counter[str] = Counter()
+        for value, times in zip(values, rows, strict=True):
+            found[value[:_LONGEST]] += times
+        self.add(found)
 
     def add(self, counts: Counter[str], *, exact: bool = True) -> None:
         """Count in what was counted elsewhere."""

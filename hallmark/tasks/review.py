@@ -37,8 +37,8 @@ from hallmark.schemas.documents.internal_review import (
     QueryReview,
     WorkloadReview,
 )
+from hallmark.tasks.code_files import left_out
 from hallmark.tasks.counting import DaskCounter
-from hallmark.tasks.discretize import left_out
 from hallmark.tasks.evaluate import compare, in_words
 from hallmark.tasks.expectations import rule_of_truncation
 from hallmark.tasks.generate import SyntheticFile

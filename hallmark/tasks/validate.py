@@ -10,80 +10,103 @@ once; in a run they are counted after all records are coded.
 """
 
 import json
+import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial, reduce
 from pathlib import Path
+from uuid import uuid4
 
-import pandas as pd
 from distributed import worker_client
 from prefect import task
 
-from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.documents.internal_validation import BrokenRule
 from hallmark.schemas.visible import visible
-from hallmark.tasks.expectations import (
-    Rule,
-    ValidationFailed,
-    checked_frame,
-    failures_of,
-    rule_of_truncation,
-    suite_of,
-)
+from hallmark.tasks.code_files import Drafts
+from hallmark.tasks.expectations import Rule, ValidationFailed, rule_of_truncation
 from hallmark.tasks.installation.guard import guarded
-from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.offending import Frequent, Offending, merged, pieces, write_page, write_piece
-from hallmark.tasks.sources import Part, batches, parts
-from hallmark.tasks.spec.coding import TableCodec
+from hallmark.tasks.installation.workspace import Workspace, private_folder
+from hallmark.tasks.offending import Frequent, Offending, merged, pieces, write_page
+from hallmark.tasks.reading import Finding, PartRead, compare, named, read_part
+from hallmark.tasks.sources import file_hash, file_paths, parts
+from hallmark.tasks.spec.likeness import Likeness, RecordSums, likeness_of_records
 from hallmark.tasks.spec.prepare import Prepared
 from hallmark.tasks.spec.truncation import LeftOut
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """The number of rows that break a rule. Internal: an exact count of private rows."""
+@dataclass(frozen=True)
+class TableRead:
+    """A private table that was read and holds to its rules.
 
-    rule: Rule
-    rows: int
-    failing: int
+    Attributes:
+        rules: those that would have refused it.
+        drafts: files of all its records, coded, in the order of the table.
+        hashes: of its files, by path; none of a database.
+        like: what copies of it are known by.
+    """
+
+    rules: list[Rule]
+    drafts: tuple[Path, ...]
+    # Not shown: what a copy is known by tells who has one that he has it.
+    hashes: Mapping[str, str] = field(repr=False)
+    like: Likeness = field(repr=False)
 
 
 @task(name="validate")
-def validate(prepared: Prepared, workspace: Workspace) -> list[Rule]:
-    """The rules that would have refused the table; returns only if all hold for every row.
+def validate(prepared: Prepared, workspace: Workspace) -> TableRead:
+    """The table, checked and coded in one pass; returns only if all rules hold for every row.
 
     Raises:
         SourceError: the source cannot be read.
         ValidationFailed: a rule is broken; counts of failing rows are in the workspace.
     """
-    check = guarded("validate", workspace.path, validate_part)
+    source, columns, person = prepared.source, prepared.spec.columns, prepared.person
+    folder = private_folder(workspace.codes / uuid4().hex)
+    found = guarded("validate", workspace.path, parts)(source)
+    guard = partial(guarded, "validate", workspace.path)
     workspace.offending.unlink(missing_ok=True)
-    with pieces(workspace) as folder, worker_client() as client:
-        futures = [
+    with pieces(workspace) as offending, worker_client() as client:
+        opinion = client.submit(guard(compare), found[0], columns, person, pure=False)
+        reading = [
             client.submit(
-                check,
+                guard(read_part),
                 part,
-                columns=prepared.spec.columns,
-                person=prepared.person,
-                offending=folder / f"{index}.json",
+                columns,
+                person,
+                offending=offending / f"{index}.json",
+                drafts=Drafts(folder, index),
                 pure=False,
             )
-            for index, part in enumerate(
-                guarded("validate", workspace.path, parts)(prepared.source)
-            )
+            for index, part in enumerate(found)
         ]
-        findings = merge(client.gather(futures))
-        seen = merged(folder)
-    write_findings(findings, workspace.findings)
-    write_page(broken_rules(findings, seen), prepared.spec, workspace)
-    refuse_failures(findings, workspace.offending)
-    return [finding.rule for finding in findings if finding.rule.refuses]
+        read: list[PartRead] = client.gather(reading)
+        client.gather(opinion)
+        seen = merged(offending)
+        findings = merge(part.findings for part in read)
+        write_findings(findings, workspace.findings)
+        write_page(broken_rules(findings, seen), prepared.spec, workspace)
+        try:
+            refuse_failures(findings, workspace.offending)
+        except ValidationFailed:
+            shutil.rmtree(folder, ignore_errors=True)  # codes of a table that is not released
+            raise
+        # Last, so that a file that changed while it was read is seen to have changed.
+        paths = file_paths(source)
+        hashes = client.gather(client.map(partial(guard(file_hash), source), paths, pure=False))
+    sums = reduce(RecordSums.plus, (part.sums for part in read))
+    return TableRead(
+        rules=[finding.rule for finding in findings if finding.rule.refuses],
+        drafts=tuple(file for part in read for file in part.files),
+        hashes=dict(zip(paths, hashes, strict=True)),
+        like=likeness_of_records(prepared.codec, sums, hashes),
+    )
 
 
 def check_table(prepared: Prepared) -> list[Finding]:
     """Internal findings for a whole table, made in this process and written like `validate`'s."""
     workspace = Workspace.of(prepared.spec.release)
-    check = guarded("validate", workspace.path, validate_part)
+    check = guarded("validate", workspace.path, read_part)
     bound = prepared.plan.adjacency.records
     beyond = LeftOut(bound)
     workspace.offending.unlink(missing_ok=True)
@@ -94,9 +117,9 @@ def check_table(prepared: Prepared) -> list[Finding]:
                 part,
                 prepared.spec.columns,
                 prepared.person,
-                beyond.see,
+                see=beyond.see,
                 offending=folder / f"{index}.json",
-            )
+            ).findings
             for index, part in enumerate(found)
         )
         seen = merged(folder)
@@ -107,46 +130,6 @@ def check_table(prepared: Prepared) -> list[Finding]:
     write_findings(findings, workspace.findings)
     write_page(broken_rules(findings, seen), prepared.spec, workspace)
     return findings
-
-
-def validate_part(
-    part: Part,
-    columns: Mapping[str, Column],
-    person: str | None,
-    see: Callable[[pd.Series], None] = lambda persons: None,
-    *,
-    offending: Path | None = None,
-) -> list[Finding]:
-    """Findings for one part of the source, one per rule; reads it batch by batch.
-
-    Args:
-        see: called with the persons of every batch.
-        offending: the file in the restricted workspace for values that break rules, if wanted.
-    """
-    codec = TableCodec.of(columns)
-    suite = suite_of(codec, person)
-    count_failing = failures_of([check.expectation for check in suite])
-    tallies = [[0, 0] for _ in suite]
-    seen: Offending = defaultdict(Frequent)
-    for text in batches(part):
-        if person is not None:
-            see(text[person])
-        frame = checked_frame(codec.codecs, text, person)
-        for check, tally, failing in zip(suite, tallies, count_failing(frame), strict=True):
-            tally[0] += len(frame)
-            tally[1] += failing
-            if failing and check.broken is not None and offending is not None:
-                seen[_name(check.rule)].see(text[check.rule.column][check.broken(frame)])
-    if offending is not None:
-        write_piece(seen, offending)
-    return [
-        Finding(rule=check.rule, rows=rows, failing=failing)
-        for check, (rows, failing) in zip(suite, tallies, strict=True)
-    ]
-
-
-def _name(rule: Rule) -> str:
-    return f"{rule.column}: {rule.rule}"
 
 
 def merge(findings: Iterable[Sequence[Finding]]) -> list[Finding]:
@@ -178,7 +161,7 @@ def broken_rules(findings: Sequence[Finding], seen: Offending) -> list[BrokenRul
         )
         for finding in findings
         if finding.failing
-        for values in [seen.get(_name(finding.rule), Frequent())]
+        for values in [seen.get(named(finding.rule), Frequent())]
     ]
 
 

@@ -93,12 +93,12 @@ def test_a_release_through_a_gate_is_logged_and_measured(
 def test_what_a_library_quotes_is_in_no_log(
     hallmark: Hallmark, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    from hallmark.tasks import validate
+    from hallmark.tasks import reading
 
     def fail(*_: object) -> None:
         raise KeyError(f"row 7: {QUOTED.text}")
 
-    monkeypatch.setattr(validate, "checked_frame", fail)
+    monkeypatch.setattr(reading, "batches_of_cells", fail)
     spec = write_planted(tmp_path / "data")
     example.open_account()
     assert hallmark("release", spec, "--out", tmp_path / "out").code == 1

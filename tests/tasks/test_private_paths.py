@@ -25,7 +25,7 @@ from hallmark.tasks.gates.rehearsal_table import rehearsal_table
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.spec.instances import instance
-from hallmark.tasks.spec.likeness import likeness
+from hallmark.tasks.spec.likeness import likeness, likeness_of_codes
 from hallmark.tasks.spec.prepare import Prepared, prepare, prepare_certificate
 from hallmark.tasks.spec.private_tables import note
 from tests import example
@@ -249,12 +249,12 @@ def test_a_copy_of_its_own_is_refused_before_anything_is_asked_of_it(
     example.table(ROWS).sample(frac=1, random_state=2).to_parquet(copy)
     prepared, workspace = route(tmp_path, copy), Workspace.of("test-release")
     codes = prepared.codec.encode(example_text(tmp_path / "table.csv")).astype(np.int16)
-    np.save(tmp_path / "coded.npy", codes)
+    own = likeness_of_codes(prepared.codec, codes, prepared.source)
     with pytest.raises(CopyRefused, match="a copy of the private table"):
-        refuse_copies(prepared, [tmp_path / "coded.npy"], workspace)
-    np.save(tmp_path / "coded.npy", codes[:-1])  # another table than that
+        refuse_copies(prepared, own, workspace)
     (tmp_path / "table.csv").write_text("\n".join(csv_lines(tmp_path)[:-1]))
-    refuse_copies(prepared, [tmp_path / "coded.npy"], workspace)
+    other = likeness_of_codes(prepared.codec, codes[:-1], prepared.source)
+    refuse_copies(prepared, other, workspace)
 
 
 def example_text(table: Path) -> pd.DataFrame:

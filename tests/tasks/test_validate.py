@@ -13,21 +13,15 @@ from hypothesis import strategies as st
 from markupsafe import escape
 
 from hallmark.schemas.loading import load_spec
-from hallmark.tasks import offending, validate
-from hallmark.tasks.expectations import Rule, ValidationFailed
+from hallmark.tasks import expectations, offending, reading
+from hallmark.tasks.expectations import Rule, ValidationFailed, second_opinion
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.offending import Frequent, merged
-from hallmark.tasks.sources import Source, parquet_files, parts
+from hallmark.tasks.reading import Finding, compare, read_part
+from hallmark.tasks.sources import Source, batches, parquet_files, parts
 from hallmark.tasks.spec.coding import TableCodec
 from hallmark.tasks.spec.prepare import prepare
-from hallmark.tasks.validate import (
-    Finding,
-    check_table,
-    merge,
-    refuse_failures,
-    validate_part,
-    write_findings,
-)
+from hallmark.tasks.validate import check_table, merge, refuse_failures, write_findings
 from tests import example
 
 BASE = {"age": "40", "income": "3.5", "region": "02", "employed": "1", "since": "2001-02-03"}
@@ -52,7 +46,7 @@ def validated(
 ) -> list[Finding]:
     pd.DataFrame(rows).to_csv(path / "t.csv", index=False)
     (part,) = parts(source(path / "t.csv", *([person] if person else [])))
-    return validate_part(part, columns, person)
+    return list(read_part(part, columns, person).findings)
 
 
 def findings(
@@ -166,7 +160,7 @@ def test_counts_of_parts_and_batches_add_up(
         expected += int(wrong.sum())
         rows = pd.DataFrame([with_(age="100" if bad else "9") for bad in wrong])
         rows.to_parquet(folder / f"{index}.parquet")
-    total = merge(validate_part(part, spec.columns, None) for part in parts(source(folder)))
+    total = merge(read_part(part, spec.columns, None).findings for part in parts(source(folder)))
     (found,) = [f for f in total if f.rule.rule == "lie between 0 and 99"]
     assert (found.rows, found.failing) == (30, expected)
     assert 0 < expected < 30
@@ -218,6 +212,34 @@ def test_counts_are_those_of_the_codecs(
                 assert failing == counts[kind], rule
 
 
+@given(rows=st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=30))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_great_expectations_counts_the_same_of_every_rule(
+    rows: list[dict[str, str]], spec: Any, tmp_path: Path
+) -> None:
+    stepped = spec.columns["income"].model_copy(update={"step": Fraction("0.05")})
+    caught = spec.columns["employed"].model_copy(update={"outside": "catch_all", "other": False})
+    columns = {**spec.columns, "income": stepped, "employed": caught}
+    owned = [{**row, "person": "NA" if i % 3 else "p"} for i, row in enumerate(rows)]
+    found = findings(tmp_path, columns, owned, person="person")
+    (part,) = parts(source(tmp_path / "t.csv", "person"))
+    (text,) = batches(part)
+    theirs = second_opinion(TableCodec.of(columns).codecs, text, "person")
+    assert {(r.column, r.rule): (len(rows), n) for r, n in theirs.items()} == found
+    compare(part, columns, "person")
+
+
+def test_a_release_stops_where_the_two_counts_do_not_agree(
+    spec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pd.DataFrame([BASE]).to_csv(tmp_path / "t.csv", index=False)
+    (part,) = parts(source(tmp_path / "t.csv"))
+    age = next(f.rule for f in read_part(part, spec.columns, None).findings)
+    monkeypatch.setattr(reading, "second_opinion", lambda *a: {**second_opinion(*a), age: 1})
+    with pytest.raises(ValidationFailed, match=r"columns\.age: two ways to count .* do not agree"):
+        compare(part, spec.columns, None)
+
+
 def finding(failing: int, rows: int = 73193) -> Finding:
     rule = Rule(column="age", rule="lie between 0 and 99", mend="or set outside: clamp")
     return Finding(rule=rule, rows=rows, failing=failing)
@@ -252,25 +274,27 @@ def test_findings_are_for_their_owner_alone(tmp_path: Path) -> None:
 def test_an_expectation_that_raises_stops_the_release_and_quotes_nothing(
     spec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    whole = validate.checked_frame
+    whole = expectations.checked_frame
 
     def mixed(*arguments: Any) -> pd.DataFrame:
         """A frame in which no expectation on ages can be evaluated, as texts are no numbers."""
         return whole(*arguments).assign(age="canary-73193")
 
-    monkeypatch.setattr(validate, "checked_frame", mixed)
+    monkeypatch.setattr(expectations, "checked_frame", mixed)
+    pd.DataFrame([BASE]).to_csv(tmp_path / "t.csv", index=False)
+    (part,) = parts(source(tmp_path / "t.csv"))
     with pytest.raises(ValidationFailed, match=r"columns\.age: .* could not be evaluated") as told:
-        findings(tmp_path, spec.columns, [BASE])
+        compare(part, spec.columns, None)
     assert "canary" not in f"{told.value!r} {told.value.__context__!r}" + caplog.text
 
 
 def test_an_unexpected_failure_says_where_its_details_are_and_quotes_nothing(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*arguments: Any) -> pd.DataFrame:
+    def fail(*arguments: Any) -> Any:
         raise RuntimeError("canary-73193")
 
-    monkeypatch.setattr(validate, "checked_frame", fail)
+    monkeypatch.setattr(reading, "batches_of_cells", fail)
     prepared = prepare(example.write(tmp_path, rows=3))
     with pytest.raises(Exception, match="stage validate failed with RuntimeError") as told:
         check_table(prepared)
@@ -338,7 +362,7 @@ def test_values_of_all_parts_are_counted_together(spec: Any, tmp_path: Path) -> 
     found = parts(source(folder))
     for part, name in zip(found, ("0.json", "1.json", "2.json"), strict=True):
         for _ in range(2):  # as a worker does whose first answer was lost
-            validate_part(part, spec.columns, None, offending=tmp_path / name)
+            read_part(part, spec.columns, None, offending=tmp_path / name)
     (seen,) = merged(tmp_path).values()
     assert [(one.value, one.rows) for one in seen.top()] == [("x", 4), ("y", 2)]
     assert {(tmp_path / f"{i}.json").stat().st_mode & 0o777 for i in range(3)} == {0o600}
@@ -351,7 +375,7 @@ def test_memory_is_bounded_and_the_most_frequent_values_are_kept(
     seen = Frequent()
     for batch in range(50):
         rare = [f"{batch}-{i}" for i in range(15)]
-        seen.see(pd.Series(["often"] * 5 + ["sometimes"] * 3 + rare + [None]))
+        seen.see(["often", "sometimes", *rare], [5, 3, *[1] * 15])
         assert len(seen.counts) <= 20
     assert [(one.value, one.rows) for one in seen.top()[:2]] == [("often", 250), ("sometimes", 150)]
     assert not seen.exact

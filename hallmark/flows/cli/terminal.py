@@ -8,7 +8,7 @@ from hallmark.flows.screen import line, table
 
 if TYPE_CHECKING:  # what is only shown is imported by whoever made it
     from hallmark.tasks.publish import Published
-    from hallmark.tasks.validate import Finding
+    from hallmark.tasks.reading import Finding
     from hallmark.tasks.verification import Verification
 
 _FAR = 2  # a factor more or fewer rows than expected: perhaps the wrong table

@@ -80,18 +80,21 @@ def plan_gate(job: Job[Prepared]) -> Waiting | None:
     return _stopped("plan", job, seen, table=table)
 
 
-def refuse_changes(job: Job[Prepared]) -> None:
+def refuse_changes(job: Job[Prepared], hashes: Mapping[str, str]) -> None:
     """Check, after the private table was read, that it is the one that was approved, and the one
     that earlier answers are of: a certificate that rests on answers of two tables is of neither.
 
     Which table was asked is noted in the workspace; where that was lost, nothing can be checked.
+
+    Args:
+        hashes: of its files, by path.
 
     Raises:
         PlanChanged: it is not the one that was approved.
         TableChanged: answers were drawn of another.
     """
     prepared, workspace = job.prepared, job.workspace
-    now = guarded("plan", workspace.path, source_digest)(prepared.source)
+    now = guarded("plan", workspace.path, source_digest)(prepared.source, hashes)
     if approvals_of(prepared.spec).plan:
         approved = _history(job).at("plan")
         if approved is None or approved.opening.seen[SEALED] != _sealed(workspace, now, approved):

@@ -18,7 +18,7 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.output.writing import write_csv
-from hallmark.tasks.sources import Source, SourceError, consistent, file_digests, is_there
+from hallmark.tasks.sources import Source, SourceError, consistent, file_hashes, is_there
 from hallmark.tasks.spec.likeness import Likeness, likeness
 from hallmark.tasks.spec.prepare import Prepared
 from hallmark.tasks.spec.private_tables import private_at, private_like, whose
@@ -53,7 +53,9 @@ class RehearsalTable:
         Raises:
             RehearsalRefused: another lies in its place, which may be any.
         """
-        if self._source is not None and file_digests(self._source) != self._files:
+        if self._source is None:
+            return
+        if frozenset(file_hashes(self._source).values()) != self._files:
             raise RehearsalRefused(
                 "rehearsal.source: the table changed while it was rehearsed on, so nothing of the "
                 "rehearsal was kept; run again when it is complete"

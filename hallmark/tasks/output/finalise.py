@@ -23,11 +23,12 @@ from hallmark.tasks.installation.workspace import Workspace, private_folder
 from hallmark.tasks.output.labelled_files import write_labelled
 from hallmark.tasks.output.released import broken_totals, released_source, released_values
 from hallmark.tasks.output.writing import write_csv
+from hallmark.tasks.reading import read_part
 from hallmark.tasks.sources import parts
 from hallmark.tasks.spec.prepare import Prepared, PreparedCertificate
 from hallmark.tasks.spec.rule_tables import rule_cells
 from hallmark.tasks.spec.rule_values import decode
-from hallmark.tasks.validate import merge, validate_part
+from hallmark.tasks.validate import merge
 
 
 class FinalCheckFailed(SafeError):
@@ -137,7 +138,7 @@ def _check_schema(prepared: Prepared, path: Path) -> None:
         name: prepared.spec.columns[name].model_copy(update={"outside": "refuse"})
         for name in source.columns
     }
-    findings = merge(validate_part(part, strict, None) for part in parts(source))
+    findings = merge(read_part(part, strict, None).findings for part in parts(source))
     broken = [f"{f.rule.column}: not all {f.rule.rule}" for f in findings if f.failing]
     if broken:
         raise FinalCheckFailed(f"{path.name} breaks its own schema: {'; '.join(broken)}")

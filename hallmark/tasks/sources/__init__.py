@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -19,7 +20,7 @@ from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.table_sections import DataSource, TableFile
 from hallmark.tasks.sources import database as databases
 from hallmark.tasks.sources import files
-from hallmark.tasks.sources.cells import framed, plain_text
+from hallmark.tasks.sources.cells import Cells, encoded, framed, plain_text
 from hallmark.tasks.sources.parts import (
     DatabasePart,
     DatabaseTable,
@@ -32,6 +33,7 @@ from hallmark.tasks.sources.parts import (
 from hallmark.tasks.sources.places import overlap
 
 __all__ = [
+    "Cells",
     "DatabasePart",
     "DatabaseTable",
     "FilePart",
@@ -39,8 +41,12 @@ __all__ = [
     "Source",
     "SourceError",
     "batches",
+    "batches_of_cells",
     "consistent",
-    "file_digests",
+    "file_hash",
+    "file_hashes",
+    "file_paths",
+    "first_rows",
     "is_there",
     "overlap",
     "parts",
@@ -159,27 +165,78 @@ def batches(part: Part) -> Iterator[pd.DataFrame]:
         SourceError: it cannot be read to its end; the message names the file or the table, never
             what is in it.
     """
+    return _read(part, framed)
+
+
+def batches_of_cells(part: Part) -> Iterator[Mapping[str, Cells]]:
+    """The part's rows column by column, each different cell of a batch once.
+
+    Raises:
+        SourceError: as `batches`.
+    """
+    return _read(part, encoded)
+
+
+def first_rows(part: Part, rows: int) -> tuple[pd.DataFrame, Mapping[str, Cells]] | None:
+    """So many of the part's first rows, both as `batches` and as `batches_of_cells` have them;
+    None where it has none.
+
+    Raises:
+        SourceError: as `batches`.
+    """
+
+    def both(batch: Any, source: Source, *, written: bool = False) -> Any:
+        start = batch.slice(0, rows)
+        return framed(start, source, written=written), encoded(start, source, written=written)
+
+    found: tuple[pd.DataFrame, Mapping[str, Cells]] | None = next(_read(part, both), None)
+    return found
+
+
+def _read(part: Part, read: Any) -> Iterator[Any]:
+    """What `framed`, or what `encoded`, makes of every batch."""
     match part:
         case FilePart():
-            yield from files.batches(part)
+            yield from files.batches(
+                part, lambda batch, written: read(batch, part.source, written=written)
+            )
         case DatabasePart():
             for batch in databases.batches(part):
-                yield framed(batch, part.source)
+                yield read(batch, part.source)
 
 
-def source_digest(source: Source) -> str:
+def file_paths(source: Source) -> list[str]:
+    """All files of a table, by name; none of a database.
+
+    Raises:
+        SourceError: there is none, or their place cannot be listed.
+    """
+    return [] if source.database is not None else files.paths(source)
+
+
+def file_hash(source: Source, path: str) -> str:
+    """SHA-256 of a file of a table, as decompressed. As internal as the table."""
+    return files.hashed(source, path)
+
+
+def file_hashes(source: Source) -> Mapping[str, str]:
+    """SHA-256 of every file of a table, by path; none of a database. As internal as the table."""
+    return {path: file_hash(source, path) for path in file_paths(source)}
+
+
+def source_digest(source: Source, hashes: Mapping[str, str] | None = None) -> str:
     """A digest of the whole private table; equal tables have equal ones on one installation.
 
     It is keyed by a secret of the installation: a plain hash of private data, once published,
     would confirm a guess of the whole table.
+
+    Args:
+        hashes: of its files, where they are known; otherwise they are read.
     """
+    if source.database is None:
+        return files.digest(file_hashes(source) if hashes is None else hashes)
     with consistent(source) as fixed:
-        return (files if fixed.database is None else databases).digest(fixed)
-
-
-def file_digests(source: Source) -> frozenset[str]:
-    """SHA-256 of every file of a table; none of a database. As internal as the table."""
-    return frozenset() if source.database is not None else files.digests(source)
+        return databases.digest(fixed)
 
 
 def is_there(source: Source) -> bool:

@@ -1,13 +1,19 @@
 """Cells as text: what every format says alike, and nulls where the spec's markers stand.
 
 Numbers come out with a decimal point and without thousands signs, however a CSV file writes them.
+A column has few different cells compared with its records: they are made text once each, and where
+the file holds numbers, and numbers are what is wanted, they stay numbers (`Cells.numbers`).
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from hallmark.schemas.columns.number_marks import PLAIN, NumberMarks
 from hallmark.tasks.sources.parts import Source
@@ -31,11 +37,92 @@ def framed(batch: pa.RecordBatch, source: Source, *, written: bool = False) -> p
     return pa.table(columns).to_pandas(types_mapper={pa.string(): pd.StringDtype("pyarrow")}.get)
 
 
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A column of a batch.
+
+    Attributes:
+        name: of the column.
+        different: its different cells as the file has them, perhaps with some that no record has.
+        places: which of them every record has, shape (records,).
+        source: how they are written.
+        written: as of `framed`.
+    """
+
+    name: str
+    different: pa.Array
+    places: NDArray[np.int32]
+    source: Source
+    written: bool
+
+    @cached_property
+    def texts(self) -> pd.Series:
+        """The different cells as `framed` has them."""
+        return _texts(self.name, self.different, self.source, written=self.written)
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The numbers that the texts say, NaN for a null; None where the file holds no numbers, or
+        shorter ones than these, whose texts say others."""
+        kind = self.different.type
+        if not (pa.types.is_integer(kind) or pa.types.is_float64(kind)):
+            return None
+        values = self.different.to_numpy(zero_copy_only=False).astype(np.float64)
+        markers = dict(self.source.own_markers).get(self.name, self.source.null_markers)
+        meant = [value for marker in markers for value in _meant(marker, kind)]
+        null = pc.is_in(self.different, value_set=pa.array(meant, kind))
+        return np.where(null.to_numpy(zero_copy_only=False), np.nan, values)
+
+    @cached_property
+    def records(self) -> NDArray[np.int64]:
+        """How many records have each of the different cells."""
+        return np.bincount(self.places, minlength=len(self.different))
+
+
+def encoded(batch: pa.RecordBatch, source: Source, *, written: bool = False) -> Mapping[str, Cells]:
+    """The source's columns of a batch, each cell that differs once.
+
+    Args: as of `framed`.
+    """
+    found = {}
+    for name in source.columns:
+        different, places = _different(batch.column(name))
+        found[name] = Cells(name, different, places, source, written)
+        if found[name].numbers is None:
+            found[name].texts  # noqa: B018  # read here, where what cannot be read is told
+    return found
+
+
+def _different(column: pa.Array) -> tuple[pa.Array, NDArray[np.int32]]:
+    """The different cells, with a null where there is one, and the place of every record's."""
+    if pa.types.is_dictionary(column.type):
+        values = pa.concat_arrays([column.dictionary, pa.nulls(1, column.dictionary.type)])
+        places = column.indices.cast(pa.int32()).fill_null(len(values) - 1)
+        return values, places.to_numpy(zero_copy_only=False)
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())
+    coded = column.dictionary_encode(null_encoding="encode")
+    return coded.dictionary, coded.indices.to_numpy(zero_copy_only=False)
+
+
+def _meant(marker: str, kind: pa.DataType) -> list[int] | list[float]:
+    """The number of this type that is written as the marker, if there is one."""
+    try:
+        number = int(marker) if pa.types.is_integer(kind) else float(marker)
+        written = _text_of(pa.array([number], kind))[0].as_py()
+    except (ValueError, OverflowError, pa.ArrowInvalid):
+        return []
+    return [number] if written == marker else []
+
+
+def _texts(name: str, cells: pa.Array, source: Source, *, written: bool) -> pd.Series:
+    narrowed = replace(source, columns=(name,))
+    return framed(pa.record_batch({name: cells}), narrowed, written=written)[name]
+
+
 def plain_text(text: str, name: str, source: Source) -> str | None:
     """One text of a column as `framed` gives it, where a person writes it as a CSV file would."""
-    narrowed = replace(source, columns=(name,))
-    frame = framed(pa.record_batch({name: pa.array([text], pa.string())}), narrowed, written=True)
-    value = frame[name].iloc[0]
+    value = _texts(name, pa.array([text], pa.string()), source, written=True).iloc[0]
     return None if pd.isna(value) else str(value)
 
 

@@ -9,11 +9,9 @@ from hashlib import file_digest, sha256
 from typing import Any, TypeVar
 
 import fsspec
-import pandas as pd
 import pyarrow as pa
 
 from hallmark.tasks.sources import csv_files, labelled_files, parquet_files
-from hallmark.tasks.sources.cells import framed
 from hallmark.tasks.sources.parts import FilePart, Source, SourceError
 from hallmark.tasks.sources.secret import keyed_digest
 
@@ -39,7 +37,7 @@ _BROKEN = (pa.ArrowException, csv.Error, UnicodeDecodeError, OSError, EOFError, 
 def parts(source: Source) -> list[FilePart]:
     """All parts of the file or folder, by name, then by row group."""
     found: list[FilePart] = []
-    for path in _paths(source):
+    for path in paths(source):
         form = source.format or _FORMATS.get(_suffix(path))
         if form is None:
             raise SourceError(
@@ -55,12 +53,16 @@ def parts(source: Source) -> list[FilePart]:
     return found
 
 
-def batches(part: FilePart) -> Iterator[pd.DataFrame]:
-    """The part's rows as frames of text."""
+def batches(part: FilePart, read: Callable[[pa.RecordBatch, bool], R]) -> Iterator[R]:
+    """What `read` makes of the part's rows, batch by batch.
+
+    Args:
+        read: of a batch, and of whether it holds texts of a CSV file.
+    """
     try:
         with _opened(part.source, part.path) as handle:
             for batch in _READERS[part.format].batches(part, handle):
-                yield framed(batch, part.source, written=part.format == "csv")
+                yield read(batch, part.format == "csv")
             return
     except _BROKEN as error:
         reason = _public_reason(error)
@@ -70,32 +72,12 @@ def batches(part: FilePart) -> Iterator[pd.DataFrame]:
     raise _unreadable(part.path, part.format, reason)
 
 
-def digest(source: Source) -> str:
-    """A keyed digest of the names and bytes of all files."""
-    total = sha256()
-    for path in _paths(source):
-        total.update(f"{path.rpartition('/')[2]}\n".encode())
-        total.update(_attempt(_hashed, source, path, "bytes"))
-    return keyed_digest(total.digest())
+def paths(source: Source) -> list[str]:
+    """All files of the source, by name.
 
-
-def digests(source: Source) -> frozenset[str]:
-    """SHA-256 of every file, as decompressed."""
-    return frozenset(_attempt(_hashed, source, path, "bytes").hex() for path in _paths(source))
-
-
-def is_there(source: Source) -> bool:
-    """Whether a file or a folder is at the source's location."""
-    filesystem, root = _filesystem(source)
-    filesystem.invalidate_cache()
-    return bool(filesystem.exists(root))
-
-
-def _hashed(handle: Any) -> bytes:
-    return file_digest(handle, "sha256").digest()
-
-
-def _paths(source: Source) -> list[str]:
+    Raises:
+        SourceError: there is none, or their place cannot be listed.
+    """
     filesystem, root = _filesystem(source)
     try:
         filesystem.invalidate_cache()  # a worker may have listed the folder months ago
@@ -108,10 +90,31 @@ def _paths(source: Source) -> list[str]:
         ) from None
     if not there:
         raise SourceError(f"data.source: nothing is at {source.location}; fix the path or URL")
-    paths = [path for path in inside if _suffix(path) in _FORMATS] if is_folder else [root]
-    if not paths:
+    found = [path for path in inside if _suffix(path) in _FORMATS] if is_folder else [root]
+    if not found:
         raise SourceError(f"data.source: no .csv or .parquet file in folder {source.location}")
-    return paths
+    return found
+
+
+def hashed(source: Source, path: str) -> str:
+    """SHA-256 of a file, as decompressed."""
+    return _attempt(lambda handle: file_digest(handle, "sha256").hexdigest(), source, path, "bytes")
+
+
+def digest(hashes: Mapping[str, str]) -> str:
+    """A keyed digest of the names and bytes of all files, from their hashes by path, in order."""
+    total = sha256()
+    for path, content in hashes.items():
+        total.update(f"{path.rpartition('/')[2]}\n".encode())
+        total.update(bytes.fromhex(content))
+    return keyed_digest(total.digest())
+
+
+def is_there(source: Source) -> bool:
+    """Whether a file or a folder is at the source's location."""
+    filesystem, root = _filesystem(source)
+    filesystem.invalidate_cache()
+    return bool(filesystem.exists(root))
 
 
 def _filesystem(source: Source) -> tuple[Any, str]:

@@ -90,12 +90,20 @@ class NumericCodec:
         return np.array([*steps[:-1], steps[-1] + 1], dtype=np.int64)
 
     def read(self, text: Text) -> tuple[Values, Mask]:
-        values = pd.to_numeric(text, errors="coerce").astype("float64")
+        values = self._sound(pd.to_numeric(text, errors="coerce").astype("float64"))
+        return values, (text.notna() & values.isna()).to_numpy(dtype=bool)
+
+    def read_numbers(self, numbers: NDArray[np.float64]) -> tuple[Values, Mask]:
+        """As `read`, of numbers that are no text, NaN for a null."""
+        values = self._sound(pd.Series(numbers))
+        return values, (~np.isnan(numbers) & values.isna()).to_numpy(dtype=bool)
+
+    def _sound(self, values: Values) -> Values:
+        """The values, null where one is none of the column's."""
         finite = np.isfinite(values)
         if self.column.integer:
             finite &= values == np.floor(values)
-        values = values.where(finite)
-        return values, (text.notna() & values.isna()).to_numpy(dtype=bool)
+        return values.where(finite)
 
     def outside(self, values: Values) -> Mask:
         numbers = _numbers(values)

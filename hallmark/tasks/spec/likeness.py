@@ -9,16 +9,16 @@ them ask who is in the other.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numba import int64, njit, uint64
 from numpy.typing import NDArray
 
-from hallmark.tasks.sources import Source, batches, file_digests, parts
+from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.tasks.sources import Source, batches, file_hashes, parts
 from hallmark.tasks.spec.coding import TableCodec
-
-Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -35,41 +35,41 @@ class Likeness:
         return same or bool(self.files & other.files)
 
 
-class RecordDigest:
-    """A digest of coded records that neither their order nor the blocks they come in change.
+class RecordSums(NamedTuple):
+    """What is added up over the records of a table, in any order and in any blocks. As internal
+    as the table.
 
     Every record is hashed to two words of 64 bits by the finaliser of SplitMix64 (Steele, Lea,
-    Flood 2014), which are added up. It tells tables apart that nobody made to look alike; who makes
-    a table that looks private is only refused.
+    Flood 2014). The sums tell tables apart that nobody made to look alike; who makes a table that
+    looks private is only refused.
     """
 
-    def __init__(self, codec: TableCodec) -> None:
-        self._columns = [(codec.name, codec.attribute.cells) for codec in codec.codecs]
-        self._sums = [0, 0]
-        self.rows = 0
+    rows: int = 0
+    first: int = 0
+    second: int = 0
 
-    def add(self, codes: NDArray[Any]) -> None:
-        """Count in some records, of shape (rows, columns)."""
-        self.rows += len(codes)
-        for lane in range(2):
-            words = np.full(len(codes), lane + 1, dtype=np.uint64)
-            for column in codes.T:
-                words = _mixed(words + column.astype(np.int64).view(np.uint64))
-            self._sums[lane] = (self._sums[lane] + int(words.sum(dtype=np.uint64))) % 2**64
+    @classmethod
+    def of(cls, codes: AnyCodes) -> "RecordSums":
+        """The sums of some records, shape (rows, columns)."""
+        first, second = _hashed(codes)
+        return cls(len(codes), int(first), int(second))
 
-    def hex(self) -> str:
-        """The digest of what was counted in, in hexadecimal."""
-        return sha256(repr((self._columns, self._sums, self.rows)).encode()).hexdigest()
+    def plus(self, other: "RecordSums") -> "RecordSums":
+        """The sums of these and other records."""
+        first, second = (self.first + other.first) % 2**64, (self.second + other.second) % 2**64
+        return RecordSums(self.rows + other.rows, first, second)
 
 
-def likeness_of_codes(
-    codec: TableCodec, blocks: Iterable[NDArray[Any]], source: Source
-) -> Likeness:
-    """The likeness of a table whose codes have already been read."""
-    digest = RecordDigest(codec)
-    for block in blocks:
-        digest.add(block)
-    return Likeness(file_digests(source), digest.hex(), digest.rows)
+def likeness_of_records(codec: TableCodec, sums: RecordSums, hashes: Iterable[str]) -> Likeness:
+    """The likeness of a table of these records, in files with these hashes."""
+    columns = [(one.name, one.attribute.cells) for one in codec.codecs]
+    content = repr((columns, [sums.first, sums.second], sums.rows))
+    return Likeness(frozenset(hashes), sha256(content.encode()).hexdigest(), sums.rows)
+
+
+def likeness_of_codes(codec: TableCodec, codes: AnyCodes, source: Source) -> Likeness:
+    """The likeness of a table whose records were coded already, all in memory."""
+    return likeness_of_records(codec, RecordSums.of(codes), file_hashes(source).values())
 
 
 def likeness(codec: TableCodec, source: Source, most: int | None = None) -> Likeness:
@@ -80,12 +80,12 @@ def likeness(codec: TableCodec, source: Source, most: int | None = None) -> Like
     Raises:
         SourceError: it cannot be read.
     """
-    files, digest = file_digests(source), RecordDigest(codec)
+    hashes, sums = file_hashes(source).values(), RecordSums()
     for codes in _codes(codec, source):
-        digest.add(codes)
-        if most is not None and digest.rows > most:
-            return Likeness(files)
-    return Likeness(files, digest.hex(), digest.rows)
+        sums = sums.plus(RecordSums.of(codes))
+        if most is not None and sums.rows > most:
+            return Likeness(frozenset(hashes))
+    return likeness_of_records(codec, sums, hashes)
 
 
 def _codes(codec: TableCodec, source: Source) -> Iterator[NDArray[np.int64]]:
@@ -100,8 +100,22 @@ def _column(codec: Any, text: "pd.Series[str]") -> NDArray[np.int64]:
     return np.where(unreadable | (codes < 0) | (codes >= codec.attribute.cells), -1, codes)
 
 
-def _mixed(words: Words) -> Words:
-    words = words + np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
+@njit(cache=True, nogil=True)
+def _hashed(codes):  # type: ignore[no-untyped-def]  # compiled, numba infers the types
+    first = second = uint64(0)
+    for record in range(codes.shape[0]):
+        one, two = uint64(1), uint64(2)
+        for column in range(codes.shape[1]):
+            code = uint64(int64(codes[record, column]))
+            one, two = _mixed(one + code), _mixed(two + code)
+        first += one
+        second += two
+    return first, second
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _mixed(word):  # type: ignore[no-untyped-def]  # compiled, as above
+    word = word + uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return word ^ (word >> uint64(31))

@@ -87,7 +87,7 @@ def read_outside_records(
             "domains hold its values"
         )
     codes = codec.encode(text).astype(np.int32)
-    like = likeness_of_codes(codec, [codes], source)
+    like = likeness_of_codes(codec, codes, source)
     if (owner := private_like(like)) is not None:
         raise OutsideRecordsRefused(
             f"{path}: is a copy of the private table of release {owner}; {_MEND}"

@@ -359,7 +359,7 @@ def _public(spec: ReleaseSpec, table: PublicData, folder: Path) -> tuple[AnyCode
     try:
         public = read_public(table, spec.columns, folder)
         source = public_source(table, spec.columns, folder)
-        like = likeness_of_codes(TableCodec.of(spec.columns), [public], source)
+        like = likeness_of_codes(TableCodec.of(spec.columns), public, source)
     except PublicDataError as error:
         raise PlanRefused(str(error)) from error
     if (owner := private_like(like)) is not None:

@@ -4,6 +4,7 @@ import gzip
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hallmark.tasks.job import Job
 from hallmark.tasks.publish import PublishRefused, refuse_private_folder
 from hallmark.tasks.sources import overlap
 from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.likeness import Likeness, RecordDigest, likeness
+from hallmark.tasks.spec.likeness import Likeness, RecordSums, likeness, likeness_of_records
 from hallmark.tasks.spec.prepare import Prepared, prepare
 from hallmark.tasks.spec.private_tables import note, private_at, private_like
 from tests import example
@@ -193,10 +194,34 @@ def test_the_digest_of_records_tells_blocks_of_chance_apart(tmp_path: Path) -> N
     codec = TableCodec.of(prepare(example.write(tmp_path, 5)).spec.columns)
     rng, digests = np.random.default_rng(0), set()
     for _ in range(200):
-        digest = RecordDigest(codec)
-        digest.add(rng.integers(0, 3, (6, len(codec.codecs))))
-        digests.add(digest.hex())
+        sums = RecordSums.of(rng.integers(0, 3, (6, len(codec.codecs))))
+        digests.add(likeness_of_records(codec, sums, []).records)
     assert len(digests) == 200
+
+
+def test_the_sums_of_records_are_known_words_and_no_order_block_or_type_changes_them() -> None:
+    rng = np.random.default_rng(1)
+    codes = rng.integers(-1, 200, (50, 3))
+    whole = RecordSums.of(codes)
+    shuffled = np.asfortranarray(rng.permutation(codes).astype(np.int16))
+    parts = [RecordSums.of(part) for part in np.array_split(shuffled, 4)]
+    assert reduce(RecordSums.plus, parts) == whole
+    sums = [0, 0]
+    for record in codes.tolist():
+        for lane in range(2):
+            word = lane + 1
+            for code in record:
+                word = splitmix((word + code) % 2**64)
+            sums[lane] = (sums[lane] + word) % 2**64
+    assert whole == (50, *sums)
+
+
+def splitmix(word: int) -> int:
+    """The generator of Steele, Lea and Flood, in Python's whole numbers."""
+    word = (word + 0x9E3779B97F4A7C15) % 2**64
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) % 2**64
+    return word ^ (word >> 31)
 
 
 def test_what_was_noted_of_one_release_is_known_to_all(tmp_path: Path, home: Path) -> None:
