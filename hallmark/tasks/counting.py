@@ -11,6 +11,7 @@ tables in one pass over a partition as fit into memory beside it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,9 @@ class DaskCounter:
 
     def count(self, maps: Sequence[CellMap]) -> list[Counts]:
         # `pure=False`: a key that names its inputs could be answered by an earlier run's result.
-        futures = self.client.map(_count_file, self.files, passes=list(_passes(maps)), pure=False)
+        # Not as an argument: Dask would give a large one a key of its own, the name of the argument.
+        count = partial(_count_file, passes=list(_passes(maps)))
+        futures = self.client.map(count, self.files, pure=False)
         totals = [np.zeros(cells.size, dtype=np.int64) for cells in maps]
         with losses_told():
             for future in as_completed(futures):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from distributed import Client, Future, LocalCluster, as_completed
 
-from hallmark.mechanisms.privacy.cells import ArrayCounter, marginal
+from hallmark.mechanisms.privacy.cells import ArrayCounter, CellMap, marginal
 from hallmark.tasks import counting
 from hallmark.tasks.counting import DaskCounter
 from hallmark.tasks.installation.losses import ClusterLost
@@ -140,3 +140,13 @@ def test_counts_are_right_when_a_worker_is_killed_while_it_counts(tmp_path: Path
         counting.join(timeout=120)
     for partitioned, whole in zip(tables, ArrayCounter(codes).count(PAIRS), strict=True):
         np.testing.assert_array_equal(partitioned, whole)
+
+
+def test_tables_of_any_size_reach_the_workers(threads: Client, tmp_path: Path) -> None:
+    """Dask takes a large argument of `map` for a task of its own, and stumbles over it."""
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, 500, (2_000, 3)).astype(np.uint16)
+    maps = [CellMap((i % 3,), (rng.integers(0, 10, 500),), 10) for i in range(400)]
+    counter = DaskCounter(written(codes, tmp_path, 3), threads)
+    for one, other in zip(counter.count(maps), ArrayCounter(codes).count(maps), strict=True):
+        np.testing.assert_array_equal(one, other)

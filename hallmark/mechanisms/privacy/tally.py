@@ -32,8 +32,8 @@ class Terms(NamedTuple):
         strides: cells from one code to the next where they are equally far apart and the first
             has 0; else -1.
         starts: where the table of a term starts in `tables`.
-        lengths: how many codes it has.
-        tables: all tables, one after the other.
+        lengths: how many codes it knows.
+        tables: those of the terms without a stride, one after the other.
         firsts: shape (maps + 1,).
         sizes: cells of every map, shape (maps,).
     """
@@ -55,13 +55,20 @@ class Terms(NamedTuple):
     ) -> "Terms":
         """The terms of maps with these columns, tables and numbers of cells."""
         every = [table for each in tables for table in each]
+        strides = np.array([_stride(table) for table in every], dtype=np.int64)
         lengths = np.array([len(table) for table in every], dtype=np.int64)
+        kept = np.where(strides < 0, lengths, 0)
         return cls(
             columns=np.array([column for each in columns for column in each], dtype=np.int64),
-            strides=np.array([_stride(table) for table in every], dtype=np.int64),
-            starts=np.cumsum(lengths) - lengths,
+            strides=strides,
+            starts=np.cumsum(kept) - kept,
             lengths=lengths,
-            tables=np.concatenate([*every, np.zeros(0, dtype=np.int64)]),
+            tables=np.concatenate(
+                [
+                    *(table for table, known in zip(every, kept, strict=True) if known),
+                    np.zeros(0, dtype=np.int64),
+                ]
+            ),
             firsts=np.cumsum([0, *(len(each) for each in columns)], dtype=np.int64),
             sizes=np.array(sizes, dtype=np.int64),
         )
@@ -121,8 +128,10 @@ def _tally(columns, of_term, strides, starts, lengths, tables, firsts, sizes, co
                 wide[:run] = uint64(0)
                 for t in range(firsts[m], firsts[m + 1]):
                     codes = columns[of_term[t], begin : begin + run]
-                    table = tables[starts[t] : starts[t] + lengths[t]]
-                    _add_wide(wide, codes, table)
+                    if strides[t] >= 0:
+                        _add_wide_strides(wide, codes, uint64(strides[t]))
+                    else:
+                        _add_wide_entries(wide, codes, tables[starts[t] : starts[t] + lengths[t]])
                 for i in range(run):
                     own[wide[i]] += 1
                 continue
@@ -175,7 +184,13 @@ def _add_entries(cells, codes, table):  # type: ignore[no-untyped-def]  # compil
 
 
 @njit(cache=True, nogil=True)
-def _add_wide(cells, codes, table):  # type: ignore[no-untyped-def]  # compiled, as above
+def _add_wide_strides(cells, codes, stride):  # type: ignore[no-untyped-def]  # compiled, as above
+    for i in range(len(codes)):
+        cells[i] += uint64(codes[i]) * stride
+
+
+@njit(cache=True, nogil=True)
+def _add_wide_entries(cells, codes, table):  # type: ignore[no-untyped-def]  # compiled, as above
     for i in range(len(codes)):
         cells[i] += uint64(table[codes[i]])
 
