@@ -42,7 +42,7 @@ class DaskCounter:
 
     def count(self, maps: Sequence[CellMap]) -> list[Counts]:
         # `pure=False`: a key that names its inputs could be answered by an earlier run's result.
-        # Not as an argument: Dask would give a large one a key of its own, the name of the argument.
+        # Not as an argument: Dask would make a large one a task, with the argument's name as key.
         count = partial(_count_file, passes=list(_passes(maps)))
         futures = self.client.map(count, self.files, pure=False)
         totals = [np.zeros(cells.size, dtype=np.int64) for cells in maps]

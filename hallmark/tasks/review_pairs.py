@@ -1,15 +1,16 @@
 """Columns together in the private and the synthetic table. Internal: the private one is exact."""
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.arrays import AnyCodes, Counts
+from hallmark.mechanisms.privacy.cells import CellMap, count_codes
 from hallmark.schemas.documents.internal_review import PairReview, PairsReview
 from hallmark.tasks.record.pairs import (
     association,
     correlation,
+    joint_maps,
     joint_shares,
     merged_columns,
     pair_table,
@@ -20,34 +21,44 @@ from hallmark.tasks.spec.coding import Codec
 _WORST = 9  # pairs shown
 
 
-def compared(private: AnyCodes, synthetic: AnyCodes, codecs: Sequence[Codec]) -> PairsReview | None:
+def compared(
+    count: Callable[[Sequence[CellMap]], list[Counts]],
+    sample: AnyCodes,
+    synthetic: AnyCodes,
+    synthetic_sample: AnyCodes,
+    codecs: Sequence[Codec],
+) -> PairsReview | None:
     """Both tables' matrices, worst pairs and groups; None for one column, or without records.
 
-    Cells are merged by the synthetic records, alike in both.
+    Cells are merged by the synthetic records, alike in both. Pairs are counted over all records;
+    correlations and means are those of the samples.
+
+    Args:
+        count: counts all private records.
+        sample: private records, shape (rows, columns).
     """
-    if len(codecs) < 2 or not len(private) or not len(synthetic):
+    if len(codecs) < 2 or not len(sample) or not len(synthetic):
         return None
     columns = range(len(codecs))
     groups = merged_columns(synthetic, columns, codecs)
-    found = []
-    for i, j in combinations(columns, 2):
-        true = joint_shares(private, i, j, groups[i], groups[j])
-        made = joint_shares(synthetic, i, j, groups[i], groups[j])
-        found.append((min(1.0, float(np.abs(true - made).sum() / 2)), i, j, true, made))
-    found.sort(key=lambda pair: (-pair[0], pair[1], pair[2]))
+    maps = joint_maps(columns, groups)
+    true = joint_shares(count(maps), groups)
+    made = joint_shares(count_codes(synthetic, maps), groups)
+    distances = {pair: min(1.0, float(np.abs(true[pair] - made[pair]).sum() / 2)) for pair in true}
+    worst = sorted(distances, key=lambda pair: (-distances[pair], pair))
     return PairsReview(
-        association=association(private, columns, groups),
-        association_synthetic=association(synthetic, columns, groups),
-        correlation=correlation(private, columns, codecs),
-        correlation_synthetic=correlation(synthetic, columns, codecs),
+        association=association(true, groups),
+        association_synthetic=association(made, groups),
+        correlation=correlation(sample, columns, codecs),
+        correlation_synthetic=correlation(synthetic_sample, columns, codecs),
         worst=tuple(
             PairReview(
-                distance=distance,
-                private=pair_table(groups[i], groups[j], true),
-                synthetic=pair_table(groups[i], groups[j], made),
+                distance=distances[i, j],
+                private=pair_table(groups[i], groups[j], true[i, j]),
+                synthetic=pair_table(groups[i], groups[j], made[i, j]),
             )
-            for distance, i, j, true, made in found[:_WORST]
+            for i, j in worst[:_WORST]
         ),
-        subgroups=subgroups(private, columns, codecs),
-        subgroups_synthetic=subgroups(synthetic, columns, codecs),
+        subgroups=subgroups(sample, columns, codecs),
+        subgroups_synthetic=subgroups(synthetic_sample, columns, codecs),
     )

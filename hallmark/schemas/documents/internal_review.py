@@ -190,4 +190,8 @@ class InternalReview(LabelledSection):
     pairs: Annotated[PairsReview | None, Shown("Columns together", _INTERNAL)] = None
     workload: Annotated[WorkloadReview | None, Shown("Answers of queries", _INTERNAL)] = None
     metrics: Annotated[tuple[Comparison, ...], Shown("Utility metrics", _INTERNAL)] = ()
+    sampled: Annotated[
+        int | None, Field(ge=0), Shown("Private records in the sample", _INTERNAL)
+    ] = None
+    """that metrics, correlations and means of groups compare; None: all were compared"""
     findings: Annotated[tuple[Finding, ...], Shown("Findings of the validation", _INTERNAL)] = ()

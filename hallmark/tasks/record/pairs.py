@@ -4,15 +4,17 @@ The same functions serve the public report, on the released records, and the int
 these and on the private ones. Whose records they are given decides who may see the result.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hallmark.mechanisms.arrays import AnyCodes, Floats
+from hallmark.mechanisms.arrays import AnyCodes, Counts, Floats
 from hallmark.mechanisms.domain.domain import Kind
+from hallmark.mechanisms.privacy.cells import CellMap, count_codes, marginal
 from hallmark.schemas.columns.columns import NumericColumn
 from hallmark.schemas.documents.audit_pairs import Matrix, Pairs, PairTable, Subgroup, Subgroups
 from hallmark.tasks.spec.cell_labels import cell_labels
@@ -22,6 +24,8 @@ MOST_GROUPS = 12  # that a column's cells are merged to
 _TABLES = 6  # of pairs that go together most
 _GROUPINGS = 3  # columns whose groups are shown
 _MEANS = 6  # columns whose means are shown
+_BLOCK = 1 << 17  # rows at a time, of which numbers are held
+_ROUNDING = 1e-12  # below which a variance is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +79,30 @@ def _span(labels: Sequence[str]) -> str:
     return f"{labels[0].split(' to ')[0]} to {labels[-1].split(' to ')[-1]}"
 
 
-def joint_shares(codes: AnyCodes, a: int, b: int, one: Merged, two: Merged) -> Floats:
-    """Share of the rows in every two groups, shape (groups of one, groups of two)."""
-    shape = len(one.labels), len(two.labels)
-    flat = one.of[codes[:, a]] * shape[1] + two.of[codes[:, b]]
-    counts = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
-    return np.asarray(counts / max(len(codes), 1), dtype=np.float64)
+JointShares: TypeAlias = Mapping[tuple[int, int], Floats]
+"""Of every two columns, by their places in a list of them: the share of the rows in every two
+groups, shape (groups of one, groups of the other)."""
+
+
+def joint_maps(columns: Sequence[int], groups: Sequence[Merged]) -> tuple[CellMap, ...]:
+    """What is to be counted for `joint_shares`."""
+    return tuple(
+        CellMap(
+            (columns[i], columns[j]),
+            (groups[i].of * len(groups[j].labels), groups[j].of),
+            len(groups[i].labels) * len(groups[j].labels),
+        )
+        for i, j in combinations(range(len(columns)), 2)
+    )
+
+
+def joint_shares(counts: Sequence[Counts], groups: Sequence[Merged]) -> JointShares:
+    """From the counts of `joint_maps`."""
+    pairs = combinations(range(len(groups)), 2)
+    return {
+        (i, j): table.reshape(len(groups[i].labels), -1) / max(int(table.sum()), 1)
+        for (i, j), table in zip(pairs, counts, strict=True)
+    }
 
 
 def cramers_v(shares: Floats) -> float | None:
@@ -99,12 +121,11 @@ def cramers_v(shares: Floats) -> float | None:
     return min(1.0, float(np.sqrt(squares.sum() / (sides - 1))))
 
 
-def association(codes: AnyCodes, columns: Sequence[int], groups: Sequence[Merged]) -> Matrix:
+def association(shares: JointShares, groups: Sequence[Merged]) -> Matrix:
     """Cramér's V of every two columns, on their groups."""
-    values = np.full((len(columns), len(columns)), np.nan)
-    for i, j in combinations(range(len(columns)), 2):
-        shares = joint_shares(codes, columns[i], columns[j], groups[i], groups[j])
-        found = cramers_v(shares)
+    values = np.full((len(groups), len(groups)), np.nan)
+    for (i, j), table in shares.items():
+        found = cramers_v(table)
         values[i, j] = values[j, i] = np.nan if found is None else found
     np.fill_diagonal(values, 1.0)
     return _matrix([group.name for group in groups], values)
@@ -118,13 +139,22 @@ def correlation(codes: AnyCodes, columns: Sequence[int], codecs: Sequence[Codec]
     ordered = [i for i in columns if is_ordered(codecs[i])]
     if len(ordered) < 2:
         return None
-    places = np.column_stack([_places(codes[:, i], codecs[i]) for i in ordered])
-    values = np.full((len(ordered), len(ordered)), np.nan)
-    for i, j in combinations(range(len(ordered)), 2):
-        both = places[:, [i, j]]
-        both = both[~np.isnan(both).any(axis=1)]
-        if len(both) > 1 and (np.ptp(both, axis=0) > 0).all():
-            values[i, j] = values[j, i] = float(np.corrcoef(both.T).reshape(2, 2)[0, 1])
+    # Sums over the rows where both are known, of all pairs at once, block by block.
+    rows, sums, squares, products = np.zeros((4, len(ordered), len(ordered)))
+    for start in range(0, len(codes), _BLOCK):
+        block = codes[start : start + _BLOCK]
+        places = np.column_stack([_places(block[:, i], codecs[i]) for i in ordered]) - 0.5
+        known = (~np.isnan(places)).astype(np.float64)
+        places = np.nan_to_num(places)
+        rows += known.T @ known
+        sums += places.T @ known  # of the row's column, where the other is known
+        squares += (places * places).T @ known
+        products += places.T @ places
+    rows = np.maximum(rows, 1)
+    variances = np.maximum(squares / rows - (sums / rows) ** 2, 0)
+    variances[variances < _ROUNDING] = np.nan  # of a column that does not vary there
+    covariances = products / rows - (sums / rows) * (sums.T / rows)
+    values = covariances / np.sqrt(variances * variances.T)
     np.fill_diagonal(values, 1.0)
     return _matrix([codecs[i].name for i in ordered], values)
 
@@ -165,7 +195,8 @@ def pairs(codes: AnyCodes, codecs: Sequence[Codec], released: Sequence[str]) -> 
     if len(columns) < 2 or not len(codes):
         return None
     groups = merged_columns(codes, columns, codecs)
-    matrix = association(codes, columns, groups)
+    shares = joint_shares(count_codes(codes, joint_maps(columns, groups)), groups)
+    matrix = association(shares, groups)
     strongest = sorted(
         combinations(range(len(columns)), 2),
         key=lambda pair: (-(matrix.values[pair[0]][pair[1]] or 0.0), pair),
@@ -174,12 +205,7 @@ def pairs(codes: AnyCodes, codecs: Sequence[Codec], released: Sequence[str]) -> 
         association=matrix,
         correlation=correlation(codes, columns, codecs),
         tables=tuple(
-            pair_table(
-                groups[i],
-                groups[j],
-                joint_shares(codes, columns[i], columns[j], groups[i], groups[j]),
-            )
-            for i, j in strongest[:_TABLES]
+            pair_table(groups[i], groups[j], shares[i, j]) for i, j in strongest[:_TABLES]
         ),
         subgroups=subgroups(codes, columns, codecs),
     )
@@ -189,10 +215,9 @@ def merged_columns(
     codes: AnyCodes, columns: Sequence[int], codecs: Sequence[Codec]
 ) -> tuple[Merged, ...]:
     """The columns with their cells merged, by counts of these records, which must be public."""
-    return tuple(
-        merged(codecs[i], np.bincount(codes[:, i], minlength=codecs[i].attribute.cells))
-        for i in columns
-    )
+    shape = [codec.attribute.cells for codec in codecs]
+    counts = count_codes(codes, [marginal((i,), shape) for i in columns])
+    return tuple(merged(codecs[i], of) for i, of in zip(columns, counts, strict=True))
 
 
 def pair_table(one: Merged, two: Merged, shares: Floats) -> PairTable:

@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.privacy.cells import ArrayCounter, count_codes
+from hallmark.schemas.documents.internal_review import PairsReview
+from hallmark.tasks.record import pairs as record_pairs
 from hallmark.tasks.record.pairs import (
     MOST_GROUPS,
     association,
     correlation,
     cramers_v,
+    joint_maps,
     joint_shares,
     merged_columns,
     pairs,
@@ -63,8 +67,9 @@ def test_cells_are_merged_evenly_or_to_the_largest(codec: TableCodec, codes: Any
 
 def test_merged_shares_add_up_to_those_of_the_records(codec: TableCodec, codes: AnyCodes) -> None:
     groups = merged_columns(codes, range(5), codec.codecs)
+    found = joint_shares(count_codes(codes, joint_maps(range(5), groups)), groups)
     for i, j in combinations(range(5), 2):
-        shares = joint_shares(codes, i, j, groups[i], groups[j])
+        shares = found[i, j]
         assert shares.sum() == pytest.approx(1)
         slow = np.zeros_like(shares)
         for row in codes:
@@ -92,7 +97,8 @@ def test_a_column_that_does_not_vary_goes_with_none(codec: TableCodec, codes: An
     assert told is not None
     assert told.values[0] == (1.0, None, None)
     groups = merged_columns(still, range(5), codec.codecs)
-    assert association(still, range(5), groups).values[0][1:] == (None,) * 4
+    shares = joint_shares(count_codes(still, joint_maps(range(5), groups)), groups)
+    assert association(shares, groups).values[0][1:] == (None,) * 4
 
 
 def test_only_released_columns_are_shown(codec: TableCodec, codes: AnyCodes) -> None:
@@ -118,10 +124,22 @@ def test_groups_have_their_rows_and_means(codec: TableCodec, codes: AnyCodes) ->
         assert group.means[1] == pytest.approx(25 + 50 * known.mean())
 
 
+def review(private: AnyCodes, made: AnyCodes, codec: TableCodec) -> PairsReview | None:
+    return compared(ArrayCounter(private).count, private, made, made, codec.codecs)
+
+
+def test_correlation_does_not_depend_on_the_blocks_that_rows_come_in(
+    codec: TableCodec, codes: AnyCodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = correlation(codes, range(5), codec.codecs)
+    monkeypatch.setattr(record_pairs, "_BLOCK", 37)
+    assert correlation(codes, range(5), codec.codecs) == whole
+
+
 def test_the_review_starts_with_the_worst_pair(codec: TableCodec, codes: AnyCodes) -> None:
     made = codes.copy()
     made[:, 4] = np.random.default_rng(1).permutation(made[:, 4])  # dates no longer follow ages
-    told = compared(codes, made, codec.codecs)
+    told = review(codes, made, codec)
     assert told is not None
     assert told.worst[0].private.columns == ("age", "since")
     first = told.worst[0]
@@ -130,4 +148,4 @@ def test_the_review_starts_with_the_worst_pair(codec: TableCodec, codes: AnyCode
     assert [pair.distance for pair in told.worst] == sorted(
         (pair.distance for pair in told.worst), reverse=True
     )
-    assert compared(codes[:0], made, codec.codecs) is None
+    assert review(codes[:0], made, codec) is None
