@@ -7,6 +7,7 @@ Oracle.  tests/mechanisms/marginals/test_cell_groups.py takes the matrix that ad
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -24,17 +25,27 @@ def sizes_of(clique: Clique, shape: Sequence[int], most: int) -> Sizes:
     return tuple(min(most, shape[a]) for a in clique)
 
 
+@lru_cache(maxsize=1024)  # asked for every table of every round, of few different attributes
 def group_of(cells: int, groups: int) -> NDArray[np.int64]:
-    """The group of every cell, ascending from 0."""
-    return np.arange(cells, dtype=np.int64) * groups // cells
+    """The group of every cell, ascending from 0; nobody may write to it."""
+    of = np.arange(cells, dtype=np.int64) * groups // cells
+    of.flags.writeable = False
+    return of
+
+
+@lru_cache(maxsize=1024)
+def _starts(cells: int, groups: int) -> NDArray[np.int64]:
+    """The first cell of every group."""
+    starts = np.searchsorted(group_of(cells, groups), np.arange(groups))
+    starts.flags.writeable = False
+    return starts
 
 
 def merge(tables: Floats, sizes: Sizes) -> Floats:
     """Sums of the groups, of tables in the last axes, shape (..., sizes)."""
     lead = tables.ndim - len(sizes)
     for axis, groups in enumerate(sizes, start=lead):
-        starts = np.searchsorted(group_of(tables.shape[axis], groups), np.arange(groups))
-        tables = np.add.reduceat(tables, starts, axis=axis)
+        tables = np.add.reduceat(tables, _starts(tables.shape[axis], groups), axis=axis)
     return tables
 
 
@@ -47,8 +58,15 @@ def spread(tables: Floats, shape: Sequence[int]) -> Floats:
 
 
 def cells_of(shape: Sequence[int], sizes: Sizes) -> NDArray[np.float64]:
-    """How many cells every group has, of shape `sizes`."""
-    return merge(np.ones(tuple(shape)), sizes)
+    """How many cells every group has, of shape `sizes`; nobody may write to it."""
+    return _cells_of(tuple(shape), sizes)
+
+
+@lru_cache(maxsize=1024)
+def _cells_of(shape: tuple[int, ...], sizes: Sizes) -> NDArray[np.float64]:
+    cells = merge(np.ones(shape), sizes)
+    cells.flags.writeable = False
+    return cells
 
 
 def moved_to(

@@ -17,6 +17,7 @@ Source.  Donhauser, Abad, Hulkund, Yang (2024), "Privacy-preserving data release
 Oracle.  tests/mechanisms/marginals/selection/test_fixed.py enumerates all neighbours.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -226,15 +227,19 @@ def _calibrated(
             count=len(weights),
         )
         return (equal.value,) * len(weights)
-    squares = sum((weight**2 for weight in weights), Fraction(0))
+    # Few weights differ, of however many marginals.
+    times = Counter(weights)
+    squares = sum((n * weight**2 for weight, n in times.items()), Fraction(0))
 
-    def noise(rho: Fraction) -> tuple[Fraction, ...]:
-        return tuple(
-            decimal_above(marginal_sigma2(rho * w**2 / squares, adjacency), _DIGITS)
-            for w in weights
-        )
+    def noise(rho: Fraction) -> Mapping[Fraction, Fraction]:
+        return {
+            w: decimal_above(marginal_sigma2(rho * w**2 / squares, adjacency), _DIGITS)
+            for w in times
+        }
 
     def events_at(rho: Fraction) -> tuple[Event, ...]:
-        return merged(gaussian_event(sigma2, adjacency) for sigma2 in noise(rho))
+        sigmas = noise(rho)
+        return merged(gaussian_event(sigmas[w], adjacency, times=n) for w, n in times.items())
 
-    return noise(largest_rho(events_at, budget).value)
+    affordable = noise(largest_rho(events_at, budget).value)
+    return tuple(affordable[weight] for weight in weights)

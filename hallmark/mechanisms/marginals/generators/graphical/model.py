@@ -103,7 +103,7 @@ class GraphicalFit:
             codes,
             {clique: self.marginal(clique) for clique in wanted},
             rules=self.domain.rules,
-            proposals=self.sweeps * codes.size,
+            sweeps=self.sweeps,
             rng=rng,
             report=lambda share: progress(drawn + (1 - drawn) * share, "polishing records"),
         )

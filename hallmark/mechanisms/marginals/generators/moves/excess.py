@@ -19,8 +19,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from hallmark.mechanisms.arrays import Table, Unsigned
+from hallmark.mechanisms.arrays import AnyCodes, Counts, Table, Unsigned
 from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.privacy.cells import count_codes, marginal
 
 
 class Layout(NamedTuple):
@@ -108,16 +109,14 @@ def layout(
     )
 
 
-def excess(
-    codes: NDArray[np.int32], targets: Mapping[Clique, Table], weights: Sequence[float]
-) -> Table:
+def excess(codes: AnyCodes, targets: Mapping[Clique, Table], weights: Sequence[float]) -> Table:
     """The excess of every cell, in the order of `layout` for the targets' cliques."""
-    rows = len(codes)
+    counted = _counted(codes, targets)
     return np.concatenate(
         [np.zeros(0)]
         + [
-            weight * (counts(codes, clique, target.shape) - rows * target).ravel()
-            for (clique, target), weight in zip(targets.items(), weights, strict=True)
+            weight * (table - len(codes) * target.ravel())
+            for table, target, weight in zip(counted, targets.values(), weights, strict=True)
         ]
     )
 
@@ -126,6 +125,14 @@ def error(over: Table, targets: Mapping[Clique, Table], weights: Sequence[float]
     """Sum over cells of w (count - rows target)^2, records^2, of their excess."""
     sizes = [target.size for target in targets.values()]
     return float((np.square(over) / np.repeat(np.asarray(weights, dtype=float), sizes)).sum())
+
+
+def _counted(codes: AnyCodes, targets: Mapping[Clique, Table]) -> list[Counts]:
+    shape = [0] * codes.shape[1]
+    for clique, target in targets.items():
+        for a, cells in zip(clique, target.shape, strict=True):
+            shape[a] = cells
+    return count_codes(codes, [marginal(clique, shape) for clique in targets])
 
 
 def counts(codes: NDArray[np.integer], clique: Clique, shape: Sequence[int]) -> Table:

@@ -6,21 +6,30 @@ rules connect attributes, it also proposes to copy all of them from another reco
 records is the idea of Liu, Tang, Vietri, Wu (2023), "Generating private synthetic data with genetic
 algorithms", ICML; here there is one table, and every change that helps is kept at once.
 
+A few sweeps of that bring the table near its targets, and hardly change what no target sees; then
+few proposals help, and every entry takes its best code instead (`coordinate_search`), sweep by
+sweep, until that gains little.
+
 Claim.   The error never rises, the last one reported is that of the result, and all records of the
          result obey the rules.
 Oracle.  tests/mechanisms/marginals/generators/moves/test_local_search.py recounts from scratch.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from hallmark.mechanisms.arrays import Codes, Table
+from hallmark.mechanisms.arrays import AnyCodes, Codes, Table
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.rules import Rules, obeys
 from hallmark.mechanisms.domain.rules.rules import joint_of
+from hallmark.mechanisms.marginals.generators.moves.coordinate_search import (
+    laid_out,
+    lines,
+    settle,
+)
 from hallmark.mechanisms.marginals.generators.moves.excess import (
     error,
     excess,
@@ -30,13 +39,14 @@ from hallmark.mechanisms.marginals.generators.moves.excess import (
     score,
     score_block,
 )
-from hallmark.mechanisms.marginals.generators.moves.valid_moves import valid_moves
+from hallmark.mechanisms.marginals.generators.moves.valid_moves import ValidMoves, valid_moves
 
 _BLOCK = 1 << 18  # proposals between two reports of progress
 _ANY_CODE = 0.2  # share of proposals of a code drawn uniformly
 _NEAR = 1 << 10  # records among which a donor is drawn: those that are in the cache already
+_AT_RANDOM = 4  # sweeps
 _MANY = 100_000  # records from which on they need be no nearer to the targets than ...
-_NEARER = 0.01  # ... this share of the squared distance that as many independent draws have
+_NEARER = 0.006  # ... this share of the squared distance that as many independent draws have
 
 
 def polish(
@@ -45,27 +55,27 @@ def polish(
     *,
     weights: Mapping[Clique, float] | None = None,
     rules: Rules,
-    proposals: int,
+    sweeps: int,
     rng: np.random.Generator,
     report: Callable[[float], None] = lambda share: None,
-    tolerance: float = 1e-3,
+    tolerance: float = 0.05,
 ) -> tuple[Codes, list[float]]:
-    """Polished codes, and the error before and after every block of proposals.
+    """Polished codes, and the error at the start, after every block of proposals, and after every
+    sweep that settled entries.
 
     The error is the weighted mean over cliques of the squared L2 distance of probabilities.
 
     Args:
         codes: shape (rows, attributes), within the shape of the rules; not changed. Records that
-            break rules are repaired first.
+            break rules are repaired first; their order must not mean anything.
         targets: probabilities, shape (k_a for a in clique); any real numbers.
         weights: of the cliques, positive; all 1 if None.
         rules: of the whole domain, with its shape. Determinations are settled by the records.
-        proposals: how many changes are tried at most.
+        sweeps: how many there are at most; a sweep visits as many entries as the table has.
         report: called with the share done, 1 at the end.
-        tolerance: the search ends when a sweep (a proposal for every entry of the table) lowers
-            the error by less than this share of it; of many records, also when their distance from
-            the targets is small beside that of a random sample of the targets, whose expected
-            error is 1 / rows at most.
+        tolerance: the search ends when a sweep lowers the error by less than this share of it; of
+            many records, also when that is small beside the error of as many independent draws from
+            the targets, which is 1 / rows at most.
 
     Raises:
         ValueError: a target has another shape than its clique, or a weight is not positive.
@@ -80,24 +90,82 @@ def polish(
         repaired = rules.repair(polished.astype(np.int32), rng)
         polished = np.ascontiguousarray(repaired, dtype=least)
     moves = valid_moves(rules)
-    place = layout(rules.shape, tuple(targets), loads, moves.blocks)
-    over = excess(polished, targets, loads)
-    rows, attributes = polished.shape
-    scale = float(sum(loads)) * rows**2 or 1.0
-    history = [error(over, targets, loads) / scale]
-    sweep = -(-rows * attributes // _BLOCK)  # in blocks
-    enough = _NEARER / rows if rows >= _MANY else 0.0
-    for start in range(0, proposals, _BLOCK):
-        block = min(_BLOCK, proposals - start)
-        drawn = _draw(block, rows, rules.shape, len(moves.blocks), rng)
-        _try(polished, over, place, moves.tables, moves.alone, *drawn)
-        history.append(error(over, targets, loads) / scale)
-        report((start + block) / proposals)
-        before = history[-1 - sweep] if len(history) > sweep else np.inf
-        if history[-1] <= enough or before - history[-1] < tolerance * before:
-            report(1.0)
+    search = _Search(polished, targets, loads, rules.shape, moves, rng)
+    search.at_random(
+        min(sweeps, _AT_RANDOM), tolerance, lambda done: report(min(1.0, done / sweeps))
+    )
+    enough = _NEARER / len(polished) if len(polished) >= _MANY else 0.0
+    for sweep in range(_AT_RANDOM, sweeps):
+        before = search.history[-1]
+        if before <= enough:
             break
-    return polished.astype(np.int32), history
+        search.settle()
+        if moves.blocks:  # no entry of theirs may change alone
+            search.at_random(1, 0.0, lambda done: None)
+        report((sweep + 1) / sweeps)
+        if _share(before, search.history[-1]) < tolerance:
+            break
+    report(1.0)
+    return search.codes.astype(np.int32), search.history
+
+
+class _Search:
+    """A table on its way to the targets.
+
+    Attributes:
+        codes: shape (rows, attributes).
+        history: the error at the start and after every step.
+    """
+
+    def __init__(
+        self,
+        codes: AnyCodes,
+        targets: Mapping[Clique, Table],
+        loads: Sequence[float],
+        shape: tuple[int, ...],
+        moves: ValidMoves,
+        rng: np.random.Generator,
+    ) -> None:
+        self.codes = codes
+        self._targets, self._loads, self._moves = targets, loads, moves
+        self._shape, self._rng = shape, rng
+        self._over = excess(codes, targets, loads)
+        self.history = [self._error(self._over)]
+
+    def at_random(self, sweeps: int, tolerance: float, report: Callable[[float], None]) -> None:
+        """Proposals for as many entries as so many sweeps have, in blocks; fewer where a sweep
+        gains less than `tolerance`. `report` is told how many sweeps are done."""
+        moves = self._moves
+        place = layout(self._shape, tuple(self._targets), self._loads, moves.blocks)
+        size = min(_BLOCK, self.codes.size)
+        sweep = -(-self.codes.size // size)  # in blocks
+        for block in range(1, sweeps * sweep + 1):
+            drawn = _draw(size, len(self.codes), self._shape, len(moves.blocks), self._rng)
+            _try(self.codes, self._over, place, moves.tables, moves.alone, *drawn)
+            self.history.append(self._error(self._over))
+            report(block / sweep)
+            if block >= sweep and _share(self.history[-1 - sweep], self.history[-1]) < tolerance:
+                break
+
+    def settle(self) -> None:
+        """Let every entry take its best code, unless that is not for the better: it rounds."""
+        place = lines(self._shape, tuple(self._targets), self._loads)
+        settled = self.codes.copy()
+        settle(settled, laid_out(self._over, self._targets), place, self._moves)
+        over = excess(settled, self._targets, self._loads)
+        after = self._error(over)
+        if after < self.history[-1]:
+            self.codes, self._over = settled, over
+        self.history.append(min(after, self.history[-1]))
+
+    def _error(self, over: Table) -> float:
+        scale = float(sum(self._loads)) * len(self.codes) ** 2 or 1.0
+        return error(over, self._targets, self._loads) / scale
+
+
+def _share(before: float, after: float) -> float:
+    """The share of an error that is gone."""
+    return (before - after) / before if before > 0 else 0.0
 
 
 def _checked(

@@ -44,7 +44,7 @@ from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import 
 from hallmark.mechanisms.marginals.generators.noise_aware.refinement import (
     SILENT,
     raked,
-    refined,
+    refined_each,
     refined_margin,
     tilted,
 )
@@ -195,12 +195,13 @@ class NoiseAwareModel:
             silent=SILENT,
         )
         models |= zip(joint, leaning, strict=True)
-        return {
-            clique: refined(
-                model, measured[clique], self._margins_of(clique), self.rules.allowed(clique)
-            )
-            for clique, model in models.items()
-        }
+        tables = refined_each(
+            list(models.values()),
+            [measured[clique] for clique in models],
+            [self._margins_of(clique) for clique in models],
+            [self.rules.allowed(clique) for clique in models],
+        )
+        return dict(zip(models, tables, strict=True))
 
     @cached_property
     def _margins(self) -> tuple[Table, ...]:
@@ -266,7 +267,7 @@ class NoiseAwareModel:
                 self.targets,
                 weights=_weights(self.evidence),
                 rules=self.rules,
-                proposals=generator.sweeps * codes.size,
+                sweeps=generator.sweeps,
                 rng=rng,
                 report=lambda share: progress(
                     polishing + (1 - polishing) * share, "polishing records"

@@ -53,7 +53,9 @@ _CLEARLY = (
 )
 _STEPS = 50  # of expectation and maximisation
 _TRACE = 1e-6  # of independence in a table to be raked: a row that lost its mass gets it back
+_LEAST = 1e-300  # of a likelihood: more than none
 _PASSES = 30  # over all margins
+_MET = 1e-9  # of a margin's entries: how far off it may be, relative to them
 
 
 def posterior_means(observed: Table, sigma: float, *, silent: float = 0.0) -> Estimate:
@@ -67,23 +69,42 @@ def posterior_means(observed: Table, sigma: float, *, silent: float = 0.0) -> Es
     The prior is the most likely one, by expectation and maximisation from one that is mostly 0;
     so a table of few signals is all but silenced elsewhere, and a table full of them is kept.
     """
+    (estimate,) = posterior_means_of_each([observed], [sigma], silent=silent)
+    return estimate
+
+
+def posterior_means_of_each(
+    observed: Sequence[Table], sigmas: Sequence[float], *, silent: float = 0.0
+) -> list[Estimate]:
+    """`posterior_means` of every table, each with a prior of its own."""
+    counts = np.zeros((len(observed), len(_SEEN)))
+    step = _SEEN[1] - _SEEN[0]
+    for row, table, sigma in zip(counts, observed, sigmas, strict=True):
+        z = table[np.abs(table) <= _EDGE * sigma] / (sigma or 1.0)
+        row += np.bincount(np.rint((z + _EDGE) / step).astype(np.int64), minlength=len(_SEEN))
+    prior = np.full((len(observed), len(_MEANS)), (1 - _SILENT) / len(_MEANS))
+    prior[:, _NULL] += _SILENT
+    for _ in range(_STEPS):
+        prior *= (counts / np.maximum(prior @ _LIKELIHOOD.T, _LEAST)) @ _LIKELIHOOD
+        prior[:, _NULL] += silent
+        prior /= np.maximum(prior.sum(axis=1, keepdims=True), _LEAST)
+    evidence = np.maximum(prior @ _LIKELIHOOD.T, _LEAST)
+    means = (prior * _MEANS) @ _LIKELIHOOD.T / evidence
+    variances = (prior * _MEANS**2) @ _LIKELIHOOD.T / evidence - means**2  # the means' derivatives
+    return [
+        _shrunk(table, sigma, mean, variance)
+        for table, sigma, mean, variance in zip(observed, sigmas, means, variances, strict=True)
+    ]
+
+
+def _shrunk(observed: Table, sigma: float, means: Table, variances: Table) -> Estimate:
+    """The table with cells near 0 at their means, as tabulated over `_SEEN`."""
     if sigma == 0:
         return Estimate(observed, float(observed.size))
     z = observed / sigma
     near = np.abs(z) <= _EDGE
     if not near.any():
         return Estimate(observed, float(observed.size))
-    bins = np.rint((z[near] + _EDGE) / (_SEEN[1] - _SEEN[0])).astype(np.int64)
-    counts = np.bincount(bins, minlength=len(_SEEN))
-    prior = np.full(len(_MEANS), (1 - _SILENT) / len(_MEANS))
-    prior[_NULL] += _SILENT
-    for _ in range(_STEPS):
-        prior = prior * ((counts / (_LIKELIHOOD @ prior)) @ _LIKELIHOOD)
-        prior[_NULL] += silent
-        prior /= prior.sum()
-    evidence = _LIKELIHOOD @ prior
-    means = (_LIKELIHOOD @ (prior * _MEANS)) / evidence
-    variances = (_LIKELIHOOD @ (prior * _MEANS**2)) / evidence - means**2  # the means' derivatives
     found = np.where(near, np.interp(z, _SEEN, means), z)
     freedom = np.where(near, np.interp(z, _SEEN, variances), 1.0).sum()
     return Estimate(np.asarray(sigma * found), float(freedom))
@@ -131,7 +152,7 @@ def refined_margin(model: Table, measured: NoisyMarginal, allowed: NDArray[np.bo
     What noise or the model put into other cells plays no part, however much it is.
     """
     margin = np.zeros_like(model)
-    start = _regrouped(model, measured) if measured.coarse else model
+    start = _regrouped([model], [measured])[0] if measured.coarse else model
     found = posterior_means(measured.counts - start, measured.sigma).table
     if measured.coarse:  # the sums of groups are known better than what cells add to them
         sizes = measured.coarse.sizes
@@ -154,29 +175,62 @@ def refined(
         margins: of its attributes, in their order.
         allowed: cells that may hold records, of the same shape.
     """
-    if measured.sigma == 0:
-        return _normalised(np.where(allowed, onto_simplex(measured.counts), 0.0))
-    start = raked(model, margins, allowed)
-    if measured.coarse:
-        start = raked(_regrouped(start, measured), margins, allowed)
-    found = _found(measured.counts - start, measured.sigma)
-    return raked(onto_simplex(start + found), margins, allowed)
+    (table,) = refined_each([model], [measured], [margins], [allowed])
+    return table
 
 
-def _regrouped(model: Table, measured: NoisyMarginal) -> Table:
-    """The model scaled group by group, so that the groups' sums are refined by measured ones."""
-    groups = measured.grouped()
-    sums = merge(model, groups.counts.shape)
-    wanted = onto_simplex(sums + _found(groups.counts - sums, groups.sigma))
-    factors = np.divide(wanted, sums, out=np.ones_like(sums), where=sums > 0)
-    return _normalised(model * spread(factors, model.shape))
+def refined_each(
+    models: Sequence[Table],
+    measured: Sequence[NoisyMarginal],
+    margins: Sequence[Sequence[Table]],
+    allowed: Sequence[NDArray[np.bool_]],
+) -> list[Table]:
+    """`refined` of every table."""
+    tables = [
+        _normalised(np.where(may, onto_simplex(marginal.counts), 0.0))
+        for marginal, may in zip(measured, allowed, strict=True)
+    ]
+    noisy = [i for i, marginal in enumerate(measured) if marginal.sigma > 0]
+    starts = {i: raked(models[i], margins[i], allowed[i]) for i in noisy}
+    grouped = [i for i in noisy if measured[i].coarse]
+    for i, start in zip(
+        grouped,
+        _regrouped([starts[i] for i in grouped], [measured[i] for i in grouped]),
+        strict=True,
+    ):
+        starts[i] = raked(start, margins[i], allowed[i])
+    residuals = [measured[i].counts - starts[i] for i in noisy]
+    found = _found(residuals, [measured[i].sigma for i in noisy])
+    for i, signal in zip(noisy, found, strict=True):
+        tables[i] = raked(onto_simplex(starts[i] + signal), margins[i], allowed[i])
+    return tables
 
 
-def _found(residual: Table, sigma: float) -> Table:
-    """What noise of deviation `sigma` did not put there."""
-    cells = posterior_means(residual, sigma, silent=SILENT)
-    if residual.ndim != 2:
-        return cells.table
+def _regrouped(models: Sequence[Table], measured: Sequence[NoisyMarginal]) -> list[Table]:
+    """The models scaled group by group, so that the groups' sums are refined by measured ones."""
+    groups = [marginal.grouped() for marginal in measured]
+    sums = [merge(m, g.counts.shape) for m, g in zip(models, groups, strict=True)]
+    residuals = [g.counts - s for g, s in zip(groups, sums, strict=True)]
+    found = _found(residuals, [g.sigma for g in groups])
+    scaled = []
+    for model, own, signal in zip(models, sums, found, strict=True):
+        wanted = onto_simplex(own + signal)
+        factors = np.divide(wanted, own, out=np.ones_like(own), where=own > 0)
+        scaled.append(_normalised(model * spread(factors, model.shape)))
+    return scaled
+
+
+def _found(residuals: Sequence[Table], sigmas: Sequence[float]) -> list[Table]:
+    """What noise of these deviations did not put there."""
+    estimates = posterior_means_of_each(residuals, sigmas, silent=SILENT)
+    return [
+        cells.table if residual.ndim != 2 else _of_pair(residual, sigma, cells)
+        for residual, sigma, cells in zip(residuals, sigmas, estimates, strict=True)
+    ]
+
+
+def _of_pair(residual: Table, sigma: float, cells: Estimate) -> Table:
+    """The means of the cells joined with what the singular values tell."""
     free = (residual.shape[0] - 1, residual.shape[1] - 1)
     return _joined(residual, sigma, cells, shrink(centred(residual), sigma, free=free)).table
 
@@ -204,10 +258,15 @@ def raked(table: Table, margins: Sequence[Table], allowed: NDArray[np.bool_]) ->
     scaled = np.where(allowed, (1 - _TRACE) * table + _TRACE * _product(margins), 0.0)
     axes = range(scaled.ndim)
     for _ in range(_PASSES):
+        moved = 0.0
         for axis, margin in enumerate(margins):
             sums = scaled.sum(axis=tuple(other for other in axes if other != axis), keepdims=True)
             wanted = margin.reshape(sums.shape)
-            scaled = scaled * np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0)
+            factors = np.divide(wanted, sums, out=np.ones_like(sums), where=sums > 0)
+            scaled *= factors
+            moved = max(moved, float(np.abs(factors - 1).max()))
+        if moved < _MET:
+            break
     return _normalised(scaled)
 
 
