@@ -15,6 +15,7 @@ from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.inference.blue import NotMeasured
 from hallmark.mechanisms.inference.estimates import Estimates
 from hallmark.mechanisms.inference.estimator import Estimator
+from hallmark.mechanisms.privacy.cells import count_codes, marginal
 from hallmark.tasks.questions.functions import Function, cells_between, known
 from hallmark.tasks.spec.cell_labels import cell_labels
 from hallmark.tasks.spec.coding import TableCodec
@@ -136,7 +137,7 @@ def _of_pair(
     except NotMeasured:
         return
     units = dict(zip(moments, np.eye(len(moments)), strict=True))
-    sums = {key: float(moment.of(records).sum()) for key, moment in moments.items()}
+    sums = dict(zip(moments, _sums(list(moments.values()), records), strict=True))
     for one in first:
         for other in second:
             keys = ((), (one,), (other,), (one, one), (other, other), (one, other))
@@ -154,6 +155,14 @@ def _of_pair(
                 deviation=estimates.deviation(slope),
                 of_records=_pearson(np.array([sums[key] for key in keys])),
             )
+
+
+def _sums(functions: Sequence[Function], records: AnyCodes) -> list[float]:
+    """Sums of functions of the same columns over the records, which are counted once."""
+    columns, shape = functions[0].columns, functions[0].values.shape
+    (counts,) = count_codes(records[:, list(columns)], [marginal(range(len(shape)), shape)])
+    assert all(function.columns == columns for function in functions), "of the same columns"
+    return [float((function.values * counts.reshape(shape)).sum()) for function in functions]
 
 
 def _noisy(estimates: Estimates, moments: Floats) -> tuple[float, Floats] | None:
