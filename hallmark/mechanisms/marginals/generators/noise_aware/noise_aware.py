@@ -60,7 +60,7 @@ _DRAFT = {  # of the classes, for the next round of a selection
     "order": 0.0,  # few pairs are known yet, and what moves fast for them strays elsewhere
 }
 _DENOISED = 0.4  # progress when the model is fitted
-_BYTES_PER_CELL = 40  # noisy counts, targets, and what the polish keeps
+_BYTES_PER_CELL = 56  # noisy counts, targets, and what the polish keeps: its lines in two orders
 _BYTES_PER_REFINED_CELL = 80  # of one table at a time, while it is refined
 _BYTES_PER_ENTRY = 16  # of the records: codes, positions
 _SQUARES = 6  # matrices over all cells that a fit holds, float32
