@@ -16,6 +16,7 @@ class Request:
 
     Attributes:
         expected_records: of the private table, as many as forecasts and defaults go by.
+        made_records: how many are to be made; None for as many as were measured.
         parameters: of the mechanism, as the spec sets them.
         public: coded records of a public table with the same columns, where the spec names one;
             shape (rows, attributes).
@@ -25,6 +26,7 @@ class Request:
     budget: Budget
     adjacency: Adjacency
     expected_records: int
+    made_records: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     public: AnyCodes | None = None
 

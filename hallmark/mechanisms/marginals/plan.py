@@ -78,7 +78,8 @@ class MarginalPlan(Requested):
                 if self.generator.admits(self.domain, (*cliques, clique), 1.0):
                     cliques.append(clique)
         known = [clique for clique, _ in self._admitted_totals(cliques)]
-        return self.generator.memory(self.domain, [*cliques, *known], self.expected_records)
+        records = self.request.made_records or self.expected_records
+        return self.generator.memory(self.domain, [*cliques, *known], records)
 
     def with_totals(self, evidence: Evidence) -> Evidence:
         """The evidence with the public totals that are marginals, known exactly.

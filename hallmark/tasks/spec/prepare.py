@@ -219,6 +219,7 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
             budget=budget(spec),
             adjacency=adjacency(spec),
             expected_records=spec.data.expected_rows,
+            made_records=spec.records,
             parameters=spec.mechanism.parameters | ({"queries": asked.workload} if asked else {}),
             public=public,
         )

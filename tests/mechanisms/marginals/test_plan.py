@@ -135,6 +135,12 @@ def test_a_plan_pickles_and_its_parameters_are_plain_json() -> None:
     assert json.loads(json.dumps(plan.parameters))["generator"]["sweeps"] == 7
 
 
+def test_memory_is_for_the_records_that_are_made_and_not_for_those_that_are_measured() -> None:
+    small, large = make(records=1_000), make(records=10**9)
+    asked = replace(large, request=replace(large.request, made_records=1_000))
+    assert asked.memory() == small.memory() < large.memory() / 1_000
+
+
 def test_forecasts_fall_with_more_records_and_rise_with_more_columns() -> None:
     few, many = (make(records=n).forecast() for n in (1000, 10_000))
     wide = make((4, 3, 2, 900, 9, 9), records=1000).forecast()
