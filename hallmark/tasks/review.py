@@ -135,10 +135,15 @@ def _write(
 
 def sampled(files: Sequence[Path], most: int, rng: np.random.Generator) -> AnyCodes:
     """At most so many of the records of the files, every one as likely, in the files' order."""
-    blocks = [load(file) for file in files]
-    rows = np.array([len(block) for block in blocks])
-    taken = np.minimum(rows, rng.multivariate_hypergeometric(rows, min(most, int(rows.sum()))))
-    return np.concatenate([_some(b, int(n), rng) for b, n in zip(blocks, taken, strict=True)])
+    ends = np.cumsum([len(load(file)) for file in files])
+    total = int(ends[-1])
+    picked = np.sort(rng.choice(total, min(most, total), replace=False))
+    each = np.split(picked, np.searchsorted(picked, ends[:-1]))
+    starts = [0, *ends[:-1].tolist()]
+    # One file after another, each forgotten once it was read: mapped files count as memory.
+    return np.concatenate(
+        [load(file)[rows - start] for file, rows, start in zip(files, each, starts, strict=True)]
+    )
 
 
 def _some(codes: AnyCodes, most: int, rng: np.random.Generator) -> AnyCodes:

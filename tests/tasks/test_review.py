@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hallmark.tasks.evaluate import evaluate_files, in_words
 from hallmark.tasks.rendering.wording import number
+from hallmark.tasks.review import sampled
 from tests.tasks.released import ROWS, Released, released
 
 
@@ -78,3 +80,18 @@ def test_bounds_on_several_columns_are_compared_with_what_encloses_the_truth(
             least, most, bound = (float(share) for share in re.findall(r"([\d.]+) ?%", cells))
             assert least <= most, name
             assert least <= bound, name  # fails for one release in ten at most
+
+
+def test_a_sample_is_of_all_files_alike_and_whole_where_they_are_few(tmp_path: Path) -> None:
+    codes = np.arange(6_000, dtype=np.uint16).reshape(-1, 2)
+    files = [tmp_path / f"{i}.npy" for i in range(3)]
+    for file, part in zip(files, np.split(codes, [10, 2_000]), strict=True):
+        np.save(file, np.asfortranarray(part))
+    few = sampled(files, 500, np.random.default_rng(0))
+    assert few.shape == (500, 2)
+    assert len(set(few[:, 0])) == 500  # none twice
+    np.testing.assert_array_equal(few[:, 1], few[:, 0] + 1)  # whole records
+    np.testing.assert_array_equal(np.sort(few[:, 0]), few[:, 0])
+    # 333 are expected of the 2,000 first, with a deviation of 9.6: outside in one of 10^7 draws.
+    assert 280 < (few[:, 0] < 4_000).sum() < 390
+    np.testing.assert_array_equal(sampled(files, 5_000, np.random.default_rng(0)), codes)
