@@ -14,9 +14,12 @@ import psycopg
 import pytest
 
 from hallmark.schemas.loading import load_spec
-from hallmark.tasks import discretize
+from hallmark.tasks import reading
+from hallmark.tasks.code_files import Drafts
+from hallmark.tasks.discretize import truncated
 from hallmark.tasks.installation import databases
 from hallmark.tasks.installation.databases import DatabaseRefused
+from hallmark.tasks.reading import compare, read_part
 from hallmark.tasks.sources import (
     DatabaseTable,
     Source,
@@ -404,10 +407,27 @@ def coded(of: Source, spec_file: Path, folder: Path) -> Sequence[Path]:
         return [
             file
             for i, part in enumerate(parts(fixed))
-            for file in discretize._code_part(
-                part, i, columns=columns, person="person", folder=folder
-            )
+            for file in read_part(part, columns, "person", drafts=Drafts(folder, i)).files
         ]
+
+
+def test_the_second_opinion_needs_the_first_rows_alone_and_leaves_the_rest_unread(
+    server: psycopg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_COMPARED", 20)
+    file, table = example.write(tmp_path), example.table(300)
+    names = tuple(load_spec(file).columns)
+    server.execute(
+        "CREATE TABLE rows (age int, income float8, region text, employed int, since date)"
+    )
+    rows = table[list(names)].astype(object).where(table[list(names)].notna(), None)
+    server.cursor().executemany(
+        "INSERT INTO rows VALUES (%s, %s, %s, %s, %s)", rows.to_numpy().tolist()
+    )
+    with consistent(source(server, table="public.rows", columns=names)) as fixed:
+        for part in parts(fixed):
+            compare(part, load_spec(file).columns, None)
+        assert sum(len(batch) for part in parts(fixed) for batch in batches(part)) == 300
 
 
 def test_where_rows_lie_does_not_decide_which_records_of_a_person_are_kept(
@@ -432,7 +452,7 @@ def test_where_rows_lie_does_not_decide_which_records_of_a_person_are_kept(
         with server.cursor() as cursor, cursor.copy("COPY rows FROM STDIN (FORMAT csv)") as copy:
             copy.write(version.to_csv(index=False, header=False))
         of = source(server, table="public.rows", columns=(*names, "person"))
-        files = discretize._truncate(coded(of, file, tmp_path / name), 2)
+        files = truncated(coded(of, file, tmp_path / name), 2)
         kept[name] = Counter(map(tuple, np.concatenate([np.load(f) for f in files]).tolist()))
     assert kept["one"] == kept["other"]
     assert sum(kept["one"].values()) == 80
