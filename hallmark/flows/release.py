@@ -24,6 +24,7 @@ from hallmark.tasks.gates.gates import (
     refuse_changes,
 )
 from hallmark.tasks.generate import SyntheticFile, generate
+from hallmark.tasks.generate_batches import fit, generate_batches, made_in_batches
 from hallmark.tasks.installation.places import given, out_folder
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.progress import announce, relay
@@ -172,11 +173,15 @@ def _release(job: Job[PreparedRelease], files: Sequence[Path]) -> _Made:
     measured = privatize(job, selected.result, files)
     measurements = measured.result
     announce("generate")
-    records = generate.submit(prepared, measurements, workspace).result()
+    if made_in_batches(prepared):
+        fitted = fit.submit(prepared, measurements).result()
+        records = generate_batches(prepared, fitted, measurements, workspace)
+    else:
+        records = generate.submit(prepared, measurements, workspace).result()
     announce("certify")
     certificate = certify(prepared, measurements, records)
     announce("finalise")
-    written = finalise.submit(prepared, records, workspace).result()
+    written = finalise(prepared, records, workspace)
     final = staged(written, workspace)
     transcript = selected.transcript + measured.transcript
     if prepared.spec.output.replicates is not None:

@@ -13,7 +13,7 @@ so that a stage may run on another machine.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import pi, sqrt
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +137,11 @@ class Plan(Protocol):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """Every constant that shapes the release, as plain JSON values."""
+        ...
+
+    @property
+    def in_batches(self) -> bool:
+        """Whether the records may be made in batches that do not know of each other (`Fitting`)."""
         ...
 
     def forecast(self) -> Forecast: ...
@@ -269,6 +274,34 @@ class Certificate:
     cost: Budget | None = None
     measured: Mapping[str, MarginalEstimate] = field(default_factory=dict)
     answers: QueryAnswers | None = None
+
+
+class Fit(Protocol):
+    """What records are drawn from, batch by batch. Public; pickles, and draws on any worker."""
+
+    @property
+    def rows(self) -> int:
+        """How many records were measured, 1 at least."""
+        ...
+
+    def batch(self, rows: int, rng: np.random.Generator) -> SyntheticMeasure:
+        """One of several batches of a table, independent of the others."""
+        ...
+
+
+@runtime_checkable
+class Fitting(Protocol):
+    """A mechanism whose fit can be had by itself, where `Plan.in_batches` says so."""
+
+    def fit(
+        self,
+        plan: Any,
+        measurements: Measurements,
+        *,
+        rng: np.random.Generator,
+        progress: Progress,
+        checkpoint: Checkpoint | None = None,
+    ) -> Fit: ...
 
 
 class Mechanism(Protocol):

@@ -76,3 +76,8 @@ class Requested:
     @property
     def expected_records(self) -> int:
         return self.request.expected_records
+
+    @property
+    def in_batches(self) -> bool:
+        """Whether the records may be made in batches (`contract.Plan`); most are made together."""
+        return False

@@ -1,13 +1,15 @@
 """Post-process noisy measurements into synthetic records, on a worker."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from prefect import task
 
+from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.checkpoint import Checkpoint, FileCheckpoint
 from hallmark.mechanisms.contract import Measurements, Progress, SyntheticMeasure
 from hallmark.mechanisms.domain.rules import Rules
@@ -27,19 +29,48 @@ class SyntheticFile:
     path: Path
 
     def load(self) -> SyntheticMeasure:
-        """The synthetic records."""
+        """The synthetic records; codes are read where they are used."""
         history = json.loads(self.path.with_suffix(".json").read_text())
+        codes = np.load(self.path, mmap_mode="r", allow_pickle=False)
         with np.load(self.path.with_suffix(".npz")) as kept:
-            return SyntheticMeasure(codes=np.load(self.path), history=history, kept=dict(kept))
+            return SyntheticMeasure(codes=codes, history=history, kept=dict(kept))
 
     def save(self, synthetic: SyntheticMeasure) -> None:
         """Leave them there. Dask may do this again, to the same end, while another stage reads."""
-        with whole(self.path.with_suffix(".json")) as draft:
-            draft.write_text(json.dumps(dict(synthetic.history)))
-        with whole(self.path.with_suffix(".npz")) as draft:
-            np.savez(draft, **synthetic.kept)  # type: ignore[arg-type]  # arrays, not flags
+        self._save_beside(synthetic.history, synthetic.kept)
         with whole(self.path) as draft:
             np.save(draft, synthetic.codes)
+
+    def save_batches(
+        self,
+        batches: Iterable[AnyCodes],
+        shape: tuple[int, int],
+        kind: np.dtype[Any],
+        history: Mapping[str, Any],
+    ) -> None:
+        """Leave the records of all batches there, column by column; one batch is in memory.
+
+        Args:
+            shape: (rows of all together, attributes).
+            kind: type of the codes.
+        """
+        self._save_beside(history, {})
+        with whole(self.path) as draft:
+            table = np.lib.format.open_memmap(
+                draft, mode="w+", dtype=kind, shape=shape, fortran_order=True
+            )
+            end = 0
+            for codes in batches:
+                table[end : end + len(codes)] = codes
+                end += len(codes)
+            assert end == len(table), "every batch has the records that it was asked for"
+            table.flush()
+
+    def _save_beside(self, history: Mapping[str, Any], kept: Mapping[str, Floats]) -> None:
+        with whole(self.path.with_suffix(".json")) as draft:
+            draft.write_text(json.dumps(dict(history)))
+        with whole(self.path.with_suffix(".npz")) as draft:
+            np.savez(draft, **kept)  # type: ignore[arg-type]  # arrays, not flags
 
 
 @task(name="generate")

@@ -30,7 +30,7 @@ FAILED = 1  # exit status
 PATIENCE = 2 * SECONDS  # each worker that is killed begins with seconds of imports
 WORKERS = ("worker-0", "worker-1")
 # What workers execute, stage by stage: validate, privatize, generate, finalise.
-STAGES = ("read_part", "_count_file", "generate", "finalise")
+STAGES = ("read_part", "_count_file", "generate", "_write_batch")
 # A worker that is cut off is given up after seconds, not after minutes.
 IMPATIENT = {
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "10 seconds",

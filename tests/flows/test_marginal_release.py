@@ -6,8 +6,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
+from hallmark.mechanisms import batches
 from hallmark.mechanisms.marginals.generators.graphical.model import GraphicalModel
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, RECORD_FILE
@@ -102,6 +105,25 @@ def test_any_selection_goes_with_any_generator(
     assert method["generator"]["method"] == generator
     kinds = {event["event"] for event in record["mechanism"]["events"]}
     assert ("exponential_mechanism" in kinds) == (selection in ("mst", "aim", "mwem"))
+
+
+@pytest.mark.parametrize(("selection", "generator"), [("all", "noise-aware"), ("mst", "particles")])
+def test_a_large_table_is_made_in_batches_and_is_as_sound(
+    selection: str, generator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "ENTRIES", 5 * 150)  # records of five columns
+    mechanism = {
+        "name": "privpgd",
+        "selection": SELECTIONS[selection],
+        "generator": GENERATORS[generator],
+    }
+    example.open_account()
+    spec = example.write(tmp_path, ROWS, mechanism=mechanism, constraints=RULES[:2])
+    record = assert_sound(run(spec))
+    assert record["utility"]["rows"] == ROWS
+    folder = tmp_path / "out/test-release"
+    assert len(pd.read_csv(folder / "data.csv")) == ROWS
+    assert pq.ParquetFile(folder / "data.parquet").num_row_groups == 3
 
 
 @pytest.mark.parametrize("name", ["aim", "mst", "mwem", "private-gsd", "privpgd-paper"])

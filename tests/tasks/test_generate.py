@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hallmark.mechanisms import batches
+from hallmark.mechanisms.compute import SERIAL
 from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
 from hallmark.tasks.generate import (
     MOVED,
@@ -18,6 +20,7 @@ from hallmark.tasks.generate import (
     obedient,
     totalled,
 )
+from hallmark.tasks.generate_batches import drawn, made_in_batches
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.spec.prepare import Prepared, prepare
 from tests import example
@@ -155,3 +158,81 @@ def test_totals_that_a_measured_function_makes_impossible_are_told_without_loss(
     before = obedient(SyntheticMeasure(codes=codes), domain.rules, of.rng("rules"))
     with pytest.raises(TotalsUnreachable, match="No budget is lost"):
         totalled(before, domain.totals, domain.rules, of.rng("totals"))
+
+
+class Drawing:
+    """A fit that draws random records, and counts how often it did."""
+
+    rows = 1000
+
+    def __init__(self, of: Prepared) -> None:
+        self.shape, self.draws = of.codec.domain.shape, 0
+
+    def batch(self, rows: int, rng: np.random.Generator) -> SyntheticMeasure:
+        self.draws += 1
+        codes = np.column_stack([rng.integers(0, size, rows) for size in self.shape])
+        return SyntheticMeasure(codes=codes.astype(np.int32), history={"rounds": 3})
+
+
+NOTHING = Measurements(tables={}, total=1000)
+
+
+def test_batches_are_the_same_again_whoever_draws_them_and_obey_the_rules(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "ENTRIES", 5 * 150)  # records of five columns
+    of, workspace = prepared(tmp_path), Workspace.of("test-release")
+    assert made_in_batches(of)
+    one, two = Drawing(of), Drawing(of)
+    first = drawn(of, one, NOTHING, workspace, SERIAL).load()
+    codes = np.array(first.codes)
+    assert codes.shape == (1000, 5)
+    assert one.draws == 7
+    assert first.history["batches"] == 7
+    assert 0 < first.history[MOVED] < 1000
+    assert of.plan.domain.rules.valid(codes.astype(np.int32)).all()
+    assert len(np.unique(codes, axis=0)) > 300  # batches differ
+    assert np.array_equal(drawn(of, two, NOTHING, workspace, SERIAL).load().codes, codes)
+
+
+def test_a_resumed_run_goes_on_with_the_batches_that_are_there(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "ENTRIES", 5 * 150)
+    of, workspace = prepared(tmp_path), Workspace.of("test-release")
+    whole_table = np.array(drawn(of, Drawing(of), NOTHING, workspace, SERIAL).load().codes)
+
+    class Dying(Drawing):
+        def batch(self, rows: int, rng: np.random.Generator) -> SyntheticMeasure:
+            if self.draws == 4:
+                raise MemoryError
+            return super().batch(rows, rng)
+
+    with pytest.raises(MemoryError):
+        drawn(of, Dying(of), NOTHING, workspace, SERIAL)
+    resumed = Drawing(of)
+    again = drawn(of, resumed, NOTHING, workspace, SERIAL).load()
+    assert resumed.draws == 3
+    assert np.array_equal(again.codes, whole_table)
+
+    with pytest.raises(MemoryError):
+        drawn(of, Dying(of), NOTHING, workspace, SERIAL)
+    other = Drawing(of)  # of other measurements nothing is kept
+    told = {"all": (np.arange(3),)}
+    drawn(of, other, Measurements(tables=told, total=1000), workspace, SERIAL)
+    assert other.draws == 7
+
+
+def test_what_ties_all_records_together_is_made_in_one_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "ENTRIES", 10)
+    tied = [*RULES, {"rule": "region determines since", "source": "tests"}]
+    assert made_in_batches(prepared(tmp_path))
+    assert not made_in_batches(prepared(tmp_path, constraints=tied))
+    assert not made_in_batches(prepared(tmp_path, public_totals=TOTALS))
+    pure = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
+    assert not made_in_batches(prepared(tmp_path, mechanism={"name": "pmm"}, privacy=pure))
+    assert made_in_batches(prepared(tmp_path, mechanism={"name": "mst"}))
+    share = {"confidence": 0.95, "share": "1/4"}
+    assert made_in_batches(prepared(tmp_path, certificate=share))

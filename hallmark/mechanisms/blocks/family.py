@@ -16,6 +16,7 @@ from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.spaces import FiniteSpace
 from hallmark.mechanisms.privacy.cells import CellMap
 
+_RECORDS = 1 << 18  # whose distances are held together
 _WAYS = {1: "one-way", 2: "two-way", 3: "three-way"}
 
 
@@ -52,6 +53,12 @@ class Block:
         """How far each of the records may lie from its point, shape (rows,)."""
         columns = zip(self.columns, self.offsets, strict=True)
         return np.max([offset[codes[:, column]] for column, offset in columns], axis=0)
+
+    def mean_distance_to_points(self, codes: AnyCodes) -> float:
+        """The mean of these over one record at least, a block of records at a time."""
+        starts = range(0, len(codes), _RECORDS)
+        sums = (self.distances_to_points(codes[i : i + _RECORDS]).sum() for i in starts)
+        return float(sum(sums)) / len(codes)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

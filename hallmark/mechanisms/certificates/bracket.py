@@ -100,10 +100,11 @@ def enclose(
     sizes = [cells.size for cells in maps_to_count(family)]
     if [len(counts) for counts in private] != sizes:
         raise ValueError(f"private counts of {[len(c) for c in private]} cells, not of {sizes}")
+    released = count_codes(synthetic_codes, maps_to_count(family))
     found = list(
         compute.map(
-            partial(_enclose, family.domain.shape, synthetic_codes),
-            list(zip(family.blocks, private, strict=True)),
+            partial(_enclose, family.domain.shape),
+            list(zip(family.blocks, private, released, strict=True)),
             doing="comparing with the private data",
         )
     )
@@ -122,11 +123,8 @@ def _map_to_count(block: Block, shape: Sequence[int]) -> CellMap:
     return marginal(block.columns, shape) if combinations <= MOST_COMBINATIONS else block.cells
 
 
-def _enclose(
-    shape: Sequence[int], synthetic_codes: AnyCodes, pair: tuple[Block, Counts]
-) -> Bracket:
-    block, private = pair
-    (released,) = count_codes(synthetic_codes, [_map_to_count(block, shape)])
+def _enclose(shape: Sequence[int], counted: tuple[Block, Counts, Counts]) -> Bracket:
+    block, private, released = counted
     if not private.any():
         return Bracket(target=block.name, lower=0.0, upper=1.0)
     points, distances = _points_and_distances(block, shape)

@@ -38,6 +38,7 @@ from hallmark.mechanisms.geometry.transport import (
     is_small,
     transport_cost,
 )
+from hallmark.mechanisms.privacy.cells import count_codes
 
 METRIC = (
     "1-Wasserstein distance of the joint distribution of the columns named, records compared by "
@@ -178,10 +179,16 @@ def misfit_costs(
     family: Family, estimate: FamilyEstimate, synthetic_codes: AnyCodes, *, compute: Compute
 ) -> list[float]:
     """Transport from estimate to released records, for every block, records times distance."""
-    pairs = list(zip(family.blocks, estimate.tables, strict=True))
+    # Counted here: workers get tables, whatever the number of records.
+    counts = count_codes(synthetic_codes, [block.cells for block in family.blocks])
     total = float(estimate.total)
-    function = partial(_misfit_cost, synthetic_codes, total)
-    return list(compute.map(function, pairs, doing="comparing the records with the measurements"))
+    misfits = [
+        (block, table - total * (rows / len(synthetic_codes)))
+        for block, table, rows in zip(family.blocks, estimate.tables, counts, strict=True)
+    ]
+    return list(
+        compute.map(_misfit_cost, misfits, doing="comparing the records with the measurements")
+    )
 
 
 def certify_family_and_columns(
@@ -306,7 +313,7 @@ def _certificate(
                 terms["discretisation"] = min(block.radius, float(distances[position]) / records)
             terms["privatisation"] = float(quantile) / records
             terms["projection"] = float(misfit) / records
-        terms["rounding to records"] = float(block.distances_to_points(synthetic_codes).mean())
+        terms["rounding to records"] = float(block.mean_distance_to_points(synthetic_codes))
         compared = [family.domain.attributes[column] for column in block.columns]
         alone = compared[0] if len(compared) == 1 else None
         bounds.append(
@@ -349,8 +356,6 @@ def _simulated(
         yield estimator.simulate(min(batch, draws - start), rng)
 
 
-def _misfit_cost(synthetic_codes: AnyCodes, total: float, pair: tuple[Block, Floats]) -> float:
-    block, table = pair
-    rows = np.bincount(block.cells(synthetic_codes), minlength=block.space.size)
-    misfit = table - total * (rows / len(synthetic_codes))
+def _misfit_cost(pair: tuple[Block, Floats]) -> float:
+    block, misfit = pair
     return float(transport_cost(block.space, misfit[None])[0])

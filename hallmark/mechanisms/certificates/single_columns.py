@@ -20,6 +20,7 @@ from hallmark.mechanisms.certificates.simultaneous import (
 from hallmark.mechanisms.contract import Bound, MarginalEstimate
 from hallmark.mechanisms.domain.domain import Attribute, Domain
 from hallmark.mechanisms.geometry.wasserstein import RADIUS, w1
+from hallmark.mechanisms.privacy.cells import count_codes, marginal
 
 METRIC = "1-Wasserstein distance of the column's distribution"
 ASSUMPTIONS = (
@@ -96,8 +97,9 @@ def certify_single_columns(
     # The private number of records, or a lower bound that holds with the same event.
     records = estimate.total - (0.0 if total_is_public else float(quantiles.values[-1]))
     bounds = []
-    for position, attribute in enumerate(domain.attributes):
-        rows = np.bincount(synthetic_codes[:, position], minlength=attribute.cells)
+    single = [marginal((position,), domain.shape) for position in range(len(domain))]
+    counts = count_codes(synthetic_codes, single)
+    for position, (attribute, rows) in enumerate(zip(domain.attributes, counts, strict=True)):
         released = rows / len(synthetic_codes)
         misfit = estimate.counts[position] - estimate.total * released
         terms = {"discretisation": _discretisation(attribute, estimate, position, released)}

@@ -28,6 +28,8 @@ from hallmark.mechanisms.checkpoint import Checkpoint
 from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.contract import (
     Certificate,
+    Fit,
+    Fitting,
     Forecast,
     Measurements,
     Mechanism,
@@ -79,6 +81,10 @@ class PlanWithShare(Requested):
             **self.inner.parameters,
             "certificate": {"epsilon": str(self.share_budget.epsilon), **self.measured.parameters},
         }
+
+    @property
+    def in_batches(self) -> bool:
+        return self.inner.in_batches
 
     def forecast(self) -> Forecast:
         """The mechanism's own, with what is certified of the marginals, and their memory."""
@@ -151,6 +157,21 @@ class WithShare:
         own = self.inner.measure(curator, plan.inner, selection)
         marginals = curator.histograms(CERTIFICATE_CALL, plan.measured.queries)
         return own.with_call(CERTIFICATE_CALL, marginals)
+
+    def fit(
+        self,
+        plan: PlanWithShare,
+        measurements: Measurements,
+        *,
+        rng: np.random.Generator,
+        progress: Progress,
+        checkpoint: Checkpoint | None = None,
+    ) -> Fit:
+        """The mechanism's fit, of its own measurements."""
+        assert isinstance(self.inner, Fitting), "where the plan says so"
+        return self.inner.fit(
+            plan.inner, measurements, rng=rng, progress=progress, checkpoint=checkpoint
+        )
 
     def generate(
         self,

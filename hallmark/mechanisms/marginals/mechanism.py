@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import Table
+from hallmark.mechanisms.arrays import Codes, Table
 from hallmark.mechanisms.certificates.simultaneous import draws_needed
 from hallmark.mechanisms.certificates.single_columns import (
     ASSUMPTIONS,
@@ -70,6 +70,43 @@ class MarginalMeasurements(Measurements):
             tables={call: tuple(one.counts for one in told) for call, told in by_call.items()},
             total=total,
             asked={call: tuple(one.asked for one in told) for call, told in by_call.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedMarginals:
+    """A model with what its history says of the evidence.
+
+    Attributes:
+        total: number of records that the evidence speaks of.
+        marginals: how many were measured.
+        chosen: those of them that were chosen on answers.
+    """
+
+    model: Model
+    total: float
+    marginals: int
+    chosen: tuple[str, ...]
+
+    @property
+    def rows(self) -> int:
+        return max(1, round(self.total))
+
+    def batch(self, rows: int, rng: np.random.Generator) -> SyntheticMeasure:
+        """One of several batches of a table."""
+        return self.with_history(*self.model.records(rows, rng, lambda share, doing: None))
+
+    def with_history(self, codes: Codes, made: Mapping[str, Any]) -> SyntheticMeasure:
+        """The records, and what fitting and making them did."""
+        return SyntheticMeasure(
+            codes=codes,
+            history={
+                "estimated_records": self.total,
+                "marginals": self.marginals,
+                "chosen": list(self.chosen),
+                **self.model.history,
+                **made,
+            },
         )
 
 
@@ -144,25 +181,34 @@ class Marginals:
         """
         if rows is not None and rows < 1:
             raise ValueError(f"output.rows: {rows}; ask for at least 1")
-        answers = answers_of(measurements)
-        evidence = plan.with_totals(evidence_of(plan.domain, answers, measurements.total))
-        model = plan.generator.fit(
-            evidence,
+        fitted = self.fit(
+            plan,
+            measurements,
             rng=rng,
             progress=partial(_within, progress, 0.0, _FITTED),
             checkpoint=checkpoint,
         )
-        rows = rows or max(1, round(evidence.total))
-        codes, made = model.records(rows, rng, partial(_within, progress, _FITTED, 1.0))
-        return SyntheticMeasure(
-            codes=codes,
-            history={
-                "estimated_records": evidence.total,
-                "marginals": len(answers),
-                "chosen": _chosen(plan, answers),
-                **model.history,
-                **made,
-            },
+        made = partial(_within, progress, _FITTED, 1.0)
+        return fitted.with_history(*fitted.model.records(rows or fitted.rows, rng, made))
+
+    def fit(
+        self,
+        plan: MarginalPlan,
+        measurements: Measurements,
+        *,
+        rng: np.random.Generator,
+        progress: Progress,
+        checkpoint: Checkpoint | None = None,
+    ) -> "FittedMarginals":
+        """The model of all that was measured."""
+        answers = answers_of(measurements)
+        evidence = plan.with_totals(evidence_of(plan.domain, answers, measurements.total))
+        model = plan.generator.fit(evidence, rng=rng, progress=progress, checkpoint=checkpoint)
+        return FittedMarginals(
+            model=model,
+            total=evidence.total,
+            marginals=len(answers),
+            chosen=tuple(_chosen(plan, answers)),
         )
 
     def drafted(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hallmark.mechanisms.arrays import Table
+from hallmark.mechanisms.batches import batch_sizes
 from hallmark.mechanisms.certificates.simultaneous import PILOT
 from hallmark.mechanisms.certificates.single_columns import ColumnErrors, forecast_single_columns
 from hallmark.mechanisms.contract import Forecast, NoiseLine
@@ -65,6 +66,11 @@ class MarginalPlan(Requested):
             "generator": {"method": self.generator.name, **self.generator.settings},
         }
 
+    @property
+    def in_batches(self) -> bool:
+        """Whether nothing ties all records of the table together but what was measured."""
+        return not self.domain.totals and not self.domain.rules.determinations
+
     def memory(self) -> int:
         """Peak memory of fitting all that may be measured, and of the records, bytes.
 
@@ -79,6 +85,8 @@ class MarginalPlan(Requested):
                     cliques.append(clique)
         known = [clique for clique, _ in self._admitted_totals(cliques)]
         records = self.request.made_records or self.expected_records
+        if self.in_batches:
+            records = max(batch_sizes(records, len(self.domain)))
         return self.generator.memory(self.domain, [*cliques, *known], records)
 
     def with_totals(self, evidence: Evidence) -> Evidence:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
+from uuid import uuid4
 
 from distributed import Client, as_completed
 
@@ -28,7 +29,10 @@ class DaskCompute:
         """Results in the order of `items`, as `mechanisms.compute.Compute` asks."""
         # All inputs are public, but keys that depend on them would keep results of other releases.
         shared = self._client.scatter(function, broadcast=True, hash=False)
-        futures = [self._client.submit(_call, shared, item, pure=False) for item in items]
+        name = getattr(function, "func", function).__name__  # told by Dask's pages and losses
+        futures = [
+            self._client.submit(_call, shared, item, key=f"{name}-{uuid4().hex}") for item in items
+        ]
         for done, _ in enumerate(as_completed(futures), 1):
             self._progress(done / len(futures), doing)
         return iter(self._client.gather(futures))

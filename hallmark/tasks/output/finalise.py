@@ -1,28 +1,38 @@
 """Write the synthetic records for data users, read them back, and check them.
 
-Dask may run this again while an earlier execution, given up for dead, is still writing. So each
-attempt has its own folder, and the flow's process moves the result of one attempt into place.
+Workers do so batch by batch, each in files of its own, with values drawn for the batch alone; the
+process of the flow joins these files. Dask may write a batch again while an earlier execution,
+given up for dead, is still writing. So each attempt has its own folder, and the flow's process
+moves the result of one attempt into place.
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from uuid import uuid4
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from distributed import Client
 from prefect import task
 
+from hallmark.mechanisms.batches import batch_sizes
+from hallmark.mechanisms.compute import Compute
 from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
 from hallmark.schemas.visible import visible
 from hallmark.tasks.generate import SyntheticFile
+from hallmark.tasks.installation.compute import DaskCompute
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.progress import reporter
 from hallmark.tasks.installation.workspace import Workspace, private_folder
 from hallmark.tasks.output.labelled_files import write_labelled
 from hallmark.tasks.output.released import broken_totals, released_source, released_values
-from hallmark.tasks.output.writing import write_csv
+from hallmark.tasks.output.writing import join_csv, write_csv
 from hallmark.tasks.reading import read_part
 from hallmark.tasks.sources import parts
 from hallmark.tasks.spec.prepare import Prepared, PreparedCertificate
@@ -57,38 +67,99 @@ class FinalFile:
 
 @task(name="finalise")
 def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace) -> FinalFile:
+    """As `written`, on the workers."""
+    compute = DaskCompute(Client.current(), None, reporter("finalise"))
+    return written(prepared, synthetic, workspace, compute)
+
+
+def written(
+    prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace, compute: Compute
+) -> FinalFile:
     """Write the data files to the attempt's own folder and check what was written.
 
     Raises:
         FinalCheckFailed: the files break the schema, a total, or a rule that blocks.
     """
     folder = private_folder(_attempts(workspace) / uuid4().hex)
-    codec = prepared.codec
-    cells = rule_cells(prepared.spec, codec)
-    codes, rng = synthetic.load().codes, prepared.rng("decode")
-    frame = decode(codec, codes, prepared.spec.rules, cells, rng)
+    rows, columns = synthetic.load().codes.shape
+    sizes = batch_sizes(rows, columns) if prepared.plan.in_batches else [rows]
+    ends = np.cumsum([0, *sizes]).tolist()
+    batches = list(
+        compute.map(
+            partial(_write_batch, prepared, synthetic, folder),
+            [(number, *span) for number, span in enumerate(pairwise(ends))],
+            doing="writing batches of records, and reading them back",
+        )
+    )
+    rules = _over_all(prepared, [batch.broken for batch in batches], rows)
+    files = tuple(
+        _joined(
+            prepared,
+            folder / prepared.spec.data_files[form],
+            [batch.files[form] for batch in batches],
+        )
+        for form in prepared.spec.output.formats
+    )
+    for path in files:
+        _check_totals(prepared, path)
+    return FinalFile(
+        files=files,
+        rows=rows,
+        rules=rules,
+        totals=tuple(total.title for total in prepared.spec.public_totals),
+    )
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The files of a batch by format, and by rule the number of its records that break it."""
+
+    files: Mapping[str, Path]
+    broken: tuple[int, ...]
+
+
+def _write_batch(
+    prepared: Prepared, synthetic: SyntheticFile, folder: Path, batch: tuple[int, int, int]
+) -> _Written:
+    """Write the records from `start` to `stop`, read the files back, and check them."""
+    number, start, stop = batch
+    attempt = private_folder(folder / f"{number:06d}-{uuid4().hex}")
+    cells = rule_cells(prepared.spec, prepared.codec)
+    codes = np.array(synthetic.load().codes[start:stop], dtype=np.int32, order="C")
+    rng = prepared.rng(f"decode {number}" if number else "decode")
+    frame = decode(prepared.codec, codes, prepared.spec.rules, cells, rng)
     released = frame[list(prepared.spec.released_columns)]
-    files = []
+    files: dict[str, Path] = {}
     for form in prepared.spec.output.formats:
-        path = folder / prepared.spec.data_files[form]
+        files[form] = path = attempt / prepared.spec.data_files[form]
         if form == "csv":
             write_csv(released, prepared.spec, path)
         elif form == "parquet":
             _write_parquet(released, prepared, path)
         else:
             write_labelled(released, prepared.spec, path)
-        files.append(path)
-    for path in files:
         _check_schema(prepared, path)
-    rules = _check_rules(prepared, files[0], frame)
-    for path in files:
-        _check_totals(prepared, path)
-    return FinalFile(
-        files=tuple(files),
-        rows=len(released),
-        rules=rules,
-        totals=tuple(total.title for total in prepared.spec.public_totals),
-    )
+    first = files[prepared.spec.output.formats[0]]
+    return _Written(files, _broken_rules(prepared, first, frame))
+
+
+def _joined(prepared: Prepared, path: Path, batches: Sequence[Path]) -> Path:
+    """One file of all batches, whose own are gone."""
+    if len(batches) == 1:
+        return batches[0].rename(path)
+    if path.suffix == ".csv":
+        join_csv(batches, prepared.spec, path)
+    elif path.suffix == ".parquet":
+        with pq.ParquetWriter(path, pq.read_schema(batches[0])) as writer:
+            for batch in batches:
+                writer.write_table(pq.read_table(batch))
+    else:  # their formats know no parts
+        values = [released_values(prepared.spec, batch) for batch in batches]
+        write_labelled(pd.concat(values, ignore_index=True), prepared.spec, path)
+        _check_schema(prepared, path)
+    for batch in batches:
+        batch.unlink()
+    return path
 
 
 def nothing_to_write(prepared: PreparedCertificate) -> FinalFile:
@@ -144,27 +215,41 @@ def _check_schema(prepared: Prepared, path: Path) -> None:
         raise FinalCheckFailed(f"{path.name} breaks its own schema: {'; '.join(broken)}")
 
 
-def _check_rules(prepared: Prepared, path: Path, frame: pd.DataFrame) -> tuple[RuleResult, ...]:
-    """Results of edit rules on the released records; rules with unreleased columns are checked on
-    the records before those columns were dropped."""
+def _broken_rules(prepared: Prepared, path: Path, frame: pd.DataFrame) -> tuple[int, ...]:
+    """How many of the released records break each edit rule; rules with unreleased columns are
+    checked on the records before those columns were dropped."""
+    if not prepared.spec.rules:
+        return ()
     released = released_values(prepared.spec, path)
     table = pd.DataFrame(
         {name: released[name] if name in released else frame[name] for name in prepared.codec.names}
     )
+    return tuple(int(rule.violations(table).sum()) for rule in prepared.spec.rules)
+
+
+def _over_all(
+    prepared: Prepared, broken: Sequence[tuple[int, ...]], rows: int
+) -> tuple[RuleResult, ...]:
+    """The rules' results over all batches.
+
+    Raises:
+        FinalCheckFailed: a rule that blocks the publication is broken.
+    """
     results = tuple(
         RuleResult(
             rule=constraint.rule,
             source=constraint.source,
-            violations=int(rule.violations(table).sum()),
+            violations=sum(counts),
             blocks=constraint.if_broken == "block",
         )
-        for constraint, rule in zip(prepared.spec.constraints, prepared.spec.rules, strict=True)
+        for constraint, counts in zip(
+            prepared.spec.constraints, zip(*broken, strict=True), strict=True
+        )
     )
     blocking = [result for result in results if result.violations and result.blocks]
     if blocking:
         lines = [
-            visible(f"  {r.rule}: broken by {r.violations} of {len(table)} records")
-            for r in blocking
+            visible(f"  {r.rule}: broken by {r.violations} of {rows} records") for r in blocking
         ]
         raise FinalCheckFailed(
             "the synthetic records break edit rules that block the publication:\n"

@@ -4,13 +4,17 @@ That is its delimiter, encoding, null markers, decimal marks and date formats; t
 are left out, which every reader understands.
 """
 
-from collections.abc import Callable
+import io
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
 from hallmark.schemas.release_spec import ReleaseSpec
+
+_BYTES_AT_ONCE = 1 << 24
 
 
 def write_csv(frame: pd.DataFrame, spec: ReleaseSpec, path: Path) -> None:
@@ -24,6 +28,20 @@ def write_csv(frame: pd.DataFrame, spec: ReleaseSpec, path: Path) -> None:
     pd.DataFrame(texts).to_csv(
         path, index=False, sep=spec.data.delimiter, encoding=spec.data.characters
     )
+
+
+def join_csv(files: Sequence[Path], spec: ReleaseSpec, path: Path) -> None:
+    """One file of the records in several that `write_csv` wrote of the released columns."""
+    header = io.BytesIO()
+    pd.DataFrame(columns=list(spec.released_columns)).to_csv(
+        header, index=False, sep=spec.data.delimiter, encoding=spec.data.characters
+    )
+    with path.open("wb") as joined:
+        joined.write(header.getvalue())
+        for file in files:
+            with file.open("rb") as part:
+                part.seek(len(header.getvalue()))
+                shutil.copyfileobj(part, joined, _BYTES_AT_ONCE)
 
 
 def _texts(values: pd.Series, column: Column) -> pd.Series:

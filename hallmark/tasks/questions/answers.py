@@ -60,6 +60,7 @@ MEANING: dict[Basis, str] = {
 
 MOST_GROUPS = 10_000
 _AT_ONCE = 64  # linear queries
+_RECORDS = 1 << 20  # that are looked at together
 _ROUNDING = 1e-9  # of an estimate: replicates that differ by less are the same
 
 
@@ -151,7 +152,7 @@ class Answering:
         pieces = [self._pieces(one) for one in question.statistics]
         told = None
         if self.records is not None:
-            weight = np.ones(len(self.records)) if self.weights is None else self.weights[:, 0]
+            weight = None if self.weights is None else self.weights[:, 0]
             told = self._from_records(question, pieces, sizes, self.records, weight)
         at_once = max(1, _AT_ONCE // sum(map(len, pieces)))
         touched = {self.codec.names.index(name) for name in question.by}
@@ -304,20 +305,25 @@ class Answering:
         pieces: Sequence[Sequence[Function]],
         sizes: Sequence[int],
         records: AnyCodes,
-        weight: Floats,
+        weight: Floats | None,
     ) -> Floats:
-        """What the records themselves answer with these weights, by group, shape (groups,)."""
+        """What the records themselves answer, all alike or with these weights, by group, shape
+        (groups,)."""
         by = [self.codec.names.index(name) for name in question.by]
-        group = np.zeros(len(records), dtype=np.int64)
-        for column, size in zip(by, sizes, strict=True):
-            group = group * size + records[:, column]
-
-        def by_group(piece: Function) -> Floats:
-            return np.bincount(group, weight * piece.of(records), prod(sizes)).astype(np.float64)
-
+        sums = [np.zeros((len(its), prod(sizes))) for its in pieces]
+        for start in range(0, len(records), _RECORDS):  # whatever their number
+            block = slice(start, start + _RECORDS)
+            some = records[block]
+            group = np.zeros(len(some), dtype=np.int64)
+            for column, size in zip(by, sizes, strict=True):
+                group = group * size + some[:, column]
+            each = 1.0 if weight is None else weight[block]
+            for found, its in zip(sums, pieces, strict=True):
+                for i, piece in enumerate(its):
+                    found[i] += np.bincount(group, each * piece.of(some), prod(sizes))
         told = [
-            self._of_records(one, [by_group(piece) for piece in its])
-            for one, its in zip(question.statistics, pieces, strict=True)
+            self._of_records(one, list(found))
+            for one, found in zip(question.statistics, sums, strict=True)
         ]
         match question.compared:
             case None:

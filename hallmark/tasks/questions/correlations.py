@@ -160,7 +160,10 @@ def _of_pair(
 def _sums(functions: Sequence[Function], records: AnyCodes) -> list[float]:
     """Sums of functions of the same columns over the records, which are counted once."""
     columns, shape = functions[0].columns, functions[0].values.shape
-    (counts,) = count_codes(records[:, list(columns)], [marginal(range(len(shape)), shape)])
+    sizes = [1] * records.shape[1]
+    for column, size in zip(columns, shape, strict=True):
+        sizes[column] = size
+    (counts,) = count_codes(records, [marginal(columns, sizes)])
     assert all(function.columns == columns for function in functions), "of the same columns"
     return [float((function.values * counts.reshape(shape)).sum()) for function in functions]
 

@@ -175,18 +175,23 @@ def subgroups(
     ][:_GROUPINGS]
     if not numeric:
         return ()
-    values = np.column_stack([_places(codes[:, i], codecs[i], in_unit=True) for i in numeric])
-    return tuple(
-        Subgroups(
-            by=codecs[i].name,
-            columns=tuple(_with_unit(codecs[j]) for j in numeric),
-            groups=tuple(
-                _subgroup(label, values[codes[:, i] == cell])
-                for cell, label in enumerate(cell_labels(codecs[i]))
-            ),
+    shape = [codec.attribute.cells for codec in codecs]
+    tables = iter(count_codes(codes, [marginal((i, j), shape) for i in by for j in numeric]))
+    places = [_places(np.arange(shape[j]), codecs[j], in_unit=True) for j in numeric]
+    told = []
+    for i in by:
+        counts = [next(tables).reshape(shape[i], -1) for _ in numeric]
+        told.append(
+            Subgroups(
+                by=codecs[i].name,
+                columns=tuple(_with_unit(codecs[j]) for j in numeric),
+                groups=tuple(
+                    _subgroup(label, [table[cell] for table in counts], places)
+                    for cell, label in enumerate(cell_labels(codecs[i]))
+                ),
+            )
         )
-        for i in by
-    )
+    return tuple(told)
 
 
 def pairs(codes: AnyCodes, codecs: Sequence[Codec], released: Sequence[str]) -> Pairs | None:
@@ -230,14 +235,20 @@ def pair_table(one: Merged, two: Merged, shares: Floats) -> PairTable:
     )
 
 
-def _subgroup(label: str, values: Floats) -> Subgroup:
-    known = ~np.isnan(values)
-    sums, many = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)
+def _subgroup(label: str, counts: Sequence[Counts], places: Sequence[Floats]) -> Subgroup:
+    """A group, from its records by cell of every numeric column, and where these cells lie."""
     return Subgroup(
         group=label,
-        rows=len(values),
-        means=tuple(float(s / n) if n else None for s, n in zip(sums, many, strict=True)),
+        rows=int(counts[0].sum()),
+        means=tuple(_mean(rows, at) for rows, at in zip(counts, places, strict=True)),
     )
+
+
+def _mean(rows: Counts, places: Floats) -> float | None:
+    """The mean place of the rows, but for those of the null cell; None where there is none."""
+    known = ~np.isnan(places)
+    many = int(rows[known].sum())
+    return float(rows[known] @ places[known]) / many if many else None
 
 
 def _places(cells: NDArray[np.integer], codec: Codec, *, in_unit: bool = False) -> Floats:

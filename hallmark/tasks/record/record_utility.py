@@ -8,6 +8,7 @@ import numpy as np
 
 from hallmark.mechanisms.contract import Certificate, MarginalEstimate, QueryAnswers
 from hallmark.mechanisms.domain.domain import Attribute
+from hallmark.mechanisms.privacy.cells import count_codes, marginal
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
 from hallmark.schemas.documents.audit_utility import Answer, Answers, Marginal, Utility
 from hallmark.schemas.documents.certificate import CertificateFile
@@ -124,7 +125,9 @@ def _answers(answers: QueryAnswers) -> Answers:
 
 def _marginal(run: "Executed", index: int, codec: Codec) -> Marginal:
     attribute: Attribute = codec.attribute
-    counts = np.bincount(run.synthetic.codes[:, index], minlength=attribute.cells)
+    (counts,) = count_codes(
+        run.synthetic.codes, [marginal((index,), run.prepared.codec.domain.shape)]
+    )
     measured: MarginalEstimate | None = run.certificate.measured.get(attribute.name)
     column = codec.column
     return Marginal(

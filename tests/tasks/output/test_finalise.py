@@ -16,7 +16,9 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
+from hallmark.mechanisms import batches as batched
 from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.compute import SERIAL
 from hallmark.mechanisms.contract import SyntheticMeasure
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.generate import SyntheticFile
@@ -63,7 +65,7 @@ def finished(of: Prepared, codes: AnyCodes) -> FinalFile:
     workspace = Workspace.of("test-release")
     file = SyntheticFile(workspace.path / "synthetic.npy")
     file.save(SyntheticMeasure(codes=codes.astype(np.int32)))
-    return stage.staged(stage.finalise.fn(of, file, workspace), workspace)
+    return stage.staged(stage.written(of, file, workspace, SERIAL), workspace)
 
 
 def read_back(of: Prepared, path: Path) -> pd.DataFrame:
@@ -409,7 +411,7 @@ def test_an_attempt_that_was_given_up_and_goes_on_changes_nothing_that_is_staged
     final = finished(of, random_codes(of))
     before = [file.read_bytes() for file in final.files]
     workspace = Workspace.of("test-release")
-    stage.finalise.fn(of, SyntheticFile(workspace.path / "synthetic.npy"), workspace)
+    stage.written(of, SyntheticFile(workspace.path / "synthetic.npy"), workspace, SERIAL)
     assert [file.read_bytes() for file in final.files] == before
     assert {file.parent for file in final.files} == {workspace.staging}
 
@@ -427,3 +429,54 @@ def test_records_that_lack_a_public_total_are_never_published(home: Path, tmp_pa
     assert message.startswith("data.csv does not have the public totals:")
     assert "  public_totals[0]: region north: 199, not 200" in message
     assert "  public_totals[0]: region 02: 151, not 150" in message
+
+
+@pytest.mark.parametrize("characters", ["utf-8", "utf-16", "utf-8-sig"])
+def test_batches_are_joined_to_the_file_that_one_batch_would_be(
+    characters: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = {**example.spec(tmp_path / "table.csv")["data"], "source": "table.csv"}
+    data |= {"encoding": characters}
+    formats = ["csv", "parquet", "dta", "sav"]
+    of = prepared(tmp_path, **with_dates(data=data, output={"formats": formats}, constraints=[]))
+    codes = random_codes(of)
+    before = {file.suffix: file for file in finished(of, codes).files}
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    for suffix, file in before.items():
+        before[suffix] = file.rename(alone / file.name)
+    monkeypatch.setattr(batched, "ENTRIES", 5 * 60)  # records of five columns: 7 batches
+    final = finished(of, codes)
+    assert final.rows == 400
+    for file in final.files:
+        assert of.codec.encode(read_back(of, file)).tolist() == codes.tolist(), file.name
+    csv, parquet, *labelled = final.files
+    one = before[".csv"].read_text(encoding=characters).splitlines()
+    several = csv.read_text(encoding=characters).splitlines()
+    assert (several[0], len(several)) == (one[0], len(one))
+    region, employed = 2, 3  # one value in every cell, so nothing is drawn
+    for line, other in zip(several, one, strict=True):
+        assert line.split(",")[region : employed + 1] == other.split(",")[region : employed + 1]
+    assert pq.read_schema(parquet) == pq.read_schema(before[".parquet"])
+    for file in labelled:
+        read = pyreadstat.read_dta if file.suffix == ".dta" else pyreadstat.read_sav
+        (_, meta), (_, same) = read(str(file)), read(str(before[file.suffix]))
+        assert meta.readstat_variable_types == same.readstat_variable_types
+        assert meta.original_variable_types == same.original_variable_types
+        assert meta.variable_value_labels == same.variable_value_labels
+    left = [path.name for path in final.files[0].parent.iterdir()]
+    assert sorted(left) == sorted(file.name for file in final.files)
+
+
+def test_rules_are_counted_over_all_batches(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batched, "ENTRIES", 4 * 60)
+    rule = {"rule": "employed = false", "source": "tests", "if_broken": "report"}
+    of = prepared(tmp_path, constraints=[rule])
+    codes = random_codes(of)
+    (told,) = finished(of, codes).rules
+    assert 100 < told.violations == int((codes[:, 3] == 1).sum())
+    blocking = prepared(tmp_path, constraints=[{**rule, "if_broken": "block"}])
+    with pytest.raises(FinalCheckFailed, match=f"broken by {told.violations} of 400 records"):
+        finished(blocking, codes)

@@ -10,6 +10,7 @@ import numpy as np
 import psycopg
 import pytest
 
+from hallmark.mechanisms.compute import SERIAL
 from hallmark.mechanisms.contract import SyntheticMeasure
 from hallmark.schemas.documents.manifest import MANIFEST_FILE
 from hallmark.tasks.generate import SyntheticFile
@@ -63,7 +64,7 @@ def published(of: Prepared, folder: Path, seed: int = 3) -> Path:
     codes = np.column_stack([rng.integers(0, size, 400) for size in of.codec.domain.shape])
     file = SyntheticFile(workspace.path / "synthetic.npy")
     file.save(SyntheticMeasure(codes=codes.astype(np.int32)))
-    final = finalise.staged(finalise.finalise.fn(of, file, workspace), workspace)
+    final = finalise.staged(finalise.written(of, file, workspace, SERIAL), workspace)
     folder.mkdir()
     for data in final.files:
         data.rename(folder / data.name)

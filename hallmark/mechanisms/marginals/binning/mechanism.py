@@ -16,18 +16,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import Counts
+from hallmark.mechanisms.arrays import Counts, Floats
 from hallmark.mechanisms.checkpoint import Checkpoint
 from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.contract import Certificate, Measurements, Progress, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Domain, Kind
 from hallmark.mechanisms.marginals.binning.asking import BinnedCurator
-from hallmark.mechanisms.marginals.binning.bins import coarse_domain, equal_runs
+from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain, equal_runs
 from hallmark.mechanisms.marginals.binning.certify import certify_cells
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
 from hallmark.mechanisms.marginals.binning.quantiles import nearest_shares
 from hallmark.mechanisms.marginals.binning.refine import refined
-from hallmark.mechanisms.marginals.mechanism import MarginalMeasurements, Marginals, answers_of
+from hallmark.mechanisms.marginals.mechanism import (
+    FittedMarginals,
+    MarginalMeasurements,
+    Marginals,
+    answers_of,
+)
 from hallmark.mechanisms.marginals.selection.design import Answer
 from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
 from hallmark.mechanisms.privacy.calls import MarginalRounds
@@ -43,6 +48,53 @@ class BinnedSelection:
 
     histograms: tuple[Counts, ...]
     inner: tuple[Answer, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _CellsOfBins:
+    """The bins, and how records are spread over the cells of each. Public.
+
+    Attributes:
+        names: of the columns with bins.
+        shares: of every cell of such a column, as its histogram has it.
+    """
+
+    names: tuple[str, ...]
+    bins: tuple[Bins, ...]
+    shares: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, plan: BinnedPlan, measurements: Measurements) -> "_CellsOfBins":
+        histograms = measurements.tables[CALL]
+        bins = tuple(plan.chosen(histograms))
+        pairs = zip(bins, histograms, strict=True)
+        shares = tuple(nearest_shares(plan.values(one.column, counts)) for one, counts in pairs)
+        return cls(tuple(plan.domain.names[one.column] for one in bins), bins, shares)
+
+    def given_to(self, made: SyntheticMeasure, rng: np.random.Generator) -> SyntheticMeasure:
+        """Records in bins, with cells in their place."""
+        codes = made.codes.copy()
+        for one, shares in zip(self.bins, self.shares, strict=True):
+            codes[:, one.column] = refined(made.codes[:, one.column], one, shares, rng)
+        starts = {name: list(one.starts) for name, one in zip(self.names, self.bins, strict=True)}
+        return SyntheticMeasure(codes=codes, history={**made.history, BINS: starts})
+
+
+@dataclass(frozen=True, eq=False)
+class FittedBins:
+    """A mechanism's fit on bins, whose records get cells."""
+
+    inner: FittedMarginals
+    cells: _CellsOfBins
+
+    @property
+    def rows(self) -> int:
+        return self.inner.rows
+
+    def batch(self, rows: int, rng: np.random.Generator) -> SyntheticMeasure:
+        """One of several batches of a table."""
+        first, then = rng.spawn(2)
+        return self.cells.given_to(self.inner.batch(rows, first), then)
 
 
 @dataclass(frozen=True)
@@ -129,23 +181,33 @@ class PrivatelyBinned:
         checkpoint: Checkpoint | None = None,
     ) -> SyntheticMeasure:
         """The mechanism's records, with cells for their bins. The history has the bins."""
-        histograms = measurements.tables[CALL]
-        bins = plan.chosen(histograms)
+        cells = _CellsOfBins.of(plan, measurements)
         first, then = rng.spawn(2)  # so that cells do not depend on how much the mechanism draws
         made = self.inner.generate(
-            plan.on(bins),
+            plan.on(cells.bins),
             measurements,
             rows=rows,
             rng=first,
             progress=progress,
             checkpoint=checkpoint,
         )
-        codes = made.codes.copy()
-        for one, counts in zip(bins, histograms, strict=True):
-            shares = nearest_shares(plan.values(one.column, counts))
-            codes[:, one.column] = refined(made.codes[:, one.column], one, shares, then)
-        starts = {plan.domain.names[one.column]: list(one.starts) for one in bins}
-        return SyntheticMeasure(codes=codes, history={**made.history, BINS: starts})
+        return cells.given_to(made, then)
+
+    def fit(
+        self,
+        plan: BinnedPlan,
+        measurements: Measurements,
+        *,
+        rng: np.random.Generator,
+        progress: Progress,
+        checkpoint: Checkpoint | None = None,
+    ) -> "FittedBins":
+        """The mechanism's fit on bins."""
+        cells = _CellsOfBins.of(plan, measurements)
+        inner = self.inner.fit(
+            plan.on(cells.bins), measurements, rng=rng, progress=progress, checkpoint=checkpoint
+        )
+        return FittedBins(inner, cells)
 
     def certify(
         self,

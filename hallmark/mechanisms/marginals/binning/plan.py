@@ -60,6 +60,10 @@ class BinnedPlan(Requested):
         return self.inner.source
 
     @property
+    def in_batches(self) -> bool:
+        return self.inner.in_batches
+
+    @property
     def asked(self) -> tuple[Asked, ...]:
         """The histograms."""
         return tuple(Asked((column,), self.sigma2) for column in self.columns)

@@ -90,9 +90,7 @@ class NoiseAware:
         if self.sweeps < 0:
             raise ValueError(f"sweeps: {self.sweeps}; use a whole number, 0 leaves the polish out")
 
-    @property
-    def name(self) -> str:
-        return "noise-aware"
+    name = "noise-aware"
 
     @property
     def source(self) -> str:
@@ -231,11 +229,11 @@ class NoiseAwareModel:
         """The target, or what the model says of what was not measured."""
         return self.targets[clique] if clique in self.targets else self._raked(clique)
 
-    def _start(self, rows: int, rng: np.random.Generator) -> Codes:
-        """A sample of the tree of all pairs."""
+    @cached_property
+    def _pairs(self) -> Targets:
+        """What is wanted of all pairs."""
         every = combinations(range(len(self.evidence.domain)), 2)
-        pairs = {pair: self.wanted(pair) for pair in every}
-        return sample_tree(Targets(self._margins, pairs), rows, rng)
+        return Targets(self._margins, {pair: self.wanted(pair) for pair in every})
 
     def records(
         self, rows: int, rng: np.random.Generator, progress: Progress
@@ -244,7 +242,7 @@ class NoiseAwareModel:
         generator, domain = self.settings, self.evidence.domain
         pairs: dict[Clique, Table] = {c: t for c, t in self.targets.items() if len(c) == 2}
         made: dict[str, Any] = {}
-        codes = self._start(rows, rng)
+        codes = sample_tree(self._pairs, rows, rng)
         polishing = _DENOISED
         if generator.descent.epochs and pairs:
             polishing = 0.8

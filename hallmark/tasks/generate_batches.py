@@ -1,0 +1,144 @@
+"""Make the records of a large table in batches, on all workers.
+
+A worker fits the measurements, and all workers draw batches, each the same wherever and whenever it
+is drawn: a worker that dies changes nothing, and a run that is resumed goes on with the batches
+that are there. Nothing here sees private data.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from distributed import Client
+from prefect import task
+
+from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.batches import batch_sizes
+from hallmark.mechanisms.checkpoint import FileCheckpoint
+from hallmark.mechanisms.compute import Compute
+from hallmark.mechanisms.contract import Fit, Fitting, Measurements
+from hallmark.tasks.generate import MOVED, SyntheticFile, obedient
+from hallmark.tasks.installation.code import code_digest
+from hallmark.tasks.installation.compute import DaskCompute
+from hallmark.tasks.installation.progress import reporter
+from hallmark.tasks.installation.workspace import Workspace, private_folder
+from hallmark.tasks.spec.prepare import PreparedRelease
+
+_FITTED = 0.3  # progress when batches begin
+
+
+def made_in_batches(prepared: PreparedRelease) -> bool:
+    """Whether the records are made here, and not by `tasks.generate`. Public."""
+    rows = prepared.spec.records or prepared.plan.expected_records
+    return prepared.plan.in_batches and len(batch_sizes(rows, len(prepared.plan.domain))) > 1
+
+
+@task(name="fit")
+def fit(prepared: PreparedRelease, measurements: Measurements) -> Fit:
+    """What batches of records are drawn from."""
+    mechanism, report = prepared.mechanism, reporter("generate")
+    assert isinstance(mechanism, Fitting), "where the plan says so"
+    return mechanism.fit(
+        prepared.plan,
+        measurements,
+        rng=prepared.rng("generate"),
+        progress=lambda share, doing: report(_FITTED * float(share), doing),
+    )
+
+
+@task(name="generate")
+def generate_batches(
+    prepared: PreparedRelease, fitted: Fit, measurements: Measurements, workspace: Workspace
+) -> SyntheticFile:
+    """As `drawn`, on the workers; runs in the process of the flow."""
+    report = reporter("generate")
+    compute = DaskCompute(
+        Client.current(),
+        None,
+        lambda share, doing: report(_FITTED + (1 - _FITTED) * share, doing),
+    )
+    return drawn(prepared, fitted, measurements, workspace, compute)
+
+
+def drawn(
+    prepared: PreparedRelease,
+    fitted: Fit,
+    measurements: Measurements,
+    workspace: Workspace,
+    compute: Compute,
+) -> SyntheticFile:
+    """Records that obey the spec's edit rules, batch by batch.
+
+    Args:
+        fitted: to the measurements.
+    """
+    shape = (prepared.spec.records or fitted.rows, len(prepared.plan.domain))
+    sizes = batch_sizes(*shape)
+    folder = private_folder(workspace.path / "batches")
+    draw = partial(_draw, prepared, fitted, folder, _key(prepared, measurements, sizes))
+    batches = list(compute.map(draw, list(enumerate(sizes)), doing="making batches of records"))
+    file = SyntheticFile(workspace.path / "synthetic.npy")
+    every, kind = (batch.codes() for batch in batches), _kind(prepared)
+    file.save_batches(every, shape, kind, _history(batches))
+    shutil.rmtree(folder)
+    return file
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Where the records of a batch lie, and what making them did."""
+
+    path: Path
+    key: str
+    history: Mapping[str, Any]
+
+    def codes(self) -> AnyCodes:
+        kept = FileCheckpoint(self.path).load(self.key)
+        assert kept is not None, "it was drawn"
+        return kept["codes"]
+
+
+def _draw(
+    prepared: PreparedRelease, fitted: Fit, folder: Path, key: str, batch: tuple[int, int]
+) -> _Batch:
+    """A batch of so many records, unless it lies there."""
+    number, rows = batch
+    path, domain = folder / f"{number:06d}.npz", prepared.plan.domain
+    checkpoint = FileCheckpoint(path)
+    kept = checkpoint.load(key)
+    if kept is None:
+        made = fitted.batch(rows, prepared.rng(f"generate {number}"))
+        made = obedient(made, domain.rules, prepared.rng(f"rules {number}"))
+        kept = {
+            "codes": np.asfortranarray(made.codes, dtype=_kind(prepared)),
+            "history": np.array(json.dumps(dict(made.history))),
+        }
+        checkpoint.save(key, kept)
+    return _Batch(path, key, json.loads(str(kept["history"])))
+
+
+def _kind(prepared: PreparedRelease) -> np.dtype[Any]:
+    """The smallest type of numbers that all codes fit in."""
+    return np.min_scalar_type(max(prepared.plan.domain.shape) - 1)
+
+
+def _key(prepared: PreparedRelease, measurements: Measurements, sizes: Sequence[int]) -> str:
+    """A digest of all that the batches depend on."""
+    told = hashlib.sha256(f"{prepared.spec.digest()} {code_digest()} {sizes}".encode())
+    for tables in measurements.tables.values():
+        for table in tables:
+            told.update(np.ascontiguousarray(table).tobytes())
+    return told.hexdigest()
+
+
+def _history(batches: Sequence[_Batch]) -> Mapping[str, Any]:
+    """That of the first batch, with what was done to all of them."""
+    histories = [batch.history for batch in batches]
+    moved = {MOVED: sum(h[MOVED] for h in histories)} if MOVED in histories[0] else {}
+    return {**histories[0], **moved, "batches": len(batches)}
