@@ -26,20 +26,22 @@ from typing import Any
 from benchmarks.comparison.environments import interpreter
 from benchmarks.data import ROOT
 from benchmarks.scale.peers import LIBRARIES
-from benchmarks.scale.tables import write
+from benchmarks.scale.tables import spec_of, write
 
 _HOME = ROOT / "build/scale"
 _POLLED = 0.2  # seconds between two looks at the memory of all processes
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
 
 
-def table(rows: int, columns: int, cells: int) -> Path:
-    """The spec of such a table, which is made unless it is there."""
+_MADE = 1_000_000  # records at most, where nothing else is asked for
+
+
+def table(rows: int, columns: int, cells: int, made: int = _MADE) -> Path:
+    """The spec to make at most so many records of such a table, made unless it is there."""
     folder = _HOME / f"{rows}x{columns}x{cells}"
-    if not (folder / "spec.yaml").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        write(folder, rows=rows, columns=columns, cells=cells)
-    return folder / "spec.yaml"
+    if not (folder / "parts").exists():
+        write(folder / "parts", rows=rows, columns=columns, cells=cells)
+    return spec_of(folder, rows=rows, columns=columns, cells=cells, made=min(rows, made))
 
 
 def count(rows: int, columns: int, cells: int) -> Iterator[Mapping[str, Any]]:
@@ -104,9 +106,11 @@ def ours(spec: Path) -> Mapping[str, Any]:
     }
 
 
-def release(rows: int, columns: int, cells: int, processes: int) -> Mapping[str, Any]:
+def release(
+    rows: int, columns: int, cells: int, processes: int, made: int = _MADE
+) -> Mapping[str, Any]:
     """A release by the command line, in a home of its own: each stage's time, CPU and memory."""
-    spec = table(rows, columns, cells)
+    spec = table(rows, columns, cells, made)
     home = _HOME / "home"
     shutil.rmtree(home, ignore_errors=True)
     env = os.environ | {"HALLMARK_HOME": str(home)} | _ONE_THREAD
@@ -129,7 +133,8 @@ def release(rows: int, columns: int, cells: int, processes: int) -> Mapping[str,
     if running.returncode:
         raise RuntimeError(f"the release failed; see {home / 'log'}")
     return {
-        "rows": rows, "columns": columns, "cells": cells, "processes": processes,
+        "rows": rows, "columns": columns, "cells": cells, "made": min(rows, made),
+        "processes": processes,
         "wall": round(took, 1),
         "cpu": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
         "peak": peak,
@@ -176,6 +181,7 @@ def main() -> None:
     parser.add_argument("--rows", type=float, default=1e6)
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--cells", type=int, default=32)
+    parser.add_argument("--made", type=float, default=_MADE, help="records at most")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--spec", type=Path, help="of what `count` asks of us")
     asked = parser.parse_args()
@@ -187,7 +193,7 @@ def main() -> None:
         case "ours":
             print(json.dumps(ours(asked.spec)))
         case "release":
-            print(json.dumps(release(*size, asked.processes)))
+            print(json.dumps(release(*size, asked.processes, int(asked.made))))
         case "curves":
             for rows, columns, cells, processes in _CURVES:
                 print(json.dumps(release(int(rows), columns, cells, processes)), flush=True)

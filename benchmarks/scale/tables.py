@@ -13,13 +13,12 @@ PART = 1_000_000
 _ROW_GROUP = 250_000
 
 
-def write(folder: Path, *, rows: int, columns: int, cells: int) -> Path:
-    """The spec of a table of whole numbers, in parts of at most `PART` rows beside it.
+def write(parts: Path, *, rows: int, columns: int, cells: int) -> None:
+    """A table of whole numbers, in parts of at most `PART` rows.
 
     Parts beyond the tenth are links to the first ten: reading, checking, coding and counting them
     takes as long as other parts would, and a table of a thousand million rows takes no disk.
     """
-    parts = folder / "parts"
     parts.mkdir(parents=True)
     laws = np.random.default_rng(1).dirichlet(np.full(cells, 0.3), size=(CLASSES, columns))
     for part, start in enumerate(range(0, rows, PART)):
@@ -29,8 +28,12 @@ def write(folder: Path, *, rows: int, columns: int, cells: int) -> Path:
             continue
         drawn = _part(min(PART, rows - start), laws, np.random.default_rng(part))
         pq.write_table(drawn, file, row_group_size=_ROW_GROUP)
+
+
+def spec_of(folder: Path, *, rows: int, columns: int, cells: int, made: int) -> Path:
+    """The spec to make so many records of the table in `folder`/parts."""
     spec = folder / "spec.yaml"
-    spec.write_text(yaml.safe_dump(_spec(rows, columns, cells), sort_keys=False))
+    spec.write_text(yaml.safe_dump(_spec(rows, columns, cells, made), sort_keys=False))
     return spec
 
 
@@ -45,7 +48,7 @@ def _part(rows: int, laws: np.ndarray, rng: np.random.Generator) -> pa.Table:
     return pa.table(columns)
 
 
-def _spec(rows: int, columns: int, cells: int) -> dict[str, Any]:
+def _spec(rows: int, columns: int, cells: int, made: int) -> dict[str, Any]:
     column = {
         "type": "numeric",
         "description": "made up",
@@ -66,6 +69,6 @@ def _spec(rows: int, columns: int, cells: int) -> dict[str, Any]:
         "privacy": {"neighbours": "replace_one", "unit": "record", "epsilon": 1, "delta": 1e-10},
         "mechanism": {"name": "privpgd"},
         "certificate": {"confidence": 0.95},
-        "output": {"rows": min(rows, 1_000_000)},
+        "output": {"rows": made},
         "columns": {f"x{a}": dict(column) for a in range(columns)},
     }

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.batches import batch_sizes
 from hallmark.mechanisms.certificates.alone import CertificateAlone, CertificateAlonePlan
 from hallmark.mechanisms.certificates.with_share import WithShare
 from hallmark.mechanisms.contract import Mechanism, Plan
@@ -49,6 +50,7 @@ from hallmark.tasks.spec.query_tables import query_tables
 from hallmark.tasks.spec.rule_tables import RuleTooWide, rule_cells
 from hallmark.tasks.spec.total_tables import TotalRefused, total_cells
 
+_BYTES_PER_WRITTEN_ENTRY = 50  # a value, its text, and what is read back
 GRANTED_MARGINALS = 2  # columns certified jointly with a share, where the spec does not say
 
 
@@ -93,11 +95,14 @@ class Prepared:
     @property
     def memory(self) -> int:
         """Forecast of the peak memory of the largest stage, bytes."""
-        largest = self.plan.forecast().memory_bytes
-        if self.spec.output.replicates is None:
-            return largest
-        rows = self.spec.records or self.plan.expected_records
-        return max(largest, memory_needed(self.pairs, rows))
+        rows, columns = self.spec.records or self.plan.expected_records, len(self.plan.domain)
+        at_once = max(batch_sizes(rows, columns)) if self.plan.in_batches else rows
+        stages = [self.plan.forecast().memory_bytes]
+        if self.spec.mechanism.entry.makes_records:
+            stages.append(_BYTES_PER_WRITTEN_ENTRY * at_once * columns)
+        if self.spec.output.replicates is not None:
+            stages.append(memory_needed(self.pairs, rows))
+        return max(stages)
 
     @property
     def person(self) -> str | None:
