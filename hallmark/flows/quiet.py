@@ -6,12 +6,15 @@ of the operator are kept, so that the same command can run against a Prefect ser
 
 import logging
 import os
+import sqlite3
 import tempfile
-from contextlib import suppress
+from contextlib import closing, suppress
+from importlib.metadata import version
+from pathlib import Path
 from signal import SIG_BLOCK, SIGINT, pthread_sigmask
 from threading import Thread
 
-from hallmark.tasks.installation.workspace import home, private_folder
+from hallmark.tasks.installation.workspace import home, private_folder, whole
 
 OFFLINE = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -45,6 +48,9 @@ def start_orchestrator() -> Thread:
 
     It takes a few seconds, during which the program does its imports and the plan. Prefect finds
     the server running; join the thread before running a flow.
+
+    In a home that is new, making its database takes as long again. So an empty one is kept in the
+    user's cache, by version of Prefect, and copied; the server still brings it up to date.
     """
     starting = Thread(target=_start_server, name="orchestrator", daemon=True)
     starting.start()
@@ -57,7 +63,35 @@ def _start_server() -> None:
 
     # Ctrl-C is for the release, which ends in order; its server must run until then.
     pthread_sigmask(SIG_BLOCK, {SIGINT})  # for this thread, and so for the process that it starts
-    if not PREFECT_API_URL.value():
-        # If it cannot start, the flow itself tries again and reports why.
-        with suppress(Exception):
-            SubprocessASGIServer().start()
+    if PREFECT_API_URL.value():
+        return
+    database, empty = Path(os.environ["PREFECT_HOME"]) / "prefect.db", _empty_database()
+    is_new = not database.exists() and _DATABASE_VARIABLE not in os.environ
+    # If it cannot start, the flow itself tries again and reports why.
+    with suppress(Exception):
+        if is_new and empty.exists():
+            private_folder(database.parent)
+            _copy_database(empty, database)
+        SubprocessASGIServer().start()
+        if is_new and not empty.exists():
+            private_folder(empty.parent)
+            _copy_database(database, empty)
+
+
+_DATABASE_VARIABLE = "PREFECT_API_DATABASE_CONNECTION_URL"
+
+
+def _empty_database() -> Path:
+    """Where the database of a server that has run nothing is kept."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "hallmark" / f"prefect-{version('prefect')}.db"
+
+
+def _copy_database(one: Path, other: Path) -> None:
+    """Copy a database that a server may have open; whole, or not at all."""
+    with (
+        whole(other) as draft,
+        closing(sqlite3.connect(one)) as source,
+        closing(sqlite3.connect(draft)) as target,
+    ):
+        source.backup(target)

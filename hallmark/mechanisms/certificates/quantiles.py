@@ -25,7 +25,7 @@ from math import ceil
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import bdtr, bdtrik
 
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.compute import Compute
@@ -60,7 +60,12 @@ def tolerance_rank(draws: int, *, level: float, doubt: float) -> int:
 
     One more than there are draws, where no rank does.
     """
-    return int(binom.ppf(1 - doubt, draws, level)) + 1
+    # The least k below which the quantile lies with probability 1 - doubt. scipy.stats has it in
+    # one call, and takes as long to import as all the rest of this package.
+    k = max(0, int(bdtrik(1 - doubt, draws, level)) - 1)
+    while bdtr(k, draws, level) < 1 - doubt:
+        k += 1
+    return k + 1
 
 
 def least_draws(confidence: float) -> int:

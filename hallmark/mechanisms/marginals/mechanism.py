@@ -46,7 +46,12 @@ from hallmark.mechanisms.marginals.generators.generator import Model
 from hallmark.mechanisms.marginals.parameters import design_of, generator_of
 from hallmark.mechanisms.marginals.plan import MarginalPlan
 from hallmark.mechanisms.marginals.selection.design import FIRST_CALL, Answer, Asked
-from hallmark.mechanisms.marginals.single_columns import combine, margins, simulate_errors
+from hallmark.mechanisms.marginals.single_columns import (
+    affordable_draws,
+    combine,
+    margins,
+    simulate_errors,
+)
 from hallmark.mechanisms.privacy.calls import MarginalRounds
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_gaussian
 from hallmark.mechanisms.request import Request
@@ -251,7 +256,7 @@ class Marginals:
             first,
             simulate_discrete_gaussian,
             total_is_public=public,
-            draws=draws_needed(confidence),
+            draws=draws_needed(confidence, affordable=affordable_draws(plan.domain.shape, first)),
             rng=rng,
         )
         columns = certify_single_columns(

@@ -27,6 +27,8 @@ from hallmark.mechanisms.marginals.selection.design import Asked
 
 Sampler = Callable[[np.random.Generator, Fraction, tuple[int, ...]], NDArray[np.int64]]
 
+_RANKED = (999, 599, 399, 199)  # draws
+_AFFORDABLE = 400_000_000  # entries, of which a core draws 60 million a second
 _BATCH = 1 << 21  # noisy entries held at once by one thread
 _THREADS = 2  # the draws are made outside the interpreter's lock
 SIMULATION_BYTES = 3 * 8 * _THREADS * _BATCH  # uniforms, draws and their margins
@@ -130,6 +132,16 @@ def gaussian_margins(
         return np.asarray(total / k + free - free.mean(axis=1, keepdims=True))
 
     return Margins(asked.clique, tuple(spread(k) for k in sizes), sigma**2)
+
+
+def affordable_draws(shape: Sequence[int], every: Sequence[Asked]) -> int:
+    """How often `simulate_errors` of these tables may be drawn before it takes longer than a fit.
+
+    Ranks of so many draws are whole numbers at the usual confidences, so that bounds from fewer are
+    no wider on average, and only stray more.
+    """
+    entries = sum(prod(asked.sizes(shape)) for asked in every)
+    return next((n for n in _RANKED[:-1] if n * entries <= _AFFORDABLE), _RANKED[-1])
 
 
 def simulate_errors(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.inference.estimates import UNKNOWN, Interval
@@ -20,5 +20,5 @@ def from_replicates(estimate: float, again: Floats, confidence: float) -> Interv
     deviation = float(np.sqrt(np.mean((again - estimate) ** 2))) if len(again) else np.inf
     if not np.isfinite(deviation):
         return replace(UNKNOWN, estimate=estimate)
-    half = float(t.isf((1 - confidence) / 2, len(again))) * deviation
+    half = -float(stdtrit(len(again), (1 - confidence) / 2)) * deviation
     return Interval(estimate, estimate - half, estimate + half, deviation)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.inference.blue import NotMeasured
@@ -84,7 +84,7 @@ def correlations(
     ]
     if not found:
         return ()
-    critical = float(norm.isf((1 - confidence) / (2 * len(found))))
+    critical = -float(ndtri((1 - confidence) / (2 * len(found))))
     return tuple(
         replace(one, contradicted=abs(one.estimate - one.of_records) > critical * one.deviation)
         for one in found

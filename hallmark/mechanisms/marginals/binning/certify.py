@@ -31,7 +31,7 @@ from hallmark.mechanisms.contract import Certificate
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
 from hallmark.mechanisms.marginals.mechanism import asked_first, single_columns
 from hallmark.mechanisms.marginals.selection.design import Answer
-from hallmark.mechanisms.marginals.single_columns import simulate_errors
+from hallmark.mechanisms.marginals.single_columns import affordable_draws, simulate_errors
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_gaussian
 
 
@@ -59,7 +59,8 @@ def certify_cells(
         raise ValueError(f"certificate.confidence: {confidence}; give a number between 0 and 1")
     public, first = plan.adjacency.total_is_public, plan.inner.design.first
     on_bins, records = single_columns(plan.inner.domain, asked_first(answers), total)
-    draws = draws_needed(confidence)
+    affordable = affordable_draws(plan.inner.domain.shape, first)
+    draws = draws_needed(confidence, affordable=affordable)
     errors_on_bins, errors_of_total = simulate_errors(
         plan.inner.domain.shape,
         first,

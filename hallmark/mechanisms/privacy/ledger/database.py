@@ -20,11 +20,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
 
@@ -89,6 +84,12 @@ class Database:
         )
 
     def _migrate(self) -> None:
+        # Imported where it is used: not every process that knows of ledgers opens one.
+        from alembic import command
+        from alembic.config import Config
+        from alembic.script import ScriptDirectory
+        from alembic.util import CommandError
+
         config = Config()
         config.set_main_option("script_location", f"{__package__}:migrations")
         head = ScriptDirectory.from_config(config).get_current_head()
@@ -113,6 +114,8 @@ class Database:
 
 
 def _revision(connection: Connection) -> str | None:
+    from alembic.runtime.migration import MigrationContext
+
     options = {"version_table": VERSION_TABLE}
     return MigrationContext.configure(connection, opts=options).get_current_revision()
 
