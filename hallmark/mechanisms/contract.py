@@ -98,6 +98,16 @@ class NoiseLine:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Seconds:
+    """CPU time of a mechanism's stages on a core like that of docs/scale.md, seconds."""
+
+    count: float  # the private table
+    fit: float
+    make: float  # all records
+    certify: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Forecast:
     """What a plan expects of its release; computed from public quantities only."""
 
@@ -105,6 +115,7 @@ class Forecast:
     expected_error: float  # forecast of that loss
     statement: str  # what the number is: a proven bound on the mean, or an estimate
     memory_bytes: int  # peak of the largest stage
+    seconds: Seconds | None = None  # None where nothing tells how long the mechanism takes
     per_attribute: Mapping[str, float] = field(default_factory=dict)  # forecast certificate
     jointly: Mapping[tuple[str, ...], float] = field(default_factory=dict)  # by their columns
 

@@ -141,6 +141,7 @@ def _plan(text: str) -> None:
                 **dict.fromkeys(("metric", "statement"), text),
                 "expected_error": 0.1,
                 "memory_bytes": 1,
+                "time": {"shared": {"read": 1.0}, "alone": {"fit": 2.0}},
                 "per_attribute": [],
             },
             "left": text,

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from hallmark.flows.screen import line, table
 from hallmark.schemas.exact import decimal
+from hallmark.tasks.forecast.time import TimeForecast
 from hallmark.tasks.forecast.verdict import WORDS, in_words
+from hallmark.tasks.rendering.wording import duration
 
 if TYPE_CHECKING:
     from hallmark.tasks.forecast.sweep import Alternative
     from hallmark.tasks.forecast.verdict import Verdict
 
+_WORKERS = 4  # for which a time is told, beside that of one core
 _MOST_TOGETHER = 20  # marginals that are shown; all are in --json
 _STYLES = {"rough": "yellow", "useless": "red"}
 
@@ -54,12 +57,24 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         f"({forecast['statement']})"
     )
     line(f"memory     {forecast['memory_bytes'] / 2**20:.0f} MiB at the peak")
+    line(f"time       {_time(forecast['time'])}")
     print_precisions(summary["questions"])
     for total in summary["public_totals"]:
         line(f"total      {total['total']}, reproduced exactly; from {total['reference']}")
     for warning in summary["warnings"]:
         line(("warning", "yellow"), f"    {warning}")
     line(("verdict", "bold"), f"    {summary['verdict']}")
+
+
+def _time(told: Mapping[str, Mapping[str, float]] | None) -> str:
+    if told is None:
+        return "not forecast for this mechanism"
+    time = TimeForecast(**told)
+    largest = sorted({**time.shared, **time.alone}.items(), key=lambda one: -one[1])
+    return (
+        f"about {duration(time.on(1))} on one core, {duration(time.on(_WORKERS))} on {_WORKERS} "
+        f"workers; most of it: {', '.join(name for name, _ in largest[:3])}"
+    )
 
 
 def print_precisions(questions: Sequence[Mapping[str, Any]]) -> None:

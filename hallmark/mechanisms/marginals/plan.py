@@ -7,6 +7,7 @@ Proof.   In the module of each selection; what a generator does is post-processi
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,25 @@ from hallmark.mechanisms.arrays import Table
 from hallmark.mechanisms.batches import batch_sizes
 from hallmark.mechanisms.certificates.simultaneous import PILOT
 from hallmark.mechanisms.certificates.single_columns import ColumnErrors, forecast_single_columns
-from hallmark.mechanisms.contract import Forecast, NoiseLine
+from hallmark.mechanisms.contract import Forecast, NoiseLine, Seconds
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal, pooled
 from hallmark.mechanisms.marginals.generators.generator import Generator
 from hallmark.mechanisms.marginals.selection.design import Design
-from hallmark.mechanisms.marginals.single_columns import SIMULATION_BYTES, combine, gaussian_margins
+from hallmark.mechanisms.marginals.single_columns import (
+    SIMULATION_BYTES,
+    affordable_draws,
+    combine,
+    gaussian_margins,
+)
+from hallmark.mechanisms.privacy.cells import COUNTING
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism
 from hallmark.mechanisms.request import Requested
 
 FORECAST_CONFIDENCE = 0.95
+_NOISING = 2.2e-5  # seconds for the exact noise of an entry
+_SIMULATING = 1.3e-8  # seconds for a simulated entry
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,23 +80,48 @@ class MarginalPlan(Requested):
         """Whether nothing ties all records of the table together but what was measured."""
         return not self.domain.totals and not self.domain.rules.determinations
 
+    @property
+    def _made(self) -> list[int]:
+        """Records of every batch that is expected."""
+        records = self.request.made_records or self.expected_records
+        return batch_sizes(records, len(self.domain)) if self.in_batches else [records]
+
     def memory(self) -> int:
         """Peak memory of fitting all that may be measured, and of the records, bytes.
 
         Raises:
             ValueError: the generator refuses; the message tells why.
         """
+        return self.generator.memory(self.domain, self._measured, max(self._made))
+
+    @property
+    def _measured(self) -> list[Clique]:
+        """All that may be measured, or is known exactly."""
         cliques = list(self.design.largest)
         if self.chooses:  # what the generator does not admit will not be chosen
             cliques = []
             for clique in self.design.largest:
                 if self.generator.admits(self.domain, (*cliques, clique), 1.0):
                     cliques.append(clique)
-        known = [clique for clique, _ in self._admitted_totals(cliques)]
-        records = self.request.made_records or self.expected_records
-        if self.in_batches:
-            records = max(batch_sizes(records, len(self.domain)))
-        return self.generator.memory(self.domain, [*cliques, *known], records)
+        return [*cliques, *(clique for clique, _ in self._admitted_totals(cliques))]
+
+    def seconds(self) -> Seconds | None:
+        """CPU time to expect; None where the generator knows nothing of its own."""
+        first = self.design.first
+        sigma = max(float(asked.sigma2) for asked in first) ** 0.5
+        made = self.generator.seconds(
+            self.domain, self._measured, self._made, self.expected_records / sigma
+        )
+        if made is None:
+            return None
+        entries = sum(prod(asked.sizes(self.domain.shape)) for asked in first)
+        draws = PILOT + affordable_draws(self.domain.shape, first)
+        return Seconds(
+            count=COUNTING * self.expected_records * len(first) + _NOISING * entries,
+            fit=made[0],
+            make=made[1],
+            certify=_SIMULATING * draws * entries,
+        )
 
     def with_totals(self, evidence: Evidence) -> Evidence:
         """The evidence with the public totals that are marginals, known exactly.
@@ -129,6 +163,7 @@ class MarginalPlan(Requested):
             "anything is chosen, simulated with continuous Gaussian noise; fitting records to all "
             "that is measured adds to it or takes from it",
             memory_bytes=self.memory() + SIMULATION_BYTES,
+            seconds=self.seconds(),
             per_attribute=forecast_single_columns(
                 self.domain,
                 errors,

@@ -17,6 +17,8 @@ import numpy as np
 from hallmark.mechanisms.arrays import AnyCodes, Counts
 from hallmark.mechanisms.privacy.tally import Terms, tally
 
+COUNTING = 1.2e-9  # seconds for a record in one table of two columns; see docs/scale.md
+
 
 @dataclass(frozen=True, eq=False)
 class CellMap:

@@ -8,6 +8,7 @@ from hallmark.mechanisms.privacy.accountant import bracket
 from hallmark.schemas.promise import promised
 from hallmark.schemas.rules.rule_syntax import Determines
 from hallmark.tasks.forecast.questions import precisions
+from hallmark.tasks.forecast.time import time_forecast
 from hallmark.tasks.forecast.verdict import about_nothing, in_words, verdicts
 from hallmark.tasks.rendering.wording import listed
 from hallmark.tasks.spec.cell_labels import cell_labels
@@ -45,6 +46,7 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
             "expected_error": forecast.expected_error,
             "statement": forecast.statement,
             "memory_bytes": prepared.memory,
+            "time": None if (time := time_forecast(prepared)) is None else asdict(time),
             "per_attribute": [
                 {
                     "column": codec.name,

@@ -74,6 +74,15 @@ def certificate_in_words(certificate: CertificateFile) -> str:
     return f"{said}; {len(named)} more: {nothing}" if named else said
 
 
+def duration(seconds: float) -> str:
+    """A length of time, to two digits or so: "40 s", "12 min", "3.5 h"."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 100 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.{0 if seconds >= 36_000 else 1}f} h"
+
+
 def listed(names: Sequence[str], most: int = 5) -> str:
     """The names, or the first few and how many more there are."""
     shown = ", ".join(names[:most])

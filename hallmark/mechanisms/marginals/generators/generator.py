@@ -73,6 +73,18 @@ class Generator(Protocol):
         """
         ...
 
+    def seconds(
+        self, domain: Domain, cliques: Sequence[Clique], batches: Sequence[int], signal: float
+    ) -> tuple[float, float] | None:
+        """Forecast of the CPU time to fit these cliques, and to draw batches of so many records.
+
+        Args:
+            signal: expected records by standard deviation of the noise in a cell.
+        Returns:
+            Seconds of a core like that of docs/scale.md; None where nothing is known of them.
+        """
+        ...
+
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
         """Whether a model of these cliques may be built when `share` of the budget is spent; the
         last one is the candidate.

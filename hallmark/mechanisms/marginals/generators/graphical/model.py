@@ -171,6 +171,11 @@ class GraphicalModel:
         wanted = sum(cells(clique, domain.shape) for clique in _polished(domain, cliques))
         return drawing + _POLISHED * wanted * BYTES_A_CELL + codes + _PROPOSALS
 
+    def seconds(
+        self, domain: Domain, cliques: Sequence[Clique], batches: Sequence[int], signal: float
+    ) -> None:
+        """Nothing: it is not known how long this takes. See `Generator.seconds`."""
+
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
         """See `Generator.admits`; the last clique is the candidate, the others are in the model.
 

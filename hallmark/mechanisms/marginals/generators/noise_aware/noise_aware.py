@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import combinations
+from math import exp
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -63,6 +64,13 @@ _DENOISED = 0.4  # progress when the model is fitted
 _BYTES_PER_CELL = 56  # noisy counts, targets, and what the polish keeps: its lines in two orders
 _BYTES_PER_REFINED_CELL = 80  # of one table at a time, while it is refined
 _BYTES_PER_ENTRY = 16  # of the records: codes, positions
+# Seconds, fitted to the runs of docs/scale.md:
+_PER_TABLE = 8e-5  # of a member: its own noise
+_PER_CELL, _PER_SQUARE = 3.1e-8, 6.6e-11  # of a step and a class, by cells of all attributes
+_FEWEST_STEPS, _MOST_STEPS, _CLEAR_SIGNAL = 20, 740, 1260.0
+_PER_TARGET, _PER_TARGET_CELL = 1e-3, 5e-7
+_PER_LINK, _PER_LINE_CELL = 2e-8, 4.5e-9  # of a record: tables of all its entries, and their cells
+_SETTLED_FAST = 100_000  # records from which on a search ends the earlier the more there are
 _SQUARES = 6  # matrices over all cells that a fit holds, float32
 
 
@@ -119,6 +127,33 @@ class NoiseAware:
         tables = _BYTES_PER_CELL * sum(sizes.values())
         tables += _BYTES_PER_REFINED_CELL * max(sizes.values(), default=0)
         return fit + tables + _BYTES_PER_ENTRY * records * len(domain)
+
+    def seconds(
+        self, domain: Domain, cliques: Sequence[Clique], batches: Sequence[int], signal: float
+    ) -> tuple[float, float] | None:
+        """Forecast of the CPU time to fit and to draw; see `Generator.seconds` and docs/scale.md.
+
+        A fit's steps are the more the less noise there is; a step takes matrices over all cells.
+        What the polish of a record takes is the lines that it reads.
+        """
+        if self.denoiser == "singular-values":
+            return None
+        entries, tables = sum(domain.shape), len(cliques)
+        steps = self.latent.patience * self.latent.check
+        steps += round(_MOST_STEPS * (1 - exp(-signal / _CLEAR_SIGNAL))) + _FEWEST_STEPS
+        step = self.latent.classes * (_PER_CELL * entries + _PER_SQUARE * entries**2)
+        fit = self.latent.members * (
+            _PER_TABLE * tables + min(steps, self.latent.most_steps) * step
+        )
+        fit += _PER_TARGET * tables
+        fit += _PER_TARGET_CELL * sum(cells(clique, domain.shape) for clique in cliques)
+        links = sum(len(clique) for clique in cliques)
+        lines = sum(domain.shape[a] for clique in cliques for a in clique)
+        drawn = 0.0
+        for rows in batches:
+            settled = lines * min(1.0, (_SETTLED_FAST / rows) ** 0.5)
+            drawn += rows * (_PER_LINK * links + _PER_LINE_CELL * settled)
+        return fit, drawn
 
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
         """All: the model does not grow with the marginals."""
