@@ -2,6 +2,7 @@
 
     python -m benchmarks.scale count                    # beside numpy, pandas, DuckDB and Polars
     python -m benchmarks.scale release --rows 1e7       # a whole release, stage by stage
+    python -m benchmarks.scale cluster --processes 2    # reading and counting by workers
     python -m benchmarks.scale curves                   # releases along each axis
 
 A line of JSON for each measurement. CPU seconds are of all processes together; peak memory is that
@@ -25,6 +26,7 @@ from typing import Any
 
 from benchmarks.comparison.environments import interpreter
 from benchmarks.data import ROOT
+from benchmarks.scale.cluster import cluster
 from benchmarks.scale.peers import LIBRARIES
 from benchmarks.scale.tables import spec_of, write
 from hallmark.tasks.forecast.time import time_forecast
@@ -182,7 +184,7 @@ _CURVES: tuple[tuple[float, int, int, int], ...] = (
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
-    parser.add_argument("what", choices=("count", "release", "curves", "ours"))
+    parser.add_argument("what", choices=("count", "release", "cluster", "curves", "ours"))
     parser.add_argument("--rows", type=float, default=1e6)
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--cells", type=int, default=32)
@@ -199,9 +201,13 @@ def main() -> None:
             print(json.dumps(ours(asked.spec)))
         case "release":
             print(json.dumps(release(*size, asked.processes, int(asked.made))))
+        case "cluster":
+            for line in cluster(table(*size), asked.processes):
+                print(json.dumps(line), flush=True)
         case "curves":
             for rows, columns, cells, processes in _CURVES:
                 print(json.dumps(release(int(rows), columns, cells, processes)), flush=True)
 
 
-main()
+if __name__ == "__main__":  # Dask starts processes from it
+    main()

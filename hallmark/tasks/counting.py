@@ -6,7 +6,8 @@ noise, in the process that runs the flow, after all counts are summed.
 
 A table may have millions of cells but a partition fewer records, so a worker sends the occupied
 cells with their counts if that is smaller, and forgets them once they are added. It counts as many
-tables in one pass over a partition as fit into memory beside it.
+tables in one pass over a partition as fit into memory beside it. Of many partitions it counts
+several before it sends their sum, so that what is sent doesn't grow with the records.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ from hallmark.mechanisms.privacy.tally import Terms, tally
 from hallmark.tasks.code_files import load
 from hallmark.tasks.installation.losses import losses_told
 
+_MOST_TASKS = 64  # that a round of counting is cut into: enough for workers of unlike speed
 _CELLS_AT_ONCE = 1 << 22  # of tables that a worker counts in one pass, 8 bytes each
 
 
@@ -43,8 +45,11 @@ class DaskCounter:
     def count(self, maps: Sequence[CellMap]) -> list[Counts]:
         # `pure=False`: a key that names its inputs could be answered by an earlier run's result.
         # Not as an argument: Dask would make a large one a task, with the argument's name as key.
-        count = partial(_count_file, passes=list(_passes(maps)))
-        futures = self.client.map(count, self.files, pure=False)
+        count = partial(_count_files, passes=list(_passes(maps)))
+        together = -(-len(self.files) // _MOST_TASKS) or 1
+        starts = range(0, len(self.files), together)
+        groups = [self.files[start : start + together] for start in starts]
+        futures = self.client.map(count, groups, pure=False)
         totals = [np.zeros(cells.size, dtype=np.int64) for cells in maps]
         with losses_told():
             for future in as_completed(futures):
@@ -70,9 +75,14 @@ def _passes(maps: Sequence[CellMap]) -> Iterator[Terms]:
         yield terms_of(together)
 
 
-def _count_file(file: Path, passes: Sequence[Terms]) -> list[_Occupied]:
-    codes = load(file)
-    return [_occupied(table) for terms in passes for table in terms.split(tally(codes, terms))]
+def _count_files(files: Sequence[Path], passes: Sequence[Terms]) -> list[_Occupied]:
+    found: list[_Occupied] = []
+    for terms in passes:
+        total = tally(load(files[0]), terms)
+        for file in files[1:]:
+            total += tally(load(file), terms)
+        found += [_occupied(table) for table in terms.split(total)]
+    return found
 
 
 def _occupied(table: Counts) -> _Occupied:

@@ -270,7 +270,7 @@ def test_a_release_goes_on_when_a_worker_is_killed_counting_and_another_generati
             run.wait_until(lambda: house.waits_for_ledger(run))
             victim, pid = next(iter(client.run(os.getpid).items()))
             os.kill(pid, signal.SIGSTOP)
-        run.wait_until(lambda: works_on(client, "_count_file", victim))
+        run.wait_until(lambda: works_on(client, "_count_files", victim))
         os.kill(pid, signal.SIGKILL)
 
         run.wait_until(lambda: works_on(client, "generate"))

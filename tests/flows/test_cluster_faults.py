@@ -30,7 +30,7 @@ FAILED = 1  # exit status
 PATIENCE = 2 * SECONDS  # each worker that is killed begins with seconds of imports
 WORKERS = ("worker-0", "worker-1")
 # What workers execute, stage by stage: validate, privatize, generate, finalise.
-STAGES = ("read_part", "_count_file", "generate", "_write_batch")
+STAGES = ("read_part", "_count_files", "generate", "_write_batch")
 # A worker that is cut off is given up after seconds, not after minutes.
 IMPATIENT = {
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "10 seconds",
@@ -177,10 +177,10 @@ def test_a_release_that_loses_its_scheduler_ends_and_is_resumed(
     house: House, office: Office
 ) -> None:
     faults = Faults(house.folder / "faults")
-    faults.order("tell", "_count_file")
+    faults.order("tell", "_count_files")
     with cluster(house, office, faults) as address:
         run = house.start("--scheduler", address, **IMPATIENT)
-        run.wait_until(lambda: faults.met("_count_file"))
+        run.wait_until(lambda: faults.met("_count_files"))
         office.hosts.cut("scheduler")
         try:
             assert run.finish(PATIENCE) == FAILED
