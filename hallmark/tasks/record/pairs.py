@@ -254,7 +254,7 @@ def _mean(rows: Counts, places: Floats) -> float | None:
 def _places(cells: NDArray[np.integer], codec: Codec, *, in_unit: bool = False) -> Floats:
     """The middle of every row's cell, in [0, 1] or in the column's unit; NaN for a null."""
     attribute, column = codec.attribute, codec.column
-    places = np.append(attribute.positions, np.nan)[np.minimum(cells, attribute.levels)]
+    places = np.append(attribute.positions, np.nan)[cells]  # a null is the cell after the last
     if in_unit:
         assert isinstance(column, NumericColumn), "no other column has means"
         places = float(column.minimum) + places * attribute.scale

@@ -149,3 +149,16 @@ def test_the_review_starts_with_the_worst_pair(codec: TableCodec, codes: AnyCode
         (pair.distance for pair in told.worst), reverse=True
     )
     assert review(codes[:0], made, codec) is None
+
+
+def test_codes_of_one_byte_say_the_same_up_to_all_256_cells(tmp_path: Path) -> None:
+    columns: dict[str, Any] = example.spec(Path("t.csv"))["columns"]
+    del columns["age"]["cell_width"]
+    columns["age"] |= {"maximum": 255, "cells": 256}
+    codec = prepare(example.write(tmp_path, 3, columns=columns, constraints=[])).codec
+    rng = np.random.default_rng(6)
+    codes = np.column_stack([rng.integers(0, size, 2000) for size in codec.domain.shape])
+    codes[:, 4] = codes[:, 0] * 6 // 256
+    names = list(codec.names)
+    assert codes.max() == 255
+    assert pairs(codes.astype(np.uint8), codec.codecs, names) == pairs(codes, codec.codecs, names)
