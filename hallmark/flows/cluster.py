@@ -24,6 +24,10 @@ from hallmark.tasks.installation.losses import losses_told
 # with the whole process (python/cpython#106883), and nobody here looks at the profiles.
 dask.config.set({"distributed.worker.profile.enabled": False})
 
+# What stages pass on are plans, noisy tables and fits, of up to some hundred megabytes; Dask would
+# warn whoever runs a release of wide tables, who can do nothing about it.
+dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"})
+
 # Status pages of a temporary cluster listen only on this machine, on any free port.
 _LOOPBACK = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
 

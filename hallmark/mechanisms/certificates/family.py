@@ -167,12 +167,21 @@ def noise_quantiles(
 
 def affordable_draws(family: Family, confidence: float) -> int:
     """The draws that a good quantile needs, or fewer where large tables make them slow."""
-    seconds = family.cells * _COUNT_SECONDS + sum(
+    affordable = int(SECONDS / _seconds_a_draw(family))
+    return max(least_draws(confidence), min(GOOD_DRAWS, affordable))
+
+
+def simulation_seconds(family: Family, confidence: float) -> float:
+    """CPU time of `noise_quantiles`, roughly, where nothing was kept."""
+    return (PILOT + affordable_draws(family, confidence)) * _seconds_a_draw(family)
+
+
+def _seconds_a_draw(family: Family) -> float:
+    return family.cells * _COUNT_SECONDS + sum(
         _FLOW_SECONDS * block.space.size**_FLOW_GROWTH
         for block in family.blocks
         if is_small(block.space)
     )
-    return max(least_draws(confidence), min(GOOD_DRAWS, int(SECONDS / seconds)))
 
 
 def misfit_costs(

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from hallmark.mechanisms.certificates.family import simulation_seconds
 from hallmark.mechanisms.certificates.measured_marginals import (
     CERTIFICATE_CALL,
     MeasuredMarginals,
@@ -43,6 +44,8 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import AllCalls
 from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.request import Request, Requested
+
+_FORECAST_CONFIDENCE = 0.95  # of a forecast, whatever is certified
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,9 +91,13 @@ class PlanWithShare(Requested):
 
     def forecast(self) -> Forecast:
         """The mechanism's own, with what is certified of the marginals, and their memory."""
-        inner = self.inner.forecast()
+        inner, seconds = self.inner.forecast(), None
+        if inner.seconds is not None:
+            own = simulation_seconds(self.measured.family, _FORECAST_CONFIDENCE)
+            seconds = replace(inner.seconds, certify=inner.seconds.certify + own)
         return replace(
             inner,
+            seconds=seconds,
             memory_bytes=inner.memory_bytes + self.measured.memory_bytes,
             jointly=self.measured.forecast_marginals(self.expected_records),
         )

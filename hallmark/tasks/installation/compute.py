@@ -27,15 +27,20 @@ class DaskCompute:
 
     def map(self, function: Callable[[A], B], items: Sequence[A], *, doing: str) -> Iterator[B]:
         """Results in the order of `items`, as `mechanisms.compute.Compute` asks."""
-        # All inputs are public, but keys that depend on them would keep results of other releases.
-        shared = self._client.scatter(function, broadcast=True, hash=False)
         name = getattr(function, "func", function).__name__  # told by Dask's pages and losses
+        # All inputs are public, but keys that depend on them would keep results of other releases.
+        # Once for all items; what is scattered would be lost with the last worker that has it.
+        shared = self._client.submit(_given, function, key=f"function-of-{name}-{uuid4().hex}")
         futures = [
             self._client.submit(_call, shared, item, key=f"{name}-{uuid4().hex}") for item in items
         ]
         for done, _ in enumerate(as_completed(futures), 1):
             self._progress(done / len(futures), doing)
         return iter(self._client.gather(futures))
+
+
+def _given(function: Callable[[A], B]) -> Callable[[A], B]:
+    return function
 
 
 def _call(function: Callable[[A], B], item: A) -> B:

@@ -50,6 +50,11 @@ def test_workers_share_what_is_done_in_parts_and_batches(
     assert "make" in forecast(tmp_path).shared
 
 
+def test_a_share_for_the_certificate_is_simulated_beside_the_rest(tmp_path: Path) -> None:
+    share = forecast(tmp_path, certificate={"confidence": 0.95, "share": "1/4"})
+    assert share.alone["certify"] > forecast(tmp_path).alone["certify"]
+
+
 def test_a_plan_tells_the_time_or_that_nothing_tells(tmp_path: Path) -> None:
     told = plan_summary(prepare(example.write(tmp_path, 5)))["forecast"]["time"]
     assert TimeForecast(**told).total > 10

@@ -1,5 +1,7 @@
 """Mapping over Dask workers: results as in a loop, in their order, and progress while they come."""
 
+import os
+import signal
 import time
 from functools import partial
 from pathlib import Path
@@ -110,3 +112,21 @@ def test_functions_of_public_inputs_pickle_to_processes() -> None:
     ):
         mapped = list(DaskCompute(client, None, Told()).map(function, [2, 1, 3], doing="scaling"))
     np.testing.assert_array_equal(mapped, np.outer([2, 1, 3], np.arange(5)))
+
+
+def dies_at_first(met: Path, item: int) -> int:
+    if item == 2 and not met.exists():
+        met.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item * item
+
+
+def test_the_only_worker_may_die_and_nothing_is_lost(tmp_path: Path) -> None:
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        function = partial(dies_at_first, tmp_path / "met")
+        mapped = DaskCompute(client, None, Told()).map(function, range(5), doing="dying")
+        assert list(mapped) == [0, 1, 4, 9, 16]
+    assert (tmp_path / "met").exists()
