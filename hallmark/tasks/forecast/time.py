@@ -11,11 +11,11 @@ from math import comb
 from hallmark.mechanisms.privacy.cells import COUNTING
 from hallmark.tasks.spec.prepare import Prepared
 
-_START = 28.0  # the orchestrator, imports of all processes, Great Expectations
+_START = 30.0  # the orchestrator, imports of all processes, Great Expectations
 _READING = 3.5e-8  # of an entry: read, checked, coded, digested, written
 _TEXT = 3.0  # times as long where the file holds texts
 _WRITING = 2.8e-7  # of an entry in one format: written, read back, checked
-_REPORT, _REPORT_OF_PAIR = 8.0, 0.06  # best estimates, figures, pages
+_REPORT, _REPORT_OF_PAIR = 9.0, 0.008  # best estimates, figures, pages
 
 
 @dataclass(frozen=True, kw_only=True)
