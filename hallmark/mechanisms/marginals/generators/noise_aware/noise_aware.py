@@ -69,7 +69,7 @@ _PER_TABLE = 8e-5  # of a member: its own noise
 _PER_CELL, _PER_SQUARE = 3.8e-8, 8e-11  # of a step and a class, by cells of all attributes
 _FEWEST_STEPS, _MOST_STEPS, _CLEAR_SIGNAL = 20, 740, 1260.0
 _PER_TARGET, _PER_TARGET_CELL = 1e-3, 5e-7
-_PER_LINK, _PER_LINE_CELL = 2.5e-8, 5.5e-9  # of a record: tables of all its entries, and their cells
+_PER_LINK, _PER_LINE_CELL = 2.5e-8, 5.5e-9  # of a record: tables of all entries, their cells
 _SETTLED_FAST = 100_000  # records from which on a search ends the earlier the more there are
 _SQUARES = 6  # matrices over all cells that a fit holds, float32
 
