@@ -1,20 +1,22 @@
 """Estimates from everything that a release measured, on whichever grid tells most.
 
 Tables on few columns are looked at together, on the combinations of these columns' codes. Where the
-number of records is public, those that share no column with the queries are left out: through other
-tables they tell of the queries' columns only where cells were measured in groups of unequal size,
-and then less than a hundred-thousandth of a deviation, at many times the cost. A table
+number of records is public, those that share no column with the queries are left out, and others
+are summed to the columns that they share where they can be: what is lost tells of the queries'
+columns only where cells were measured in groups of unequal size, and then less than a
+hundred-thousandth of a deviation, at many times the cost. A table
 on so many columns that their combinations cannot be written out is looked at on its own cells,
 together with others on the same cells; it informs queries that its cells decide.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.inference.blue import Blue, LinearQuery, NotMeasured, Weights
 from hallmark.mechanisms.inference.estimates import Estimates
 from hallmark.mechanisms.inference.measured import MeasuredTable
@@ -56,6 +58,21 @@ class Estimator:
         places = set(self._without_columns).union(*(self._places[column] for column in columns))
         return [self.tables[place] for place in sorted(places)]
 
+    def _about(self, columns: set[int]) -> Iterator[MeasuredTable]:
+        """The tables that touch the columns, summed to those of them that they have.
+
+        Where one has no such sum, those on the same columns are needed whole beside it.
+        """
+        alike: dict[Clique, list[MeasuredTable]] = {}
+        for one in self._touching(columns):
+            alike.setdefault(one.columns, []).append(one)
+        for of_all, tables in alike.items():
+            kept = columns.intersection(of_all)
+            margins = []
+            if 0 < len(kept) < len(of_all):
+                margins = [margin for one in tables if (margin := one.margin(kept)) is not None]
+            yield from margins if len(margins) == len(tables) else tables
+
     @cached_property
     def _places(self) -> Mapping[int, list[int]]:
         """Where the tables with a column stand among all."""
@@ -78,7 +95,7 @@ class Estimator:
         columns = {column for query in queries for column in query.columns}
         near = self
         if self.total is not None and columns:
-            near = replace(self, tables=tuple(self._touching(columns)))
+            near = replace(self, tables=tuple(self._about(columns)))
         found, missing = [], None
         for grid in near._grids:
             try:

@@ -1,6 +1,6 @@
 """One answered histogram, as post-processing sees it: sums of cells plus noise of a known law."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -11,7 +11,7 @@ from scipy import sparse
 from hallmark.mechanisms.arrays import Counts, Floats
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.privacy.cells import CellMap
-from hallmark.mechanisms.privacy.queries import Noise
+from hallmark.mechanisms.privacy.queries import GaussianNoise, Noise
 from hallmark.mechanisms.privacy.transforms import Sums
 
 
@@ -68,6 +68,44 @@ class MeasuredTable:
         counted = np.flatnonzero(entry >= 0)
         parts = (weight[counted].astype(np.float64), (entry[counted], counted))
         return sparse.csr_array(parts, shape=(self.sums.entries, len(cell)))
+
+    def margin(self, columns: Collection[int]) -> "MeasuredTable | None":
+        """The table summed to some of its columns, which says of them all that it can.
+
+        None where that does not hold, or has no sum: cells must be all combinations of groups of as
+        many codes each, and Gaussian noise alone stays in its family, as `law` counts it.
+        """
+        if not isinstance(self.noise, GaussianNoise):
+            return None
+        found = [np.unique(t, return_inverse=True, return_counts=True) for t in self.tables]
+        if any((codes != codes[0]).any() for _, _, codes in found):
+            return None
+        groups = [(distinct, of) for distinct, of, _ in found]
+        sizes = [len(distinct) for distinct, _ in groups]
+        cell = over_grid([distinct for distinct, _ in groups])
+        entry = np.arange(self.cells.size)
+        if (
+            not np.array_equal(np.sort(cell), entry)
+            or not np.array_equal(self.sums.entry, entry)
+            or (self.sums.weight != 1).any()
+        ):
+            return None
+        kept = [i for i, column in enumerate(self.columns) if column in columns]
+        others = tuple(i for i in range(len(sizes)) if i not in kept)
+        answers = self.answers[cell].reshape(sizes).sum(axis=others)
+        strides = [prod(sizes[j] for j in kept if j > i) for i in kept]
+        size = answers.size
+        return MeasuredTable(
+            cells=CellMap(
+                tuple(self.columns[i] for i in kept),
+                tuple(groups[i][1] * stride for i, stride in zip(kept, strides, strict=True)),
+                size,
+            ),
+            sums=Sums(np.arange(size), np.ones(size, dtype=np.int64), size),
+            noise=GaussianNoise(self.noise.sigma2 * prod(sizes[i] for i in others)),
+            answers=answers.ravel(),
+            conditional=self.conditional,
+        )
 
     def on_cells(self, values: Floats, columns: Clique) -> Floats | None:
         """A function of `columns` as one of cells, float64 of shape (cells,).
