@@ -37,6 +37,7 @@ from hallmark.mechanisms.arrays import Floats32, Table
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.evidence import Evidence
+from hallmark.mechanisms.marginals.generators.device import Device
 from hallmark.mechanisms.marginals.generators.noise_aware.mixture_loss import (
     Target,
     slices,
@@ -64,6 +65,8 @@ class LatentClassFit:
         check: steps between two looks at the held-out error.
         patience: looks without a gain after which a member stops.
         most_steps: of one member.
+        device: where the largest products of matrices are taken; `auto` is a GPU where there is
+            one.
     """
 
     classes: int = 70
@@ -75,6 +78,7 @@ class LatentClassFit:
     check: int = 10
     patience: int = 6
     most_steps: int = 3000
+    device: Device = "cpu"
 
     def __post_init__(self) -> None:
         for name in ("classes", "members", "check", "patience", "most_steps"):
@@ -83,6 +87,8 @@ class LatentClassFit:
         for name in ("thinning", "spread", "learning_rate"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name}: {getattr(self, name)}; use a positive number")
+        if self.device not in ("auto", "cpu", "cuda"):
+            raise ValueError(f"device: {self.device!r}; choose auto, cpu or cuda")
         if not self.order >= 0:
             raise ValueError(f"order: {self.order}; use 0 or a positive number")
 
@@ -171,7 +177,7 @@ def _fitted(
     start = _logits(evidence)
     fitted = []
     for member, source in enumerate(rng.spawn(settings.members)):
-        seen, held = _thinned(evidence, settings.thinning, source)
+        seen, held = _thinned(evidence, settings, source)
         if previous is not None:
             known = member % len(previous.weights)
             logits = np.log(np.maximum(previous.profiles[known], _LEAST_SHARE**2))
@@ -194,16 +200,19 @@ def _fitted(
 
 
 def _thinned(
-    evidence: Evidence, thinning: float, rng: np.random.Generator
+    evidence: Evidence, settings: LatentClassFit, rng: np.random.Generator
 ) -> tuple[Target, Target]:
     """The marginals as two independent copies: one to fit, one to stop by."""
-    step = np.sqrt(thinning)
+    step = np.sqrt(settings.thinning)
     seen, held = {}, {}
     for marginal in evidence.marginals:
         noise = marginal.noise(rng)
         seen[marginal.clique] = (marginal.counts + step * noise) / evidence.total
         held[marginal.clique] = (marginal.counts - noise / step) / evidence.total
-    return target_of(evidence, seen), target_of(evidence, held)
+    return (
+        target_of(evidence, seen, settings.device),
+        target_of(evidence, held, settings.device),
+    )
 
 
 class _Adam:

@@ -18,6 +18,8 @@ from hallmark.mechanisms.arrays import Floats32, Table
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.marginals.cell_groups import Sizes, group_of, merge, spread
 from hallmark.mechanisms.marginals.evidence import Evidence
+from hallmark.mechanisms.marginals.generators.device import Device
+from hallmark.mechanisms.marginals.generators.noise_aware.pairs_on_device import PairsOnDevice
 
 _EXACT = 10.0  # weight of an exact marginal, beside 1 of the best measured: it leads, but not alone
 
@@ -90,7 +92,7 @@ class Target:
     """
 
     where: tuple[slice, ...]
-    pairs: Pairs
+    pairs: Pairs | PairsOnDevice
     groups: Floats32
     coarse: Pairs | None
     others: Mapping[Clique, Other]
@@ -130,8 +132,12 @@ class Target:
         return by_profile, by_weight
 
 
-def target_of(evidence: Evidence, tables: Mapping[Clique, Table]) -> Target:
-    """What a fit is to have of `tables`, probabilities by clique, as precise as the evidence."""
+def target_of(evidence: Evidence, tables: Mapping[Clique, Table], device: Device = "cpu") -> Target:
+    """What a fit is to have of `tables`, probabilities by clique, as precise as the evidence.
+
+    Args:
+        device: where products of matrices over all cells are taken.
+    """
     shape, where = evidence.domain.shape, slices(evidence.domain.shape)
     pairs = np.zeros((sum(shape), sum(shape)), dtype=np.float32)
     precision = np.zeros_like(pairs)
@@ -154,7 +160,9 @@ def target_of(evidence: Evidence, tables: Mapping[Clique, Table]) -> Target:
     sums = np.asarray(groups @ pairs @ groups.T, dtype=np.float32)
     return Target(
         where=where,
-        pairs=Pairs(pairs, precision),
+        pairs=Pairs(pairs, precision)
+        if device == "cpu"
+        else PairsOnDevice(pairs, precision, device),
         groups=groups,
         coarse=Pairs(sums, coarse) if coarse.any() else None,
         others=others,

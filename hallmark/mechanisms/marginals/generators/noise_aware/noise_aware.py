@@ -33,6 +33,7 @@ from hallmark.mechanisms.domain.cliques import Clique, all_ways, cells
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.domain.rules import Rules
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from hallmark.mechanisms.marginals.generators.device import chosen_device
 from hallmark.mechanisms.marginals.generators.generator import Model
 from hallmark.mechanisms.marginals.generators.moves.local_search import polish
 from hallmark.mechanisms.marginals.generators.moves.valid_moves import settled_by
@@ -113,8 +114,11 @@ class NoiseAware:
         """Forecast of peak memory, bytes.
 
         Raises:
-            ValueError: singular values are asked for where not all pairs are measured.
+            ValueError: singular values are asked for where not all pairs are measured, or a
+                device is not there.
         """
+        if self.latent.device != "cpu":
+            chosen_device(self.latent.device, "mechanism.generator.latent.device")
         if self.denoiser == "singular-values" and set(cliques) != set(all_ways(len(domain), 2)):
             raise ValueError(
                 "mechanism.generator.denoiser: singular-values needs all two-way marginals and "

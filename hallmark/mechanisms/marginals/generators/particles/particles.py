@@ -31,11 +31,11 @@ from hallmark.mechanisms.contract import Progress
 from hallmark.mechanisms.domain.cliques import Clique, cells, title
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from hallmark.mechanisms.marginals.generators.device import Device, chosen_device
 from hallmark.mechanisms.marginals.generators.embedding import Positions, nearest_codes
 from hallmark.mechanisms.marginals.generators.generator import Model
 from hallmark.mechanisms.marginals.generators.history import short
 from hallmark.mechanisms.marginals.generators.moves.excess import counts
-from hallmark.mechanisms.marginals.generators.particles.device import Device, chosen_device
 from hallmark.mechanisms.marginals.generators.particles.penalty import Penalty
 from hallmark.mechanisms.marginals.generators.particles.settings import Descent, Projection
 

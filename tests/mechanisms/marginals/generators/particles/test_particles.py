@@ -39,7 +39,8 @@ from hallmark.mechanisms.marginals.generators.particles.targets import (
     without_forbidden,
 )
 from tests.mechanisms.marginals.domains import domain_of, marginal_of
-from tests.mechanisms.marginals.generators.particles import another_device, paper
+from tests.mechanisms.marginals.generators import another_device
+from tests.mechanisms.marginals.generators.particles import paper
 
 SHAPE = (8, 5, 12, 3)
 PAIRS = list(combinations(range(4), 2))

@@ -8,9 +8,11 @@ if TYPE_CHECKING:
 Device = Literal["auto", "cpu", "cuda"]
 
 
-def chosen_device(device: Device) -> "torch.device":
+def chosen_device(device: Device, where: str = "mechanism.generator.device") -> "torch.device":
     """The device of that name; `auto` is a GPU where there is one.
 
+    Args:
+        where: the key of a spec that names it.
     Raises:
         ValueError: `cuda` was asked for, and PyTorch sees none.
     """
@@ -26,7 +28,7 @@ def chosen_device(device: Device) -> "torch.device":
             else "this build has no CUDA"
         )
         raise ValueError(
-            f"mechanism.generator.device: cuda, but PyTorch {torch.__version__} cannot use it: "
+            f"{where}: cuda, but PyTorch {torch.__version__} cannot use it: "
             f"{reason}; set device: auto or cpu, or run where a GPU and a CUDA build of PyTorch "
             "are installed"
         )
