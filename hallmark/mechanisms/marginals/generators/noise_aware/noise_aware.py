@@ -68,7 +68,8 @@ _BYTES_PER_ENTRY = 16  # of the records: codes, positions
 # Seconds, fitted to the runs of docs/scale.md:
 _PER_TABLE = 8e-5  # of a member: its own noise
 _PER_CELL, _PER_SQUARE = 3.8e-8, 8e-11  # of a step and a class, by cells of all attributes
-_FEWEST_STEPS, _MOST_STEPS, _CLEAR_SIGNAL = 20, 740, 1260.0
+_FEWEST_STEPS, _MOST_STEPS = 20, 740
+_CLEAR_SIGNAL, _CLEAR_IN_A_CELL = 1260.0, 0.03
 _PER_TARGET, _PER_TARGET_CELL = 1e-3, 5e-7
 _PER_LINK, _PER_LINE_CELL = 2.5e-8, 5.5e-9  # of a record: tables of all entries, their cells
 _SETTLED_FAST = 100_000  # records from which on a search ends the earlier the more there are
@@ -143,14 +144,16 @@ class NoiseAware:
         if self.denoiser == "singular-values":
             return None
         entries, tables = sum(domain.shape), len(cliques)
+        counts = sum(cells(clique, domain.shape) for clique in cliques)
+        # In tables of many cells there is little to be learnt of each.
+        clear = signal / _CLEAR_SIGNAL * min(1.0, signal * tables / (_CLEAR_IN_A_CELL * counts))
         steps = self.latent.patience * self.latent.check
-        steps += round(_MOST_STEPS * (1 - exp(-signal / _CLEAR_SIGNAL))) + _FEWEST_STEPS
+        steps += round(_MOST_STEPS * (1 - exp(-clear))) + _FEWEST_STEPS
         step = self.latent.classes * (_PER_CELL * entries + _PER_SQUARE * entries**2)
         fit = self.latent.members * (
             _PER_TABLE * tables + min(steps, self.latent.most_steps) * step
         )
-        fit += _PER_TARGET * tables
-        fit += _PER_TARGET_CELL * sum(cells(clique, domain.shape) for clique in cliques)
+        fit += _PER_TARGET * tables + _PER_TARGET_CELL * counts
         links = sum(len(clique) for clique in cliques)
         lines = sum(domain.shape[a] for clique in cliques for a in clique)
         drawn = 0.0
