@@ -25,9 +25,9 @@ import torch
 
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
+from hallmark.mechanisms.marginals.generators.device import chosen_device
 from hallmark.mechanisms.marginals.generators.embedding import nearest_codes
 from hallmark.mechanisms.marginals.generators.particles.descent import State, descend
-from hallmark.mechanisms.marginals.generators.device import chosen_device
 from hallmark.mechanisms.marginals.generators.particles.particles import Particles
 from hallmark.mechanisms.marginals.generators.particles.quantisation import Target
 from hallmark.mechanisms.marginals.generators.particles.settings import Descent, Projection
