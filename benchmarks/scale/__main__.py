@@ -136,7 +136,8 @@ def release(
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if running.returncode:
         raise RuntimeError(f"the release failed; see {home / 'log'}")
-    forecast = time_forecast(prepare(spec))
+    prepared = prepare(spec)
+    forecast = time_forecast(prepared, prepared.plan.forecast())
     assert forecast is not None, "privpgd tells how long it takes"
     return {
         "rows": rows, "columns": columns, "cells": cells, "made": min(rows, made),

@@ -33,7 +33,7 @@ def cluster(spec: Path, workers: int) -> Iterator[Mapping[str, Any]]:
         Client(started) as client,  # type: ignore[no-untyped-call]  # Dask
     ):
         read = partial(_read, prepared, Path(folder))
-        warm = client.run(read, (-1, found[0]))
+        warm = client.run(read, (len(found), found[0]))
         for one in warm.values():  # compiled, and Parquet's reader imported, before the clock
             DaskCounter(one.files[:1], client).count(maps)
         stages = _Stages(client, workers)
@@ -45,7 +45,7 @@ def cluster(spec: Path, workers: int) -> Iterator[Mapping[str, Any]]:
 
 
 def _read(prepared: Prepared, folder: Path, part: tuple[int, FilePart]) -> PartRead:
-    return read_part(part[1], prepared.spec.columns, None, drafts=Drafts(folder, part[0] % 100_000))
+    return read_part(part[1], prepared.spec.columns, None, drafts=Drafts(folder, part[0]))
 
 
 class _Stages:

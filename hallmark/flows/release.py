@@ -174,7 +174,7 @@ def _release(job: Job[PreparedRelease], files: Sequence[Path]) -> _Made:
     measurements = measured.result
     announce("generate")
     if made_in_batches(prepared):
-        fitted = fit.submit(prepared, measurements).result()
+        fitted = fit.submit(prepared, measurements, workspace).result()
         records = generate_batches(prepared, fitted, measurements, workspace)
     else:
         records = generate.submit(prepared, measurements, workspace).result()

@@ -40,7 +40,7 @@ def made_in_batches(prepared: PreparedRelease) -> bool:
 
 
 @task(name="fit")
-def fit(prepared: PreparedRelease, measurements: Measurements) -> Fit:
+def fit(prepared: PreparedRelease, measurements: Measurements, workspace: Workspace) -> Fit:
     """What batches of records are drawn from."""
     mechanism, report = prepared.mechanism, reporter("generate")
     assert isinstance(mechanism, Fitting), "where the plan says so"
@@ -49,6 +49,7 @@ def fit(prepared: PreparedRelease, measurements: Measurements) -> Fit:
         measurements,
         rng=prepared.rng("generate"),
         progress=lambda share, doing: report(_FITTED * float(share), doing),
+        checkpoint=FileCheckpoint(workspace.path / "generating.npz"),
     )
 
 

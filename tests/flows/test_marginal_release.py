@@ -58,6 +58,15 @@ RULES = [
 pytestmark = pytest.mark.usefixtures("prefect", "home")
 
 
+def joined(selection: str, generator: str) -> dict[str, Any]:
+    """A mechanism of the two, by their names above."""
+    return {
+        "name": "privpgd",
+        "selection": SELECTIONS[selection],
+        "generator": GENERATORS[generator],
+    }
+
+
 def run(spec: Path, *, resume: bool = False) -> Published:
     from hallmark.flows.release import release
 
@@ -93,11 +102,7 @@ def assert_sound(published: Published) -> dict[str, Any]:
 def test_any_selection_goes_with_any_generator(
     selection: str, generator: str, tmp_path: Path
 ) -> None:
-    mechanism = {
-        "name": "privpgd",
-        "selection": SELECTIONS[selection],
-        "generator": GENERATORS[generator],
-    }
+    mechanism = joined(selection, generator)
     example.open_account()
     spec = example.write(tmp_path, ROWS, mechanism=mechanism, constraints=RULES[:2])
     record = assert_sound(run(spec))
@@ -112,11 +117,7 @@ def test_a_large_table_is_made_in_batches_and_is_as_sound(
     selection: str, generator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "ENTRIES", 5 * 150)  # records of five columns
-    mechanism = {
-        "name": "privpgd",
-        "selection": SELECTIONS[selection],
-        "generator": GENERATORS[generator],
-    }
+    mechanism = joined(selection, generator)
     example.open_account()
     spec = example.write(tmp_path, ROWS, mechanism=mechanism, constraints=RULES[:2])
     record = assert_sound(run(spec))

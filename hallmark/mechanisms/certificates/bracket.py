@@ -97,10 +97,11 @@ def enclose(
     """
     if len(synthetic_codes) == 0:
         raise ValueError("no synthetic record: a distribution without records has no distance")
-    sizes = [cells.size for cells in maps_to_count(family)]
+    maps = maps_to_count(family)
+    sizes = [cells.size for cells in maps]
     if [len(counts) for counts in private] != sizes:
         raise ValueError(f"private counts of {[len(c) for c in private]} cells, not of {sizes}")
-    released = count_codes(synthetic_codes, maps_to_count(family))
+    released = count_codes(synthetic_codes, maps)
     found = list(
         compute.map(
             partial(_enclose, family.domain.shape),

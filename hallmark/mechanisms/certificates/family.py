@@ -322,7 +322,7 @@ def _certificate(
                 terms["discretisation"] = min(block.radius, float(distances[position]) / records)
             terms["privatisation"] = float(quantile) / records
             terms["projection"] = float(misfit) / records
-        terms["rounding to records"] = float(block.mean_distance_to_points(synthetic_codes))
+        terms["rounding to records"] = block.mean_distance_to_points(synthetic_codes)
         compared = [family.domain.attributes[column] for column in block.columns]
         alone = compared[0] if len(compared) == 1 else None
         bounds.append(

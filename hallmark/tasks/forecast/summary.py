@@ -46,7 +46,7 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
             "expected_error": forecast.expected_error,
             "statement": forecast.statement,
             "memory_bytes": prepared.memory,
-            "time": None if (time := time_forecast(prepared)) is None else asdict(time),
+            "time": None if (time := time_forecast(prepared, forecast)) is None else asdict(time),
             "per_attribute": [
                 {
                     "column": codec.name,

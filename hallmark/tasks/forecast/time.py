@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import comb
 
+from hallmark.mechanisms.contract import Forecast
 from hallmark.mechanisms.privacy.cells import COUNTING
 from hallmark.tasks.spec.prepare import Prepared
 
@@ -40,10 +41,10 @@ class TimeForecast:
         return sum(self.shared.values()) / workers + sum(self.alone.values())
 
 
-def time_forecast(prepared: Prepared) -> TimeForecast | None:
+def time_forecast(prepared: Prepared, forecast: Forecast) -> TimeForecast | None:
     """The time to expect; None where nothing tells how long the mechanism takes."""
     spec, plan = prepared.spec, prepared.plan
-    seconds = plan.forecast().seconds
+    seconds = forecast.seconds
     if seconds is None:
         return None
     rows, made = plan.expected_records, spec.records or plan.expected_records

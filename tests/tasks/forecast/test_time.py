@@ -15,7 +15,8 @@ from tests import example
 
 def forecast(folder: Path, rows: int = 3000, **changes: Any) -> TimeForecast:
     data = {**example.spec(folder / "table.csv")["data"], "expected_rows": rows}
-    found = time_forecast(prepare(example.write(folder, 5, **{"data": data, **changes})))
+    prepared = prepare(example.write(folder, 5, **{"data": data, **changes}))
+    found = time_forecast(prepared, prepared.plan.forecast())
     assert found is not None
     return found
 
