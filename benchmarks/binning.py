@@ -22,7 +22,7 @@ from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.contract import Mechanism
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import PrivatelyBinned
+from hallmark.mechanisms.marginals.binning import Binned
 from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain, equal_runs
 from hallmark.mechanisms.marginals.binning.refine import refined
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
@@ -122,7 +122,7 @@ def main() -> None:
         if asked.no_grid:
             runs = {}
         for bins in asked.bins:
-            binned = PrivatelyBinned(inner, Fraction(asked.share), dict.fromkeys(LINES, bins))
+            binned = Binned(inner, Fraction(asked.share), dict.fromkeys(LINES, bins))
             runs[f"{bins} equal"] = lambda s, k=bins: on_runs(inner, domain, codes, budget, s, k)
             runs[f"{bins} quantile"] = lambda s, m=binned: released(m, domain, codes, budget, s)
         for what, run in runs.items():

@@ -53,6 +53,7 @@ class Entry:
         places: Sequence[str] = (),
         share: bool = False,
         binning: bool = False,
+        two_ways: Sequence[str] = (),
     ) -> Iterator[tuple[tuple[str, ...], str]]:
         """Requests that the mechanism cannot serve: the place in the spec, and what to do.
 
@@ -62,6 +63,7 @@ class Entry:
             places: names of the columns that are places.
             share: whether the certificate has a share of the budget.
             binning: whether columns have private bins.
+            two_ways: names of the columns with public ones: with detail, or groups.
         """
         if delta == 0 and self.guarantee is Guarantee.NEEDS_DELTA:
             other = "linear-queries" if self.answers_queries else "pmm"
@@ -99,13 +101,21 @@ class Entry:
                 else "is for mechanisms that also make records; certify spends the whole budget on "
                 "the certificate, so remove it",
             )
-        if binning and not self.takes_bins:
+        if not self.takes_bins:
             having = [entry.name for entry in CATALOGUE.values() if entry.takes_bins]
-            yield (
-                ("binning",),
-                f"is for mechanisms that measure marginals, but {self.name} does not; remove "
-                f"the section, or choose one of {', '.join(having)}",
-            )
+            mend = f"or choose one of {', '.join(having)}"
+            if binning:
+                yield (
+                    ("binning",),
+                    f"is for mechanisms that measure marginals, but {self.name} does not; remove "
+                    f"the section, {mend}",
+                )
+            for column in two_ways:
+                yield (
+                    ("columns", column),
+                    f"has detail or groups, which are for mechanisms that measure marginals, but "
+                    f"{self.name} does not; remove them, {mend}",
+                )
 
 
 def _of_marginals(name: str, sentence: str) -> Entry:

@@ -20,7 +20,7 @@ from hallmark.mechanisms.linear_queries.peers.dual_query import plan_dual_query
 from hallmark.mechanisms.linear_queries.peers.fem import plan_fem, plan_sep_fem
 from hallmark.mechanisms.linear_queries.peers.mwem import plan_mwem
 from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import PrivatelyBinned
+from hallmark.mechanisms.marginals.binning import Binned
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.adaptive_support import AdaptiveSupport
 from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH
@@ -70,7 +70,8 @@ def planned(mechanism: Mechanism | CertificateAlone, request: Request) -> Plan:
         public_data=request.public is not None,
         places=[one.name for one in request.domain.attributes if one.kind is Kind.METRIC],
         share=isinstance(mechanism, WithShare),
-        binning=isinstance(inner, PrivatelyBinned),
+        binning=isinstance(inner, Binned) and bool(inner.private),
+        two_ways=inner.public if isinstance(inner, Binned) else (),
     )
     for path, what in refusals:
         raise ValueError(f"{'.'.join(path)}: {what}")

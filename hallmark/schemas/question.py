@@ -88,6 +88,15 @@ class Question:
         """One or two statistics."""
         return (self.first,) if self.compared is None else (self.first, self.compared[1])
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that it mentions, each once."""
+        named = [one.column for one in self.statistics if one.column is not None]
+        held = [
+            name for one in self.statistics for rule in one.conditions for name in rule.columns()
+        ]
+        return tuple(dict.fromkeys([*self.by, *named, *held]))
+
     def bound_to(self, columns: Mapping[str, Column]) -> "Question":
         """The question with conditions that can be evaluated on these columns.
 

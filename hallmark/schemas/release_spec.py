@@ -7,14 +7,14 @@ other. Read one with `schemas.loading.load_spec`. Budgets, bounds and edges are 
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Any, Self
 
 from pydantic import AwareDatetime, Field, PrivateAttr, model_validator
 
 from hallmark.schemas.about import About
-from hallmark.schemas.binning import Binning
+from hallmark.schemas.binning import DEFAULT_SHARE, Binning, two_ways
 from hallmark.schemas.cluster import Cluster
-from hallmark.schemas.columns.category_columns import CategoryColumn
 from hallmark.schemas.columns.category_files import CategoryFile, inlined
 from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.documents.approvals import Approvals
@@ -74,7 +74,8 @@ class ReleaseSpec(Section):
     columns: dict[str, Column] = Field(min_length=1)
     """every released column, with its public domain"""
     binning: Binning | None = None
-    """columns that are released on private quantile bins: {share: ..., columns: ...}"""
+    """columns that are measured on their own cells once, and with others on bins: {share: ...,
+    columns: ...}"""
     constraints: tuple[Constraint, ...] = ()
     """edit rules, which every released record obeys"""
     public_totals: tuple[PublicTotal, ...] = ()
@@ -114,11 +115,10 @@ class ReleaseSpec(Section):
 
     def with_categories(self, text: str) -> str:
         """The text that the spec was read from, with categories in place of the files' names."""
-        listed = {
-            file.column: column.categories
-            for file in self.category_files
-            if isinstance(column := self.columns[file.column], CategoryColumn)
-        }
+        listed: dict[str, dict[str, Any]] = {}
+        for file in self.category_files:
+            column = self.columns[file.column]
+            listed.setdefault(file.column, {})[file.key] = getattr(column, file.key)
         return inlined(text, listed) if listed else text
 
     def _question_problems(self) -> Iterator[Problem]:
@@ -142,6 +142,28 @@ class ReleaseSpec(Section):
     def rules(self) -> tuple[Rule, ...]:
         """The constraints' rules in their order, bound to the columns."""
         return tuple(constraint.parsed.bound_to(self.columns) for constraint in self.constraints)
+
+    @property
+    def bins(self) -> dict[str, int | tuple[tuple[int, ...], ...]]:
+        """By column that is measured on its own cells and, with others, on bins: how many bins are
+        chosen privately, or for each level of public ones that of every cell."""
+        private = {} if self.binning is None else self.binning.columns
+        return {**private, **{n: self.columns[n].groups_of_cells for n in two_ways(self.columns)}}
+
+    @property
+    def kinds(self) -> dict[str, tuple[int, ...]]:
+        """By column with public bins, kinds of its cells; see `Column.kinds_of_cells`."""
+        return {name: self.columns[name].kinds_of_cells for name in two_ways(self.columns)}
+
+    def without_detail(self) -> Self:
+        """The spec with every column on the cells in which it is measured with others."""
+        columns = {name: column.without_detail() for name, column in self.columns.items()}
+        return self.model_copy(update={"columns": columns})
+
+    @property
+    def share_of_own_cells(self) -> Fraction:
+        """The share of epsilon that measures those columns on their own cells."""
+        return DEFAULT_SHARE if self.binning is None else self.binning.share
 
     @property
     def records(self) -> int | None:
@@ -271,10 +293,11 @@ class ReleaseSpec(Section):
         return {"granted": [certificate.marginals, certificate.cells]}
 
     def _binned(self) -> dict[str, Any]:
-        """Settings of the private bins, if there are any."""
-        if self.binning is None:
+        """Settings of the bins, if there are any."""
+        if not self.bins:
             return {}
-        return {"binning": [str(self.binning.share), sorted(self.binning.columns.items())]}
+        private = {} if self.binning is None else self.binning.columns
+        return {"binning": [str(self.share_of_own_cells), sorted(private.items())]}
 
     def _sections(self) -> SoundSections:
         return SoundSections(

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hallmark.schemas.binning import Binning
+from hallmark.schemas.binning import Binning, two_ways
 from hallmark.schemas.columns.category_columns import CategoryColumn
 from hallmark.schemas.columns.columns import (
     BooleanColumn,
@@ -86,6 +86,7 @@ def _mechanism_serves_the_spec(sections: SoundSections) -> Iterator[Problem]:
         places=[n for n, column in sections.columns.items() if isinstance(column, PlacesColumn)],
         share=certificate is not None and certificate.share > 0,
         binning=sections.binning is not None,
+        two_ways=two_ways(sections.columns),
     )
     for path, what in refusals:
         yield Problem(path, what)

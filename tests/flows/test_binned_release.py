@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from hallmark.mechanisms.marginals.binning.mechanism import CALL, PrivatelyBinned
+from hallmark.mechanisms.marginals.binning.mechanism import CALL, Binned
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.gates.gates import TableChanged
 from hallmark.tasks.spec.prepare import prepare
@@ -86,7 +86,7 @@ def die_when_bins_are_drawn(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(PrivatelyBinned, "measure", die)
+        patched.setattr(Binned, "measure", die)
         with pytest.raises(Exception, match="Killed"):
             run(spec)
 

@@ -21,7 +21,7 @@ from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.inference.transcript import Answered, Transcribing, Transcript
 from hallmark.mechanisms.linear_queries import kinds
 from hallmark.mechanisms.linear_queries.workload import Workload
-from hallmark.mechanisms.marginals.binning import PrivatelyBinned
+from hallmark.mechanisms.marginals.binning import Binned
 from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
@@ -235,7 +235,7 @@ def test_a_share_pays_for_a_certificate_where_claimed_and_is_refused_elsewhere(n
 
 @pytest.mark.parametrize("name", SOME)
 def test_bins_are_chosen_where_claimed_and_refused_elsewhere(name: str) -> None:
-    binned = PrivatelyBinned(MECHANISMS[name], share=Fraction(1, 5), bins={"x": 3})
+    binned = Binned(MECHANISMS[name], share=Fraction(1, 5), bins={"x": 3})
     if CATALOGUE[name].takes_bins:
         plan = plan_of(binned, FINE)
         assert fits(plan.events, plan.budget)

@@ -96,7 +96,8 @@ class Blue:
             return Weights((), (), constant)
         coupled = self._coupled(asked)
         scales = {part: self._scale(part) for part in coupled}
-        if unseen := [part for part in asked if not scales[part]]:
+        unseen = [part for part in asked if not scales[part] or not self._told_apart(part, asked)]
+        if unseen:
             raise NotMeasured(unseen)
         seen = [one.within(coupled) for one in self._seen if coupled & one.own]
         system = _System(tuple(seen), scales)
@@ -148,6 +149,21 @@ class Blue:
             more = set().union(*tied) - ({()} if self._total_is_public else set())
             coupled, grows = coupled | more, bool(more)
         return coupled
+
+    def _told_apart(self, part: Clique, asked: Components) -> bool:
+        """Whether a component is the same for all codes of a column that no table with all of its
+        columns tells apart; else there is no need to look for weights."""
+        holders = [one for one in self._seen if part in one.own]
+        for axis, column in enumerate(part):
+            tables = [one.table.tables[one.columns.index(column)] for one in holders]
+            _, firsts, classes = np.unique(
+                np.stack(tables), axis=1, return_index=True, return_inverse=True
+            )
+            if len(firsts) < len(classes):
+                values = np.moveaxis(asked[part], axis, 0)
+                if not np.allclose(values[firsts][classes], values, atol=_ROUNDING):
+                    return False
+        return True
 
     def _scale(self, part: Clique) -> float:
         """Deviation of a component if every table had a count for every cell; 0 if unseen."""

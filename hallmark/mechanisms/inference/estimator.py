@@ -4,7 +4,9 @@ Tables on few columns are looked at together, on the combinations of these colum
 number of records is public, those that share no column with the queries are left out, and others
 are summed to the columns that they share where they can be: what is lost tells of the queries'
 columns only where cells were measured in groups of unequal size, and then less than a
-hundred-thousandth of a deviation, at many times the cost. A table
+hundred-thousandth of a deviation, at many times the cost. A table on many combinations of codes,
+such as those of hundreds of categories in groups, is summed even so, though that loses some
+precision. A table
 on so many columns that their combinations cannot be written out is looked at on its own cells,
 together with others on the same cells; it informs queries that its cells decide.
 """
@@ -13,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -24,6 +27,7 @@ from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.mechanisms.privacy.cells import CellMap
 
 MOST_COMBINATIONS = 2**20  # of a table that is looked at together with others
+MOST_WHOLE = 2**12  # of a table that is not summed to a query's columns where that loses anything
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +74,9 @@ class Estimator:
             kept = columns.intersection(of_all)
             margins = []
             if 0 < len(kept) < len(of_all):
-                margins = [margin for one in tables if (margin := one.margin(kept)) is not None]
+                whole = max(prod(one.shape) for one in tables) <= MOST_WHOLE
+                found = (one.margin(kept, whole=whole) for one in tables)
+                margins = [margin for margin in found if margin is not None]
             yield from margins if len(margins) == len(tables) else tables
 
     @cached_property

@@ -69,16 +69,20 @@ class MeasuredTable:
         parts = (weight[counted].astype(np.float64), (entry[counted], counted))
         return sparse.csr_array(parts, shape=(self.sums.entries, len(cell)))
 
-    def margin(self, columns: Collection[int]) -> "MeasuredTable | None":
-        """The table summed to some of its columns, which says of them all that it can.
+    def margin(self, columns: Collection[int], *, whole: bool = True) -> "MeasuredTable | None":
+        """The table summed to some of its columns.
 
-        None where that does not hold, or has no sum: cells must be all combinations of groups of as
-        many codes each, and Gaussian noise alone stays in its family, as `law` counts it.
+        None where there is no sum: cells must be all combinations of groups, and Gaussian noise
+        alone stays in its family, as `law` counts it.
+
+        Args:
+            whole: None, too, where the sum does not say of the columns all that the table can: it
+                does if groups have as many codes each.
         """
         if not isinstance(self.noise, GaussianNoise):
             return None
         found = [np.unique(t, return_inverse=True, return_counts=True) for t in self.tables]
-        if any((codes != codes[0]).any() for _, _, codes in found):
+        if whole and any((codes != codes[0]).any() for _, _, codes in found):
             return None
         groups = [(distinct, of) for distinct, of, _ in found]
         sizes = [len(distinct) for distinct, _ in groups]

@@ -11,7 +11,7 @@ Proof.   Privacy: in the modules of `selection`. The certificate: ../certificate
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -176,10 +176,11 @@ class Marginals:
         rng: np.random.Generator,
         progress: Progress,
         checkpoint: Checkpoint | None = None,
+        besides: Sequence[NoisyMarginal] = (),
     ) -> SyntheticMeasure:
         """Records whose marginals look like the measured ones: as many as measured, or `rows`.
 
-        Where the number of records is measured, at least one comes out.
+        Where the number of records is measured, at least one comes out. `besides` as of `fit`.
 
         Raises:
             ValueError: `rows` is below 1.
@@ -192,6 +193,7 @@ class Marginals:
             rng=rng,
             progress=partial(_within, progress, 0.0, _FITTED),
             checkpoint=checkpoint,
+            besides=besides,
         )
         made = partial(_within, progress, _FITTED, 1.0)
         return fitted.with_history(*fitted.model.records(rows or fitted.rows, rng, made))
@@ -204,10 +206,13 @@ class Marginals:
         rng: np.random.Generator,
         progress: Progress,
         checkpoint: Checkpoint | None = None,
+        besides: Sequence[NoisyMarginal] = (),
     ) -> "FittedMarginals":
-        """The model of all that was measured."""
+        """The model of all that was measured, and of what is known besides."""
         answers = answers_of(measurements)
-        evidence = plan.with_totals(evidence_of(plan.domain, answers, measurements.total))
+        evidence = evidence_of(plan.domain, answers, measurements.total)
+        evidence = replace(evidence, marginals=pooled([*evidence.marginals, *besides]))
+        evidence = plan.with_totals(evidence)
         model = plan.generator.fit(evidence, rng=rng, progress=progress, checkpoint=checkpoint)
         return FittedMarginals(
             model=model,

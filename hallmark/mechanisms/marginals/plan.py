@@ -149,7 +149,7 @@ class MarginalPlan(Requested):
 
     def forecast(self) -> Forecast:
         """Error of the one-way marginals to expect, and the certificates, from the noise alone."""
-        errors = self._forecast_errors()
+        errors = self.forecast_errors()
         records = self.expected_records
         means = [
             float(w1(attribute, counts).mean()) / records
@@ -173,7 +173,8 @@ class MarginalPlan(Requested):
             ),
         )
 
-    def _forecast_errors(self) -> ColumnErrors:
+    def forecast_errors(self) -> ColumnErrors:
+        """Draws of the errors of all one-way marginals, with continuous Gaussian noise."""
         shape, public = self.domain.shape, self.adjacency.total_is_public
         rng = np.random.default_rng(0)  # a forecast is the same each time it is asked for
         every = (gaussian_margins(asked, shape, PILOT + 199, rng) for asked in self.design.first)

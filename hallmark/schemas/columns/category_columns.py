@@ -1,7 +1,7 @@
 """Columns with a public list of categories: nominal, ordinal and boolean."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -79,10 +79,76 @@ class CategoryColumn(BaseColumn):
         yield from self._too_many_cells(("categories",))
 
 
+def _read_groups(value: Any) -> Any:
+    """Levels of groups: a list unchanged, or a single level."""
+    levels = [value] if isinstance(value, dict) else value
+    for level in levels if isinstance(levels, list | tuple) else ():
+        if isinstance(level, dict) and isinstance(level.get("file"), str):
+            raise ValueError(
+                "names a file, but not its column that has the groups; write {file: codes.csv, "
+                "column: NAME}"
+            )
+    return levels
+
+
+_GROUPS: dict[str, Any] = {  # or a file, with the name of one of its columns
+    "type": "object",
+    "additionalProperties": {
+        "anyOf": [{"type": "array", "items": CODE, "minItems": 1}, {"type": "string"}]
+    },
+    "minProperties": 1,
+}
+
+Groups = Annotated[
+    tuple[dict[str, tuple[str, ...]], ...],
+    BeforeValidator(_read_groups),
+    WithJsonSchema({"anyOf": [_GROUPS, {"type": "array", "items": _GROUPS, "minItems": 1}]}),
+]
+"""Levels of groups, each a mapping of names to the codes in the group."""
+
+
 class NominalColumn(CategoryColumn):
     """Categories without an order."""
 
     type: Literal["nominal"]
+    groups: Groups | None = Field(default=None, min_length=1)
+    """public groups of the categories, for a column of many: {GROUP: [codes], ...}, {file:
+    codes.csv, column: NAME}, or a list of these with one entry per level; the column is measured
+    with others in the groups of one level, and once by itself in its categories"""
+
+    @property
+    def groups_of_cells(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(self._numbers(level) for level in self.groups or ())
+
+    def _numbers(self, level: Mapping[str, Sequence[str]]) -> tuple[int, ...]:
+        numbers = {code: i for i, codes in enumerate(level.values()) for code in codes}
+        return tuple(numbers[code] for code in self.categories)
+
+    def _problems(self) -> Iterator[Problem]:
+        yield from super()._problems()
+        for i, level in enumerate(self.groups or ()):
+            listed = Counter(code for codes in level.values() for code in codes)
+            unknown = [code for code in listed if code not in self.categories]
+            missing = [code for code in self.categories if code not in listed]
+            repeated = [code for code, times in listed.items() if times > 1]
+            if unknown:
+                yield Problem(
+                    ("groups", i), f"has {_few(unknown)}, which is not among the categories"
+                )
+            if missing:
+                yield Problem(
+                    ("groups", i), f"lacks {_few(missing)}; put every category in a group"
+                )
+            if repeated:
+                yield Problem(
+                    ("groups", i), f"has {_few(repeated)} more than once; keep it in one group"
+                )
+            if not 1 < len(level) < len(self.categories):
+                yield Problem(
+                    ("groups", i),
+                    f"has {len(level)} groups of {len(self.categories)} categories; give at least "
+                    "2, and fewer than there are categories",
+                )
 
 
 class OrdinalColumn(CategoryColumn):
@@ -145,3 +211,7 @@ def _catch_all_problems(outside: str, has_other: bool) -> Iterator[Problem]:
 
 def _listed(codes: list[str]) -> str:
     return ", ".join(repr(code) for code in codes)
+
+
+def _few(codes: list[str]) -> str:
+    return _listed(codes[:3]) + (f" and {len(codes) - 3} more" if len(codes) > 3 else "")

@@ -1,8 +1,10 @@
-"""Categories that a spec reads from a file: `categories: {file: codes.csv}`.
+"""Categories that a spec reads from a file: `categories: {file: codes.csv}`, and their groups:
+`groups: {file: codes.csv, column: sector}`.
 
 The file is CSV in UTF-8 whose first line names a column `code` and, if there are labels, a column
-`label`; other columns are ignored. It is read when the spec is loaded, and the spec then holds the
-categories themselves: its digests are bound to them, and the published spec needs no other file.
+`label`; of other columns, those that groups name are read. It is read when the spec is loaded, and
+the spec then holds what was read itself: its digests are bound to it, and the published spec needs
+no other file.
 
 Messages give line numbers and never quote a line: somebody may name the private table by mistake.
 """
@@ -11,27 +13,29 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.nodes import MappingNode, Node
+from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from hallmark.schemas.section import Problem
 
-FILE = "file"
+FILE, COLUMN = "file", "column"
+CATEGORIES, GROUPS = "categories", "groups"
 _LARGEST = 4 * 2**20  # bytes; a column has 4096 categories at most
 _DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True)
 class CategoryFile:
-    """A file that the categories of a column were read from."""
+    """A file that the categories of a column, or their groups, were read from."""
 
     column: str
+    key: str  # `categories` or `groups`
     file: str  # as the spec names it
     sha256: str
 
@@ -51,51 +55,73 @@ def with_categories(
     columns: dict[str, Any] = {}
     read: list[CategoryFile] = []
     problems: list[Problem] = []
+    private = _private(content, folder)
     listed = content.get("columns")
     for name, column in listed.items() if isinstance(listed, dict) else ():
         columns[name] = column
-        file = _named(column)
-        if file is None:
-            continue
-        try:
-            raw = _content(folder / file, _private(content, folder))
-            columns[name] = {**column, "categories": _categories(raw)}
-            read.append(CategoryFile(name, file, sha256(raw).hexdigest()))
-        except Unlisted as error:
-            problems.append(Problem(("columns", name, "categories", FILE), f"{file} {error}"))
+        for key, level, asked in _named(column):
+            try:
+                raw = _content(folder / asked[FILE], private)
+                found = _categories(raw) if key == CATEGORIES else _groups(raw, asked[COLUMN])
+            except Unlisted as error:
+                place = ("columns", name, key, *(() if level is None else (level,)), FILE)
+                problems.append(Problem(place, f"{asked[FILE]} {error}"))
+                continue
+            value: Any = found
+            if level is not None:
+                value = [*columns[name][key][:level], found, *columns[name][key][level + 1 :]]
+            columns[name] = {**columns[name], key: value}
+            read.append(CategoryFile(name, key, asked[FILE], sha256(raw).hexdigest()))
     return ({**content, "columns": columns} if read else dict(content)), tuple(read), problems
 
 
-def _named(column: Any) -> str | None:
-    """The file that a column reads its categories from, if any."""
-    asked = column.get("categories") if isinstance(column, dict) else None
-    if not isinstance(asked, dict) or list(asked) != [FILE]:
-        return None
-    return asked[FILE] if isinstance(asked[FILE], str) else None
+def _named(column: Any) -> Iterator[tuple[str, int | None, Mapping[str, str]]]:
+    """What a column reads from files: the key, the place in its list, and what the spec says."""
+    if not isinstance(column, dict):
+        return
+    if _names_file(column.get(CATEGORIES), {FILE}):
+        yield CATEGORIES, None, column[CATEGORIES]
+    groups = column.get(GROUPS)
+    if _names_file(groups, {FILE, COLUMN}):
+        yield GROUPS, None, column[GROUPS]
+    for level, asked in enumerate(groups if isinstance(groups, list) else ()):
+        if _names_file(asked, {FILE, COLUMN}):
+            yield GROUPS, level, asked
 
 
-def inlined(text: str, columns: Mapping[str, Mapping[str, str]]) -> str:
-    """The text of a sound spec, with categories in place of the files that it names.
+def _names_file(asked: Any, keys: set[str]) -> bool:
+    return (
+        isinstance(asked, dict)
+        and set(asked) == keys
+        and all(isinstance(value, str) for value in asked.values())
+    )
+
+
+def inlined(text: str, columns: Mapping[str, Mapping[str, Any]]) -> str:
+    """The text of a sound spec, with what it reads from files in place of their names.
 
     Args:
-        columns: the categories of every column that reads them from a file.
+        columns: by column and key, the categories and the levels of groups that come from files.
     """
     root = YAML(typ="safe", pure=True).compose(text)
-    places = {}
+    places: dict[tuple[int, int], Any] = {}
     for name, node in _entries(dict(_entries(root))["columns"]):
-        if name in columns:
-            asked = dict(_entries(node))["categories"]
-            places[_place(text, asked)] = columns[name]
-    for (start, stop), categories in sorted(places.items(), reverse=True):
+        own = dict(_entries(node)) if name in columns else {}
+        for key, known in columns.get(name, {}).items():
+            every = own[key].value if isinstance(own[key], SequenceNode) else [own[key]]
+            for asked, found in zip(every, [known] if key == CATEGORIES else known, strict=True):
+                if FILE in dict(_entries(asked)):
+                    places[_place(text, asked)] = found
+    for (start, stop), found in sorted(places.items(), key=lambda one: one[0], reverse=True):
         column = start - text.rfind("\n", 0, start) - 1  # of the text, within its line
         indent = "\n" + " " * (column + 1)
-        entries = (f"{_quoted(code)}: {_quoted(label)}" for code, label in categories.items())
+        entries = (f"{_quoted(name)}: {_quoted(value)}" for name, value in found.items())
         text = f"{text[:start]}{{{f',{indent}'.join(entries)}}}{text[stop:]}"
     return text
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def _quoted(value: str | Sequence[str]) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _entries(node: Node) -> Iterator[tuple[str, Node]]:
@@ -105,9 +131,9 @@ def _entries(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _place(text: str, node: Node) -> tuple[int, int]:
-    """Start and end of the mapping `file: codes.csv` in the text."""
+    """Start and end of a mapping such as `file: codes.csv` in the text."""
     assert isinstance(node, MappingNode), "it names a file"
-    ((key, value),) = node.value
+    (key, _), (_, value) = node.value[0], node.value[-1]
     if not node.flow_style:  # its end mark comes after the empty lines that follow
         return key.start_mark.index, value.end_mark.index
     start = text.rindex("{", 0, key.start_mark.index)  # its own start mark comes before an anchor
@@ -141,6 +167,23 @@ def _content(path: Path, private: Path | None) -> bytes:
 
 def _categories(raw: bytes) -> dict[str, str]:
     """Labels by code, in the order of the file."""
+    return {cells["code"]: cells.get("label") or cells["code"] for _, cells in _table(raw)}
+
+
+def _groups(raw: bytes, column: str) -> dict[str, list[str]]:
+    """Codes by group, groups in the order in which they begin in the file."""
+    groups: dict[str, list[str]] = {}
+    for line, cells in _table(raw):
+        if column not in cells:
+            raise Unlisted(f"has no column {column}; its first line must name it")
+        if not cells[column]:
+            raise Unlisted(f"has no {column} on line {line}; give every code a group")
+        groups.setdefault(cells[column], []).append(cells["code"])
+    return groups
+
+
+def _table(raw: bytes) -> list[tuple[int, dict[str, str]]]:
+    """The lines of a list of codes, each with its number, by the names on the first line."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -154,12 +197,12 @@ def _categories(raw: bytes) -> dict[str, str]:
             raise Unlisted(
                 "does not name the column code once; make its first line code, or code,label"
             )
-        return dict(_labelled(rows, names))
+        return list(_lines(rows, names))
     except csv.Error:
         raise Unlisted("is not CSV; check its quotes") from None
 
 
-def _labelled(rows: Any, names: list[str]) -> Iterator[tuple[str, str]]:
+def _lines(rows: Any, names: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
     lines: dict[str, int] = {}
     for row in rows:
         if not any(row):
@@ -182,6 +225,6 @@ def _labelled(rows: Any, names: list[str]) -> Iterator[tuple[str, str]]:
         if code in lines:
             raise Unlisted(f"repeats the code of line {lines[code]} on line {line}; keep one")
         lines[code] = line
-        yield code, cells.get("label") or code
+        yield line, cells
     if not lines:
         raise Unlisted("lists no codes; write one per line")

@@ -64,6 +64,28 @@ class BaseColumn(Section):
         """Number of cells that hold values, not counting the null cell."""
         raise NotImplementedError
 
+    @property
+    def groups_of_cells(self) -> tuple[tuple[int, ...], ...]:
+        """For each level of groups, the group of every cell that holds values.
+
+        Empty if the column is measured on its own cells in all tables. Otherwise it is measured by
+        itself on these, and with others on the groups of one level.
+        """
+        return ()
+
+    def without_detail(self) -> Self:
+        """The column on the cells in which it is measured with others; itself without detail."""
+        return self
+
+    @property
+    def kinds_of_cells(self) -> tuple[int, ...]:
+        """A number for every cell that holds values, the same for those that are alike.
+
+        What cells of a kind hold, in proportion to what their group holds, says what others of the
+        kind may hold. Without such knowledge all are of one kind.
+        """
+        return (0,) * self.levels
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         refuse(type(self), self._problems())

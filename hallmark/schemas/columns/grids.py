@@ -1,12 +1,19 @@
 """Division of a public interval into cells, with exact edges.
 
+A cell may be divided further, at round numbers or days, into the pieces in which a column is
+measured by itself.
+
 Cells are half open, [edge i, edge i + 1). An interval of whole numbers from minimum to maximum
 inclusive is divided as [minimum, maximum + 1), so that the number of values in every cell equals
 its width. The last cell of a real interval includes the maximum.
 """
 
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
 from fractions import Fraction
-from math import ceil
+from itertools import count, cycle, pairwise
+from math import ceil, floor, log10
 
 MAX_CELLS = 4096
 """Most cells of one column; beyond that, the noise of a marginal drowns every count."""
@@ -29,3 +36,94 @@ def cells_of_width(start: Fraction, stop: Fraction, width: Fraction) -> Edges:
     """Edges of cells of the given width, starting at `start`; the last cell ends at `stop`."""
     inner = (start + width * i for i in range(ceil((stop - start) / width)))
     return (*inner, stop)
+
+
+def divided(edges: Edges, most: int, *, grid: Fraction | None) -> Edges:
+    """Edges of the pieces of all cells, at most `most` pieces of each.
+
+    Cells are cut at the multiples of the smallest of 1, 2, 5, 10, ... units for which the pieces
+    are so few. With a `grid`, of which values are multiples, a round number is a piece of its own,
+    for people round; a cell of no more than `most` values is cut into all of them.
+    """
+    found: set[Fraction] = set(edges)
+    for low, high in pairwise(edges):
+        for cuts in _round_cuts(low, high, most, grid):
+            inside = {cut for cut in cuts if low < cut < high}
+            if len(inside) < most:
+                found |= inside
+                break
+    return tuple(sorted(found))
+
+
+def divided_days(edges: Edges, most: int, epoch: date) -> Edges:
+    """As `divided`, of days since `epoch`: at all days, or else where months or years begin."""
+    found: set[Fraction] = set(edges)
+    for low, high in pairwise(edges):
+        if high - low <= most:
+            found |= {Fraction(day) for day in range(int(low), int(high))}
+            continue
+        days = [epoch + timedelta(days=day) for day in range(int(low), int(high))]
+        for first in (lambda day: day.day == 1, lambda day: (day.month, day.day) == (1, 1)):
+            begins = [Fraction((day - epoch).days) for day in days if first(day)]
+            inside = {cut for cut in _alone(begins, Fraction(1)) if low < cut < high}
+            if len(inside) < most:
+                found |= inside
+                break
+    return tuple(sorted(found))
+
+
+def kinds_of_pieces(shared: Edges, pieces: Edges, *, grid: Fraction | None) -> tuple[int, ...]:
+    """A number for every piece, the same for those that people round alike.
+
+    Pieces are alike where their cells are cut at multiples of the same unit, and they hold one
+    value of the same roundness (0, then multiples of 1, 5, 10, 50, ... steps of the grid), or all
+    values between such.
+    """
+    starts, ends = pieces[:-1], pieces[1:]
+    firsts = [bisect_left(pieces, edge) for edge in shared]
+    kinds: list[tuple[Fraction, Fraction]] = []
+    for first, stop in pairwise(firsts):
+        widths = [
+            high - low for low, high in zip(starts[first:stop], ends[first:stop], strict=True)
+        ]
+        alone = [low for low in starts[first:stop] if low + (grid or 0) in ends[first:stop]]
+        unit = min((b - a for a, b in pairwise(alone)), default=max(widths))
+        kinds += [
+            (unit, _roundness(low, grid) if grid == width else Fraction(-1))
+            for low, width in zip(starts[first:stop], widths, strict=True)
+        ]
+    known = {kind: number for number, kind in enumerate(sorted(set(kinds)))}
+    return tuple(known[kind] for kind in kinds)
+
+
+def _roundness(value: Fraction, grid: Fraction) -> Fraction:
+    """The largest of 1, 5, 10, 50, ... steps of the grid that divides the value; 0 for 0."""
+    if value == 0:
+        return Fraction(0)
+    largest = step = grid
+    factors = cycle((5, 2))
+    while (step := step * next(factors)) <= abs(value):
+        if value % step == 0:
+            largest = step
+    return largest
+
+
+def _round_cuts(
+    low: Fraction, high: Fraction, most: int, grid: Fraction | None
+) -> Iterator[list[Fraction]]:
+    """Cuts of one cell at round numbers, ever fewer, down to none."""
+    width, smallest = high - low, grid or Fraction(1)
+    decade = smallest * Fraction(10) ** floor(log10(width / most / smallest))
+    for unit in (decade * 10**i * times for i in count() for times in (1, 2, 5)):
+        if unit > width:
+            break
+        if width / unit <= most and (grid is None or unit >= grid):
+            multiples = [unit * i for i in range(ceil(low / unit), ceil(high / unit))]
+            yield multiples if grid in (None, unit) else list(_alone(multiples, smallest))
+    yield []
+
+
+def _alone(values: Iterable[Fraction], grid: Fraction) -> Iterator[Fraction]:
+    """Cuts that give each of these values a piece of its own."""
+    for value in values:
+        yield from (value, value + grid)

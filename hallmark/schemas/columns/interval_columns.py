@@ -6,22 +6,104 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import ceil
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, WithJsonSchema
 
 from hallmark.schemas.columns.column_base import BaseColumn, BoundSource
-from hallmark.schemas.columns.grids import Edges, cells_of_width, equal_cells
+from hallmark.schemas.columns.grids import (
+    MAX_CELLS,
+    Edges,
+    cells_of_width,
+    divided,
+    divided_days,
+    equal_cells,
+    kinds_of_pieces,
+)
 from hallmark.schemas.columns.number_marks import DECIMAL_MARKS, PLAIN, THOUSANDS, NumberMarks
 from hallmark.schemas.exact import MOST_DECIMALS, Day, Exact, decimal, decimals
 from hallmark.schemas.section import Problem
 
 EPOCH = date(1970, 1, 1)
+_MOST_PIECES = 2**18
 
 
-class NumericColumn(BaseColumn):
+class _IntervalColumn(BaseColumn):
+    """The keys and cells shared by numbers and days."""
+
+    detail: int | None = Field(default=None, ge=2, le=MAX_CELLS)
+    """the most pieces that each cell is divided into, at round numbers, to measure the column once
+    by itself, so that released values have its spikes and tails; 16 is a good number (defaults to
+    no pieces: values are drawn evenly from the cells)"""
+
+    @property
+    def shared_edges(self) -> Edges:
+        """Edges of the cells in which the column is measured together with others."""
+        raise NotImplementedError
+
+    @property
+    def _shared(self) -> int:
+        """How many these cells are."""
+        raise NotImplementedError
+
+    @property
+    def _values_apart(self) -> Fraction | None:
+        """The distance between values; None for real numbers."""
+        raise NotImplementedError
+
+    def _divided(self, most: int) -> Edges:
+        """The edges with those of at most `most` pieces of every cell."""
+        raise NotImplementedError
+
+    @cached_property
+    def exact_edges(self) -> Edges:
+        """Edges of the column's own cells: the pieces, where there is detail."""
+        return self.shared_edges if self.detail is None else self._divided(self.detail)
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Edges of the column's own cells as numbers, shape (levels + 1,), ascending."""
+        return np.array([float(edge) for edge in self.exact_edges])
+
+    @property
+    def levels(self) -> int:
+        return self._shared if self.detail is None else len(self.exact_edges) - 1
+
+    @property
+    def groups_of_cells(self) -> tuple[tuple[int, ...], ...]:
+        if self.levels == self._shared:
+            return ()
+        shared = np.array([float(edge) for edge in self.shared_edges])
+        places = np.searchsorted(shared, self.edges[:-1], side="right") - 1
+        return (tuple(int(place) for place in places),)
+
+    def without_detail(self) -> Self:
+        """The column on the cells in which it is measured with others."""
+        if self.detail is None:
+            return self
+        given = self.model_dump(by_alias=True, exclude_none=True, exclude={"detail"})
+        return type(self).model_validate(given)
+
+    @property
+    def kinds_of_cells(self) -> tuple[int, ...]:
+        return kinds_of_pieces(self.shared_edges, self.exact_edges, grid=self._values_apart)
+
+    def _too_many_cells_or_pieces(self, path: tuple[str, ...]) -> Iterator[Problem]:
+        if self.detail is None:
+            yield from self._too_many_cells(path)
+        elif self._shared * self.detail > _MOST_PIECES:  # too many to be looked at
+            yield Problem(
+                ("detail",),
+                f"divides {self._shared} cells in up to {self.detail} pieces, but a column has at "
+                f"most {MAX_CELLS}; use fewer cells or less detail",
+            )
+        else:
+            yield from self._too_many_cells(("detail",))
+
+
+class NumericColumn(_IntervalColumn):
     """Numbers on a public interval, divided into cells."""
 
     type: Literal["numeric"]
@@ -77,8 +159,9 @@ class NumericColumn(BaseColumn):
         return decimal(self.minimum), decimal(self.maximum)
 
     @cached_property
-    def exact_edges(self) -> Edges:
-        """Edges of the cells; the last is `maximum + 1` if values are whole numbers."""
+    def shared_edges(self) -> Edges:
+        """Edges of the cells in which the column is measured with others; the last is `maximum + 1`
+        if values are whole numbers."""
         if self.given_edges is not None:
             return (*self.given_edges[:-1], self._stop)
         if self.cell_width is not None:
@@ -87,12 +170,14 @@ class NumericColumn(BaseColumn):
         return equal_cells(self.minimum, self._stop, self.cells, step=self.grid)
 
     @property
-    def edges(self) -> NDArray[np.float64]:
-        """Edges of the cells in the column's unit, shape (levels + 1,), ascending."""
-        return np.array([float(edge) for edge in self.exact_edges])
+    def _values_apart(self) -> Fraction | None:
+        return self.grid
+
+    def _divided(self, most: int) -> Edges:
+        return divided(self.shared_edges, most, grid=self.grid)
 
     @property
-    def levels(self) -> int:
+    def _shared(self) -> int:
         if self.given_edges is not None:
             return len(self.given_edges) - 1
         if self.cell_width is not None:
@@ -139,7 +224,7 @@ class NumericColumn(BaseColumn):
             *self._edge_problems(),
             *self._count_problems(),
         ]
-        yield from problems or self._too_many_cells((given[0],))
+        yield from problems or self._too_many_cells_or_pieces((given[0],))
 
     def _mark_problems(self) -> Iterator[Problem]:
         if self.decimal_mark is not None and self.decimal_mark not in DECIMAL_MARKS:
@@ -249,7 +334,7 @@ class NumericColumn(BaseColumn):
             )
 
 
-class DateColumn(BaseColumn):
+class DateColumn(_IntervalColumn):
     """Days in a public interval, divided into cells."""
 
     type: Literal["date"]
@@ -281,8 +366,9 @@ class DateColumn(BaseColumn):
         return self.minimum.isoformat(), self.maximum.isoformat()
 
     @cached_property
-    def exact_edges(self) -> Edges:
-        """Edges of the cells in days since 1970-01-01; the last is the day after `maximum`."""
+    def shared_edges(self) -> Edges:
+        """Edges of the cells in which the column is measured with others, in days since 1970-01-01;
+        the last is the day after `maximum`."""
         start = Fraction((self.minimum - EPOCH).days)
         stop = Fraction((self.maximum - EPOCH).days + 1)
         if self.cell_days is not None:
@@ -299,12 +385,14 @@ class DateColumn(BaseColumn):
         return self.minimum <= day <= self.maximum
 
     @property
-    def edges(self) -> NDArray[np.float64]:
-        """Edges of the cells in days since 1970-01-01, shape (levels + 1,), ascending."""
-        return np.array([float(edge) for edge in self.exact_edges])
+    def _values_apart(self) -> Fraction:
+        return Fraction(1)
+
+    def _divided(self, most: int) -> Edges:
+        return divided_days(self.shared_edges, most, EPOCH)
 
     @property
-    def levels(self) -> int:
+    def _shared(self) -> int:
         return self.cells or ceil(Fraction(self._days, self.cell_days or 1))
 
     @property
@@ -339,7 +427,9 @@ class DateColumn(BaseColumn):
                 f"{self.maximum}; give at most {self._days}",
             )
         else:
-            yield from self._too_many_cells(("cell_days" if self.cells is None else "cells",))
+            yield from self._too_many_cells_or_pieces(
+                ("cell_days" if self.cells is None else "cells",)
+            )
 
 
 def _reads_back(form: str, days: tuple[date, ...]) -> bool:

@@ -8,9 +8,9 @@ from math import isfinite
 
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.forecast import foreseen
-from hallmark.schemas.question import Question, QuestionError, parse_question
+from hallmark.schemas.question import Question, QuestionError
 from hallmark.tasks.output.measurements import published_part
-from hallmark.tasks.questions.answers import Answering
+from hallmark.tasks.questions.questioning import Questioning
 from hallmark.tasks.spec.prepare import (
     PlanRefused,
     Prepared,
@@ -48,15 +48,13 @@ def precisions(prepared: Prepared, questions: Sequence[str]) -> Iterator[Precisi
         QuestionError: a question does not suit the columns.
     """
     spec = prepared.spec
-    columns = {name: spec.columns[name] for name in spec.released_columns}
-    asked = [parse_question(text).bound_to(columns) for text in questions]
-    if not asked:
+    if not questions:
         return
     transcript, complete = foreseen(partial(ask_all, prepared), prepared.plan)
     shown = published_part(transcript, prepared.codec, spec.released_columns)
-    answering = Answering(prepared.codec, Estimator.of(shown))
-    for question in asked:
-        yield _precision(answering, question, complete=complete)
+    asking = Questioning(spec, Estimator.of(shown))
+    for question in [asking.bound(text) for text in questions]:
+        yield _precision(asking, question, complete=complete)
 
 
 def epsilon_for(prepared: Prepared, question: str, half_width: float) -> Fraction | None:
@@ -82,9 +80,9 @@ def epsilon_for(prepared: Prepared, question: str, half_width: float) -> Fractio
     return high
 
 
-def _precision(answering: Answering, question: Question, *, complete: bool) -> Precision:
+def _precision(asking: Questioning, question: Question, *, complete: bool) -> Precision:
     try:
-        found = answering.answer(question, confidence=CONFIDENCE).answers
+        found = asking.answer(question, confidence=CONFIDENCE).answers
     except QuestionError as error:
         chosen = "" if complete else " before something is chosen on answers"
         return Precision(question=question.text, half_width=None, reason=f"{error}{chosen}")

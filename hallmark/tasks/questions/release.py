@@ -23,15 +23,15 @@ from hallmark.schemas.documents.manifest import (
     SPEC_FILE,
 )
 from hallmark.schemas.loading import load_spec
-from hallmark.schemas.question import Question, Statistic, parse_question
+from hallmark.schemas.question import Question, Statistic
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.output.measurements import MeasurementFile, read_measurements
 from hallmark.tasks.output.released import released_values
 from hallmark.tasks.output.replicates import read_replicates
-from hallmark.tasks.questions.answers import Answering, Answers
+from hallmark.tasks.questions.answers import Answers
 from hallmark.tasks.questions.correlations import correlations
-from hallmark.tasks.questions.facts import Facts
+from hallmark.tasks.questions.questioning import Questioning, SharedCells
 from hallmark.tasks.spec.coding import TableCodec
 
 
@@ -90,11 +90,9 @@ class OpenRelease:
         """The answers as `query` gives them, not in a frame."""
         if not 0 < confidence < 1:
             raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
-        public = {name: self.spec.columns[name] for name in self.spec.released_columns}
-        bound = parse_question(question).bound_to(public)
-        facts = Facts.of(self.spec, self.codec) if given_rules else None
-        answering = Answering(self.codec, self._estimator, self._records, self._weights, facts)
-        found = answering.answer(bound, confidence=confidence, simultaneous=simultaneous)
+        asking = Questioning(self.spec, self._estimator, self._records, self._weights, given_rules)
+        bound = asking.bound(question)
+        found = asking.answer(bound, confidence=confidence, simultaneous=simultaneous)
         return replace(found, notes=(*found.notes, *self._promised(bound)))
 
     def _promised(self, question: Question) -> Iterator[str]:
@@ -131,7 +129,14 @@ class OpenRelease:
         if self._records is None:
             raise CannotAsk(f"{self.folder} has no records to compare with")
         names = list(self.spec.released_columns)
-        found = correlations(self.codec, names, self._estimator, self._records, confidence)
+        shared = SharedCells.of(self.spec)
+        found = correlations(
+            shared.codec,
+            names,
+            shared.estimator(self._estimator),
+            shared.records(self._records),
+            confidence,
+        )
         return pd.DataFrame([asdict(one) | {"is_attenuated": one.is_attenuated} for one in found])
 
     def replicates(self) -> pd.DataFrame:

@@ -19,10 +19,11 @@ from hallmark.schemas.documents.audit_questions import (
     MeasuredMatrix,
 )
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
-from hallmark.schemas.question import QuestionError, listed, parse_question
+from hallmark.schemas.question import QuestionError, listed
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.tasks.questions.answers import MEANING, Answering
+from hallmark.tasks.questions.answers import MEANING
 from hallmark.tasks.questions.correlations import Correlation, correlations
+from hallmark.tasks.questions.questioning import Questioning, SharedCells
 from hallmark.tasks.spec.coding import TableCodec
 
 CONFIDENCE = 0.95
@@ -42,12 +43,11 @@ def learnt(
     alone.
     """
     estimator = Estimator.of(transcript)
-    answering = Answering(codec, estimator, records)
-    columns = {name: spec.columns[name] for name in spec.released_columns}
+    asking = Questioning(spec, estimator, records)
     answered = []
     for text in _questions(spec, codec):
         try:
-            found = answering.answer(parse_question(text).bound_to(columns), confidence=CONFIDENCE)
+            found = asking.answer(asking.bound(text), confidence=CONFIDENCE)
         except QuestionError:  # not measured
             continue
         told = [
@@ -80,14 +80,20 @@ def learnt(
         file=MEASUREMENTS_FILE,
         confidence=CONFIDENCE,
         questions=tuple(answered),
-        correlations=_correlations(spec, codec, estimator, records),
+        correlations=_correlations(asking.shared, estimator, records),
     )
 
 
 def _correlations(
-    spec: ReleaseSpec, codec: TableCodec, estimator: Estimator, records: AnyCodes
+    shared: SharedCells, estimator: Estimator, records: AnyCodes
 ) -> Correlations | None:
-    found = correlations(codec, list(spec.released_columns), estimator, records, CONFIDENCE)
+    found = correlations(
+        shared.codec,
+        list(shared.spec.released_columns),
+        shared.estimator(estimator),
+        shared.records(records),
+        CONFIDENCE,
+    )
     if not found:
         return None
     ranked = sorted(found, key=lambda one: (not one.is_attenuated, -abs(one.estimate)))

@@ -60,7 +60,10 @@ def _set_aside(plan: Plan) -> Iterator[tuple[str, Iterable[Event]]]:
             yield "marginals for the certificate alone", plan.measured.events
             yield from _set_aside(plan.inner)
         case BinnedPlan():
-            yield "histograms that chose the bins", (q.event(plan.adjacency) for q in plan.queries)
+            yield (
+                "columns by themselves, on their own cells",
+                (q.event(plan.adjacency) for q in plan.queries),
+            )
         case LinearQueryPlan() if plan.worst:
             yield "the worst query, for the certificate", plan.worst.events
 

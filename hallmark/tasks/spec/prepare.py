@@ -24,7 +24,7 @@ from hallmark.mechanisms.domain.totals import PublicTotals, TotalsContradict, To
 from hallmark.mechanisms.domain.totals import check as check_totals
 from hallmark.mechanisms.inference.forecast import foreseen
 from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import PrivatelyBinned
+from hallmark.mechanisms.marginals.binning import Binned
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import AllCalls
@@ -376,7 +376,7 @@ def _public(spec: ReleaseSpec, table: PublicData, folder: Path) -> tuple[AnyCode
 def _category_files(spec: ReleaseSpec, folder: Path) -> Iterator[PublicTable]:
     """The files that categories were read from, which are published with the spec."""
     for one in spec.category_files:
-        where = f"columns.{one.column}.categories.file: {one.file}"
+        where = f"columns.{one.column}.{one.key}.file: {one.file}"
         like = Likeness(frozenset({one.sha256}))
         owner = private_at(str(folder / one.file), spec, folder) or private_like(like)
         if owner is not None:
@@ -399,10 +399,10 @@ def _with_place(message: str, section: str) -> str:
 def mechanism_of(spec: ReleaseSpec) -> Mechanism:
     """The mechanism that the spec names, with shares for bins and certificate where it has them."""
     mechanism, certificate = MECHANISMS[spec.mechanism.name], spec.certificate
-    if spec.binning is not None:
+    if spec.bins:
         assert isinstance(mechanism, Marginals), "the spec was checked"
-        mechanism = PrivatelyBinned(
-            mechanism, share=spec.binning.share, bins=dict(spec.binning.columns)
+        mechanism = Binned(
+            mechanism, share=spec.share_of_own_cells, bins=spec.bins, kinds=spec.kinds
         )
     if not certificate.share:
         return mechanism

@@ -14,6 +14,8 @@ Proof.   Statements compare columns with constants and with each other, so their
          numbers, the whole ones are cuts of the real ones; so are those of a coarse grid, such as
          whole euros, of a finer one, such as cents, where the one is a multiple of the other.
          A cell that holds fewer values of a grid than that is cut into all of them.
+         `A determines B` is a table where the groups of A state the function, by names that are
+         codes of B; else it is left to the records to settle.
 Oracle.  tests/tasks/spec/test_rule_tables.py: every value of small columns; random values of large
          ones.
 """
@@ -30,14 +32,14 @@ from numpy.typing import NDArray
 from hallmark.mechanisms.arrays import Floats, Mask
 from hallmark.mechanisms.domain.rules import Determination, Parts, Rules, RuleTable
 from hallmark.mechanisms.domain.rules.tables import connected
-from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
+from hallmark.schemas.columns.columns import Column, DateColumn, NominalColumn, NumericColumn
 from hallmark.schemas.columns.interval_columns import EPOCH
 from hallmark.schemas.exact import read_date, read_exact
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.rules.rule_parts import Atom, atoms, compared
 from hallmark.schemas.rules.rule_syntax import Comparison, Determines, Expression, Member, Value
 from hallmark.schemas.rules.rules import Rule
-from hallmark.tasks.spec.coding import Codec, TableCodec, Values, multiples
+from hallmark.tasks.spec.coding import CategoryCodec, Codec, TableCodec, Values, multiples
 
 MOST_CELLS = 2**24  # of one table
 
@@ -101,15 +103,21 @@ def rules_on(rules: Sequence[Rule], codec: TableCodec) -> RuleCells:
         whole[index].cells if index in whole else np.arange(size)
         for index, size in enumerate(shape)
     )
+    functions: list[Determination] = []
+    for rule in rules:
+        if isinstance(rule.body, Determines):
+            stated = _stated(rule, rule.body, codec, place)
+            if stated is not None:
+                on_parts = stated.allowed[np.ix_(*(cells[c] for c in stated.columns))]
+                tables.append(RuleTable(rule.text, stated.columns, on_parts))
+            else:
+                pair = place[rule.body.column], place[rule.body.other]
+                functions.append(Determination(rule.text, *pair))
     return RuleCells(
         rules=Rules(
             shape,
             tuple(_on_cells(table, cells) for table in tables) if cut else tuple(tables),
-            tuple(
-                Determination(rule.text, place[rule.body.column], place[rule.body.other])
-                for rule in rules
-                if isinstance(rule.body, Determines)
-            ),
+            tuple(functions),
             ordered=tuple(i for i, kind in enumerate(kinds) if kind.ordered),
             nullable=tuple(i for i, one in enumerate(codec.codecs) if one.attribute.has_null),
             parts=Parts(cells, tuple(tables)) if cut else None,
@@ -118,6 +126,29 @@ def rules_on(rules: Sequence[Rule], codec: TableCodec) -> RuleCells:
         values={name: part.values for name, part in parts.items()},
         useless=tuple(useless),
     )
+
+
+def _stated(
+    rule: Rule, body: Determines, codec: TableCodec, place: Mapping[str, int]
+) -> RuleTable | None:
+    """The function that the groups of a column state: where their names are the other's codes.
+
+    A record with a null on either side neither says nor breaks anything.
+    """
+    column, other = codec.named(body.column), codec.named(body.other)
+    if not isinstance(column.column, NominalColumn) or not isinstance(other, CategoryCodec):
+        return None
+    for level, of in zip(column.column.groups or (), column.column.groups_of_cells, strict=True):
+        if set(level) <= set(other.codes):
+            values = np.array([other.codes.index(name) for name in level])[list(of)]
+            allowed = np.ones((column.attribute.cells, other.attribute.cells), dtype=np.bool_)
+            allowed[: len(values), : len(other.codes)] = values[:, None] == np.arange(
+                len(other.codes)
+            )
+            pair = (place[body.column], place[body.other])
+            ascending = pair if pair[0] < pair[1] else pair[::-1]
+            return RuleTable(rule.text, ascending, allowed if pair == ascending else allowed.T)
+    return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,10 @@ def test_what_cost_nothing_has_no_split():
             {"mechanism": {"name": "mwem-queries", "queries": [{"marginals": {"ways": 1}}]}},
             "the worst query, for the certificate",
         ),
-        ({"binning": {"share": "1/5", "columns": {"age": 4}}}, "histograms that chose the bins"),
+        (
+            {"binning": {"share": "1/5", "columns": {"age": 4}}},
+            "columns by themselves, on their own cells",
+        ),
     ],
 )
 def test_what_a_plan_sets_aside_is_a_purpose_of_its_own(changes, purpose, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 from hallmark.mechanisms.catalogue import CATALOGUE
 from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import PrivatelyBinned
+from hallmark.mechanisms.marginals.binning import Binned
 from hallmark.mechanisms.privacy.accountant import fits
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
@@ -100,9 +100,7 @@ def test_a_spec_has_bins_for_just_the_mechanisms_that_can_have_them(name: str) -
 def test_a_spec_with_bins_gets_the_mechanism_that_makes_them(tmp_path: Path) -> None:
     binning = {"share": "1/10", "columns": {"income": 4}}
     mechanism = mechanism_of(load_spec(spec(tmp_path, binning=binning)))
-    assert mechanism == PrivatelyBinned(
-        MECHANISMS["privpgd"], share=Fraction(1, 10), bins={"income": 4}
-    )
+    assert mechanism == Binned(MECHANISMS["privpgd"], share=Fraction(1, 10), bins={"income": 4})
 
 
 @pytest.mark.parametrize("source", ["table.csv", "link.csv", "../here/table.csv"])

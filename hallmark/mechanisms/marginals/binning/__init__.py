@@ -1,9 +1,11 @@
-"""Private quantile bins: columns measured on their fine grid once, and on bins of it with others.
+"""Columns measured on their own cells once, and on bins of these with others.
 
-Start with `mechanism`; `quantiles` chooses the bins, `bins` makes the domain that has them for
-cells, `asking` asks the curator about it, `certify` states bounds on the fine grid.
+Bins are private, of nearly equal record counts, or public: the cells that a column's detail
+divides, or groups of categories. Start with `mechanism`; `quantiles` chooses private bins, `bins`
+makes the domain that has bins for cells, `asking` asks the curator about it, `within` gives records
+cells in their bins, `joined` and `certify` state estimates and bounds on own cells.
 """
 
-from hallmark.mechanisms.marginals.binning.mechanism import BINS, PrivatelyBinned
+from hallmark.mechanisms.marginals.binning.mechanism import BINS, Binned
 
-__all__ = ["BINS", "PrivatelyBinned"]
+__all__ = ["BINS", "Binned"]

@@ -19,10 +19,15 @@ from hallmark.mechanisms.privacy.queries import HistogramQuery, L1Score, Score
 
 @dataclass(frozen=True)
 class BinnedCurator:
-    """Asks `curator` what it is asked, in cells."""
+    """Asks `curator` what it is asked, in cells.
+
+    Attributes:
+        chosen: whether answers chose some of the bins.
+    """
 
     curator: MarginalRounds
     bins: tuple[Bins, ...]
+    chosen: bool
 
     def total(self) -> int | None:
         """See `Curator.total`."""
@@ -37,7 +42,11 @@ class BinnedCurator:
         return self.curator.histograms(
             call,
             [
-                replace(query, cells=self._on_cells(query.cells), cells_chosen=True)
+                replace(
+                    query,
+                    cells=self._on_cells(query.cells),
+                    cells_chosen=query.cells_chosen or self.chosen,
+                )
                 for query in queries
             ],
         )

@@ -1,4 +1,4 @@
-"""Bins of a column, and the domain that has bins for cells.
+"""Bins of a column, private or public, and the domain that has bins for cells.
 
 Claim.   A record that obeys the rules of a domain has bins that obey the rules of `coarse_domain`,
          and records with its totals have those of `coarse_domain`.
@@ -12,54 +12,80 @@ Oracle.  tests/mechanisms/marginals/binning/test_bins.py: all records of small d
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import Counts
+from hallmark.mechanisms.arrays import Counts, Floats, Mask
 from hallmark.mechanisms.domain.domain import Attribute, Domain
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
+
+Merged = TypeVar("Merged", Floats, Mask)
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Runs of neighbouring cells of one column; its null cell stays a cell of its own. Public.
+    """Groups of the cells of one column; its null cell stays a cell of its own. Public.
 
     Attributes:
         column: position of the attribute in the domain.
-        starts: first cell of every bin, ascending from 0.
-        levels: cells that hold values.
+        of: bin of every cell that holds values; every bin has one at least. In order, bins are runs
+            of neighbours.
         has_null: whether there is a null cell besides.
     """
 
     column: int
-    starts: tuple[int, ...]
-    levels: int
+    of: tuple[int, ...]
     has_null: bool
 
+    @classmethod
+    def runs(cls, column: int, starts: Sequence[int], levels: int, has_null: bool) -> "Bins":
+        """Bins of neighbouring cells, from the first cell of each."""
+        sizes = np.diff([*starts, levels])
+        of = np.repeat(np.arange(len(sizes)), sizes)
+        return cls(column, tuple(int(number) for number in of), has_null)
+
     @property
-    def stops(self) -> tuple[int, ...]:
-        """The cell after the last of every bin."""
-        return (*self.starts[1:], self.levels)
+    def number(self) -> int:
+        """How many there are, without the null cell."""
+        return max(self.of) + 1
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """First cell of every bin of neighbours."""
+        return tuple(int(cell) for cell in self._order[self._firsts][: self.number])
 
     @cached_property
     def table(self) -> Counts:
         """Bin of every cell, shape (cells,); the null cell's comes last."""
-        sizes = np.subtract(self.stops, self.starts)
-        table = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
-        return np.append(table, len(sizes)) if self.has_null else table
+        table = np.array(self.of, dtype=np.int64)
+        return np.append(table, self.number) if self.has_null else table
 
     @cached_property
-    def firsts(self) -> Counts:
-        """First cell of every bin, with the null cell."""
-        starts = np.array(self.starts, dtype=np.int64)
-        return np.append(starts, self.levels) if self.has_null else starts
+    def sizes(self) -> Counts:
+        """Cells of every bin, that of the null cell included."""
+        return np.bincount(self.table)
+
+    @cached_property
+    def _order(self) -> Counts:
+        """Cells by bin."""
+        return np.argsort(self.table, kind="stable")
+
+    @cached_property
+    def _firsts(self) -> Counts:
+        """Where every bin begins in `_order`."""
+        return np.append(0, np.cumsum(self.sizes)[:-1])
+
+    def merged(self, table: Merged, axis: int, by: np.ufunc = np.add) -> Merged:
+        """A table of cells along an axis as one of bins, by a sum or another reduction."""
+        return by.reduceat(np.take(table, self._order, axis=axis), self._firsts, axis=axis)
 
 
 def equal_runs(domain: Domain, column: int, bins: int) -> Bins:
     """Bins whose numbers of cells differ by at most one, for plans made before bins are chosen."""
     attribute = domain.attributes[column]
     starts = tuple(i * attribute.levels // bins for i in range(bins))
-    return Bins(column, starts, attribute.levels, attribute.has_null)
+    return Bins.runs(column, starts, attribute.levels, attribute.has_null)
 
 
 def coarse_domain(domain: Domain, every: Sequence[Bins]) -> Domain:
@@ -79,8 +105,13 @@ def coarse_domain(domain: Domain, every: Sequence[Bins]) -> Domain:
 
 def _coarse(attribute: Attribute, bins: Bins) -> Attribute:
     """A bin reaches from its first cell's lower end to its last cell's upper end."""
-    low = (attribute.positions - attribute.widths / 2)[list(bins.starts)]
-    high = (attribute.positions + attribute.widths / 2)[np.subtract(bins.stops, 1)]
+    if not attribute.kind.ordered:
+        places = (np.arange(bins.number) + 0.5) / bins.number
+        return replace(attribute, positions=places, widths=np.zeros(bins.number))
+    of = np.array(bins.of)
+    low, high = np.full(bins.number, np.inf), np.full(bins.number, -np.inf)
+    np.minimum.at(low, of, attribute.positions - attribute.widths / 2)
+    np.maximum.at(high, of, attribute.positions + attribute.widths / 2)
     return replace(attribute, positions=(low + high) / 2, widths=high - low)
 
 
@@ -102,5 +133,5 @@ def _on_bins(table: RuleTable, binned: Mapping[int, Bins]) -> RuleTable:
     allowed = table.allowed
     for axis, column in enumerate(table.columns):
         if column in binned:
-            allowed = np.logical_or.reduceat(allowed, binned[column].firsts, axis=axis)
+            allowed = binned[column].merged(allowed, axis, np.logical_or)
     return replace(table, allowed=allowed)

@@ -1,25 +1,27 @@
-"""Certify every column on all its cells, where the mechanism saw bins of some.
+"""Certify every column on all its own cells, where the mechanism saw bins of some.
 
-Columns with bins are estimated from their own histograms on all cells, the others from what the
-mechanism measured. So no bound pays for the width of a bin, and synthetic records may lie anywhere
-in theirs.
+Columns with private bins are estimated from their own histograms, those with public bins from these
+and from what the mechanism measured (`joined`), the others from what the mechanism measured. So no
+bound pays for the width of a bin, and synthetic records may lie anywhere in theirs.
 
 Claim.   As `certificates.single_columns`: with the certificate's confidence all bounds hold
          together.
 Proof.   The estimates are linear in the noise, and single_columns.md asks only for the joint law of
-         their errors. The bins follow from the histograms' noise, but that law does not depend on
-         them: given the histograms, the noise of the mechanism's tables is fresh, and its law is
+         their errors. Private bins follow from the histograms' noise, but that law does not depend
+         on them: given the histograms, the noise of the mechanism's tables is fresh, and its law is
          the same for any bins, since estimates of the other columns and of the number of records
          are sums over the same numbers of cells with the same weights. Estimates of a column that
-         joined its histogram to tables on its bins would have no such law, so none is joined.
+         joined its histogram to tables on its private bins would have no such law, so none is
+         joined; public bins depend on no noise.
 Oracle.  tests/mechanisms/marginals/binning/test_mechanism.py counts misses against the true losses.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes, Counts, Floats
+from hallmark.mechanisms.arrays import AnyCodes, Counts
 from hallmark.mechanisms.certificates.simultaneous import draws_needed
 from hallmark.mechanisms.certificates.single_columns import (
     ASSUMPTIONS,
@@ -69,45 +71,47 @@ def certify_cells(
         draws=draws,
         rng=rng,
     )
-    own = dict(zip(plan.columns, histograms, strict=True))
-    own_errors = {
-        column: simulate_discrete_gaussian(rng, plan.sigma2, (draws, len(counts)))
-        for column, counts in own.items()
-    }
+    own_errors = [
+        simulate_discrete_gaussian(rng, plan.sigma2, (draws, len(counts))) for counts in histograms
+    ]
+    counts = plan.on_cells(on_bins, histograms, np.array(records))
+    errors = plan.on_cells(errors_on_bins, own_errors, errors_of_total)
+    grids = plan.two_grids
     columns = certify_single_columns(
-        plan.domain,
-        ColumnEstimates(counts=_with_own(on_bins, own, np.array(records)), total=records),
-        ColumnErrors(
-            counts=_with_own(errors_on_bins, own_errors, errors_of_total), total=errors_of_total
-        ),
-        codes,
+        grids.domain,
+        ColumnEstimates(counts=grids.counts(counts), total=records),
+        ColumnErrors(counts=grids.counts(errors), total=errors_of_total),
+        grids.codes(codes),
         total_is_public=public,
         confidence=confidence,
     )
-    names = ", ".join(plan.domain.names[column] for column in plan.columns)
+    smaller = grids.smaller(columns.bounds, lambda bound: bound.value)
     return Certificate(
         confidence=confidence,
-        bounds=columns.bounds,
-        method=(
-            f"Estimates: for {names}, the noisy histogram of all cells that chose the bins; for "
-            "every other column, the inverse-variance mean over the marginals, of cells or of "
-            "groups of them, that hold it and were asked before anything else was chosen; all "
-            f"adjusted to the number of records. {columns.method}"
+        bounds=tuple(
+            replace(bound, target=name, columns=(name,))
+            for name, bound in zip(plan.domain.names, smaller, strict=True)
         ),
+        method=f"Estimates: {_sources(plan)}; all adjusted to the number of records. "
+        f"{columns.method}",
         assumptions=ASSUMPTIONS,
-        measured=columns.measured,
+        measured={name: columns.measured[name] for name in plan.domain.names},
     )
 
 
-def _with_own(
-    on_bins: Sequence[Floats], own: Mapping[int, Counts], total: Floats
-) -> tuple[Floats, ...]:
-    """The counts with those of all cells in the columns that have bins, adjusted to `total`.
-
-    Shapes (..., cells of the column); `total` of shape (...).
-    """
-    counts = list(on_bins)
-    for column, cells in own.items():
-        missing = (total - cells.sum(axis=-1)) / cells.shape[-1]
-        counts[column] = cells + missing[..., None]
-    return tuple(counts)
+def _sources(plan: BinnedPlan) -> str:
+    names = plan.domain.names
+    private = ", ".join(names[c] for c in plan.columns if c in plan.chosen_later)
+    public = ", ".join(names[c] for c in plan.public)
+    told = "the inverse-variance mean over the marginals, of cells or of groups of them, that hold "
+    parts = []
+    if private:
+        parts.append(f"for {private}, the noisy histogram of all cells that chose the bins")
+    if public:
+        parts.append(
+            f"for {public}, the noisy histogram of all cells, with the sums of bins at their "
+            "inverse-variance mean with those of the marginals that hold the column (of numbers "
+            "and dates, the smaller of two bounds is stated, on all cells and on these bins)"
+        )
+    parts.append(f"for every other column, {told}it and were asked before anything else was chosen")
+    return "; ".join(parts)

@@ -1,7 +1,11 @@
-"""Give columns private quantile bins, and release them by a marginal mechanism.
+"""Give columns bins, and release them by a marginal mechanism.
 
-Noisy histograms of all cells of some columns choose bins that hold nearly equally many records; the
-mechanism measures marginals of bins and makes records; these get cells within their bins.
+Some columns' own cells are measured once, each column by itself. Their bins are public, or are
+chosen by these noisy histograms so that they hold nearly equally many records. The mechanism
+measures marginals of bins and makes records; these get cells within their bins.
+
+Of several public levels of bins, the finest is taken whose tables with a typical column still hold
+enough records a cell; that looks at public numbers alone.
 
 Claim.   A run is (epsilon, delta)-differentially private within `plan.budget`, and its one-way
          marginals on all cells obey the bounds of the certificate.
@@ -10,8 +14,8 @@ Proof.   Privacy: `plan`. The bins are post-processing of the histograms, and so
 Oracle.  tests/mechanisms/marginals/binning/test_mechanism.py.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -20,26 +24,29 @@ from hallmark.mechanisms.arrays import Counts, Floats
 from hallmark.mechanisms.checkpoint import Checkpoint
 from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.contract import Certificate, Measurements, Progress, SyntheticMeasure
-from hallmark.mechanisms.domain.domain import Domain, Kind
-from hallmark.mechanisms.marginals.binning.asking import BinnedCurator
+from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain, equal_runs
 from hallmark.mechanisms.marginals.binning.certify import certify_cells
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
-from hallmark.mechanisms.marginals.binning.quantiles import nearest_shares
-from hallmark.mechanisms.marginals.binning.refine import refined
+from hallmark.mechanisms.marginals.binning.within import refined, shares_within
+from hallmark.mechanisms.marginals.evidence import NoisyMarginal
 from hallmark.mechanisms.marginals.mechanism import (
     FittedMarginals,
     MarginalMeasurements,
     Marginals,
     answers_of,
+    asked_first,
+    single_columns,
 )
+from hallmark.mechanisms.marginals.plan import MarginalPlan
 from hallmark.mechanisms.marginals.selection.design import Answer
 from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
 from hallmark.mechanisms.privacy.calls import MarginalRounds
 from hallmark.mechanisms.request import Request
 
 CALL = "binning"
-BINS = "bins"  # in the history: by column, the first cell of every bin
+_FAINTEST = 0.25  # records a cell, in deviations of its noise
+BINS = "bins"  # in the history: by column, the first cell of every bin that was chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,28 +63,48 @@ class _CellsOfBins:
 
     Attributes:
         names: of the columns with bins.
-        shares: of every cell of such a column, as its histogram has it.
+        shares: of every cell of such a column in its bin, as its histogram has it.
+        private: columns whose bins were chosen by it.
     """
 
     names: tuple[str, ...]
     bins: tuple[Bins, ...]
     shares: tuple[Floats, ...]
+    private: frozenset[int]
 
     @classmethod
     def of(cls, plan: BinnedPlan, measurements: Measurements) -> "_CellsOfBins":
         histograms = measurements.tables[CALL]
-        bins = tuple(plan.chosen(histograms))
-        pairs = zip(bins, histograms, strict=True)
-        shares = tuple(nearest_shares(plan.values(one.column, counts)) for one, counts in pairs)
-        return cls(tuple(plan.domain.names[one.column] for one in bins), bins, shares)
+        bins = tuple(plan.settled(histograms))
+        answers = asked_first(answers_of(measurements))
+        on_bins, records = single_columns(plan.inner.domain, answers, measurements.total)
+        estimates = plan.on_cells(on_bins, histograms, np.array(records))
+        sigma = float(plan.sigma2) ** 0.5
+        shares = tuple(
+            shares_within(
+                plan.domain.attributes[one.column],
+                one,
+                np.array(plan.kinds[one.column]),
+                plan.values(one.column, counts).astype(np.float64),
+                one.merged(estimates[one.column], -1)[: one.number],
+                sigma,
+            )
+            for one, counts in zip(bins, histograms, strict=True)
+        )
+        names = tuple(plan.domain.names[one.column] for one in bins)
+        return cls(names, bins, shares, plan.chosen_later)
 
     def given_to(self, made: SyntheticMeasure, rng: np.random.Generator) -> SyntheticMeasure:
         """Records in bins, with cells in their place."""
         codes = made.codes.copy()
         for one, shares in zip(self.bins, self.shares, strict=True):
             codes[:, one.column] = refined(made.codes[:, one.column], one, shares, rng)
-        starts = {name: list(one.starts) for name, one in zip(self.names, self.bins, strict=True)}
-        return SyntheticMeasure(codes=codes, history={**made.history, BINS: starts})
+        return SyntheticMeasure(codes=codes, history={**made.history, BINS: self._first_cells})
+
+    @property
+    def _first_cells(self) -> Mapping[str, list[int]]:
+        named = zip(self.names, self.bins, strict=True)
+        return {name: list(one.starts) for name, one in named if one.column in self.private}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,22 +125,35 @@ class FittedBins:
 
 
 @dataclass(frozen=True)
-class PrivatelyBinned:
-    """A marginal mechanism on bins that noisy histograms choose.
+class Binned:
+    """A marginal mechanism on bins of some columns.
 
     Attributes:
         inner: the mechanism.
-        share: part of epsilon that it leaves to the histograms, in (0, 1).
-        bins: number of bins by column; numbers and dates, fewer bins than cells, two at least.
+        share: part of epsilon that it leaves to the histograms of own cells, in (0, 1).
+        bins: by column: how many are chosen privately (of numbers and dates; fewer bins than cells,
+            two at least), or for every level of public bins that of every cell.
+        kinds: of the cells of such columns, where some are alike (`Column.kinds_of_cells`).
     """
 
     inner: Marginals
     share: Fraction
-    bins: Mapping[str, int]
+    bins: Mapping[str, int | tuple[tuple[int, ...], ...]]
+    kinds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return self.inner.name
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """Columns whose bins are chosen privately."""
+        return tuple(name for name, bins in self.bins.items() if isinstance(bins, int))
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """Columns whose bins are public."""
+        return tuple(name for name in self.bins if name not in self.private)
 
     def plan(self, request: Request) -> BinnedPlan:
         """The mechanism's plan with less epsilon, and histograms with what that leaves.
@@ -124,22 +164,27 @@ class PrivatelyBinned:
         """
         domain, budget, adjacency = request.domain, request.budget, request.adjacency
         _check(domain, self.share, self.bins)
-        columns = tuple(i for i, name in enumerate(domain.names) if name in self.bins)
-        bins = tuple(self.bins[domain.names[column]] for column in columns)
-        runs = [equal_runs(domain, c, k) for c, k in zip(columns, bins, strict=True)]
-        inner = self.inner.plan(
-            replace(
-                request,
-                domain=coarse_domain(domain, runs),
-                budget=replace(budget, epsilon=(1 - self.share) * budget.epsilon),
-            )
-        )
+        levels = [
+            _levels(domain, column, self.bins[name])
+            for column, name in enumerate(domain.names)
+            if name in self.bins
+        ]
+        rest = replace(budget, epsilon=(1 - self.share) * budget.epsilon)
+
+        def on(bins: Sequence[Bins]) -> MarginalPlan:
+            coarse = coarse_domain(domain, bins)
+            return self.inner.plan(replace(request, domain=coarse, budget=rest))
+
+        inner = on([own[0] for own in levels])
+        bins = tuple(_finest(own, inner) for own in levels)
+        if any(len(own) > 1 for own in levels):
+            inner = on(bins)
         try:
             noise = gaussian_sigma2(
                 budget,
                 l2_squared=adjacency.l2_squared,
                 unit_moves=adjacency.unit_moves,
-                count=len(columns),
+                count=len(bins),
                 beside=inner.events,
             )
         except ValueError as error:
@@ -150,24 +195,28 @@ class PrivatelyBinned:
         return BinnedPlan(
             request=request,
             inner=inner,
-            columns=columns,
             bins=bins,
+            chosen_later=frozenset(domain.names.index(name) for name in self.private),
+            kinds={
+                one.column: self.kinds.get(domain.names[one.column], (0,) * len(one.of))
+                for one in bins
+            },
             sigma2=noise.value,
         )
 
     def select(self, curator: MarginalRounds, plan: BinnedPlan) -> BinnedSelection:
         """The histograms, and what the mechanism selects on their bins."""
         histograms = tuple(curator.histograms(CALL, plan.queries))
-        bins = plan.chosen(histograms)
-        inner = self.inner.select(BinnedCurator(curator, bins), plan.on(bins))
+        bins = plan.settled(histograms)
+        inner = self.inner.select(plan.asking(curator, bins), plan.on(bins))
         return BinnedSelection(histograms, inner)
 
     def measure(
         self, curator: MarginalRounds, plan: BinnedPlan, selection: BinnedSelection
     ) -> MarginalMeasurements:
         """The mechanism's answers, then the histograms."""
-        bins = plan.chosen(selection.histograms)
-        own = self.inner.measure(BinnedCurator(curator, bins), plan.on(bins), selection.inner)
+        bins = plan.settled(selection.histograms)
+        own = self.inner.measure(plan.asking(curator, bins), plan.on(bins), selection.inner)
         return own.with_call(CALL, selection.histograms)
 
     def generate(
@@ -190,6 +239,7 @@ class PrivatelyBinned:
             rng=first,
             progress=progress,
             checkpoint=checkpoint,
+            besides=_sums_of_bins(plan, measurements),
         )
         return cells.given_to(made, then)
 
@@ -205,7 +255,12 @@ class PrivatelyBinned:
         """The mechanism's fit on bins."""
         cells = _CellsOfBins.of(plan, measurements)
         inner = self.inner.fit(
-            plan.on(cells.bins), measurements, rng=rng, progress=progress, checkpoint=checkpoint
+            plan.on(cells.bins),
+            measurements,
+            rng=rng,
+            progress=progress,
+            checkpoint=checkpoint,
+            besides=_sums_of_bins(plan, measurements),
         )
         return FittedBins(inner, cells)
 
@@ -231,7 +286,52 @@ class PrivatelyBinned:
         )
 
 
-def _check(domain: Domain, share: Fraction, bins: Mapping[str, int]) -> None:
+def _sums_of_bins(plan: BinnedPlan, measurements: Measurements) -> list[NoisyMarginal]:
+    """What the histograms say of public bins, with the mean variance.
+
+    Sums over bins that the same noise chose are biased, so nothing is said of private ones.
+    """
+    sums = []
+    for column, counts in zip(plan.columns, measurements.tables[CALL], strict=True):
+        if column in plan.public:
+            bins = plan.public[column]
+            sigma = float(plan.sigma2 * Fraction(bins.sizes.mean())) ** 0.5
+            table = bins.merged(counts.astype(np.float64), -1)
+            sums.append(NoisyMarginal((column,), table, sigma))
+    return sums
+
+
+def _levels(
+    domain: Domain, column: int, bins: int | tuple[tuple[int, ...], ...]
+) -> tuple[Bins, ...]:
+    """The bins that the column may have, from the coarsest on."""
+    if isinstance(bins, int):
+        return (equal_runs(domain, column, bins),)
+    null = domain.attributes[column].has_null
+    return tuple(sorted((Bins(column, of, null) for of in bins), key=lambda one: one.number))
+
+
+def _finest(levels: Sequence[Bins], plan: MarginalPlan) -> Bins:
+    """The finest bins with enough records in the cells of their tables with a typical column.
+
+    Args:
+        plan: of the mechanism on the coarsest bins.
+    """
+    column = levels[0].column
+    others = [cells for a, cells in enumerate(plan.domain.shape) if a != column] or [1]
+    joint = [one for one in plan.design.first if column in one.clique and one.groups is None]
+    sigma = float(np.median([float(one.sigma2) for one in joint])) ** 0.5
+    affordable = plan.expected_records / (_FAINTEST * sigma * float(np.median(others)))
+    return max(
+        (one for one in levels if one.number <= affordable),
+        key=lambda one: one.number,
+        default=levels[0],
+    )
+
+
+def _check(
+    domain: Domain, share: Fraction, every: Mapping[str, int | tuple[tuple[int, ...], ...]]
+) -> None:
     """Check that the columns can have the bins.
 
     Raises:
@@ -239,20 +339,34 @@ def _check(domain: Domain, share: Fraction, bins: Mapping[str, int]) -> None:
     """
     if not 0 < share < 1:
         raise ValueError(f"binning.share: {share}; give a number above 0 and below 1")
-    if not bins:
+    if not every:
         raise ValueError("binning.columns: names no column; name one, or remove the section")
     attributes = {attribute.name: attribute for attribute in domain.attributes}
-    for name, number in bins.items():
+    for name, bins in every.items():
         if name not in attributes:
             raise ValueError(f"binning.columns.{name}: there is no such column")
         attribute = attributes[name]
+        if not isinstance(bins, int):
+            _check_public(attribute, bins)
+            continue
         if attribute.kind not in (Kind.NUMERIC, Kind.DATE):
             raise ValueError(
                 f"binning.columns.{name}: is {attribute.kind.value}; only numbers and dates have "
                 "bins"
             )
-        if not 2 <= number < attribute.levels:
+        if not 2 <= bins < attribute.levels:
             raise ValueError(
-                f"binning.columns.{name}: {number} bins of {attribute.levels} cells; give 2 at "
+                f"binning.columns.{name}: {bins} bins of {attribute.levels} cells; give 2 at "
                 "least, and fewer than cells"
             )
+
+
+def _check_public(attribute: Attribute, levels: Sequence[Sequence[int]]) -> None:
+    for of in levels:
+        if len(of) != attribute.levels or not np.array_equal(np.unique(of), np.arange(max(of) + 1)):
+            raise ValueError(
+                f"columns.{attribute.name}: groups of {len(of)} cells, of which there are "
+                f"{attribute.levels}; every cell needs one group, and every group a cell"
+            )
+        if attribute.kind.ordered and np.any(np.diff(of) < 0):
+            raise ValueError(f"columns.{attribute.name}: bins of an order must be neighbours")

@@ -1,4 +1,4 @@
-"""Plan a release on private quantile bins: noisy histograms of the columns, then a mechanism.
+"""Plan a release on bins: noisy histograms of the columns on their own cells, then a mechanism.
 
 Claim.   The histograms and the mechanism together are (epsilon, delta)-differentially private
          within the budget: the mechanism is planned with (1 - share) of epsilon and all of delta,
@@ -7,49 +7,64 @@ Proof.   What is charged is known before a private byte is read: the mechanism's
          which noise is asked for and is charged, is made on bins of equally many cells and kept
          for the bins that are chosen (`BinnedPlan.on`). It looks at the numbers of cells alone,
          which are the same. Which records a cell counts may depend on answers (`privacy.events`).
+         Public bins are what they are from the start.
 Oracle.  tests/mechanisms/marginals/binning/test_plan.py.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import Counts
-from hallmark.mechanisms.certificates.simultaneous import PILOT
+from hallmark.mechanisms.arrays import Counts, Floats
 from hallmark.mechanisms.certificates.single_columns import ColumnErrors, forecast_single_columns
 from hallmark.mechanisms.contract import Forecast, NoiseLine
-from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain, equal_runs
+from hallmark.mechanisms.marginals.binning.asking import BinnedCurator
+from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain
+from hallmark.mechanisms.marginals.binning.joined import bin_variance, on_cells
 from hallmark.mechanisms.marginals.binning.quantiles import nearest_shares, quantile_starts
+from hallmark.mechanisms.marginals.binning.two_grids import TwoGrids
 from hallmark.mechanisms.marginals.plan import FORECAST_CONFIDENCE, MarginalPlan
 from hallmark.mechanisms.marginals.selection.design import Asked
-from hallmark.mechanisms.marginals.single_columns import combine, gaussian_margins
+from hallmark.mechanisms.privacy.calls import MarginalRounds
 from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.privacy.queries import HistogramQuery
 from hallmark.mechanisms.request import Requested
 
-_DRAWS = PILOT + 199  # of a forecast
 _BYTES_A_DRAW = 8 * 3  # of one cell: noise, what is adjusted, cumulative sums
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BinnedPlan(Requested):
-    """The mechanism's plan on bins, with the histograms that choose them. Every field is public.
+    """The mechanism's plan on bins, with the histograms of own cells. Every field is public.
 
     Attributes:
-        inner: what the mechanism does with its part of the budget, on bins of equally many cells.
-        columns: positions of the columns that get bins, ascending.
-        bins: how many each gets.
-        sigma2: noise parameter of every count of their histograms, records^2.
+        inner: what the mechanism does with its part of the budget, on `bins`.
+        bins: of the columns that have some, in their order; where they will be chosen privately,
+            of equally many cells.
+        chosen_later: columns whose bins will be chosen privately.
+        kinds: of the cells that hold values, by column with bins; see `within`.
+        sigma2: noise parameter of every count of the histograms, records^2.
     """
 
     inner: MarginalPlan
-    columns: tuple[int, ...]
-    bins: tuple[int, ...]
+    bins: tuple[Bins, ...]
+    chosen_later: frozenset[int]
+    kinds: Mapping[int, tuple[int, ...]]
     sigma2: Fraction
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Positions of the columns with bins, ascending."""
+        return tuple(bins.column for bins in self.bins)
+
+    @property
+    def public(self) -> Mapping[int, Bins]:
+        """The bins that are known already, by column."""
+        return {b.column: b for b in self.bins if b.column not in self.chosen_later}
 
     @property
     def mechanism(self) -> str:
@@ -80,14 +95,22 @@ class BinnedPlan(Requested):
 
     @property
     def noise(self) -> tuple[NoiseLine, ...]:
-        own = NoiseLine.of(
-            self.queries[0],
-            f"all cells of {self._names()}, for their quantile bins",
-            sum(self.domain.shape[column] for column in self.columns),
-            adjacency=self.adjacency,
-            times=len(self.columns),
+        kinds = (
+            ([c for c in self.columns if c in self.chosen_later], "for their quantile bins"),
+            ([c for c in self.columns if c in self.public], "each by itself"),
         )
-        return (own, *self.inner.noise)
+        own = (
+            NoiseLine.of(
+                self.queries[self.columns.index(columns[0])],
+                f"all cells of {self._names(columns)}, {why}",
+                sum(self.domain.shape[column] for column in columns),
+                adjacency=self.adjacency,
+                times=len(columns),
+            )
+            for columns, why in kinds
+            if columns
+        )
+        return (*own, *self.inner.noise)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -95,21 +118,34 @@ class BinnedPlan(Requested):
         return {
             **self.inner.parameters,
             "binning": {
-                "bins": {names[c]: k for c, k in zip(self.columns, self.bins, strict=True)},
+                "bins": {names[bins.column]: bins.number for bins in self.bins},
                 "sigma2": str(self.sigma2),
             },
             "epsilon_of_the_mechanism": str(self.inner.budget.epsilon),
         }
 
-    def chosen(self, histograms: Sequence[Counts]) -> tuple[Bins, ...]:
-        """The bins that noisy histograms of all cells give."""
+    @cached_property
+    def two_grids(self) -> TwoGrids:
+        """Own cells and public bins of the columns in an order, for certificates."""
+        attributes = self.domain.attributes
+        ordered = (b for c, b in self.public.items() if attributes[c].kind.ordered)
+        return TwoGrids(self.domain, tuple(ordered))
+
+    def settled(self, histograms: Sequence[Counts]) -> tuple[Bins, ...]:
+        """The bins, those that are chosen privately by noisy histograms of all cells."""
         return tuple(
-            replace(
-                equal_runs(self.domain, column, bins),
-                starts=quantile_starts(nearest_shares(self.values(column, counts)), bins),
-            )
-            for column, bins, counts in zip(self.columns, self.bins, histograms, strict=True)
+            self._quantiles(bins, counts) if bins.column in self.chosen_later else bins
+            for bins, counts in zip(self.bins, histograms, strict=True)
         )
+
+    def _quantiles(self, bins: Bins, counts: Counts) -> Bins:
+        shares = nearest_shares(self.values(bins.column, counts))
+        starts = quantile_starts(shares, bins.number)
+        return Bins.runs(bins.column, starts, len(bins.of), bins.has_null)
+
+    def asking(self, curator: MarginalRounds, bins: tuple[Bins, ...]) -> BinnedCurator:
+        """The curator as the mechanism asks it, in bins."""
+        return BinnedCurator(curator, bins, chosen=bool(self.chosen_later))
 
     def on(self, bins: Sequence[Bins]) -> MarginalPlan:
         """The mechanism's plan, with the same design, on these bins."""
@@ -121,30 +157,51 @@ class BinnedPlan(Requested):
         """The counts of a column without that of its null cell."""
         return counts[: self.domain.attributes[column].levels]
 
+    def on_cells(
+        self, on_bins: Sequence[Floats], own: Sequence[Floats | Counts], total: Floats
+    ) -> tuple[Floats, ...]:
+        """Estimates of all columns on their own cells; see `joined.on_cells`.
+
+        Args:
+            on_bins: of the mechanism's domain.
+            own: the histograms, in the order of `bins`.
+        """
+        first, shape = self.inner.design.first, self.inner.domain.shape
+        return on_cells(
+            on_bins,
+            {c: np.asarray(o, dtype=np.float64) for c, o in zip(self.columns, own, strict=True)},
+            total,
+            public=self.public,
+            own_variance=float(self.sigma2),
+            bin_variances={c: bin_variance(first, shape, c) for c in self.public},
+        )
+
     def forecast(self) -> Forecast:
         """The mechanism's own between bins; certificates of the columns with bins on all cells."""
         inner, public = self.inner.forecast(), self.adjacency.total_is_public
-        fine = Domain(tuple(self.domain.attributes[column] for column in self.columns))
-        rng = np.random.default_rng(0)  # a forecast is the same each time it is asked for
-        every = (
-            gaussian_margins(Asked((axis,), self.sigma2), fine.shape, _DRAWS, rng)
-            for axis in range(len(fine))
-        )
-        counts, total = combine(fine.shape, every, total=0.0 if public else None)
-        own = forecast_single_columns(
-            fine,
-            ColumnErrors(counts=counts, total=total),
+        rng = np.random.default_rng(1)  # a forecast is the same each time it is asked for
+        errors = self.inner.forecast_errors()
+        draws = len(errors.total)
+        sigma = float(self.sigma2) ** 0.5
+        own = [rng.normal(scale=sigma, size=(draws, self.domain.shape[c])) for c in self.columns]
+        grids = self.two_grids
+        counts = grids.counts(self.on_cells(errors.counts, own, errors.total))
+        bounds = forecast_single_columns(
+            grids.domain,
+            ColumnErrors(counts=counts, total=errors.total),
             expected_records=self.expected_records,
             total_is_public=public,
             confidence=FORECAST_CONFIDENCE,
         )
+        smaller = grids.smaller(list(bounds.values()), float)
         return replace(
             inner,
-            statement=f"{inner.statement}; between bins of {self._names()}, as if each had equally "
-            "many cells",
-            memory_bytes=inner.memory_bytes + _DRAWS * _BYTES_A_DRAW * sum(fine.shape),
-            per_attribute={**inner.per_attribute, **own},
+            statement=f"{inner.statement}; between bins of {self._names(self.columns)}"
+            + (", as if each had equally many cells" if self.chosen_later else ""),
+            memory_bytes=inner.memory_bytes
+            + draws * _BYTES_A_DRAW * sum(self.domain.shape[c] for c in self.columns),
+            per_attribute=dict(zip(self.domain.names, smaller, strict=True)),
         )
 
-    def _names(self) -> str:
-        return ", ".join(self.domain.names[column] for column in self.columns)
+    def _names(self, columns: Sequence[int]) -> str:
+        return ", ".join(self.domain.names[column] for column in columns)

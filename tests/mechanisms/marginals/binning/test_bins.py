@@ -8,7 +8,7 @@ from hallmark.mechanisms.domain.rules import Determination, Rules
 from hallmark.mechanisms.domain.totals import PublicTotals
 from hallmark.mechanisms.domain.totals.totals import PublicTotal
 from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain, equal_runs
-from hallmark.mechanisms.marginals.binning.refine import refined
+from hallmark.mechanisms.marginals.binning.within import refined
 from tests.builders.columns import line, nominal
 from tests.mechanisms.domain.rules.small_rules import random_rules, records, truly_valid
 
@@ -19,7 +19,7 @@ SKEWED = Attribute(
     widths=np.array([0.1, 0.2, 0.4, 0.3]),
     has_null=True,
 )
-SPLIT = Bins(0, (0, 1), 4, True)
+SPLIT = Bins.runs(0, (0, 1), 4, True)
 
 
 def domain_of(rules: Rules) -> Domain:
@@ -37,7 +37,7 @@ def random_bins(rng: np.random.Generator, domain: Domain) -> list[Bins]:
         if attribute.levels > 1 and rng.random() < 0.6:
             cuts = np.flatnonzero(rng.random(attribute.levels - 1) < 0.5) + 1
             starts = (0, *cuts.tolist())
-            every.append(Bins(column, starts, attribute.levels, attribute.has_null))
+            every.append(Bins.runs(column, starts, attribute.levels, attribute.has_null))
     return every
 
 
@@ -54,12 +54,13 @@ def test_a_bin_reaches_from_its_first_cell_to_its_last_and_nulls_stay_apart() ->
     assert attribute.widths.tolist() == pytest.approx([0.1, 0.9])
     assert attribute.cells == 3
     assert SPLIT.table.tolist() == [0, 1, 1, 1, 2]
-    assert SPLIT.firsts.tolist() == [0, 1, 4]
+    assert SPLIT.starts == (0, 1)
+    assert SPLIT.sizes.tolist() == [1, 3, 1]
 
 
 def test_runs_before_any_choice_are_equally_long() -> None:
     domain = Domain((nominal("c", 2), line("x", 10)))
-    assert equal_runs(domain, 1, 4) == Bins(1, (0, 2, 5, 7), 10, False)
+    assert equal_runs(domain, 1, 4) == Bins.runs(1, (0, 2, 5, 7), 10, False)
 
 
 def test_other_columns_stay_as_they_are() -> None:
@@ -123,7 +124,7 @@ def test_totals_of_other_columns_are_kept() -> None:
 
 def test_cells_lie_in_their_bins_in_the_proportions_of_the_shares() -> None:
     rng = np.random.default_rng(1)
-    bins = Bins(0, (0, 2, 5), 6, True)
+    bins = Bins.runs(0, (0, 2, 5), 6, True)
     shares = np.array([0.1, 0.3, 0.0, 0.2, 0.2, 0.2])
     codes = rng.permutation(np.repeat([0, 1, 2, 3], [40, 30, 7, 5]))
     cells = refined(codes, bins, shares, rng)
@@ -132,7 +133,7 @@ def test_cells_lie_in_their_bins_in_the_proportions_of_the_shares() -> None:
 
 
 def test_counts_are_rounded_up_or_down_and_right_on_average() -> None:
-    bins, shares = Bins(0, (0,), 3, False), np.array([0.5, 0.3, 0.2])
+    bins, shares = Bins.runs(0, (0,), 3, False), np.array([0.5, 0.3, 0.2])
     rng = np.random.default_rng(2)
     draws = 4000
     made = [refined(np.zeros(7, dtype=int), bins, shares, rng) for _ in range(draws)]
@@ -142,13 +143,7 @@ def test_counts_are_rounded_up_or_down_and_right_on_average() -> None:
     assert np.abs(counts.mean(axis=0) - 7 * shares).max() < 5 * 0.5 / np.sqrt(draws)
 
 
-def test_bins_without_a_share_are_filled_evenly() -> None:
-    bins = Bins(0, (0, 1), 4, False)
-    cells = refined(np.ones(9, dtype=int), bins, np.array([1.0, 0, 0, 0]), np.random.default_rng(3))
-    assert np.bincount(cells).tolist() == [0, 3, 3, 3]
-
-
 def test_which_record_gets_which_cell_is_drawn() -> None:
-    bins = Bins(0, (0,), 2, False)
+    bins = Bins.runs(0, (0,), 2, False)
     cells = refined(np.zeros(40, dtype=int), bins, np.array([0.5, 0.5]), np.random.default_rng(4))
     assert (np.diff(cells) != 0).sum() > 5  # 20 ones in a row have a chance below 1e-6

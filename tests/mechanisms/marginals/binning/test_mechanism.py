@@ -16,7 +16,7 @@ from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
 from hallmark.mechanisms.inference.transcript import Transcribing
 from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import BINS, PrivatelyBinned
+from hallmark.mechanisms.marginals.binning import BINS, Binned
 from hallmark.mechanisms.marginals.binning.asking import BinnedCurator
 from hallmark.mechanisms.marginals.binning.bins import Bins, equal_runs
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
@@ -55,14 +55,14 @@ def records(n: int = 3000, seed: int = 1) -> np.ndarray:
     return np.column_stack([x, c, rng.binomial(11, 0.2 + 0.2 * c)])
 
 
-def binned(name: str = "privpgd", bins: dict[str, int] = BINS_OF) -> PrivatelyBinned:
+def binned(name: str = "privpgd", bins: dict[str, int] = BINS_OF) -> Binned:
     mechanism = MECHANISMS[name]
     assert isinstance(mechanism, Marginals)
-    return PrivatelyBinned(mechanism, SHARE, bins)
+    return Binned(mechanism, SHARE, bins)
 
 
 def make(
-    mechanism: PrivatelyBinned,
+    mechanism: Binned,
     *,
     domain: Domain = DOMAIN,
     adjacency: Adjacency = RECORDS,
@@ -80,9 +80,7 @@ def make(
     )
 
 
-def measured(
-    mechanism: PrivatelyBinned, plan: BinnedPlan, codes: np.ndarray, seed: int = 2
-) -> Measurements:
+def measured(mechanism: Binned, plan: BinnedPlan, codes: np.ndarray, seed: int = 2) -> Measurements:
     curator: Any = SimulatedCurator(
         codes=codes, adjacency=plan.adjacency, rng=np.random.default_rng(seed)
     )
@@ -92,7 +90,7 @@ def measured(
 
 
 def made(
-    mechanism: PrivatelyBinned, plan: BinnedPlan, measurements: Measurements, rows: int | None
+    mechanism: Binned, plan: BinnedPlan, measurements: Measurements, rows: int | None
 ) -> SyntheticMeasure:
     return mechanism.generate(
         plan,
@@ -104,7 +102,7 @@ def made(
 
 
 def certified(
-    mechanism: PrivatelyBinned,
+    mechanism: Binned,
     plan: BinnedPlan,
     measurements: Measurements,
     synthetic: SyntheticMeasure,
@@ -123,7 +121,7 @@ def certified(
 
 
 def test_a_curator_asked_about_bins_answers_as_one_of_records_in_bins() -> None:
-    every = (equal_runs(DOMAIN, 0, 6), Bins(2, (0, 1, 5, 7), 12, False))
+    every = (equal_runs(DOMAIN, 0, 6), Bins.runs(2, (0, 1, 5, 7), 12, False))
     fine = records()
     coarse = fine.copy()
     for bins in every:
@@ -153,7 +151,7 @@ def test_a_curator_asked_about_bins_answers_as_one_of_records_in_bins() -> None:
 
 
 def test_tables_on_bins_that_answers_chose_do_not_count_as_exact() -> None:
-    bins = (Bins(2, (0, 1, 5, 7), 12, False),)
+    bins = (Bins.runs(2, (0, 1, 5, 7), 12, False),)
     curator: Any = SimulatedCurator(
         codes=records(), adjacency=RECORDS, rng=np.random.default_rng(5)
     )
@@ -218,7 +216,7 @@ def test_a_run_killed_after_the_bins_goes_on_with_the_same_bins(
     asking = curator(plan)
     before = mechanism.select(asking, plan)  # the bins are drawn, and the run is killed
     selection = mechanism.select(asking, plan)
-    assert plan.chosen(selection.histograms) == plan.chosen(before.histograms)
+    assert plan.settled(selection.histograms) == plan.settled(before.histograms)
     tables = mechanism.measure(asking, plan, selection).tables
     assert (len(tables["marginals"]), len(tables["binning"])) == (3, 2)
 
@@ -286,8 +284,8 @@ def test_edit_rules_hold_between_bins() -> None:
     codes = rules.repair(records(), np.random.default_rng(6))
     measurements = measured(mechanism, plan, codes)
     synthetic = made(mechanism, plan, measurements, None)
-    (x, _) = plan.chosen(measurements.tables["binning"])
-    low = [number for number, stop in enumerate(x.stops) if stop <= 5]
+    (x, _) = plan.settled(measurements.tables["binning"])
+    low = [number for number in range(x.number) if x.of.index(number) + x.of.count(number) <= 5]
     inside = np.isin(x.table[synthetic.codes[:, 0]], low)
     assert inside.any()
     assert (synthetic.codes[inside, 1] == 0).all()

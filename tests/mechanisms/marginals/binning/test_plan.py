@@ -12,7 +12,7 @@ from hallmark.mechanisms.contract import Plan
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
 from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import PrivatelyBinned
+from hallmark.mechanisms.marginals.binning import Binned
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
 from hallmark.mechanisms.privacy.accountant import epsilon, fits
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
@@ -58,7 +58,7 @@ def make(
     budget: Budget = BUDGET,
     **parameters: Any,
 ) -> BinnedPlan:
-    return PrivatelyBinned(marginals(name), share, bins).plan(
+    return Binned(marginals(name), share, bins).plan(
         Request(
             domain=domain,
             budget=budget,
@@ -110,7 +110,7 @@ def test_what_is_charged_does_not_depend_on_the_bins(name) -> None:
     counts = [np.zeros(query.cells.size, dtype=np.int64) for query in plan.queries]
     for table in counts:
         table[:3] = [900, 0, 70]
-    bins = plan.chosen(counts)
+    bins = plan.settled(counts)
     assert bins[0].starts != (0, 5, 10, 15)
     inner = plan.on(bins)
     assert inner.domain.shape == plan.inner.domain.shape == (5, 3, 3)
@@ -132,7 +132,7 @@ def test_rules_do_not_change_what_is_charged() -> None:
 def test_the_histograms_are_of_all_cells_of_their_columns_in_the_tables_order() -> None:
     plan = make()
     assert plan.columns == (0, 2)
-    assert plan.bins == (4, 3)
+    assert [bins.number for bins in plan.bins] == [4, 3]
     assert [query.cells.columns for query in plan.queries] == [(0,), (2,)]
     assert [query.cells.size for query in plan.queries] == [21, 10]
     assert {query.noise for query in plan.queries} == {GaussianNoise(plan.sigma2)}
@@ -158,11 +158,13 @@ def test_the_forecast_certifies_columns_on_their_own_cells(adjacency) -> None:
     plan = make(adjacency=adjacency)
     forecast, inner = plan.forecast(), plan.inner.forecast()
     assert set(forecast.per_attribute) == {"x", "c", "y"}
-    assert forecast.per_attribute["c"] == inner.per_attribute["c"]
+    # The same noise, at the rank at which other columns hold together.
+    assert forecast.per_attribute["c"] == pytest.approx(inner.per_attribute["c"], rel=0.1)
     assert forecast.per_attribute["x"] >= 0.05 * 20 / 21  # the width of a cell, not of a bin
     finer = replace(plan, sigma2=plan.sigma2 / 10**6).forecast().per_attribute
     assert finer["y"] < forecast.per_attribute["y"]
-    assert finer["y"] == pytest.approx(0.1, abs=0.01)
+    # The width of a cell; and the noise in the number of records, where that is private.
+    assert finer["y"] == pytest.approx(0.1, abs=0.01 if adjacency.total_is_public else 0.03)
     assert forecast.memory_bytes > inner.memory_bytes
     assert forecast.expected_error == inner.expected_error
 
@@ -170,7 +172,7 @@ def test_the_forecast_certifies_columns_on_their_own_cells(adjacency) -> None:
 def test_plan_and_mechanism_pickle() -> None:
     plan = make()
     assert pickle.loads(pickle.dumps(plan)).events == plan.events
-    wrapped = PrivatelyBinned(marginals("privpgd"), Fraction(1, 20), BINS)
+    wrapped = Binned(marginals("privpgd"), Fraction(1, 20), BINS)
     assert pickle.loads(pickle.dumps(wrapped)).name == "privpgd"
 
 

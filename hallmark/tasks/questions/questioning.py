@@ -1,0 +1,164 @@
+"""Questions in words to answers, on the cells that noisy tables can tell.
+
+A column with detail is measured by itself on its own cells, and with other columns on the cells
+that these divide. So a question about it alone is answered on its own cells, and any other on the
+cells that columns share.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import AnyCodes, Counts, Floats
+from hallmark.mechanisms.inference.estimator import Estimator
+from hallmark.mechanisms.inference.measured import MeasuredTable
+from hallmark.schemas.columns.columns import Column
+from hallmark.schemas.question import Question, parse_question
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.questions.answers import Answering, Answers
+from hallmark.tasks.questions.facts import Facts
+from hallmark.tasks.spec.coding import TableCodec
+
+
+@dataclass(frozen=True, eq=False)
+class SharedCells:
+    """A release on the cells that columns share.
+
+    Attributes:
+        spec: without detail.
+        bins: the shared cell of every own cell, null cells included, by column with detail.
+    """
+
+    spec: ReleaseSpec
+    bins: Mapping[int, Counts]
+
+    @classmethod
+    def of(cls, spec: ReleaseSpec) -> "SharedCells":
+        """Those of a spec; what has no detail stays as it is."""
+        shared = spec.without_detail()
+        bins = {}
+        for place, (name, column) in enumerate(spec.columns.items()):
+            if column != shared.columns[name]:
+                groups = column.groups_of_cells or (tuple(range(column.levels)),)
+                (of,) = groups
+                bins[place] = np.array([*of, max(of) + 1] if column.nulls else of, dtype=np.int64)
+        return cls(shared, bins)
+
+    @cached_property
+    def codec(self) -> TableCodec:
+        """The codec of all columns on shared cells."""
+        return TableCodec.of(self.spec.columns)
+
+    def records(self, codes: AnyCodes) -> AnyCodes:
+        """Records on shared cells."""
+        if not self.bins:
+            return codes
+        shared = codes.copy()
+        for column, of in self.bins.items():
+            shared[:, column] = of[codes[:, column]]
+        return shared
+
+    def estimator(self, estimator: Estimator) -> Estimator:
+        """From the tables that tell shared cells alone."""
+        if not self.bins:
+            return estimator
+        seen = (self._shared(table) for table in estimator.tables)
+        return replace(estimator, tables=tuple(table for table in seen if table is not None))
+
+    def alone(self, estimator: Estimator, column: int) -> Estimator:
+        """What tells of one column with detail, on its own cells."""
+        own = [one for one in estimator.tables if one.columns == (column,)]
+        told = [one for one in own if self._shared(one) is None]
+        of = self.bins[column]
+        for table in self.estimator(estimator).tables:
+            margin = table.margin((column,), whole=False) if column in table.columns else None
+            if margin is not None:
+                told.append(replace(margin, cells=margin.cells.after({column: (column, of)})))
+        return replace(estimator, tables=tuple(told))
+
+    def _shared(self, table: MeasuredTable) -> MeasuredTable | None:
+        """The table on shared cells; None where it tells own cells apart."""
+        recoding = {}
+        for column in self.bins.keys() & set(table.columns):
+            firsts = np.unique(self.bins[column], return_index=True)[1]
+            own = table.tables[table.columns.index(column)]
+            if not np.array_equal(own[firsts][self.bins[column]], own):
+                return None
+            recoding[column] = (column, firsts)
+        return replace(table, cells=table.cells.after(recoding)) if recoding else table
+
+
+@dataclass(frozen=True, eq=False)
+class Questioning:
+    """Answers questions about a release.
+
+    Attributes:
+        estimator: from its noisy tables.
+        records: cell codes of its records; None if there are none.
+        weights: as of `Answering`.
+        given_rules: whether the spec's rules and totals are taken for true of the private table.
+    """
+
+    spec: ReleaseSpec
+    estimator: Estimator
+    records: AnyCodes | None = None
+    weights: Floats | None = None
+    given_rules: bool = False
+
+    def bound(self, text: str) -> Question:
+        """The question with conditions that can be evaluated on the cells that answer it.
+
+        Raises:
+            QuestionError: it cannot be read, or does not suit the columns.
+        """
+        question = parse_question(text)
+        bound = question.bound_to(_released(self.spec))
+        if self._alone(bound) is None:
+            bound = question.bound_to(_released(self.shared.spec))
+        return bound
+
+    def answer(
+        self, question: Question, *, confidence: float, simultaneous: bool = False
+    ) -> Answers:
+        """The answers to a question that `bound` gave; see `Answering.answer`."""
+        alone = self._alone(question)
+        answering = self._on_shared if alone is None else self._on_own(alone)
+        return answering.answer(question, confidence=confidence, simultaneous=simultaneous)
+
+    @cached_property
+    def shared(self) -> SharedCells:
+        """The release on the cells that columns share."""
+        return SharedCells.of(self.spec)
+
+    def _alone(self, question: Question) -> int | None:
+        """The column with detail that is all the question is about, if any."""
+        names = list(self.spec.columns)
+        places = {names.index(name) for name in question.columns}
+        return min(places) if len(places) == 1 and places <= self.shared.bins.keys() else None
+
+    @cached_property
+    def _on_shared(self) -> Answering:
+        shared = self.shared
+        return Answering(
+            shared.codec,
+            shared.estimator(self.estimator),
+            None if self.records is None else shared.records(self.records),
+            self.weights,
+            Facts.of(shared.spec, shared.codec) if self.given_rules else None,
+        )
+
+    def _on_own(self, column: int) -> Answering:
+        codec = TableCodec.of(self.spec.columns)
+        return Answering(
+            codec,
+            self.shared.alone(self.estimator, column),
+            self.records,
+            self.weights,
+            Facts.of(self.spec, codec) if self.given_rules else None,
+        )
+
+
+def _released(spec: ReleaseSpec) -> dict[str, Column]:
+    return {name: spec.columns[name] for name in spec.released_columns}
