@@ -25,8 +25,8 @@ import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
 from scipy.stats import wasserstein_distance
-from sklearn.model_selection import cross_val_predict
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
 from hallmark.mechanisms.arrays import Codes, Floats

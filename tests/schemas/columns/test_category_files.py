@@ -130,6 +130,56 @@ def test_the_private_table_lists_no_categories(tmp_path):
             load_spec(written(tmp_path, None, f"{{file: {file}}}"))
 
 
+GROUPED = "code,label,kind,half\n1,male,a,x\n2,female,b,x\n9,other,a,y\n"
+
+
+def with_groups(folder: Path, groups: str, codes: str = GROUPED) -> Path:
+    spec = written(folder, codes)
+    text = spec.read_text(encoding="utf-8")
+    other = '    other: "9"\n'
+    assert text.count(other) == 1
+    spec.write_text(text.replace(other, f"{other}    groups: {groups}\n"), encoding="utf-8")
+    return spec
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        "{file: codes.csv, column: kind}",
+        "[{file: codes.csv, column: kind}, {x: [1, 2], y: [9]}]",
+        "\n      - {x: [1, 2], y: [9]}\n      - file: codes.csv\n        column: kind",
+    ],
+)
+def test_groups_come_from_a_column_of_the_file_and_are_published(groups, tmp_path):
+    spec = load_spec(with_groups(tmp_path, groups))
+    levels = spec.columns["sex"].groups
+    assert {"a": ("1", "9"), "b": ("2",)} in levels
+    text = spec.with_categories((tmp_path / "spec.yaml").read_text(encoding="utf-8"))
+    assert "codes.csv" not in text
+    (tmp_path / "published.yaml").write_text(text, encoding="utf-8")
+    assert load_spec(tmp_path / "published.yaml").digest() == spec.digest()
+    assert spec.columns["sex"].groups_of_cells[levels.index({"a": ("1", "9"), "b": ("2",)})] == (
+        0,
+        1,
+        0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("codes", "says"),
+    [
+        (GROUPED.replace("kind", "sort"), "has no column kind; its first line must name it"),
+        (GROUPED.replace("female,b", f"{CANARY},"), "has no kind on line 3; give every code a"),
+    ],
+)
+def test_a_file_without_the_groups_is_refused_with_its_line_and_no_value(codes, says, tmp_path):
+    with pytest.raises(SpecError) as caught:
+        load_spec(with_groups(tmp_path, "{file: codes.csv, column: kind}", codes))
+    (said,) = caught.value.problems
+    assert f"columns.sex.groups.file: codes.csv {says}" in said
+    assert CANARY not in said
+
+
 def test_what_else_is_wrong_is_told_too(tmp_path):
     spec = written(tmp_path, None)
     spec.write_text(spec.read_text().replace("epsilon: 1\n", "epsilon: lots\n"))

@@ -237,3 +237,40 @@ def test_every_real_record_is_allowed_and_repaired_strangers_break_no_rule() -> 
     assert {rule.text: int(rule.violations(frame).sum()) for rule in spec.rules} == {
         rule.text: 0 for rule in spec.rules
     }
+
+
+@pytest.mark.parametrize("order", [("code", "sector"), ("sector", "code")])
+def test_groups_named_by_another_columns_codes_say_what_their_column_determines(
+    order: tuple[str, str],
+) -> None:
+    groups = [{"x": ["a", "b", "c"], "y": ["d"]}, {"q": ["a", "c"], "r": ["b"], "p": ["d"]}]
+    columns = {
+        "code": column(type="nominal", categories=list("abcd"), groups=groups),
+        "sector": column(type="nominal", categories=["p", "q", "r", "s"]),
+        "x": COLUMNS["x"],
+    }
+    rules = [
+        parse_rule(text).bound_to(columns)
+        for text in ("code determines sector", 'x > 2 => sector = "q"')
+    ]
+    codec = TableCodec.of({name: columns[name] for name in (*order, "x")})
+    made_of = rules_on(rules, codec).rules
+    assert made_of.determinations == ()
+    allowed = made_of.allowed((0, 1))
+    allowed = allowed if order[0] == "code" else allowed.T
+    expected = np.ones((5, 5), dtype=bool)  # nulls say nothing
+    expected[:4, :4] = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]]
+    assert (allowed == expected).all()
+
+
+def test_groups_of_other_names_say_nothing() -> None:
+    columns = {
+        "code": column(
+            type="nominal", categories=list("abcd"), groups={"x": ["a", "b"], "p": ["c", "d"]}
+        ),
+        "sector": column(type="nominal", categories=["p", "q"]),
+    }
+    rule = parse_rule("code determines sector").bound_to(columns)
+    made_of = rules_on([rule], TableCodec.of(columns)).rules
+    assert len(made_of.determinations) == 1
+    assert not made_of.tables

@@ -1,0 +1,137 @@
+"""Questions about columns with detail: alone on their own cells, with others on shared ones.
+
+Tables without noise, as a release measures them, must give the statistics of the table itself.
+"""
+
+from copy import deepcopy
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from hallmark.mechanisms.inference.estimator import Estimator
+from hallmark.mechanisms.inference.measured import MeasuredTable
+from hallmark.mechanisms.privacy.cells import CellMap, count_codes, marginal
+from hallmark.mechanisms.privacy.queries import GaussianNoise
+from hallmark.mechanisms.privacy.transforms import HISTOGRAM
+from hallmark.schemas.question import QuestionError
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.questions.correlations import correlations
+from hallmark.tasks.questions.questioning import Questioning, SharedCells
+from hallmark.tasks.spec.coding import TableCodec
+from tests import example
+
+
+def spec() -> ReleaseSpec:
+    content = deepcopy(example.spec("table.csv"))
+    content["columns"]["income"] |= {"detail": 5}
+    content["columns"]["age"] |= {"detail": 16}
+    return ReleaseSpec.model_validate(content)
+
+
+SPEC = spec()
+SHARED = SharedCells.of(SPEC)
+CODEC = TableCodec.of(SPEC.columns)
+AGE, INCOME, REGION, EMPLOYED, SINCE = range(5)
+NOISE = Fraction(1, 100)
+
+
+def coded() -> np.ndarray:
+    table = example.table(600)
+    text = table.assign(since=table["since"].dt.strftime("%Y-%m-%d"))
+    text = text.astype({"age": "str", "employed": "str"})
+    columns = [one.encode(one.read(text[one.name])[0]) for one in CODEC.codecs]
+    return np.stack(columns, axis=1)
+
+
+CODES = coded()
+ON_SHARED = SHARED.records(CODES)
+
+
+def measured(cells: CellMap, noise: Fraction = NOISE) -> MeasuredTable:
+    return MeasuredTable(
+        cells=cells,
+        sums=HISTOGRAM.sums(cells.size),
+        noise=GaussianNoise(noise),
+        answers=count_codes(CODES, [cells])[0],
+    )
+
+
+def estimator(noise: Fraction = NOISE) -> Estimator:
+    """All pairs on shared cells, and columns with detail by themselves."""
+    shape = SHARED.codec.domain.shape
+    recoding = {column: (column, of) for column, of in SHARED.bins.items()}
+    pairs = [marginal(pair, shape) for pair in combinations(range(5), 2)]
+    own = [marginal((column,), CODEC.domain.shape) for column in SHARED.bins]
+    maps = [
+        cells.after({c: recoding[c] for c in cells.columns if c in recoding}) for cells in pairs
+    ]
+    return Estimator((*(measured(c, noise) for c in maps), *(measured(c, noise) for c in own)), 600)
+
+
+ASKING = Questioning(SPEC, estimator(), CODES)
+
+
+def estimates(question: str) -> list[float]:
+    found = ASKING.answer(ASKING.bound(question), confidence=0.95)
+    assert all(one.low is not None for one in found.answers)
+    return [one.estimate for one in found.answers]
+
+
+def test_shared_cells_are_those_without_detail() -> None:
+    assert SHARED.bins.keys() == {AGE, INCOME}
+    plain = TableCodec.of(ReleaseSpec.model_validate(example.spec("table.csv")).columns)
+    assert SHARED.codec.domain.shape == plain.domain.shape
+    assert CODEC.domain.shape[INCOME] > SHARED.codec.domain.shape[INCOME]
+    of = SHARED.bins[INCOME]
+    edges = [one.named("income").column.edges for one in (CODEC, SHARED.codec)]  # type: ignore[union-attr]
+    places = np.searchsorted(edges[1], edges[0][:-1], side="right") - 1
+    assert of[:-1].tolist() == places.tolist()
+
+
+def test_of_a_column_alone_the_own_cells_answer() -> None:
+    ages = np.array(CODEC.named("age").column.edges)[:-1][CODES[:, AGE]]  # type: ignore[union-attr]
+    assert estimates("share of age < 23") == pytest.approx([(ages < 23).mean()])
+    assert estimates("count where age = 30") == pytest.approx([(ages == 30).sum()])
+    assert estimates("mean of age") == pytest.approx([ages.mean()])
+
+
+def test_with_another_column_shared_cells_answer() -> None:
+    middle = ON_SHARED[:, AGE] * 10 + 4.5
+    regions = ON_SHARED[:, REGION]
+    expected = [middle[regions == code].mean() for code in range(3)]
+    assert estimates("mean of age by region") == pytest.approx(expected)
+    with pytest.raises(QuestionError, match="cuts a cell of age in two"):
+        ASKING.bound("share of age < 23 by region")
+
+
+def test_own_cells_and_shared_ones_sharpen_each_other() -> None:
+    """The sum over a shared cell is told by its pieces, and by all pairs of the column."""
+    (alone,) = ASKING.answer(ASKING.bound("count where age < 30"), confidence=0.95).answers
+    own = [one for one in estimator().tables if one.columns == (AGE,)]
+    only = Questioning(SPEC, Estimator(tuple(own), 600))
+    (less,) = only.answer(only.bound("count where age < 30"), confidence=0.95).answers
+    assert alone.deviation is not None
+    assert less.deviation is not None
+    assert alone.deviation < less.deviation
+
+
+def test_correlations_are_told_on_shared_cells() -> None:
+    found = correlations(
+        SHARED.codec, ["age", "income"], SHARED.estimator(estimator()), ON_SHARED, 0.95
+    )
+    (one,) = found
+    known = ON_SHARED[:, INCOME] < 8
+    expected = np.corrcoef(ON_SHARED[known, AGE], ON_SHARED[known, INCOME])[0, 1]
+    assert one.estimate == pytest.approx(expected, abs=1e-6)
+    assert one.of_records == pytest.approx(expected)
+
+
+def test_without_detail_nothing_changes() -> None:
+    plain = ReleaseSpec.model_validate(example.spec("table.csv"))
+    shared = SharedCells.of(plain)
+    assert not shared.bins
+    assert shared.records(CODES) is CODES
+    known = estimator()
+    assert shared.estimator(known) is known
