@@ -22,6 +22,7 @@ from hallmark.schemas.exact import read_exact
 from hallmark.schemas.yaml_document import FILL_IN
 
 _DELIMITERS = ",;\t|"
+DETAIL = 16  # that a documented column starts with
 
 _HEADING = f"""\
 Replace every {FILL_IN} with what is publicly known, never with anything read off the data.
@@ -35,8 +36,11 @@ A column is one of:
   boolean  values, such as {{"1": true, "0": false}}, outside: refuse, or catch_all with other
 each with nulls: true or false, and, except for boolean, bound_source: {{kind: law or public,
 reference: where it is stated}}. List columns that should not be read under data.ignore.
-Numeric and date columns with many cells may have private quantile bins, by a section such as
-binning: {{share: 1/20, columns: {{NAME: 24}}}}; see docs/marginals.md.
+Give numeric and date columns some 20 to 60 cells, in which they are measured with other columns,
+and detail: {DETAIL} (64 if people round to the hundreds), in which they are measured once by
+themselves, so that released values have spikes and tails. A nominal column of many categories takes
+groups: {{NAME: [codes]}}, or {{file: codes.csv, column: NAME}}. See docs/marginals.md, also for
+private quantile bins, by a section such as binning: {{share: 1/20, columns: {{NAME: 24}}}}.
 Published totals that the release must reproduce exactly go under public_totals; see
 docs/totals.md.
 """
@@ -163,6 +167,8 @@ def _documented_column(
         column["minimum"] = minimum
         column["maximum"] = maximum
         _ask(column, "cells", "or cell_width, or edges")
+        column["detail"] = DETAIL
+        column.yaml_add_eol_comment("pieces of a cell, measured once", "detail")
         _ask(column, "outside", "refuse or clamp")
     else:
         column.yaml_add_eol_comment("or ordinal", "type")

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hallmark.mechanisms.marginals.binning import BINS
+from hallmark.schemas.binning import two_ways
 from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
 from hallmark.schemas.documents.audit_report import (
     Actor,
@@ -271,6 +272,13 @@ def _steps(run: Executed) -> Iterator[Step]:
                 for codec in run.prepared.codec.codecs
                 if codec.name in starts
             ),
+        )
+    detailed = two_ways(run.prepared.spec.columns)
+    if detailed:
+        yield Step(
+            step="records in shared cells or groups given own cells there, as the noisy histograms "
+            "of own cells have them (noise smoothed away, spikes and rounding kept)",
+            effect=f"columns {', '.join(detailed)}",
         )
     moved = run.synthetic.history.get(MOVED)
     if moved is not None:

@@ -305,8 +305,9 @@ def _refuse_replicates(prepared: Prepared) -> None:
         raise PlanRefused(
             f"output.replicates: {plan.mechanism} does not measure "
             f"{title(pair, prepared.codec.names)} for certain, so nothing would tell how far the "
-            "records are from the private table there; measure all pairs, as privpgd does unless "
-            "its selection or binning says otherwise, or leave it out"
+            "records are from the private table there; measure all pairs on own cells, as privpgd "
+            "does unless its selection, or the columns' bins, detail or groups, say otherwise, or "
+            "leave it out"
         )
 
 
