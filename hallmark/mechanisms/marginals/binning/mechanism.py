@@ -17,6 +17,7 @@ Oracle.  tests/mechanisms/marginals/binning/test_mechanism.py.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import comb
 
 import numpy as np
 
@@ -38,8 +39,8 @@ from hallmark.mechanisms.marginals.mechanism import (
     asked_first,
     single_columns,
 )
-from hallmark.mechanisms.marginals.plan import MarginalPlan
 from hallmark.mechanisms.marginals.selection.design import Answer
+from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
 from hallmark.mechanisms.privacy.calls import MarginalRounds
 from hallmark.mechanisms.request import Request
@@ -170,15 +171,8 @@ class Binned:
             if name in self.bins
         ]
         rest = replace(budget, epsilon=(1 - self.share) * budget.epsilon)
-
-        def on(bins: Sequence[Bins]) -> MarginalPlan:
-            coarse = coarse_domain(domain, bins)
-            return self.inner.plan(replace(request, domain=coarse, budget=rest))
-
-        inner = on([own[0] for own in levels])
-        bins = tuple(_finest(own, inner) for own in levels)
-        if any(len(own) > 1 for own in levels):
-            inner = on(bins)
+        bins = tuple(_finest(own, request, rest) if len(own) > 1 else own[0] for own in levels)
+        inner = self.inner.plan(replace(request, domain=coarse_domain(domain, bins), budget=rest))
         try:
             noise = gaussian_sigma2(
                 budget,
@@ -311,17 +305,24 @@ def _levels(
     return tuple(sorted((Bins(column, of, null) for of in bins), key=lambda one: one.number))
 
 
-def _finest(levels: Sequence[Bins], plan: MarginalPlan) -> Bins:
-    """The finest bins with enough records in the cells of their tables with a typical column.
+def _finest(levels: Sequence[Bins], request: Request, budget: Budget) -> Bins:
+    """The finest bins with enough records in the cells of a table with a typical column.
+
+    As if all pairs of columns were measured, with equal noise.
 
     Args:
-        plan: of the mechanism on the coarsest bins.
+        budget: of the mechanism.
     """
-    column = levels[0].column
-    others = [cells for a, cells in enumerate(plan.domain.shape) if a != column] or [1]
-    joint = [one for one in plan.design.first if column in one.clique and one.groups is None]
-    sigma = float(np.median([float(one.sigma2) for one in joint])) ** 0.5
-    affordable = plan.expected_records / (_FAINTEST * sigma * float(np.median(others)))
+    domain, adjacency = request.domain, request.adjacency
+    others = [k for a, k in enumerate(domain.shape) if a != levels[0].column] or [1]
+    sigma2 = gaussian_sigma2(
+        budget,
+        l2_squared=adjacency.l2_squared,
+        unit_moves=adjacency.unit_moves,
+        count=max(1, comb(len(domain), 2)),
+    )
+    faintest = _FAINTEST * float(sigma2.value) ** 0.5
+    affordable = request.expected_records / (faintest * float(np.median(others)))
     return max(
         (one for one in levels if one.number <= affordable),
         key=lambda one: one.number,
