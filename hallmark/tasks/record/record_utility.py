@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.contract import Certificate, MarginalEstimate, QueryAnswers
 from hallmark.mechanisms.domain.domain import Attribute
 from hallmark.mechanisms.privacy.cells import count_codes, marginal
@@ -14,10 +15,11 @@ from hallmark.schemas.documents.audit_utility import Answer, Answers, Marginal, 
 from hallmark.schemas.documents.certificate import CertificateFile
 from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.manifest import ANSWERS_FILE
+from hallmark.tasks.questions.questioning import SharedCells
 from hallmark.tasks.record.learnt import learnt
 from hallmark.tasks.record.pairs import pairs
 from hallmark.tasks.spec.cell_labels import cell_labels
-from hallmark.tasks.spec.coding import Codec
+from hallmark.tasks.spec.coding import TableCodec
 from hallmark.tasks.spec.prepare import Prepared
 
 if TYPE_CHECKING:  # the stages that a run went through import the orchestrator
@@ -31,6 +33,8 @@ def utility(run: "Executed") -> Utility:
     spec = run.prepared.spec
     released, about = spec.released_columns, spec.about
     answers = run.certificate.answers
+    cells = SharedCells.of(spec)
+    shared, codes = cells.codec, cells.records(run.synthetic.codes)
     return Utility(
         certificate=certificate_file(run.prepared, run.certificate),
         rows=run.final.rows,
@@ -38,11 +42,11 @@ def utility(run: "Executed") -> Utility:
         band="noisy measurement plus or minus 1.96 standard deviations of its noise: a cell by "
         "itself lies in its band with 95% probability",
         marginals=tuple(
-            _marginal(run, index, codec)
-            for index, codec in enumerate(run.prepared.codec.codecs)
-            if codec.name in released
+            _marginal(run, shared, codes, index)
+            for index, name in enumerate(shared.names)
+            if name in released
         ),
-        pairs=pairs(run.synthetic.codes, run.prepared.codec.codecs, released),
+        pairs=pairs(codes, shared.codecs, released),
         answers=None if answers is None else _answers(answers),
         learnt=(
             None
@@ -123,11 +127,11 @@ def _answers(answers: QueryAnswers) -> Answers:
     )
 
 
-def _marginal(run: "Executed", index: int, codec: Codec) -> Marginal:
+def _marginal(run: "Executed", shared: TableCodec, codes: AnyCodes, index: int) -> Marginal:
+    """A column of the records on shared cells, beside what was measured of these."""
+    codec = shared.codecs[index]
     attribute: Attribute = codec.attribute
-    (counts,) = count_codes(
-        run.synthetic.codes, [marginal((index,), run.prepared.codec.domain.shape)]
-    )
+    (counts,) = count_codes(codes, [marginal((index,), shared.domain.shape)])
     measured: MarginalEstimate | None = run.certificate.measured.get(attribute.name)
     column = codec.column
     return Marginal(

@@ -49,6 +49,9 @@ def certify_cells(
 ) -> Certificate:
     """Bounds on every one-way marginal that hold jointly, for these synthetic records.
 
+    The estimates for pictures are of bins where a column in an order has public ones, which are
+    told better than its own cells.
+
     Args:
         answers: what the mechanism measured.
         total: number of records where it is public.
@@ -95,7 +98,7 @@ def certify_cells(
         method=f"Estimates: {_sources(plan)}; all adjusted to the number of records. "
         f"{columns.method}",
         assumptions=ASSUMPTIONS,
-        measured={name: columns.measured[name] for name in plan.domain.names},
+        measured=grids.shared(columns.measured),
     )
 
 

@@ -10,7 +10,7 @@ Proof.   A value's bin holds its cell, so a bound on bins, which pays for their 
 Oracle.  tests/mechanisms/marginals/binning/test_two_grids.py.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -44,7 +44,7 @@ class TwoGrids:
         return Domain(
             (
                 *self.own.attributes,
-                *(replace(second, name=f"{second.name} on bins") for second in seconds),
+                *(replace(second, name=_on_bins(second.name)) for second in seconds),
             )
         )
 
@@ -56,9 +56,19 @@ class TwoGrids:
         """Records on both grids."""
         return np.column_stack([codes, *(b.table[codes[:, b.column]] for b in self.bins)])
 
+    def shared(self, known: Mapping[str, T]) -> dict[str, T]:
+        """What is known of every column by name, of the second grid where there is one."""
+        names = self.own.names
+        seconds = {names[bins.column]: _on_bins(names[bins.column]) for bins in self.bins}
+        return {name: known[seconds.get(name, name)] for name in names}
+
     def smaller(self, bounds: Sequence[T], value: Callable[[T], float]) -> tuple[T, ...]:
         """The smaller bound of every column, from those of `domain`."""
         found = list(bounds[: len(self.own)])
         for bins, second in zip(self.bins, bounds[len(self.own) :], strict=True):
             found[bins.column] = min(found[bins.column], second, key=value)
         return tuple(found)
+
+
+def _on_bins(name: str) -> str:
+    return f"{name} on bins"

@@ -25,3 +25,8 @@ def test_the_second_grid_comes_last_and_holds_the_first() -> None:
 def test_the_smaller_bound_stands() -> None:
     assert GRIDS.smaller([0.3, 0.2, 0.1], float) == (0.3, 0.1)
     assert GRIDS.smaller([0.3, 0.2, 0.4], float) == (0.3, 0.2)
+
+
+def test_what_is_known_of_both_grids_is_told_of_the_second() -> None:
+    known = {"c": 1, "x": 2, "x on bins": 3}
+    assert GRIDS.shared(known) == {"c": 1, "x": 3}
