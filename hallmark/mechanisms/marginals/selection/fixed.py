@@ -36,7 +36,13 @@ from hallmark.mechanisms.marginals.selection.spending import (
     marginal_sigma2,
     refuse_unservable,
 )
-from hallmark.mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
+from hallmark.mechanisms.marginals.selection.workload import (
+    Priorities,
+    Workload,
+    parse_priorities,
+    parse_workload,
+    refuse_large,
+)
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calibration import gaussian_sigma2, largest_rho
@@ -62,6 +68,8 @@ class FixedDesign:
         sigma2: noise parameter of every table, in the order workload, added, grouped; records^2.
         emphasis: exponent of the cells in the weights; 0 where weights are as asked.
         coarse: share of the budget, in zCDP, for the groups.
+        priorities: columns that have marginals in the workload besides.
+        asked: the workload without these.
     """
 
     domain: Domain
@@ -72,6 +80,8 @@ class FixedDesign:
     sigma2: tuple[Fraction, ...]
     emphasis: Fraction = Fraction(0)
     coarse: Fraction = Fraction(0)
+    priorities: Priorities | None = None
+    asked: Workload
 
     @property
     def name(self) -> str:
@@ -89,7 +99,8 @@ class FixedDesign:
         named = {"one_ways_added": [title(clique, self.domain.names) for clique in self.added]}
         sigma2 = [str(s) for s in sorted(set(self.sigma2))]
         return {
-            **self.workload.to_json(self.domain),
+            **self.asked.to_json(self.domain),
+            **({"priorities": first.to_json(self.domain)} if (first := self.priorities) else {}),
             **(named if self.added else {}),
             "emphasis": float(self.emphasis),
             **({"coarse": float(self.coarse), "groups": _GROUPS} if self.grouped else {}),
@@ -153,17 +164,21 @@ def plan_fixed(
     `workload` with noise sigma / weight, where columns in no marginal are measured by themselves
     with the mean of the weights. An `emphasis` e multiplies the weight of a marginal of m cells by
     m^e: large tables have more to lose to noise of the same size. `coarse` is the share of the
-    budget for the same marginals in groups of cells, where they are large.
+    budget for the same marginals in groups of cells, where they are large. `priorities` name
+    columns that have marginals of more of them besides.
 
     Raises:
         ValueError: a wrong setting, a budget without delta, or tables that are too large.
     """
     refuse_unservable(budget, domain)
-    refuse_unknown(settings, ("ways", "workload", "emphasis", "coarse"), "all")
+    refuse_unknown(settings, ("ways", "workload", "emphasis", "coarse", "priorities"), "all")
     given = parse_workload(settings, domain)
     emphasis = share_or_zero(settings, "emphasis")
     coarse = share_or_zero(settings, "coarse")
+    priorities = parse_priorities(settings, domain)
     workload = _emphasised(given, emphasis, domain)
+    if priorities is not None:
+        workload = priorities.added_to(workload)
     covered = {a for clique in workload.cliques for a in clique}
     added = tuple((a,) for a in range(len(domain)) if a not in covered)
     refuse_large((*workload.cliques, *added), domain, "the marginals to be measured")
@@ -184,6 +199,8 @@ def plan_fixed(
         ),
         emphasis=emphasis,
         coarse=coarse,
+        priorities=priorities,
+        asked=given,
     )
 
 

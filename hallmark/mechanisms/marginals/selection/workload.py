@@ -1,12 +1,14 @@
 """Workloads: the marginals that a release is to answer well, and how much each matters.
 
 A workload is either all marginals of so many columns (`ways`), or a list that the spec gives
-(`workload`), each entry with its columns and, optionally, a weight.
+(`workload`), each entry with its columns and, optionally, a weight. Columns that matter most may
+have marginals of more of them besides, for a share of the budget (`priorities`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from math import comb
 from typing import Any
 
@@ -24,6 +26,8 @@ MAX_CELLS = 2**27  # of all tables together: 1 GiB of counts, and some ten minut
 MAX_MARGINALS = 100_000  # every one is a query, with a digest of its own in the log
 MOST_TIMES = 10_000  # that a weight may be of another
 DEFAULT_WAYS = 2
+PRIORITY_WAYS = 3
+PRIORITY_SHARE = Fraction(1, 5)
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,75 @@ def parse_workload(settings: Settings, domain: Domain) -> Workload:
             raise ValueError(f"{WHERE}.ways: given with workload; give one of the two")
         return _listed(settings["workload"], domain)
     return _all(settings, domain)
+
+
+@dataclass(frozen=True)
+class Priorities:
+    """Columns whose marginals of `ways` are measured besides. Public.
+
+    Attributes:
+        columns: positions, ascending.
+        share: of the budget, in zCDP, above 0 and below 1.
+    """
+
+    columns: Clique
+    ways: int
+    share: Fraction
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The marginals."""
+        return tuple(combinations(self.columns, self.ways))
+
+    def to_json(self, domain: Domain) -> Mapping[str, Any]:
+        """As a release spec gives it, plain JSON values."""
+        names = [domain.names[column] for column in self.columns]
+        return {"columns": names, "ways": self.ways, "share": str(self.share)}
+
+    def added_to(self, workload: Workload) -> Workload:
+        """The workload with these marginals, which share their part of the budget evenly.
+
+        Precisions of a marginal that is in both add up.
+        """
+        others = sum((weight**2 for weight in workload.weights), Fraction(0))
+        each = float(self.share / (1 - self.share) * others / len(self.cliques))
+        squares = {
+            clique: float(weight) ** 2
+            for clique, weight in zip(workload.cliques, workload.weights, strict=True)
+        }
+        weights = dict(zip(workload.cliques, workload.weights, strict=True)) | {
+            clique: Fraction((squares.get(clique, 0.0) + each) ** 0.5).limit_denominator(1000)
+            for clique in self.cliques
+        }
+        return Workload(tuple(weights), tuple(weights.values()))
+
+
+def parse_priorities(settings: Settings, domain: Domain) -> Priorities | None:
+    """The columns of a spec that matter most; None where it names none.
+
+    Raises:
+        ValueError: they are not what they should be; the message tells where.
+    """
+    given, where = settings.get("priorities"), f"{WHERE}.priorities"
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or "columns" not in given:
+        raise ValueError(f"{where}: {given!r}; give {{columns: [...], ways: 3, share: 0.2}}")
+    for name in given:
+        if name not in ("columns", "ways", "share"):
+            mend = nearest(name, ("columns", "ways", "share")) or "there are columns, ways, share"
+            raise ValueError(f"{where}.{name}: priorities have no such setting; {mend}")
+    columns = _clique(given["columns"], f"{where}.columns", domain.names)
+    ways = given.get("ways", PRIORITY_WAYS)
+    if isinstance(ways, bool) or not isinstance(ways, int) or not 1 <= ways <= len(columns):
+        raise ValueError(
+            f"{where}.ways: {ways!r}; give a whole number from 1 to the {len(columns)} columns "
+            "that are named"
+        )
+    share = positive(given.get("share", PRIORITY_SHARE))
+    if share is None or share >= 1:
+        raise ValueError(f"{where}.share: {given['share']!r}; give a number between 0 and 1")
+    return Priorities(columns, ways, share)
 
 
 def refuse_large(cliques: Iterable[Clique], domain: Domain, what: str) -> None:

@@ -73,8 +73,13 @@ def test_no_neighbour_moves_the_scaled_marginals_further_than_charged(
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
 @pytest.mark.parametrize(
     ("cells", "settings"),
-    [((3, 2, 2), {}), ((3, 2, 2), WEIGHTED), ((20, 9, 2), {"coarse": 0.1, "emphasis": 0.2})],
-    ids=["equal", "weighted", "groups"],
+    [
+        ((3, 2, 2), {}),
+        ((3, 2, 2), WEIGHTED),
+        ((20, 9, 2), {"coarse": 0.1, "emphasis": 0.2}),
+        ((3, 2, 2), {"priorities": {"columns": ["c0", "c1", "c2"]}}),
+    ],
+    ids=["equal", "weighted", "groups", "priorities"],
 )
 def test_the_design_fits_its_budget_and_little_less_noise_would_not(
     cells: tuple[int, ...], settings: dict[str, object], adjacency: Adjacency
@@ -194,6 +199,25 @@ def test_a_design_pickles_and_its_parameters_are_plain_json() -> None:
     assert json.loads(json.dumps(design.parameters)) == design.parameters
 
 
+def test_priorities_get_their_share_and_what_is_there_already_gets_more() -> None:
+    cells = (3, 2, 2)
+    design = make(*cells, priorities={"columns": ["c2", "c0", "c1"], "share": 0.25})
+    precision = {one.clique: 1 / one.sigma2 for one in design.first}
+    whole = sum(precision.values(), Fraction(0))
+    assert float(precision[0, 1, 2] / whole) == pytest.approx(0.25, rel=1e-3)
+    assert precision[0, 1] == precision[1, 2]
+    again = make(*cells, priorities={"columns": ["c0", "c1"], "ways": 2, "share": 0.25})
+    more = {one.clique: 1 / one.sigma2 for one in again.first}
+    # A third of the budget's other three quarters, and the whole share.
+    assert float(more[0, 1] / sum(more.values(), Fraction(0))) == pytest.approx(0.5, rel=1e-3)
+    assert design.parameters["ways"] == 2
+    assert design.parameters["priorities"] == {
+        "columns": ["c0", "c1", "c2"],
+        "ways": 3,
+        "share": "1/4",
+    }
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -204,6 +228,17 @@ def test_a_design_pickles_and_its_parameters_are_plain_json() -> None:
         ({"emphasis": ""}, r"mechanism\.selection\.emphasis: ''; give a number from 0"),
         ({"coarse": False}, r"mechanism\.selection\.coarse: False; give a number from 0"),
         ({"ways": 9}, "only 3 columns"),
+        ({"priorities": ["c0"]}, r"priorities: \['c0'\]; give \{columns: \[\.\.\.\], ways: 3"),
+        ({"priorities": {"columns": ["c0"], "way": 1}}, r"priorities\.way: .*did you mean ways\?"),
+        ({"priorities": {"columns": ["c9"]}}, r"priorities\.columns: there is no column c9"),
+        (
+            {"priorities": {"columns": ["c0", "c1"]}},
+            r"priorities\.ways: 3; give a whole number from 1 to the 2 columns",
+        ),
+        (
+            {"priorities": {"columns": ["c0", "c1"], "ways": 2, "share": 1}},
+            r"priorities\.share: 1; give a number between 0 and 1",
+        ),
     ],
 )
 def test_wrong_settings_are_refused(settings: dict[str, object], words: str) -> None:
