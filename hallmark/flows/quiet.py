@@ -52,6 +52,8 @@ def start_orchestrator() -> Thread:
     In a home that is new, making its database takes as long again. So an empty one is kept in the
     user's cache, by version of Prefect, and copied; the server still brings it up to date.
     """
+    import prefect  # noqa: F401  # whole: its parts go round in circles if two threads import them
+
     starting = Thread(target=_start_server, name="orchestrator", daemon=True)
     starting.start()
     return starting
