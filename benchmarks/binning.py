@@ -24,7 +24,7 @@ from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.binning import Binned
 from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain, equal_runs
-from hallmark.mechanisms.marginals.binning.refine import refined
+from hallmark.mechanisms.marginals.binning.within import refined
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
