@@ -6,9 +6,8 @@ are summed to the columns that they share where they can be: what is lost tells 
 columns only where cells were measured in groups of unequal size, and then less than a
 hundred-thousandth of a deviation, at many times the cost. A table on many combinations of codes,
 such as those of hundreds of categories in groups, is summed even so, though that loses some
-precision. A table
-on so many columns that their combinations cannot be written out is looked at on its own cells,
-together with others on the same cells; it informs queries that its cells decide.
+precision. A table on so many columns that their combinations cannot be written out is looked at on
+its own cells, together with others on the same cells; it informs queries that its cells decide.
 """
 
 from collections import defaultdict

@@ -211,8 +211,8 @@ class Marginals:
         """The model of all that was measured, and of what is known besides."""
         answers = answers_of(measurements)
         evidence = evidence_of(plan.domain, answers, measurements.total)
-        evidence = replace(evidence, marginals=pooled([*evidence.marginals, *besides]))
-        evidence = plan.with_totals(evidence)
+        known = (*evidence.marginals, *besides)  # of one clique, they are pooled with the totals
+        evidence = plan.with_totals(replace(evidence, marginals=known))
         model = plan.generator.fit(evidence, rng=rng, progress=progress, checkpoint=checkpoint)
         return FittedMarginals(
             model=model,

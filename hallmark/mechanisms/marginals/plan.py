@@ -149,7 +149,10 @@ class MarginalPlan(Requested):
 
     def forecast(self) -> Forecast:
         """Error of the one-way marginals to expect, and the certificates, from the noise alone."""
-        errors = self.forecast_errors()
+        return self.forecast_from(self.forecast_errors())
+
+    def forecast_from(self, errors: ColumnErrors) -> Forecast:
+        """The forecast, from draws that `forecast_errors` made."""
         records = self.expected_records
         means = [
             float(w1(attribute, counts).mean()) / records

@@ -9,7 +9,7 @@ its width. The last cell of a real interval includes the maximum.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
 from fractions import Fraction
 from itertools import count, cycle, pairwise
@@ -45,30 +45,22 @@ def divided(edges: Edges, most: int, *, grid: Fraction | None) -> Edges:
     are so few. With a `grid`, of which values are multiples, a round number is a piece of its own,
     for people round; a cell of no more than `most` values is cut into all of them.
     """
-    found: set[Fraction] = set(edges)
-    for low, high in pairwise(edges):
-        for cuts in _round_cuts(low, high, most, grid):
-            inside = {cut for cut in cuts if low < cut < high}
-            if len(inside) < most:
-                found |= inside
-                break
-    return tuple(sorted(found))
+    return _cut(edges, most, lambda low, high: _round_cuts(low, high, most, grid))
 
 
 def divided_days(edges: Edges, most: int, epoch: date) -> Edges:
     """As `divided`, of days since `epoch`: at all days, or else where months or years begin."""
+    return _cut(edges, most, lambda low, high: _first_days(low, high, epoch))
+
+
+def _cut(
+    edges: Edges, most: int, cuts: Callable[[Fraction, Fraction], Iterable[Iterable[Fraction]]]
+) -> Edges:
+    """The edges, and in every cell the first of its sets of cuts that makes few enough pieces."""
     found: set[Fraction] = set(edges)
     for low, high in pairwise(edges):
-        if high - low <= most:
-            found |= {Fraction(day) for day in range(int(low), int(high))}
-            continue
-        days = [epoch + timedelta(days=day) for day in range(int(low), int(high))]
-        for first in (lambda day: day.day == 1, lambda day: (day.month, day.day) == (1, 1)):
-            begins = [Fraction((day - epoch).days) for day in days if first(day)]
-            inside = {cut for cut in _alone(begins, Fraction(1)) if low < cut < high}
-            if len(inside) < most:
-                found |= inside
-                break
+        every = ({cut for cut in some if low < cut < high} for some in cuts(low, high))
+        found |= next((inside for inside in every if len(inside) < most), set())
     return tuple(sorted(found))
 
 
@@ -110,8 +102,8 @@ def _roundness(value: Fraction, grid: Fraction) -> Fraction:
 
 def _round_cuts(
     low: Fraction, high: Fraction, most: int, grid: Fraction | None
-) -> Iterator[list[Fraction]]:
-    """Cuts of one cell at round numbers, ever fewer, down to none."""
+) -> Iterator[Iterable[Fraction]]:
+    """Cuts of one cell at round numbers, ever fewer."""
     width, smallest = high - low, grid or Fraction(1)
     decade = smallest * Fraction(10) ** floor(log10(width / most / smallest))
     for unit in (decade * 10**i * times for i in count() for times in (1, 2, 5)):
@@ -119,8 +111,16 @@ def _round_cuts(
             break
         if width / unit <= most and (grid is None or unit >= grid):
             multiples = [unit * i for i in range(ceil(low / unit), ceil(high / unit))]
-            yield multiples if grid in (None, unit) else list(_alone(multiples, smallest))
-    yield []
+            yield multiples if grid in (None, unit) else _alone(multiples, smallest)
+
+
+def _first_days(low: Fraction, high: Fraction, epoch: date) -> Iterator[Iterable[Fraction]]:
+    """Cuts of one cell at all days, around first days of months, and of years."""
+    days = {Fraction(day): epoch + timedelta(days=day) for day in range(int(low), int(high))}
+    yield days
+    yield _alone((number for number, day in days.items() if day.day == 1), Fraction(1))
+    begins = (number for number, day in days.items() if (day.month, day.day) == (1, 1))
+    yield _alone(begins, Fraction(1))
 
 
 def _alone(values: Iterable[Fraction], grid: Fraction) -> Iterator[Fraction]:

@@ -11,13 +11,15 @@ from functools import cached_property
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes, Counts, Floats
+from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.measured import MeasuredTable
+from hallmark.mechanisms.marginals.binning.bins import Bins
 from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.question import Question, parse_question
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.questions.answers import Answering, Answers
+from hallmark.tasks.questions.correlations import Correlation, correlations
 from hallmark.tasks.questions.facts import Facts
 from hallmark.tasks.spec.coding import TableCodec
 
@@ -28,11 +30,11 @@ class SharedCells:
 
     Attributes:
         spec: without detail.
-        bins: the shared cell of every own cell, null cells included, by column with detail.
+        bins: the shared cells of own cells, by column with detail.
     """
 
     spec: ReleaseSpec
-    bins: Mapping[int, Counts]
+    bins: Mapping[int, Bins]
 
     @classmethod
     def of(cls, spec: ReleaseSpec) -> "SharedCells":
@@ -40,10 +42,9 @@ class SharedCells:
         shared = spec.without_detail()
         bins = {}
         for place, (name, column) in enumerate(spec.columns.items()):
-            if column != shared.columns[name]:
-                groups = column.groups_of_cells or (tuple(range(column.levels)),)
-                (of,) = groups
-                bins[place] = np.array([*of, max(of) + 1] if column.nulls else of, dtype=np.int64)
+            if shared.columns[name] is not column and column.groups_of_cells:
+                (of,) = column.groups_of_cells
+                bins[place] = Bins(place, of, column.nulls)
         return cls(shared, bins)
 
     @cached_property
@@ -56,8 +57,8 @@ class SharedCells:
         if not self.bins:
             return codes
         shared = codes.copy()
-        for column, of in self.bins.items():
-            shared[:, column] = of[codes[:, column]]
+        for column, bins in self.bins.items():
+            shared[:, column] = bins.table[codes[:, column]]
         return shared
 
     def estimator(self, estimator: Estimator) -> Estimator:
@@ -71,22 +72,22 @@ class SharedCells:
         """What tells of one column with detail, on its own cells."""
         own = [one for one in estimator.tables if one.columns == (column,)]
         told = [one for one in own if self._shared(one) is None]
-        of = self.bins[column]
+        recoding = {column: (column, self.bins[column].table)}
         for table in self.estimator(estimator).tables:
             margin = table.margin((column,), whole=False) if column in table.columns else None
             if margin is not None:
-                told.append(replace(margin, cells=margin.cells.after({column: (column, of)})))
+                told.append(replace(margin, cells=margin.cells.after(recoding)))
         return replace(estimator, tables=tuple(told))
 
     def _shared(self, table: MeasuredTable) -> MeasuredTable | None:
         """The table on shared cells; None where it tells own cells apart."""
         recoding = {}
         for column in self.bins.keys() & set(table.columns):
-            firsts = np.unique(self.bins[column], return_index=True)[1]
+            bins = self.bins[column]
             own = table.tables[table.columns.index(column)]
-            if not np.array_equal(own[firsts][self.bins[column]], own):
+            if not np.array_equal(own[bins.firsts][bins.table], own):
                 return None
-            recoding[column] = (column, firsts)
+            recoding[column] = (column, bins.firsts)
         return replace(table, cells=table.cells.after(recoding)) if recoding else table
 
 
@@ -126,6 +127,13 @@ class Questioning:
         alone = self._alone(question)
         answering = self._on_shared if alone is None else self._on_own(alone)
         return answering.answer(question, confidence=confidence, simultaneous=simultaneous)
+
+    def correlations(self, *, confidence: float) -> tuple[Correlation, ...]:
+        """Those of all pairs of released columns that the noisy tables tell; there are records."""
+        on = self._on_shared
+        assert on.records is not None, "they are compared with the tables"
+        names = list(self.spec.released_columns)
+        return correlations(on.codec, names, on.estimator, on.records, confidence)
 
     @cached_property
     def shared(self) -> SharedCells:

@@ -30,8 +30,7 @@ from hallmark.tasks.output.measurements import MeasurementFile, read_measurement
 from hallmark.tasks.output.released import released_values
 from hallmark.tasks.output.replicates import read_replicates
 from hallmark.tasks.questions.answers import Answers
-from hallmark.tasks.questions.correlations import correlations
-from hallmark.tasks.questions.questioning import Questioning, SharedCells
+from hallmark.tasks.questions.questioning import Questioning
 from hallmark.tasks.spec.coding import TableCodec
 
 
@@ -128,15 +127,8 @@ class OpenRelease:
         """
         if self._records is None:
             raise CannotAsk(f"{self.folder} has no records to compare with")
-        names = list(self.spec.released_columns)
-        shared = SharedCells.of(self.spec)
-        found = correlations(
-            shared.codec,
-            names,
-            shared.estimator(self._estimator),
-            shared.records(self._records),
-            confidence,
-        )
+        asking = Questioning(self.spec, self._estimator, self._records)
+        found = asking.correlations(confidence=confidence)
         return pd.DataFrame([asdict(one) | {"is_attenuated": one.is_attenuated} for one in found])
 
     def replicates(self) -> pd.DataFrame:

@@ -22,8 +22,8 @@ from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
 from hallmark.schemas.question import QuestionError, listed
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.questions.answers import MEANING
-from hallmark.tasks.questions.correlations import Correlation, correlations
-from hallmark.tasks.questions.questioning import Questioning, SharedCells
+from hallmark.tasks.questions.correlations import Correlation
+from hallmark.tasks.questions.questioning import Questioning
 from hallmark.tasks.spec.coding import TableCodec
 
 CONFIDENCE = 0.95
@@ -42,8 +42,7 @@ def learnt(
     Beside them stand the answers of the records. Which questions are asked depends on the spec
     alone.
     """
-    estimator = Estimator.of(transcript)
-    asking = Questioning(spec, estimator, records)
+    asking = Questioning(spec, Estimator.of(transcript), records)
     answered = []
     for text in _questions(spec, codec):
         try:
@@ -80,20 +79,12 @@ def learnt(
         file=MEASUREMENTS_FILE,
         confidence=CONFIDENCE,
         questions=tuple(answered),
-        correlations=_correlations(asking.shared, estimator, records),
+        correlations=_correlations(asking),
     )
 
 
-def _correlations(
-    shared: SharedCells, estimator: Estimator, records: AnyCodes
-) -> Correlations | None:
-    found = correlations(
-        shared.codec,
-        list(shared.spec.released_columns),
-        shared.estimator(estimator),
-        shared.records(records),
-        CONFIDENCE,
-    )
+def _correlations(asking: Questioning) -> Correlations | None:
+    found = asking.correlations(confidence=CONFIDENCE)
     if not found:
         return None
     ranked = sorted(found, key=lambda one: (not one.is_attenuated, -abs(one.estimate)))

@@ -61,7 +61,7 @@ def measured(cells: CellMap, noise: Fraction = NOISE) -> MeasuredTable:
 def estimator(noise: Fraction = NOISE) -> Estimator:
     """All pairs on shared cells, and columns with detail by themselves."""
     shape = SHARED.codec.domain.shape
-    recoding = {column: (column, of) for column, of in SHARED.bins.items()}
+    recoding = {column: (column, bins.table) for column, bins in SHARED.bins.items()}
     pairs = [marginal(pair, shape) for pair in combinations(range(5), 2)]
     own = [marginal((column,), CODEC.domain.shape) for column in SHARED.bins]
     maps = [
@@ -84,7 +84,7 @@ def test_shared_cells_are_those_without_detail() -> None:
     plain = TableCodec.of(ReleaseSpec.model_validate(example.spec("table.csv")).columns)
     assert SHARED.codec.domain.shape == plain.domain.shape
     assert CODEC.domain.shape[INCOME] > SHARED.codec.domain.shape[INCOME]
-    of = SHARED.bins[INCOME]
+    of = SHARED.bins[INCOME].table
     edges = [one.named("income").column.edges for one in (CODEC, SHARED.codec)]  # type: ignore[union-attr]
     places = np.searchsorted(edges[1], edges[0][:-1], side="right") - 1
     assert of[:-1].tolist() == places.tolist()

@@ -53,7 +53,12 @@ class Bins:
     @property
     def starts(self) -> tuple[int, ...]:
         """First cell of every bin of neighbours."""
-        return tuple(int(cell) for cell in self._order[self._firsts][: self.number])
+        return tuple(int(cell) for cell in self.firsts[: self.number])
+
+    @property
+    def firsts(self) -> Counts:
+        """First cell of every bin, that of the null cell included."""
+        return self._order[self._begins]
 
     @cached_property
     def table(self) -> Counts:
@@ -72,13 +77,13 @@ class Bins:
         return np.argsort(self.table, kind="stable")
 
     @cached_property
-    def _firsts(self) -> Counts:
+    def _begins(self) -> Counts:
         """Where every bin begins in `_order`."""
         return np.append(0, np.cumsum(self.sizes)[:-1])
 
     def merged(self, table: Merged, axis: int, by: np.ufunc = np.add) -> Merged:
         """A table of cells along an axis as one of bins, by a sum or another reduction."""
-        return by.reduceat(np.take(table, self._order, axis=axis), self._firsts, axis=axis)
+        return by.reduceat(np.take(table, self._order, axis=axis), self._begins, axis=axis)
 
 
 def equal_runs(domain: Domain, column: int, bins: int) -> Bins:

@@ -178,9 +178,9 @@ class BinnedPlan(Requested):
 
     def forecast(self) -> Forecast:
         """The mechanism's own between bins; certificates of the columns with bins on all cells."""
-        inner, public = self.inner.forecast(), self.adjacency.total_is_public
         rng = np.random.default_rng(1)  # a forecast is the same each time it is asked for
         errors = self.inner.forecast_errors()
+        inner = self.inner.forecast_from(errors)
         draws = len(errors.total)
         sigma = float(self.sigma2) ** 0.5
         own = [rng.normal(scale=sigma, size=(draws, self.domain.shape[c])) for c in self.columns]
@@ -190,7 +190,7 @@ class BinnedPlan(Requested):
             grids.domain,
             ColumnErrors(counts=counts, total=errors.total),
             expected_records=self.expected_records,
-            total_is_public=public,
+            total_is_public=self.adjacency.total_is_public,
             confidence=FORECAST_CONFIDENCE,
         )
         smaller = grids.smaller(list(bounds.values()), float)

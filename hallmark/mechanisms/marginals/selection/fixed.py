@@ -30,7 +30,12 @@ from hallmark.mechanisms.domain.cliques import Clique, cells, title
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.cell_groups import sizes_of
 from hallmark.mechanisms.marginals.selection.design import Answer, Asked, Modeller
-from hallmark.mechanisms.marginals.selection.settings import Settings, refuse_unknown, share_or_zero
+from hallmark.mechanisms.marginals.selection.settings import (
+    Settings,
+    refuse_unknown,
+    share_or_zero,
+    short,
+)
 from hallmark.mechanisms.marginals.selection.spending import (
     gaussian_event,
     marginal_sigma2,
@@ -62,14 +67,14 @@ class FixedDesign:
     """Marginals that are measured in one call. Every field is public.
 
     Attributes:
-        workload: what the spec asks for.
+        workload: what is measured in cells: `asked` as the emphasis weighs it, and the priorities.
         added: one-way marginals of attributes that it leaves out.
         grouped: marginals of the workload that are measured in groups of cells, too.
         sigma2: noise parameter of every table, in the order workload, added, grouped; records^2.
         emphasis: exponent of the cells in the weights; 0 where weights are as asked.
         coarse: share of the budget, in zCDP, for the groups.
         priorities: columns that have marginals in the workload besides.
-        asked: the workload without these.
+        asked: the workload as the spec has it.
     """
 
     domain: Domain
@@ -215,8 +220,7 @@ def _scale(coarse: Fraction, weights: Sequence[Fraction], grouped: Sequence[Frac
     if not grouped:
         return Fraction(0)
     fine, own = (sum((w**2 for w in some), Fraction(0)) for some in (weights, grouped))
-    exact = Fraction(sqrt(coarse / (1 - coarse) * fine / own))
-    return max(exact.limit_denominator(1000), Fraction(1, 1000))
+    return short(sqrt(coarse / (1 - coarse) * fine / own))
 
 
 def _emphasised(workload: Workload, emphasis: Fraction, domain: Domain) -> Workload:
@@ -226,7 +230,7 @@ def _emphasised(workload: Workload, emphasis: Fraction, domain: Domain) -> Workl
     """
     sizes = [cells(clique, domain.shape) for clique in workload.cliques]
     steps = [round(_STEPS * float(emphasis) * log2(size)) for size in sizes]
-    factors = [Fraction(2 ** (step / _STEPS)).limit_denominator(1000) for step in steps]
+    factors = [short(2 ** (step / _STEPS)) for step in steps]
     weights = tuple(w * factor for w, factor in zip(workload.weights, factors, strict=True))
     return replace(workload, weights=weights)
 

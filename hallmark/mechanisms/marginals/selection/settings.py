@@ -12,8 +12,10 @@ Settings = Mapping[str, Any]
 """The section of the spec, without the selection's name."""
 
 
-def refuse_unknown(settings: Settings, known: Iterable[str], selection: str) -> None:
-    """Names that the selection does not know.
+def refuse_unknown(
+    settings: Settings, known: Iterable[str], selection: str, where: str = WHERE
+) -> None:
+    """Names that the selection, or a section `where` of it, does not know.
 
     Raises:
         ValueError: there is one; the message gives the nearest known name.
@@ -22,10 +24,10 @@ def refuse_unknown(settings: Settings, known: Iterable[str], selection: str) -> 
     for name in settings:
         if name not in names:
             mend = nearest(name, ("method", *names)) or f"it knows {', '.join(names) or 'none'}"
-            raise ValueError(f"{WHERE}.{name}: {selection} has no such setting; {mend}")
+            raise ValueError(f"{where}.{name}: {selection} has no such setting; {mend}")
 
 
-def whole(settings: Settings, name: str, default: int) -> int:
+def whole(settings: Settings, name: str, default: int, where: str = WHERE) -> int:
     """A whole number of at least 1.
 
     Raises:
@@ -33,11 +35,11 @@ def whole(settings: Settings, name: str, default: int) -> int:
     """
     value = settings.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{WHERE}.{name}: {value!r}; give a whole number of at least 1")
+        raise ValueError(f"{where}.{name}: {value!r}; give a whole number of at least 1")
     return value
 
 
-def share(settings: Settings, name: str, default: Fraction) -> Fraction:
+def share(settings: Settings, name: str, default: Fraction, where: str = WHERE) -> Fraction:
     """A number between 0 and 1, exclusive, exactly as it is written.
 
     Raises:
@@ -45,7 +47,7 @@ def share(settings: Settings, name: str, default: Fraction) -> Fraction:
     """
     value = positive(settings.get(name, default))
     if value is None or value >= 1:
-        raise ValueError(f"{WHERE}.{name}: {settings[name]!r}; give a number between 0 and 1")
+        raise ValueError(f"{where}.{name}: {settings[name]!r}; give a number between 0 and 1")
     return value
 
 
@@ -72,6 +74,11 @@ def positive(value: Any) -> Fraction | None:
         return None
     exact = Fraction(str(value))
     return exact if exact > 0 else None
+
+
+def short(weight: float) -> Fraction:
+    """A positive weight with few digits; few different ones make few kinds of noise."""
+    return max(Fraction(weight).limit_denominator(1000), Fraction(1, 1000))
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -19,6 +19,9 @@ from hallmark.mechanisms.marginals.selection.settings import (
     Settings,
     nearest,
     positive,
+    refuse_unknown,
+    share,
+    short,
     whole,
 )
 
@@ -99,14 +102,9 @@ class Priorities:
         """
         others = sum((weight**2 for weight in workload.weights), Fraction(0))
         each = float(self.share / (1 - self.share) * others / len(self.cliques))
-        squares = {
-            clique: float(weight) ** 2
-            for clique, weight in zip(workload.cliques, workload.weights, strict=True)
-        }
-        weights = dict(zip(workload.cliques, workload.weights, strict=True)) | {
-            clique: Fraction((squares.get(clique, 0.0) + each) ** 0.5).limit_denominator(1000)
-            for clique in self.cliques
-        }
+        weights = dict(zip(workload.cliques, workload.weights, strict=True))
+        for clique in self.cliques:
+            weights[clique] = short((float(weights.get(clique, 0)) ** 2 + each) ** 0.5)
         return Workload(tuple(weights), tuple(weights.values()))
 
 
@@ -121,21 +119,15 @@ def parse_priorities(settings: Settings, domain: Domain) -> Priorities | None:
         return None
     if not isinstance(given, Mapping) or "columns" not in given:
         raise ValueError(f"{where}: {given!r}; give {{columns: [...], ways: 3, share: 0.2}}")
-    for name in given:
-        if name not in ("columns", "ways", "share"):
-            mend = nearest(name, ("columns", "ways", "share")) or "there are columns, ways, share"
-            raise ValueError(f"{where}.{name}: priorities have no such setting; {mend}")
+    refuse_unknown(given, ("columns", "ways", "share"), "the section", where)
     columns = _clique(given["columns"], f"{where}.columns", domain.names)
-    ways = given.get("ways", PRIORITY_WAYS)
-    if isinstance(ways, bool) or not isinstance(ways, int) or not 1 <= ways <= len(columns):
+    ways = whole(given, "ways", PRIORITY_WAYS, where)
+    if ways > len(columns):
         raise ValueError(
             f"{where}.ways: {ways!r}; give a whole number from 1 to the {len(columns)} columns "
             "that are named"
         )
-    share = positive(given.get("share", PRIORITY_SHARE))
-    if share is None or share >= 1:
-        raise ValueError(f"{where}.share: {given['share']!r}; give a number between 0 and 1")
-    return Priorities(columns, ways, share)
+    return Priorities(columns, ways, share(given, "share", PRIORITY_SHARE, where))
 
 
 def refuse_large(cliques: Iterable[Clique], domain: Domain, what: str) -> None:
