@@ -210,6 +210,8 @@ def test_priorities_get_their_share_and_what_is_there_already_gets_more() -> Non
     more = {one.clique: 1 / one.sigma2 for one in again.first}
     # A third of the budget's other three quarters, and the whole share.
     assert float(more[0, 1] / sum(more.values(), Fraction(0))) == pytest.approx(0.5, rel=1e-3)
+    least = make(*cells, priorities={"columns": ["c0", "c1", "c2"], "share": 1e-9})
+    assert 0 < 1 / max(one.sigma2 for one in least.first) < min(precision.values())
     assert design.parameters["ways"] == 2
     assert design.parameters["priorities"] == {
         "columns": ["c0", "c1", "c2"],
