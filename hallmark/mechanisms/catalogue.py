@@ -118,13 +118,14 @@ class Entry:
                 )
 
 
-def _of_marginals(name: str, sentence: str) -> Entry:
+def _of_marginals(name: str, sentence: str, *, takes_public_data: bool = False) -> Entry:
     return Entry(
         name=name,
         guarantee=Guarantee.NEEDS_DELTA,
         sentence=sentence,
         takes_places=False,
         takes_bins=True,
+        takes_public_data=takes_public_data,
     )
 
 
@@ -141,6 +142,7 @@ _ENTRIES = (
         "privpgd",
         "tables of many columns: all two-way marginals, denoised together; or any selection of "
         "marginals with any generator of records",
+        takes_public_data=True,
     ),
     _of_marginals(
         "aim", "for comparison: marginals chosen in private rounds, and a graphical model"

@@ -22,6 +22,7 @@ MOST_CELLS = {
     "pmm-h": 1000,
     "aim": 64,
     "workload": 64,
+    "public-prior": 64,
     "privpgd-paper": 64,
     "quantile-bins": 400,
     "linear-queries": 64,

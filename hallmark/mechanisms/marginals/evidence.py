@@ -14,6 +14,7 @@ from hallmark.mechanisms.arrays import Table
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.cell_groups import Sizes, cells_of, joined, merge, moved_to
+from hallmark.mechanisms.marginals.prior import Prior
 
 
 @dataclass(frozen=True)
@@ -125,12 +126,14 @@ class Evidence:
         marginals: each clique once.
         total: number of records, public or estimated; at least 1.
         total_is_public: whether `total` is exact.
+        prior: a public table of another population, or another time, if there is one.
     """
 
     domain: Domain
     marginals: tuple[NoisyMarginal, ...]
     total: float
     total_is_public: bool
+    prior: Prior | None = None
 
     @cached_property
     def finest(self) -> float:

@@ -136,7 +136,7 @@ class Marginals:
 
         Raises:
             ValueError: no columns, a budget without delta, marginals or a model that are too large,
-                or a wrong parameter.
+                a public table that the generator has no use for, or a wrong parameter.
         """
         unknown = sorted(set(request.parameters) - {"selection", "generator"})
         if unknown:
@@ -150,6 +150,11 @@ class Marginals:
             design=design_of(self.selection, request),
             generator=generator_of(self.generator, request),
         )
+        if request.public is not None and not plan.generator.takes_prior:
+            raise ValueError(
+                f"public_data: is not used by the generator {plan.generator.name} with these "
+                "settings; remove the section, or set mechanism.generator: noise-aware"
+            )
         plan.memory()
         return plan
 
@@ -212,7 +217,7 @@ class Marginals:
         answers = answers_of(measurements)
         evidence = evidence_of(plan.domain, answers, measurements.total)
         known = (*evidence.marginals, *besides)  # of one clique, they are pooled with the totals
-        evidence = plan.with_totals(replace(evidence, marginals=known))
+        evidence = plan.with_public(replace(evidence, marginals=known))
         model = plan.generator.fit(evidence, rng=rng, progress=progress, checkpoint=checkpoint)
         return FittedMarginals(
             model=model,
@@ -230,7 +235,7 @@ class Marginals:
     ) -> list[Table]:
         """Marginals in records, as a draft of the generator would have them in its records."""
         answers = answers_of(measurements)
-        evidence = plan.with_totals(evidence_of(plan.domain, answers, measurements.total))
+        evidence = plan.with_public(evidence_of(plan.domain, answers, measurements.total))
         model = plan.generator.fit(
             evidence, rng=rng, progress=lambda share, doing: None, draft=True
         )

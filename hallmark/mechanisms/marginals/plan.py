@@ -21,6 +21,7 @@ from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal, pooled
 from hallmark.mechanisms.marginals.generators.generator import Generator
+from hallmark.mechanisms.marginals.prior import Prior
 from hallmark.mechanisms.marginals.selection.design import Design
 from hallmark.mechanisms.marginals.single_columns import (
     SIMULATION_BYTES,
@@ -123,19 +124,25 @@ class MarginalPlan(Requested):
             certify=_SIMULATING * draws * entries,
         )
 
-    def with_totals(self, evidence: Evidence) -> Evidence:
-        """The evidence with the public totals that are marginals, known exactly.
+    def with_public(self, evidence: Evidence) -> Evidence:
+        """The evidence with what is known besides: public totals, exactly, and a public table.
 
         They join when records are made, not before: so what is asked of the private data never
         depends on them. Totals count the published records, which need not be as many as were
-        measured, so they are taken as shares. One that would make the model too large is left out.
+        measured, so they are taken as shares. One that is no marginal, or would make the model too
+        large, is left out.
         """
         scale = evidence.total / max(self.domain.totals.records, 1)
         exact = [
             NoisyMarginal(clique, counts * scale, 0.0)
             for clique, counts in self._admitted_totals(list(evidence.by_clique))
         ]
-        return replace(evidence, marginals=pooled([*evidence.marginals, *exact]))
+        public = self.request.public
+        return replace(
+            evidence,
+            marginals=pooled([*evidence.marginals, *exact]),
+            prior=None if public is None else Prior(self.domain, public),
+        )
 
     def _admitted_totals(self, cliques: list[Clique]) -> list[tuple[Clique, Table]]:
         """Totals that are marginals and that the generator admits beside these cliques."""

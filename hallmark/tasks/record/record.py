@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hallmark.mechanisms.marginals.binning import BINS
+from hallmark.mechanisms.marginals.prior import LEANED
 from hallmark.schemas.binning import two_ways
 from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
 from hallmark.schemas.documents.audit_report import (
@@ -262,6 +263,15 @@ def _steps(run: Executed) -> Iterator[Step]:
         )
         return
     yield Step(step=f"{run.prepared.plan.mechanism}: records from noisy measurements")
+    public, leaned = run.prepared.spec.public_data, run.synthetic.history.get(LEANED)
+    if public is not None and leaned is not None:
+        names = {"columns": "single columns", "tables": "tables of several"}
+        shares = (f"{100 * share:.0f} % for {names[what]}" for what, share in leaned.items())
+        yield Step(
+            step=f"the model of the marginals leaned towards the public table {public.source}, as "
+            "far as the noisy measurements agree with it",
+            effect=f"on average by {', '.join(shares)}",
+        )
     starts = run.synthetic.history.get(BINS, {})
     if starts:
         yield Step(

@@ -109,7 +109,7 @@ def test_evidence_holds_totals_exactly_as_shares_of_what_was_measured() -> None:
         told = measured(plan, codes)
         answers = answers_of(told)
         before = evidence_of(plan.domain, answers, told.total)
-        evidence = plan.with_totals(before)
+        evidence = plan.with_public(before)
         for clique in ((0,), (1, 2)):
             marginal = evidence.by_clique[clique]
             assert marginal.sigma == 0
@@ -128,7 +128,7 @@ def test_totals_of_groups_of_cells_are_no_evidence() -> None:
     told = measured(plan, codes)
     answers = answers_of(told)
     evidence = evidence_of(plan.domain, answers, told.total)
-    assert plan.with_totals(evidence).by_clique.keys() == evidence.by_clique.keys()
+    assert plan.with_public(evidence).by_clique.keys() == evidence.by_clique.keys()
 
 
 def test_a_total_that_would_make_the_model_too_large_is_left_to_the_repair() -> None:
@@ -150,7 +150,7 @@ def test_a_total_that_would_make_the_model_too_large_is_left_to_the_repair() -> 
     assert isinstance(plan, MarginalPlan)
     told = measured(plan, codes)
     answers = answers_of(told)
-    evidence = plan.with_totals(evidence_of(plan.domain, answers, told.total))
+    evidence = plan.with_public(evidence_of(plan.domain, answers, told.total))
     assert evidence.by_clique[0,].sigma == 0
     assert (0, 1, 2, 3) not in evidence.by_clique
 

@@ -19,6 +19,7 @@ import numpy as np
 from hallmark.mechanisms.arrays import Counts, Floats, Mask
 from hallmark.mechanisms.domain.domain import Attribute, Domain
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
+from hallmark.mechanisms.request import Request
 
 Merged = TypeVar("Merged", Floats, Mask)
 
@@ -106,6 +107,16 @@ def coarse_domain(domain: Domain, every: Sequence[Bins]) -> Domain:
         rules=_loosened(domain.rules, shape, binned),
         totals=replace(domain.totals, shape=shape, totals=tuple(others)),
     )
+
+
+def on_bins(request: Request, every: Sequence[Bins]) -> Request:
+    """The request of a mechanism that sees bins for cells."""
+    public = request.public
+    if public is not None:
+        public = public.copy()
+        for bins in every:
+            public[:, bins.column] = bins.table[public[:, bins.column]]
+    return replace(request, domain=coarse_domain(request.domain, every), public=public)
 
 
 def _coarse(attribute: Attribute, bins: Bins) -> Attribute:

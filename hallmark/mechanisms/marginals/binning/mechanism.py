@@ -26,7 +26,7 @@ from hallmark.mechanisms.checkpoint import Checkpoint
 from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.contract import Certificate, Measurements, Progress, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
-from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain, equal_runs
+from hallmark.mechanisms.marginals.binning.bins import Bins, equal_runs, on_bins
 from hallmark.mechanisms.marginals.binning.certify import certify_cells
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
 from hallmark.mechanisms.marginals.binning.within import refined, shares_within
@@ -172,7 +172,7 @@ class Binned:
         ]
         rest = replace(budget, epsilon=(1 - self.share) * budget.epsilon)
         bins = tuple(_finest(own, request, rest) if len(own) > 1 else own[0] for own in levels)
-        inner = self.inner.plan(replace(request, domain=coarse_domain(domain, bins), budget=rest))
+        inner = self.inner.plan(replace(on_bins(request, bins), budget=rest))
         try:
             noise = gaussian_sigma2(
                 budget,

@@ -23,7 +23,7 @@ from hallmark.mechanisms.arrays import Counts, Floats
 from hallmark.mechanisms.certificates.single_columns import ColumnErrors, forecast_single_columns
 from hallmark.mechanisms.contract import Forecast, NoiseLine
 from hallmark.mechanisms.marginals.binning.asking import BinnedCurator
-from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain
+from hallmark.mechanisms.marginals.binning.bins import Bins, on_bins
 from hallmark.mechanisms.marginals.binning.joined import bin_variance, on_cells
 from hallmark.mechanisms.marginals.binning.quantiles import nearest_shares, quantile_starts
 from hallmark.mechanisms.marginals.binning.two_grids import TwoGrids
@@ -149,9 +149,9 @@ class BinnedPlan(Requested):
 
     def on(self, bins: Sequence[Bins]) -> MarginalPlan:
         """The mechanism's plan, with the same design, on these bins."""
-        coarse = coarse_domain(self.domain, bins)
-        assert coarse.shape == self.inner.domain.shape, "as many bins as were planned"
-        return replace(self.inner, request=replace(self.inner.request, domain=coarse))
+        request = replace(on_bins(self.request, bins), budget=self.inner.budget)
+        assert request.domain.shape == self.inner.domain.shape, "as many bins as were planned"
+        return replace(self.inner, request=request)
 
     def values(self, column: int, counts: Counts) -> Counts:
         """The counts of a column without that of its null cell."""

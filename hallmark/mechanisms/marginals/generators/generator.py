@@ -16,8 +16,6 @@ from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.evidence import Evidence
 
-"""Records as cell codes, shape (rows, attributes)."""
-
 
 class Model(Protocol):
     """A distribution over the domain, fitted to evidence."""
@@ -62,6 +60,11 @@ class Generator(Protocol):
     @property
     def settings(self) -> Mapping[str, Any]:
         """Every constant that shapes the result, as plain JSON values."""
+        ...
+
+    @property
+    def takes_prior(self) -> bool:
+        """Whether a public table helps it to fit; see `Evidence.prior`."""
         ...
 
     def memory(self, domain: Domain, cliques: Sequence[Clique], records: int) -> int:

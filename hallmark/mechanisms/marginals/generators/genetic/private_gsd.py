@@ -116,6 +116,8 @@ class PrivateGSD:
     clip: bool = True
     weighting: Weighting = "equal"
 
+    takes_prior = False
+
     def __post_init__(self) -> None:
         for name, least in (
             ("rows", 1),

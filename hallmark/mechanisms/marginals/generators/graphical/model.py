@@ -132,6 +132,7 @@ class GraphicalModel:
     sweeps: int = 0
 
     name = "graphical-model"
+    takes_prior = False
     source = (
         "a graphical model: McKenna, Sheldon, Miklau (2019), Graphical-model based estimation and "
         "inference for differential privacy, ICML"

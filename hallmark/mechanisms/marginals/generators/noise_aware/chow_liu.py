@@ -82,6 +82,11 @@ class ShrunkPairs:
     def summary(self) -> Mapping[str, Any]:
         return {}
 
+    @property
+    def covariances(self) -> Mapping[Clique, float]:
+        """Nothing is known of them."""
+        return {}
+
     def marginal(self, clique: Clique) -> Table:
         """Probabilities of one attribute or a pair."""
         if len(clique) == 1:

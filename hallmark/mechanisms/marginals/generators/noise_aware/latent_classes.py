@@ -25,7 +25,7 @@ Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_latent_classes.p
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -38,6 +38,7 @@ from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.evidence import Evidence
 from hallmark.mechanisms.marginals.generators.device import Device
+from hallmark.mechanisms.marginals.generators.noise_aware.covariances import Covariances
 from hallmark.mechanisms.marginals.generators.noise_aware.mixture_loss import (
     Target,
     slices,
@@ -103,6 +104,9 @@ class LatentClasses:
         profiles: theta of all attributes side by side, shape (members, classes, sum of cells).
         steps: that every member took.
         unstopped: members that took all steps they may, so that nothing tells they were done.
+        covariances: of the noise in the measured marginals, and in what they say together of every
+            attribute, with what the members say of them, summed over cells, in squared shares; of
+            one member nothing is known.
     """
 
     shape: tuple[int, ...]
@@ -110,6 +114,7 @@ class LatentClasses:
     profiles: Floats32
     steps: tuple[int, ...]
     unstopped: int = 0
+    covariances: Mapping[Clique, float] = field(default_factory=dict)
 
     @property
     def summary(self) -> Mapping[str, Any]:
@@ -176,8 +181,10 @@ def _fitted(
     shape, linked = evidence.domain.shape, neighbours(evidence.domain)
     start = _logits(evidence)
     fitted = []
+    covariances = Covariances(settings.thinning**0.5)
     for member, source in enumerate(rng.spawn(settings.members)):
-        seen, held = _thinned(evidence, settings, source)
+        noises = {m.clique: m.noise(source) for m in evidence.marginals}
+        seen, held = _thinned(evidence, settings, noises)
         if previous is not None:
             known = member % len(previous.weights)
             logits = np.log(np.maximum(previous.profiles[known], _LEAST_SHARE**2))
@@ -188,7 +195,11 @@ def _fitted(
         state = _State(
             shape, linked, settings.order, logits.astype(np.float32), weights.astype(np.float32)
         )
-        fitted.append(_stopped(state, seen, held, settings))
+        own = _stopped(state, seen, held, settings)
+        fitted.append(own)
+        if settings.members > 1:
+            alone = LatentClasses(shape, own.weights[None], own.profiles[None], (own.steps,))
+            covariances.add(_in_shares(evidence, noises), alone.marginal)
         report((member + 1) / settings.members)
     return LatentClasses(
         shape=shape,
@@ -196,17 +207,30 @@ def _fitted(
         profiles=np.stack([member.profiles for member in fitted]),
         steps=tuple(member.steps for member in fitted),
         unstopped=sum(not member.stopped for member in fitted),
+        covariances=covariances.by_clique,
     )
 
 
+def _in_shares(evidence: Evidence, noises: Mapping[Clique, Table]) -> Mapping[Clique, Table]:
+    """The noise, and what it makes of every attribute's margin, as shares of all records."""
+    drawn = tuple(replace(m, counts=noises[m.clique]) for m in evidence.marginals)
+    columns = replace(evidence, marginals=drawn).single_columns
+    every = dict(noises) | {(a,): margin.counts for a, margin in columns.items()}
+    return {clique: noise / evidence.total for clique, noise in every.items()}
+
+
 def _thinned(
-    evidence: Evidence, settings: LatentClassFit, rng: np.random.Generator
+    evidence: Evidence, settings: LatentClassFit, noises: Mapping[Clique, Table]
 ) -> tuple[Target, Target]:
-    """The marginals as two independent copies: one to fit, one to stop by."""
+    """The marginals as two independent copies: one to fit, one to stop by.
+
+    Args:
+        noises: of the marginals' own law, records.
+    """
     step = np.sqrt(settings.thinning)
     seen, held = {}, {}
     for marginal in evidence.marginals:
-        noise = marginal.noise(rng)
+        noise = noises[marginal.clique]
         seen[marginal.clique] = (marginal.counts + step * noise) / evidence.total
         held[marginal.clique] = (marginal.counts - noise / step) / evidence.total
     return (

@@ -43,6 +43,7 @@ from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import 
     LatentClassFit,
     fit_latent_classes,
 )
+from hallmark.mechanisms.marginals.generators.noise_aware.leaning import Leaned, leaned
 from hallmark.mechanisms.marginals.generators.noise_aware.refinement import (
     SILENT,
     raked,
@@ -53,6 +54,7 @@ from hallmark.mechanisms.marginals.generators.noise_aware.refinement import (
 from hallmark.mechanisms.marginals.generators.noise_aware.shrinkage import Targets
 from hallmark.mechanisms.marginals.generators.noise_aware.sorted_descent import Descent, descend
 from hallmark.mechanisms.marginals.generators.rounding import repeated
+from hallmark.mechanisms.marginals.prior import LEANED
 
 Denoiser = Literal["latent-classes", "singular-values"]
 
@@ -61,8 +63,9 @@ _DRAFT = {  # of the classes, for the next round of a selection
     "patience": 2,
     "order": 0.0,  # few pairs are known yet, and what moves fast for them strays elsewhere
 }
+_TRUSTED_COLUMNS, _TRUSTED_TABLES = 5.0, 9.0  # of a prior: as many as are seen to lie at it
 _DENOISED = 0.4  # progress when the model is fitted
-_BYTES_PER_CELL = 56  # noisy counts, targets, and what the polish keeps: its lines in two orders
+_BYTES_PER_CELL = 72  # counts, noise added, targets, and the polish's lines in two orders
 _BYTES_PER_REFINED_CELL = 80  # of one table at a time, while it is refined
 _BYTES_PER_ENTRY = 16  # of the records: codes, positions
 # Seconds, fitted to the runs of docs/scale.md:
@@ -110,6 +113,11 @@ class NoiseAware:
     @property
     def settings(self) -> Mapping[str, Any]:
         return asdict(self)
+
+    @property
+    def takes_prior(self) -> bool:
+        """Where the covariances that correct its shares can be estimated."""
+        return self.denoiser == "latent-classes" and self.latent.members > 1
 
     def memory(self, domain: Domain, cliques: Sequence[Clique], records: int) -> int:
         """Forecast of peak memory, bytes.
@@ -198,6 +206,11 @@ class Denoised(Protocol):
     def marginal(self, clique: Clique) -> Table: ...
 
     @property
+    def covariances(self) -> Mapping[Clique, float]:
+        """Of the noise in measured tables with these, in squared shares, where they are known."""
+        ...
+
+    @property
     def summary(self) -> Mapping[str, Any]:
         """What the fit did, as plain JSON values."""
         ...
@@ -213,7 +226,11 @@ class NoiseAwareModel:
 
     @property
     def history(self) -> Mapping[str, Any]:
-        return self.denoised.summary
+        if self.evidence.prior is None:
+            return self.denoised.summary
+        shares = {"columns": self._columns.shares, "tables": self._tables.shares}
+        means = {what: float(own.mean()) for what, own in shares.items() if len(own)}
+        return {**self.denoised.summary, LEANED: means}
 
     def marginal(self, clique: Clique) -> Table:
         return self.denoised.marginal(clique)
@@ -226,37 +243,91 @@ class NoiseAwareModel:
     @cached_property
     def targets(self) -> Mapping[Clique, Table]:
         """What the records' marginals shall be: denoised, and 0 where no record may be."""
-        measured = {m.clique: m.share(self.evidence.total) for m in self.evidence.marginals}
-        models = {clique: self._raked(clique) for clique in measured}
-        joint = [clique for clique in measured if len(clique) > 1]
-        leaning = tilted(
-            [models[clique] for clique in joint],
-            [measured[clique] for clique in joint],
-            silent=SILENT,
+        models = {clique: self._raked(clique) for clique in self._measured}
+        joint = self._joint
+        moved = tilted(
+            self._tables.tables, [self._measured[clique] for clique in joint], silent=SILENT
         )
-        models |= zip(joint, leaning, strict=True)
+        models |= zip(joint, moved, strict=True)
         tables = refined_each(
             list(models.values()),
-            [measured[clique] for clique in models],
+            [self._measured[clique] for clique in models],
             [self._margins_of(clique) for clique in models],
             [self.rules.allowed(clique) for clique in models],
         )
         return dict(zip(models, tables, strict=True))
 
     @cached_property
+    def _measured(self) -> Mapping[Clique, NoisyMarginal]:
+        return {m.clique: m.share(self.evidence.total) for m in self.evidence.marginals}
+
+    @property
+    def _joint(self) -> list[Clique]:
+        """Measured marginals of several attributes."""
+        return [clique for clique in self._measured if len(clique) > 1]
+
+    @cached_property
+    def _tables(self) -> Leaned:
+        """The model of `_joint`, nearer to products of margins and to a prior, where these fit."""
+        models = {clique: self._raked(clique) for clique in self._joint}
+        covariances = dict(self.denoised.covariances)
+        pairs = [clique for clique in models if len(clique) == 2 and clique in covariances]
+        products = leaned(
+            [models[pair] for pair in pairs],
+            [self._with_margins(np.ones_like(models[pair]), pair) for pair in pairs],
+            [self._measured[pair] for pair in pairs],
+            [covariances[pair] for pair in pairs],
+            doubted=SILENT,
+        )
+        models |= zip(pairs, products.tables, strict=True)
+        for pair, share in zip(pairs, products.shares, strict=True):
+            covariances[pair] *= 1 - share
+        if (prior := self.evidence.prior) is None or not covariances:
+            return Leaned(list(models.values()), np.zeros(len(models)))
+        return leaned(
+            list(models.values()),
+            [self._with_margins(prior.table(clique), clique) for clique in models],
+            [self._measured[clique] for clique in models],
+            [covariances[clique] for clique in models],
+            trusted=_TRUSTED_TABLES,
+        )
+
+    @cached_property
     def _margins(self) -> tuple[Table, ...]:
         """Margins of all attributes for all targets: the model's, refined by all measurements."""
-        total, single_columns = self.evidence.total, self.evidence.single_columns
-        models = [self.marginal((a,)) for a in range(len(self.evidence.domain))]
-        measured = [
-            single_columns[a].share(total)
-            if a in single_columns
-            else NoisyMarginal((a,), model, 0.0)
-            for a, model in enumerate(models)
-        ]
         return tuple(
-            refined_margin(model, measured[a], self.rules.allowed((a,)))
-            for a, model in enumerate(tilted(models, measured))
+            refined_margin(model, measured, self.rules.allowed((a,)))
+            for a, (model, measured) in enumerate(
+                zip(
+                    tilted(self._columns.tables, self._measured_columns),
+                    self._measured_columns,
+                    strict=True,
+                )
+            )
+        )
+
+    @cached_property
+    def _measured_columns(self) -> list[NoisyMarginal]:
+        """What was measured of every attribute; of one that was not, what the model says."""
+        total, known = self.evidence.total, self.evidence.single_columns
+        return [
+            known[a].share(total) if a in known else NoisyMarginal((a,), self.marginal((a,)), 0.0)
+            for a in range(len(self.evidence.domain))
+        ]
+
+    @cached_property
+    def _columns(self) -> Leaned:
+        """The model of all attributes, nearer to a prior, where this fits."""
+        models = [self.marginal((a,)) for a in range(len(self.evidence.domain))]
+        covariances = self.denoised.covariances
+        if (prior := self.evidence.prior) is None or not covariances:
+            return Leaned(models, np.zeros(len(models)))
+        return leaned(
+            models,
+            [prior.table((a,)) for a in range(len(models))],
+            self._measured_columns,
+            [covariances.get((a,), 0.0) for a in range(len(models))],
+            trusted=_TRUSTED_COLUMNS,
         )
 
     def _margins_of(self, clique: Clique) -> list[Table]:
@@ -265,11 +336,20 @@ class NoiseAwareModel:
 
     def _raked(self, clique: Clique) -> Table:
         """What the model says of it, with these margins."""
-        return raked(self.marginal(clique), self._margins_of(clique), self.rules.allowed(clique))
+        return self._with_margins(self.marginal(clique), clique)
+
+    def _with_margins(self, table: Table, clique: Clique) -> Table:
+        return raked(table, self._margins_of(clique), self.rules.allowed(clique))
 
     def wanted(self, clique: Clique) -> Table:
-        """The target, or what the model says of what was not measured."""
-        return self.targets[clique] if clique in self.targets else self._raked(clique)
+        """The target; of what was not measured, the model, as near to a prior as is usual."""
+        if clique in self.targets:
+            return self.targets[clique]
+        model = self._raked(clique)
+        if (prior := self.evidence.prior) is None or not self._joint:
+            return model
+        public, share = self._with_margins(prior.table(clique), clique), self._tables.shares.mean()
+        return np.asarray(model + share * (public - model))
 
     @cached_property
     def _pairs(self) -> Targets:

@@ -122,6 +122,7 @@ class Particles:
     device: Device = "auto"
 
     name = "particles"
+    takes_prior = False
     source = (
         "PrivPGD: Donhauser, Abad, Hulkund, Yang (2024), Privacy-preserving data release "
         "leveraging optimal transport and particle gradient descent, ICML"
