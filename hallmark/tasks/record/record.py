@@ -268,8 +268,8 @@ def _steps(run: Executed) -> Iterator[Step]:
         names = {"columns": "single columns", "tables": "tables of several"}
         shares = (f"{100 * share:.0f} % for {names[what]}" for what, share in leaned.items())
         yield Step(
-            step=f"the model of the marginals leaned towards the public table {public.source}, as "
-            "far as the noisy measurements agree with it",
+            step="the model of the marginals leaned towards the public table, as far as the noisy "
+            f"measurements agree with it: {public.reference}",
             effect=f"on average by {', '.join(shares)}",
         )
     starts = run.synthetic.history.get(BINS, {})
