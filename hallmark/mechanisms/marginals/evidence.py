@@ -89,6 +89,24 @@ class NoisyMarginal:
             NoisyMarginal(self.clique, cells, self.sigma), groups, self.coarse
         ).counts
 
+    def thinned(self, noise: Table, step: float) -> tuple["NoisyMarginal", "NoisyMarginal"]:
+        """Two independent copies: y + step * noise, and y - noise / step.
+
+        Args:
+            noise: a draw of the counts' own law, independent of them (`noise`).
+        Source. Neufeld, Dharamshi, Gao, Witten (2024), "Data thinning", JMLR 25.
+        """
+        return self._blurred(step, noise), self._blurred(-1 / step, noise)
+
+    def _blurred(self, step: float, noise: Table) -> "NoisyMarginal":
+        times = (1 + step**2) ** 0.5
+        return NoisyMarginal(
+            self.clique,
+            self.counts + step * noise,
+            times * self.sigma,
+            self.coarse and Coarse(self.coarse.sizes, times * self.coarse.sigma),
+        )
+
     def grouped(self) -> "NoisyMarginal":
         """The sums of its groups; where these are not equally large, with the mean variance."""
         assert self.coarse is not None, "it has groups"

@@ -227,12 +227,14 @@ def _thinned(
     Args:
         noises: of the marginals' own law, records.
     """
-    step = np.sqrt(settings.thinning)
-    seen, held = {}, {}
-    for marginal in evidence.marginals:
-        noise = noises[marginal.clique]
-        seen[marginal.clique] = (marginal.counts + step * noise) / evidence.total
-        held[marginal.clique] = (marginal.counts - noise / step) / evidence.total
+    copies = [
+        marginal.thinned(noises[marginal.clique], settings.thinning**0.5)
+        for marginal in evidence.marginals
+    ]
+    seen, held = (
+        {copy.clique: copy.counts / evidence.total for copy in one}
+        for one in zip(*copies, strict=True)
+    )
     return (
         target_of(evidence, seen, settings.device),
         target_of(evidence, held, settings.device),

@@ -64,6 +64,7 @@ _DRAFT = {  # of the classes, for the next round of a selection
     "order": 0.0,  # few pairs are known yet, and what moves fast for them strays elsewhere
 }
 _TRUSTED_COLUMNS, _TRUSTED_TABLES = 5.0, 9.0  # of a prior: as many as are seen to lie at it
+_SPLIT_SEED = 20_261_127  # a model's targets are the same whenever they are asked for
 _DENOISED = 0.4  # progress when the model is fitted
 _BYTES_PER_CELL = 72  # counts, noise added, targets, and the polish's lines in two orders
 _BYTES_PER_REFINED_CELL = 80  # of one table at a time, while it is refined
@@ -248,14 +249,40 @@ class NoiseAwareModel:
         moved = tilted(
             self._tables.tables, [self._measured[clique] for clique in joint], silent=SILENT
         )
-        models |= zip(joint, moved, strict=True)
-        tables = refined_each(
+        models |= {
+            clique: self._with_margins(table, clique)
+            for clique, table in zip(joint, moved, strict=True)
+        }
+        return dict(zip(models, self._refined(models), strict=True))
+
+    def _refined(self, models: Mapping[Clique, Table]) -> list[Table]:
+        """The models refined by the measured tables, as far as that stands a test.
+
+        A table's noise may pass for what the model misses. So the measured tables are split: what
+        one half makes of the models shows on the other one how much of it is true of each table.
+        """
+        measured = [self._measured[clique] for clique in models]
+        rng = np.random.default_rng(_SPLIT_SEED)
+        halves = [marginal.thinned(marginal.noise(rng), 1.0) for marginal in measured]
+        seen, held = (list(half) for half in zip(*halves, strict=True))
+        starts, tried = list(models.values()), self._refined_by(seen, models)
+        shares = leaned(starts, tried, held, [0.0] * len(starts)).shares
+        return [
+            start + share * (table - start) if marginal.sigma else table
+            for start, share, table, marginal in zip(
+                starts, shares, self._refined_by(measured, models), measured, strict=True
+            )
+        ]
+
+    def _refined_by(
+        self, measured: Sequence[NoisyMarginal], models: Mapping[Clique, Table]
+    ) -> list[Table]:
+        return refined_each(
             list(models.values()),
-            [self._measured[clique] for clique in models],
+            measured,
             [self._margins_of(clique) for clique in models],
             [self.rules.allowed(clique) for clique in models],
         )
-        return dict(zip(models, tables, strict=True))
 
     @cached_property
     def _measured(self) -> Mapping[Clique, NoisyMarginal]:
