@@ -19,7 +19,7 @@ Oracle.  tests/mechanisms/marginals/selection/test_fixed.py enumerates all neigh
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import log2, prod, sqrt
@@ -43,10 +43,13 @@ from hallmark.mechanisms.marginals.selection.spending import (
 )
 from hallmark.mechanisms.marginals.selection.workload import (
     Priorities,
+    Target,
     Workload,
     parse_priorities,
+    parse_target,
     parse_workload,
     refuse_large,
+    with_more_of,
 )
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
@@ -67,13 +70,13 @@ class FixedDesign:
     """Marginals that are measured in one call. Every field is public.
 
     Attributes:
-        workload: what is measured in cells: `asked` as the emphasis weighs it, and the priorities.
+        workload: what is measured in cells: `asked` as the emphasis weighs it, and `more`.
         added: one-way marginals of attributes that it leaves out.
         grouped: marginals of the workload that are measured in groups of cells, too.
         sigma2: noise parameter of every table, in the order workload, added, grouped; records^2.
         emphasis: exponent of the cells in the weights; 0 where weights are as asked.
         coarse: share of the budget, in zCDP, for the groups.
-        priorities: columns that have marginals in the workload besides.
+        more: what is in the workload besides, `priorities` or a `target`.
         asked: the workload as the spec has it.
     """
 
@@ -85,7 +88,7 @@ class FixedDesign:
     sigma2: tuple[Fraction, ...]
     emphasis: Fraction = Fraction(0)
     coarse: Fraction = Fraction(0)
-    priorities: Priorities | None = None
+    more: Mapping[str, Priorities | Target] = field(default_factory=dict)
     asked: Workload
 
     @property
@@ -105,7 +108,7 @@ class FixedDesign:
         sigma2 = [str(s) for s in sorted(set(self.sigma2))]
         return {
             **self.asked.to_json(self.domain),
-            **({"priorities": first.to_json(self.domain)} if (first := self.priorities) else {}),
+            **{name: more.to_json(self.domain) for name, more in self.more.items()},
             **(named if self.added else {}),
             "emphasis": float(self.emphasis),
             **({"coarse": float(self.coarse), "groups": _GROUPS} if self.grouped else {}),
@@ -170,20 +173,27 @@ def plan_fixed(
     with the mean of the weights. An `emphasis` e multiplies the weight of a marginal of m cells by
     m^e: large tables have more to lose to noise of the same size. `coarse` is the share of the
     budget for the same marginals in groups of cells, where they are large. `priorities` name
-    columns that have marginals of more of them besides.
+    columns that have marginals of more of them besides, `target` one whose pairs are measured more
+    precisely.
 
     Raises:
         ValueError: a wrong setting, a budget without delta, or tables that are too large.
     """
     refuse_unservable(budget, domain)
-    refuse_unknown(settings, ("ways", "workload", "emphasis", "coarse", "priorities"), "all")
+    refuse_unknown(
+        settings, ("ways", "workload", "emphasis", "coarse", "priorities", "target"), "all"
+    )
     given = parse_workload(settings, domain)
     emphasis = share_or_zero(settings, "emphasis")
     coarse = share_or_zero(settings, "coarse")
-    priorities = parse_priorities(settings, domain)
+    sections = {
+        "target": parse_target(settings, domain),
+        "priorities": parse_priorities(settings, domain),
+    }
+    more = {name: section for name, section in sections.items() if section is not None}
     workload = _emphasised(given, emphasis, domain)
-    if priorities is not None:
-        workload = priorities.added_to(workload)
+    for section in more.values():
+        workload = with_more_of(workload, section)
     covered = {a for clique in workload.cliques for a in clique}
     added = tuple((a,) for a in range(len(domain)) if a not in covered)
     refuse_large((*workload.cliques, *added), domain, "the marginals to be measured")
@@ -204,7 +214,7 @@ def plan_fixed(
         ),
         emphasis=emphasis,
         coarse=coarse,
-        priorities=priorities,
+        more=more,
         asked=given,
     )
 

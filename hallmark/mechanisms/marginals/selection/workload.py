@@ -2,7 +2,8 @@
 
 A workload is either all marginals of so many columns (`ways`), or a list that the spec gives
 (`workload`), each entry with its columns and, optionally, a weight. Columns that matter most may
-have marginals of more of them besides, for a share of the budget (`priorities`).
+have marginals of more of them besides, for a share of the budget (`priorities`), and so may the
+pairs of the column that the records will be used to predict (`target`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +32,7 @@ MOST_TIMES = 10_000  # that a weight may be of another
 DEFAULT_WAYS = 2
 PRIORITY_WAYS = 3
 PRIORITY_SHARE = Fraction(1, 5)
+TARGET_SHARE = Fraction(3, 20)
 
 
 @dataclass(frozen=True)
@@ -95,17 +97,43 @@ class Priorities:
         names = [domain.names[column] for column in self.columns]
         return {"columns": names, "ways": self.ways, "share": str(self.share)}
 
-    def added_to(self, workload: Workload) -> Workload:
-        """The workload with these marginals, which share their part of the budget evenly.
 
-        Precisions of a marginal that is in both add up.
-        """
-        others = sum((weight**2 for weight in workload.weights), Fraction(0))
-        each = float(self.share / (1 - self.share) * others / len(self.cliques))
-        weights = dict(zip(workload.cliques, workload.weights, strict=True))
-        for clique in self.cliques:
-            weights[clique] = short((float(weights.get(clique, 0)) ** 2 + each) ** 0.5)
-        return Workload(tuple(weights), tuple(weights.values()))
+@dataclass(frozen=True)
+class Target:
+    """A column that the records will be used to predict: its pairs are measured besides. Public.
+
+    Attributes:
+        column: position.
+        columns: of the table.
+        share: of the budget, in zCDP, above 0 and below 1.
+    """
+
+    column: int
+    columns: int
+    share: Fraction
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The marginals."""
+        others = (a for a in range(self.columns) if a != self.column)
+        return tuple((min(a, self.column), max(a, self.column)) for a in others)
+
+    def to_json(self, domain: Domain) -> Mapping[str, Any]:
+        """As a release spec gives it, plain JSON values."""
+        return {"column": domain.names[self.column], "share": str(self.share)}
+
+
+def with_more_of(workload: Workload, more: Priorities | Target) -> Workload:
+    """The workload with these marginals, which share their part of the budget evenly.
+
+    Precisions of a marginal that is in both add up.
+    """
+    others = sum((weight**2 for weight in workload.weights), Fraction(0))
+    each = float(more.share / (1 - more.share) * others / len(more.cliques))
+    weights = dict(zip(workload.cliques, workload.weights, strict=True))
+    for clique in more.cliques:
+        weights[clique] = short((float(weights.get(clique, 0)) ** 2 + each) ** 0.5)
+    return Workload(tuple(weights), tuple(weights.values()))
 
 
 def parse_priorities(settings: Settings, domain: Domain) -> Priorities | None:
@@ -128,6 +156,25 @@ def parse_priorities(settings: Settings, domain: Domain) -> Priorities | None:
             "that are named"
         )
     return Priorities(columns, ways, share(given, "share", PRIORITY_SHARE, where))
+
+
+def parse_target(settings: Settings, domain: Domain) -> Target | None:
+    """The column of a spec that is to be predicted; None where it names none.
+
+    Raises:
+        ValueError: it is not what it should be; the message tells where.
+    """
+    given, where = settings.get("target"), f"{WHERE}.target"
+    if given is None:
+        return None
+    section = given if isinstance(given, Mapping) else {"column": given}
+    if not isinstance(section.get("column"), str):
+        raise ValueError(f"{where}: {given!r}; give a column, or {{column: ..., share: 0.15}}")
+    refuse_unknown(section, ("column", "share"), "the section", where)
+    (column,) = _clique([section["column"]], where, domain.names)
+    if len(domain) < 2:
+        raise ValueError(f"{where}: {section['column']} is the only column; leave it out")
+    return Target(column, len(domain), share(section, "share", TARGET_SHARE, where))
 
 
 def refuse_large(cliques: Iterable[Clique], domain: Domain, what: str) -> None:

@@ -78,8 +78,9 @@ def test_no_neighbour_moves_the_scaled_marginals_further_than_charged(
         ((3, 2, 2), WEIGHTED),
         ((20, 9, 2), {"coarse": 0.1, "emphasis": 0.2}),
         ((3, 2, 2), {"priorities": {"columns": ["c0", "c1", "c2"]}}),
+        ((3, 2, 2), {"target": "c1"}),
     ],
-    ids=["equal", "weighted", "groups", "priorities"],
+    ids=["equal", "weighted", "groups", "priorities", "target"],
 )
 def test_the_design_fits_its_budget_and_little_less_noise_would_not(
     cells: tuple[int, ...], settings: dict[str, object], adjacency: Adjacency
@@ -232,6 +233,10 @@ def test_priorities_get_their_share_and_what_is_there_already_gets_more() -> Non
         ({"ways": 9}, "only 3 columns"),
         ({"priorities": ["c0"]}, r"priorities: \['c0'\]; give \{columns: \[\.\.\.\], ways: 3"),
         ({"priorities": {"columns": ["c0"], "way": 1}}, r"priorities\.way: .*did you mean ways\?"),
+        ({"target": ["c0"]}, r"target: \['c0'\]; give a column, or \{column: \.\.\., share"),
+        ({"target": "c9"}, r"target: there is no column c9"),
+        ({"target": {"column": "c0", "part": 1}}, r"target\.part: .*no such setting"),
+        ({"target": {"column": "c0", "share": 0}}, r"target\.share: 0; give a number between"),
         ({"priorities": {"columns": ["c9"]}}, r"priorities\.columns: there is no column c9"),
         (
             {"priorities": {"columns": ["c0", "c1"]}},
@@ -246,6 +251,21 @@ def test_priorities_get_their_share_and_what_is_there_already_gets_more() -> Non
 def test_wrong_settings_are_refused(settings: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         make(**settings)
+
+
+def test_a_target_gets_its_share_for_its_pairs() -> None:
+    cells = (3, 4, 5, 2)
+    plain, design = make(*cells), make(*cells, target={"column": "c2", "share": 0.25})
+    assert design.largest == plain.largest
+    own = [2 in clique for clique in design.largest]
+    precisions = np.array([float(1 / sigma2) for sigma2 in design.sigma2])
+    others = precisions[~np.array(own)]
+    assert np.allclose(others, others[0])
+    assert np.isclose((precisions[own] - others[0]).sum() / precisions.sum(), 0.25, atol=0.002)
+    assert design.parameters["target"] == {"column": "c2", "share": "1/4"}
+    assert make(*cells, target="c2").parameters["target"]["share"] == "3/20"
+    with pytest.raises(ValueError, match="target: c0 is the only column"):
+        make(3, target="c0")
 
 
 def test_tables_that_are_too_large_and_pure_budgets_are_refused() -> None:
