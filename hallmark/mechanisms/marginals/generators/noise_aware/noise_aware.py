@@ -63,7 +63,7 @@ _DRAFT = {  # of the classes, for the next round of a selection
     "patience": 2,
     "order": 0.0,  # few pairs are known yet, and what moves fast for them strays elsewhere
 }
-_TRUSTED_COLUMNS, _TRUSTED_TABLES = 5.0, 9.0  # of a prior: as many as are seen to lie at it
+_TRUSTED_COLUMNS, _TRUSTED_TABLES = 5.0, 3.0  # of a prior: as many as are seen to lie at it
 _SPLIT_SEED = 20_261_127  # a model's targets are the same whenever they are asked for
 _DENOISED = 0.4  # progress when the model is fitted
 _BYTES_PER_CELL = 72  # counts, noise added, targets, and the polish's lines in two orders
