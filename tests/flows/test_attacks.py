@@ -198,7 +198,7 @@ def test_no_process_listens_to_more_than_this_machine(attacked: Installation, tm
         assert attacked.port + number in ports[who]
 
 
-@pytest.mark.parametrize("service", ["dashboard", "desk"])
+@pytest.mark.parametrize("service", [pytest.param("dashboard", marks=pytest.mark.slow), "desk"])
 def test_whoever_guesses_a_password_is_slowed_down_and_the_installation_works_on(
     service: str, attacked: Installation, tmp_path: Path
 ):

@@ -92,6 +92,7 @@ def test_a_rerun_asks_what_the_release_asked_first_and_counts_as_many_records(na
     assert (again.rerun(np.random.default_rng(3)).tables != one.tables).any()
 
 
+@pytest.mark.slow
 def test_intervals_hold_about_as_often_as_they_say():
     """Means, a correlation and shares of three columns' ranges in 40 releases. They depend on each
     other within a release, so each statistic is tested by itself; 80 % must be possible."""
