@@ -1,6 +1,7 @@
 """Whole releases by the marginal mechanisms: every selection with every generator, with rules."""
 
 import json
+import re
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -141,6 +142,21 @@ def test_the_peers_are_mechanisms_of_their_own_name(name: str, tmp_path: Path) -
     if name == "aim":
         example.open_account()
         assert_sound(run(prepared.path))
+
+
+def test_a_release_leans_on_a_public_table_and_says_how_far(tmp_path: Path) -> None:
+    example.table(300, seed=8).to_csv(tmp_path / "public.csv", index=False, na_rep="NA")
+    public = {"source": "public.csv", "null_markers": ["NA"], "reference": "a yearbook"}
+    example.open_account()
+    mechanism = joined("all", "noise-aware")
+    record = assert_sound(
+        run(example.write(tmp_path, ROWS, mechanism=mechanism, public_data=public))
+    )
+    (leaned,) = (s for s in record["post_processing"]["steps"] if "leaned" in s["step"])
+    assert leaned["step"].endswith("a yearbook")
+    assert re.fullmatch(
+        r"on average by \d+ % for single columns, \d+ % for tables of several", leaned["effect"]
+    )
 
 
 def test_a_function_between_columns_holds_in_every_record(tmp_path: Path) -> None:
