@@ -21,7 +21,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
+from hallmark.mechanisms.utility.variation import mean_total_variation
 
 ROWS = 20_000
 _REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
@@ -178,15 +178,11 @@ def main() -> None:
                     begun = time.process_time()
                     codes = released(stress, selection, epsilon, seed)
                     spent = time.process_time() - begun
-                    pairs = [
-                        variation(shares(stress.codes, p, cells), shares(codes, p, cells))
-                        for p in combinations(range(len(cells)), 2)
-                    ]
                     found.append(
                         (
                             variation(truth, shares(codes, hard, cells)),
                             predicts(codes, fresh.codes, hard),
-                            np.mean(pairs),
+                            mean_total_variation(stress.codes.T, codes.T, cells),
                             spent,
                         )
                     )

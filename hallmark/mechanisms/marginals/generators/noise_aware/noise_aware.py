@@ -244,14 +244,16 @@ class NoiseAwareModel:
     @cached_property
     def targets(self) -> Mapping[Clique, Table]:
         """What the records' marginals shall be: denoised, and 0 where no record may be."""
-        models = {clique: self._raked(clique) for clique in self._measured}
         joint = self._joint
-        moved = tilted(
+        tables = tilted(
             self._tables.tables, [self._measured[clique] for clique in joint], silent=SILENT
         )
-        models |= {
-            clique: self._with_margins(table, clique)
-            for clique, table in zip(joint, moved, strict=True)
+        moved = dict(zip(joint, tables, strict=True))
+        models = {
+            clique: self._with_margins(moved[clique], clique)
+            if clique in moved
+            else self._raked(clique)
+            for clique in self._measured
         }
         return dict(zip(models, self._refined(models), strict=True))
 
