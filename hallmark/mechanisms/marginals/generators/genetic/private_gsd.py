@@ -7,9 +7,9 @@ time only.
 
 Source.  Liu, Tang, Vietri, Wu (2023), "Generating private synthetic data with genetic algorithms",
          ICML, arXiv:2306.03257. What the paper leaves open follows the authors' published program:
-         5 elites that start uniformly at random, 50 mutations and 50 crossovers a generation, one
-         entry changed in each, an end as soon as as many generations as the table has records have
-         lowered the fitness by less than 1e-4 of it, noisy marginals clipped to [0, 1].
+         5 elites, 50 mutations and 50 crossovers a generation, one entry changed in each, an end as
+         soon as as many generations as the table has records have lowered the fitness by less than
+         1e-4 of it.
 Claim.   The fitness never rises; records obey the domain's rules; the history's last fitness is
          that of the records.
 Oracle.  tests/mechanisms/marginals/generators/genetic/test_private_gsd.py counts from scratch.
@@ -17,11 +17,14 @@ Oracle.  tests/mechanisms/marginals/generators/genetic/test_private_gsd.py count
 Where we leave the source:
 - Only the cells that a change touches are rescored, compiled (`search`): a speed, not
   another search.
-- Clipping gives noisy tables more mass than 1 and so biases the result towards uniform; `clip`
-  turns it off.
+- The search only mends what was measured, so all else stays as its start has it by chance.
+  Elites therefore start from columns drawn as they were measured, not from uniform ones, and the
+  table has up to 8,000 records, as many as are expected, not 2,000; generations grow with it.
+- Clipping to [0, 1] gives noisy tables more mass than 1 and so biases the result towards uniform.
+  It is off; `clip` turns it on.
 - Marginals with unequal noise may be weighted by inverse variance (`weighting`); equal weights, as
   published, otherwise.
-- Elites start from records that obey the domain's rules; candidates that break a rule die; and
+- Elites start with records that obey the domain's rules; candidates that break a rule die; and
   crossovers may also copy all attributes that rules connect.
 - More records than the table has are copies of them, as even in number as possible.
 """
@@ -37,6 +40,7 @@ from hallmark.mechanisms.checkpoint import Checkpoint
 from hallmark.mechanisms.contract import Progress
 from hallmark.mechanisms.domain.cliques import Clique, cells
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.geometry.simplex import onto_simplex
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from hallmark.mechanisms.marginals.generators.generator import Model
 from hallmark.mechanisms.marginals.generators.genetic.search import (
@@ -91,29 +95,30 @@ class GeneticModel:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateGSD:
-    """The generator; defaults are the published settings.
+    """The generator.
 
     Attributes:
-        rows: records of the table that evolves. More of them follow small cells better and take
-            longer in proportion.
+        rows: records of the table that evolves, at most: as many as the evidence speaks of, where
+            these are fewer. More of them follow small cells better and take longer in proportion.
+            Published: 2,000.
         elites: tables that survive a generation.
         mutations, crossovers: candidates of each kind in a generation.
-        generations: at most so many.
+        generations: at most so many. Published: 300,000.
         draft_generations: at most so many for a rough model.
         tolerance: the search ends when `rows` generations lower the fitness by less than this
             share of it.
-        clip: whether noisy marginals are clipped to [0, 1], as published.
+        clip: whether noisy marginals are clipped to [0, 1]. Published: yes.
         weighting: "equal", as published, or "inverse-variance" of noise and of rounding to `rows`.
     """
 
-    rows: int = 2_000
+    rows: int = 8_000
     elites: int = 5
     mutations: int = 50
     crossovers: int = 50
-    generations: int = 300_000
+    generations: int = 1_200_000
     draft_generations: int = 40_000
     tolerance: float = 1e-4
-    clip: bool = True
+    clip: bool = False
     weighting: Weighting = "equal"
 
     takes_prior = False
@@ -190,13 +195,14 @@ class PrivateGSD:
             draft: stop after `draft_generations`.
         """
         shape, marginals = evidence.domain.shape, evidence.marginals
+        rows = min(self.rows, round(evidence.total))
         targets = {m.clique: self._target(m, evidence.total) for m in marginals}
-        weights = self._weights(marginals, evidence.total)
+        weights = self._weights(marginals, evidence.total / rows)
         rules = settled_by(evidence.domain.rules, marginals)
         moves = valid_moves(rules)
-        tables = rng.integers(shape, size=(self.elites, self.rows, len(shape)), dtype=np.int32)
+        tables = _independent(evidence, (self.elites, rows), rng)
         if isinstance(previous, GeneticModel):
-            tables[0] = repeated(previous.codes, self.rows, rng)
+            tables[0] = repeated(previous.codes, rows, rng)
         if rules:
             tables = rules.repair(tables.reshape(-1, len(shape)), rng).reshape(tables.shape)
         place = place_of(shape, targets, weights, moves)
@@ -206,14 +212,14 @@ class PrivateGSD:
         done, checked = 0, 0
         ended = "generations"
         while done < most:
-            until = min(most, (done // self.rows + 1) * self.rows)
+            until = min(most, (done // rows + 1) * rows)
             while done < until:
                 some = min(_AT_ONCE, until - done)
                 drawn = draw(
                     some,
                     mutations=self.mutations,
                     crossovers=self.crossovers,
-                    rows=self.rows,
+                    rows=rows,
                     elites=self.elites,
                     shape=shape,
                     blocks=len(moves.blocks),
@@ -224,7 +230,7 @@ class PrivateGSD:
                 curve.append((done, elite.error))
             progress(done / most, "evolving a table of records")
             # As published, the first look is after two rounds.
-            if done >= 2 * self.rows and done % self.rows == 0:
+            if done >= 2 * rows and done % rows == 0:
                 before = curve[checked][1]
                 if elite.error == 0 or before - elite.error < self.tolerance * before:
                     ended = "tolerance"
@@ -235,7 +241,7 @@ class PrivateGSD:
             "ended": ended,
             "changes": int(elite.changes[0]),
             "fitness": [
-                [generation, error / self.rows**2] for generation, error in thinned(curve, _POINTS)
+                [generation, error / rows**2] for generation, error in thinned(curve, _POINTS)
             ],
         }
         return GeneticModel(elite.best, shape, history)
@@ -245,11 +251,22 @@ class PrivateGSD:
         probabilities = marginal.counts / total
         return np.clip(probabilities, 0.0, 1.0) if self.clip else probabilities
 
-    def _weights(self, marginals: Sequence[NoisyMarginal], total: float) -> list[float]:
-        """Weights of the marginals, of mean 1."""
+    def _weights(self, marginals: Sequence[NoisyMarginal], each: float) -> list[float]:
+        """Weights of the marginals, of mean 1, where a record of the table stands for `each`."""
         if self.weighting == "equal" or not marginals:
             return [1.0] * len(marginals)
         # A table of few records rounds: exact marginals have no infinite weight.
-        rounding = (total / self.rows) ** 2 / 12
+        rounding = each**2 / 12
         weights = np.array([1 / (marginal.sigma**2 + rounding) for marginal in marginals])
         return [float(weight) for weight in weights / weights.mean()]
+
+
+def _independent(evidence: Evidence, size: tuple[int, int], rng: np.random.Generator) -> Codes:
+    """Records whose columns are independent, each with its measured shares; uniform ones where
+    nothing of it was measured. Shape (*size, attributes)."""
+    shape, measured = evidence.domain.shape, evidence.single_columns
+    codes = np.empty((*size, len(shape)), dtype=np.int32)
+    for a, k in enumerate(shape):
+        shares = measured[a].counts / evidence.total if a in measured else np.full(k, 1 / k)
+        codes[..., a] = rng.choice(k, size=size, p=onto_simplex(shares))
+    return codes

@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 from hallmark.mechanisms.domain.domain import Kind
 from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
@@ -173,8 +174,8 @@ def test_records_are_repeated_as_evenly_as_possible(rows: int) -> None:
 def test_without_evidence_any_table_will_do() -> None:
     empty = Evidence(domain_of(SHAPE, kind=Kind.NOMINAL), (), 10.0, True)
     model = fit(PrivateGSD(rows=20), empty)
-    assert model.codes.shape == (20, len(SHAPE))
-    assert model.history["generations"] == 40
+    assert model.codes.shape == (10, len(SHAPE)), "no more than there are"
+    assert model.history["generations"] == 20
 
 
 def test_memory_grows_with_cells_rows_and_records_and_all_cliques_are_admitted() -> None:
@@ -215,3 +216,16 @@ def test_one_kind_of_candidate_is_enough(mutations: int, crossovers: int) -> Non
     model = fit(PrivateGSD(rows=200, mutations=mutations, crossovers=crossovers), known)
     curve = [value for _, value in model.history["fitness"]]
     assert curve[-1] < 0.1 * curve[0]
+
+
+def test_the_start_has_the_measured_columns_and_nothing_else_has_moved() -> None:
+    """With nothing to mend, the table is its start: a chi-squared test of each column at 1e-6."""
+    codes = records(3)
+    ones = tuple(NoisyMarginal((a,), table(codes, (a,)) * 50, 0.0) for a in (0, 1, 3))
+    known = Evidence(domain_of(SHAPE, kind=Kind.NOMINAL), ones, 50.0 * RECORDS, True)
+    model = fit(PrivateGSD(rows=20_000, elites=1, generations=1), known)
+    assert model.codes.shape == (20_000, len(SHAPE))
+    for a, k in enumerate(SHAPE):
+        shares = table(codes, (a,)) / RECORDS if a != 2 else np.full(k, 1 / k)
+        seen = np.bincount(model.codes[:, a], minlength=k)
+        assert chisquare(seen, 20_000 * shares).pvalue > 1e-6
