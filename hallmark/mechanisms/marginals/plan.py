@@ -36,6 +36,9 @@ from hallmark.mechanisms.request import Requested
 FORECAST_CONFIDENCE = 0.95
 _NOISING = 2.2e-5  # seconds for the exact noise of an entry
 _SIMULATING = 1.3e-8  # seconds for a simulated entry
+_SCORING = (
+    8e-8  # seconds for a cell of a candidate: what a model has there, and how far that is off
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -108,18 +111,28 @@ class MarginalPlan(Requested):
 
     def seconds(self) -> Seconds | None:
         """CPU time to expect; None where the generator knows nothing of its own."""
-        first = self.design.first
+        first, effort, measured = self.design.first, self.design.effort, self._measured
         sigma = max(float(asked.sigma2) for asked in first) ** 0.5
-        made = self.generator.seconds(
-            self.domain, self._measured, self._made, self.expected_records / sigma
-        )
+        signal, rounds = self.expected_records / sigma, 0.0
+        if effort.models:
+            # One is chosen in a round, and they hang together, as those of a few columns do.
+            ones, chosen = measured[: len(first)], sorted(measured[len(first) :])
+            measured, half = ([*ones, *chosen[: effort.models // part]] for part in (1, 2))
+            candidates = effort.candidates // effort.models
+            draft = self.generator.draft_seconds(self.domain, half, signal, candidates)
+            if draft is None:
+                return None
+            rounds = effort.models * draft
+        made = self.generator.seconds(self.domain, measured, self._made, signal)
         if made is None:
             return None
         entries = sum(prod(asked.sizes(self.domain.shape)) for asked in first)
         draws = PILOT + affordable_draws(self.domain.shape, first)
         return Seconds(
-            count=COUNTING * self.expected_records * len(first) + _NOISING * entries,
-            fit=made[0],
+            count=COUNTING * self.expected_records * (len(first) + effort.candidates)
+            + _NOISING * entries
+            + _SCORING * effort.cells,
+            fit=made[0] + rounds,
             make=made[1],
             certify=_SIMULATING * draws * entries,
         )

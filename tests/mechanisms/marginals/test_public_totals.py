@@ -26,7 +26,7 @@ GENERATORS: Mapping[str, Any] = {
     "noise-aware": {"latent": {"members": 2, "classes": 10}},
     "graphical-model": {"iterations": 60},
     "particles": {"particles": 1000, "descent": {"epochs": 25}, "projection": {"iterations": 40}},
-    "private-gsd": {"elites": 4, "generations": 2000},
+    "private-gsd": {"elites": 4, "generations": 20_000},
 }
 
 

@@ -39,6 +39,20 @@ def test_a_fit_takes_the_longer_the_less_noise_there_is(tmp_path: Path) -> None:
     assert fits[-1] < 20 * fits[0]
 
 
+def test_rounds_of_a_selection_take_time(tmp_path: Path) -> None:
+    def told(generator: str, **selection: Any) -> TimeForecast:
+        mechanism = {"name": "privpgd", "selection": selection, "generator": generator}
+        return forecast(tmp_path, mechanism=mechanism)
+
+    for generator in ("noise-aware", "graphical-model"):
+        few = told(generator, method="mwem", rounds=2)
+        many = told(generator, method="mwem", rounds=4)
+        assert few.alone["fit"] < many.alone["fit"]
+        assert few.shared["measure"] < many.shared["measure"]
+        capped = told(generator, method="aim", rounds_cap=2)
+        assert capped.shared["measure"] < told(generator, method="aim").shared["measure"]
+
+
 def test_workers_share_what_is_done_in_parts_and_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,13 @@ class Generator(Protocol):
         """
         ...
 
+    def draft_seconds(
+        self, domain: Domain, cliques: Sequence[Clique], signal: float, candidates: int
+    ) -> float | None:
+        """Forecast of the CPU time of a round of an adaptive selection: a draft of these cliques,
+        and `admits` of so many candidates. None where nothing is known of it."""
+        ...
+
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
         """Whether a model of these cliques may be built when `share` of the budget is spent; the
         last one is the candidate.

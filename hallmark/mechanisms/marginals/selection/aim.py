@@ -15,7 +15,8 @@ Oracle.  tests/mechanisms/marginals/selection/test_aim.py replays schedules of a
 Where we leave the paper: sensitivities are those of the relation and unit of the release, on every
 round (a published program leaves the root of 2 out under replace-one); noise is exact; columns that
 the workload leaves out are measured by themselves, too; the size of the model is the generator's
-own matter (`Modeller.admits`); and rounds may be capped, as each fits a model.
+own matter (`Modeller.admits`); rounds may be capped, as each fits a model; and where there are very
+many candidates, a round looks at some of them, drawn anew by its number alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.selection.design import (
     Answer,
     Asked,
+    Effort,
     Modeller,
     columns,
     line_of_columns,
@@ -55,6 +57,10 @@ from hallmark.mechanisms.privacy.calls import MarginalRounds
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism, merged
 
 ROUNDS_PER_ATTRIBUTE = 16
+EXPECTED_PER_ATTRIBUTE = 2  # rounds; seen were .3 to 5, as noise is halved sooner or later
+# What is looked at in all rounds that are expected: some minutes' work.
+MOST_CANDIDATES, MOST_CELLS = 2**18, 2**32
+_SAMPLE_SEED = 20_261_127
 
 
 @dataclass(frozen=True)
@@ -126,6 +132,7 @@ class AimDesign:
             **self.workload.to_json(self.domain),
             "rho": str(self.rho),
             "candidates": len(self.candidates),
+            "candidates_in_a_round": len(self.drawn(1)),
             "planned_rounds": self.planned_rounds,
             "rounds_cap": self.most_rounds,
             "choice_share": str(CHOICE_SHARE),
@@ -139,15 +146,41 @@ class AimDesign:
 
     @property
     def largest(self) -> tuple[Clique, ...]:
-        """The one-way marginals and the workload; never all of it at once where the generator's
-        model would grow too large."""
+        """The one-way marginals, and as many of the workload as there may be rounds, largest first;
+        never all at once where the generator's model would grow too large."""
+        shape = self.domain.shape
         ones = tuple((a,) for a in range(len(self.domain)))
-        return tuple(dict.fromkeys((*ones, *self.workload.cliques)))
+        by_size = sorted(self.workload.cliques, key=lambda clique: -cells(clique, shape))
+        return tuple(dict.fromkeys((*ones, *by_size[: self.planned_rounds])))
+
+    @property
+    def effort(self) -> Effort:
+        rounds, looked = self._expected_rounds, self.drawn(1)
+        entries = sum(cells(self.candidates[i], self.domain.shape) for i in looked)
+        return Effort(rounds * len(looked), rounds * entries, rounds)
 
     @cached_property
     def candidates(self) -> tuple[Clique, ...]:
         """What a round may choose: the workload and all its parts."""
         return downward_closure(self.workload.cliques)
+
+    def drawn(self, number: int) -> tuple[int, ...]:
+        """Positions of the candidates that round `number` looks at: all, or all single columns and
+        a draw of the others. Public, and the same whenever a run resumes."""
+        sizes = np.array([cells(clique, self.domain.shape) for clique in self.candidates])
+        rounds = self._expected_rounds
+        if rounds * len(sizes) <= MOST_CANDIDATES and rounds * sizes.sum() <= MOST_CELLS:
+            return tuple(range(len(sizes)))
+        order = np.random.default_rng([_SAMPLE_SEED, number]).permutation(len(sizes))
+        most = np.searchsorted(rounds * sizes[order].cumsum(), MOST_CELLS, side="right")
+        sampled = order[: min(most, MOST_CANDIDATES // rounds)].tolist()
+        ones = [i for i, clique in enumerate(self.candidates) if len(clique) == 1]
+        return tuple(sorted({*ones, *sampled}))
+
+    @property
+    def _expected_rounds(self) -> int:
+        expected = EXPECTED_PER_ATTRIBUTE * len(self.domain)
+        return expected if self.most_rounds is None else min(expected, self.most_rounds)
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
@@ -231,7 +264,7 @@ class AimDesign:
         for number in count(1):
             noise, last = self.round(number, left, noise)
             left -= noise.rho
-            candidates = list(self._admitted(answers, modeller, 1 - left / self.rho))
+            candidates = list(self._admitted(number, answers, modeller, 1 - left / self.rho))
             scores = [
                 misfit(
                     clique,
@@ -261,13 +294,14 @@ class AimDesign:
         return tuple(answers[len(first) :])
 
     def _admitted(
-        self, answers: Sequence[Answer], modeller: Modeller, share: Fraction
+        self, number: int, answers: Sequence[Answer], modeller: Modeller, share: Fraction
     ) -> Iterator[tuple[Clique, int]]:
-        """Candidates whose model may be built, with their weights: parts of what was measured make
-        it no larger."""
+        """Candidates of a round whose model may be built, with their weights: parts of what was
+        measured make it no larger."""
         measured = tuple(dict.fromkeys(answer.asked.clique for answer in answers))
         masks = [_mask(clique) for clique in measured]
-        for clique, weight in zip(self.candidates, self.weights, strict=True):
+        for position in self.drawn(number):
+            clique, weight = self.candidates[position], self.weights[position]
             own = _mask(clique)
             inside = any(own & mask == own for mask in masks)
             if inside or modeller.admits((*measured, clique), float(share)):

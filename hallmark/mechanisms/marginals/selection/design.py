@@ -96,6 +96,21 @@ class Answer:
         return self.counts.astype(np.float64).reshape(self.asked.sizes(shape))
 
 
+@dataclass(frozen=True)
+class Effort:
+    """What the rounds of a selection take, all of them together, as far as can be expected. Public.
+
+    Attributes:
+        candidates: tables of the private data that are looked at for choices.
+        cells: theirs.
+        models: drafts that are fitted.
+    """
+
+    candidates: int = 0
+    cells: int = 0
+    models: int = 0
+
+
 class Modeller(Protocol):
     """Fits models to answers on behalf of a selection; deterministic, so that a run may resume."""
 
@@ -137,7 +152,13 @@ class Design(Protocol):
 
     @property
     def largest(self) -> tuple[Clique, ...]:
-        """All cliques that may ever be measured: what memory is forecast for."""
+        """All cliques that may ever be measured, or as many of the largest as there may be: what
+        memory is forecast for. Those of `first` come first."""
+        ...
+
+    @property
+    def effort(self) -> Effort:
+        """What the rounds after `first` take: what time is forecast for."""
         ...
 
     @property

@@ -29,7 +29,7 @@ from hallmark.mechanisms.contract import NoiseLine
 from hallmark.mechanisms.domain.cliques import Clique, cells, title
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.cell_groups import sizes_of
-from hallmark.mechanisms.marginals.selection.design import Answer, Asked, Modeller
+from hallmark.mechanisms.marginals.selection.design import Answer, Asked, Effort, Modeller
 from hallmark.mechanisms.marginals.selection.settings import (
     Settings,
     refuse_unknown,
@@ -129,6 +129,10 @@ class FixedDesign:
     @property
     def largest(self) -> tuple[Clique, ...]:
         return (*self.workload.cliques, *self.added)
+
+    @property
+    def effort(self) -> Effort:
+        return Effort()
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -28,6 +28,7 @@ from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.selection.design import (
     Answer,
     Asked,
+    Effort,
     Modeller,
     columns,
     line_of_columns,
@@ -137,6 +138,12 @@ class MwemDesign:
         ones = tuple((a,) for a in range(len(self.domain)))
         by_size = sorted(self.workload.cliques, key=lambda clique: -cells(clique, shape))
         return tuple(dict.fromkeys((*ones, *by_size[: self.split.turns])))
+
+    @property
+    def effort(self) -> Effort:
+        turns, shape = self.split.turns, self.domain.shape
+        entries = sum(cells(clique, shape) for clique in self.workload.cliques)
+        return Effort(turns * len(self.workload.cliques), turns * entries, turns)
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -32,6 +32,7 @@ from hallmark.mechanisms.marginals.evidence import Evidence
 from hallmark.mechanisms.marginals.selection.design import (
     Answer,
     Asked,
+    Effort,
     Modeller,
     columns,
     line_of_columns,
@@ -105,6 +106,14 @@ class TreeDesign:
             return max(range(len(pairs)), key=lambda i: cells(pairs[i], shape))
 
         return (*((a,) for a in range(len(self.domain))), *_tree(len(self.domain), widest))
+
+    @property
+    def effort(self) -> Effort:
+        """Of all pairs in each round; no model but the product of columns is needed."""
+        pairs = list(combinations(range(len(self.domain)), 2))
+        rounds = len(self.domain) - 1
+        entries = sum(cells(pair, self.domain.shape) for pair in pairs)
+        return Effort(candidates=rounds * len(pairs), cells=rounds * entries)
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hallmark.mechanisms.domain.cliques import Clique, cells
+from hallmark.mechanisms.marginals.selection import aim
 from hallmark.mechanisms.marginals.selection.aim import AimDesign, Round, plan_aim
+from hallmark.mechanisms.marginals.selection.design import Effort
 from hallmark.mechanisms.marginals.selection.misfit import UNIT
 from hallmark.mechanisms.privacy.accountant import BudgetExceeded, fits, rho
 from hallmark.mechanisms.privacy.adjacency import Adjacency
@@ -294,3 +296,49 @@ def test_candidates_that_are_too_large_and_pure_budgets_are_refused() -> None:
         make(20_000, 30_000)
     with pytest.raises(ValueError, match="needs delta > 0"):
         make(budget=Budget(epsilon=Fraction(1)))
+
+
+# Very many candidates
+
+
+def test_a_round_looks_at_everything_as_long_as_that_is_a_few_minutes_work() -> None:
+    design = make(ways=3)
+    assert design.drawn(1) == tuple(range(len(design.candidates)))
+    looked = sum(cells(clique, SHAPE) for clique in design.candidates)
+    assert design.effort == Effort(8 * len(design.candidates), 8 * looked, 8)
+
+
+@pytest.mark.parametrize(("candidates", "entries"), [(60, 2**32), (2**18, 400), (60, 400)])
+def test_of_very_many_candidates_a_round_looks_at_a_draw(
+    candidates: int, entries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aim, "MOST_CANDIDATES", candidates)
+    monkeypatch.setattr(aim, "MOST_CELLS", entries)
+    design = make(2, 3, 2, 3, 2, ways=3, rounds_cap=4)
+    ones = {i for i, clique in enumerate(design.candidates) if len(clique) == 1}
+    rounds = [design.drawn(number) for number in range(1, 200)]
+    assert rounds == [design.drawn(number) for number in range(1, 200)], "a run may resume"
+    assert set().union(*rounds) == set(range(len(design.candidates))), "each has its turn"
+    for drawn in rounds:
+        assert list(drawn) == sorted(set(drawn))
+        assert ones < set(drawn) < set(range(len(design.candidates)))
+        others = set(drawn) - ones
+        assert 4 * len(others) <= candidates
+        assert 4 * sum(cells(design.candidates[i], design.domain.shape) for i in others) <= entries
+
+
+def test_rounds_choose_from_what_they_look_at(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aim, "MOST_CANDIDATES", 12)
+    design = make(ways=2, rounds_cap=4)
+    curator = curator_of(url, table(), kind=Watching)
+    answers = run(design, curator)
+    for number, (_, candidates, _) in enumerate(curator.choices, start=1):
+        offered = [c.cells.columns for c in candidates]
+        assert offered == [design.candidates[i] for i in design.drawn(number)]
+        assert len(offered) < len(design.candidates)
+        assert answers[3 + number].asked.clique in offered
+
+
+def test_no_more_is_forecast_to_be_measured_than_rounds_can() -> None:
+    design = make(*[2] * 30, ways=3)
+    assert len(design.largest) == 30 + design.planned_rounds < 30 + len(design.workload.cliques)

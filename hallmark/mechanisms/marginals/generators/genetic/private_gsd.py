@@ -174,6 +174,11 @@ class PrivateGSD:
     ) -> None:
         """Nothing: it is not known how long this takes. See `Generator.seconds`."""
 
+    def draft_seconds(
+        self, domain: Domain, cliques: Sequence[Clique], signal: float, candidates: int
+    ) -> None:
+        """Nothing: it is not known how long this takes. See `Generator.draft_seconds`."""
+
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
         """True: the model is a table of `rows` records whatever the cliques."""
         return True

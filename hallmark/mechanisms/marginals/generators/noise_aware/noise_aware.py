@@ -152,17 +152,9 @@ class NoiseAware:
         """
         if self.denoiser == "singular-values":
             return None
-        entries, tables = sum(domain.shape), len(cliques)
         counts = sum(cells(clique, domain.shape) for clique in cliques)
-        # In tables of many cells there is little to be learnt of each.
-        clear = signal / _CLEAR_SIGNAL * min(1.0, signal * tables / (_CLEAR_IN_A_CELL * counts))
-        steps = self.latent.patience * self.latent.check
-        steps += round(_MOST_STEPS * (1 - exp(-clear))) + _FEWEST_STEPS
-        step = self.latent.classes * (_PER_CELL * entries + _PER_SQUARE * entries**2)
-        fit = self.latent.members * (
-            _PER_TABLE * tables + min(steps, self.latent.most_steps) * step
-        )
-        fit += _PER_TARGET * tables + _PER_TARGET_CELL * counts
+        fit = _fit_seconds(self.latent, domain, cliques, signal)
+        fit += _PER_TARGET * len(cliques) + _PER_TARGET_CELL * counts
         links = sum(len(clique) for clique in cliques)
         lines = sum(domain.shape[a] for clique in cliques for a in clique)
         drawn = 0.0
@@ -170,6 +162,17 @@ class NoiseAware:
             settled = lines * min(1.0, (_SETTLED_FAST / rows) ** 0.5)
             drawn += rows * (_PER_LINK * links + _PER_LINE_CELL * settled)
         return fit, drawn
+
+    def draft_seconds(
+        self, domain: Domain, cliques: Sequence[Clique], signal: float, candidates: int
+    ) -> float | None:
+        """See `Generator.draft_seconds`; a draft has no targets."""
+        if self.denoiser == "singular-values":
+            return None
+        return _fit_seconds(self._latent(draft=True), domain, cliques, signal)
+
+    def _latent(self, draft: bool) -> LatentClassFit:
+        return LatentClassFit(**asdict(self.latent) | (_DRAFT if draft else {}))
 
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
         """All: the model does not grow with the marginals."""
@@ -190,15 +193,28 @@ class NoiseAware:
         if self.denoiser == "singular-values":
             return NoiseAwareModel(self, evidence, shrunk_pairs(evidence))
         known = previous.denoised if isinstance(previous, NoiseAwareModel) else None
-        settings = LatentClassFit(**asdict(self.latent) | (_DRAFT if draft else {}))
         classes = fit_latent_classes(
             evidence,
-            settings,
+            self._latent(draft),
             rng=rng,
             previous=known if isinstance(known, LatentClasses) else None,
             report=lambda share: progress(_DENOISED * share, "denoising the marginals"),
         )
         return NoiseAwareModel(self, evidence, classes)
+
+
+def _fit_seconds(
+    latent: LatentClassFit, domain: Domain, cliques: Sequence[Clique], signal: float
+) -> float:
+    """CPU time of fitting latent classes."""
+    entries, tables = sum(domain.shape), len(cliques)
+    counts = sum(cells(clique, domain.shape) for clique in cliques)
+    # In tables of many cells there is little to be learnt of each.
+    clear = signal / _CLEAR_SIGNAL * min(1.0, signal * tables / (_CLEAR_IN_A_CELL * counts))
+    steps = latent.patience * latent.check
+    steps += round(_MOST_STEPS * (1 - exp(-clear))) + _FEWEST_STEPS
+    step = latent.classes * (_PER_CELL * entries + _PER_SQUARE * entries**2)
+    return latent.members * (_PER_TABLE * tables + min(steps, latent.most_steps) * step)
 
 
 class Denoised(Protocol):

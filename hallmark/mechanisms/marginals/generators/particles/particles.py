@@ -167,6 +167,11 @@ class Particles:
     ) -> None:
         """Nothing: it is not known how long this takes. See `Generator.seconds`."""
 
+    def draft_seconds(
+        self, domain: Domain, cliques: Sequence[Clique], signal: float, candidates: int
+    ) -> None:
+        """Nothing: it is not known how long this takes. See `Generator.draft_seconds`."""
+
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
         """Whether no marginal is too large; particles are as many for any number of them."""
         sizes = [cells(clique, domain.shape) for clique in cliques]
