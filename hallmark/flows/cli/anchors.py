@@ -1,9 +1,7 @@
-"""`hallmark ledger verify`, `anchor`, `restored`: check that no entries of the ledger are lost."""
+"""`hallmark ledger verify`, `anchor`: check that no entries of the ledger are lost."""
 
-import getpass
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -106,68 +104,6 @@ def anchor(
             "anybody who can write to the ledger; compare it with: hallmark ledger verify "
             f"{account} --anchor {out}"
         )
-
-
-def restored(
-    account: AccountArgument,
-    reason: Annotated[str, typer.Option("--reason", help="What happened, and who decided this.")],
-    releases: Annotated[
-        list[Path] | None,
-        typer.Option("--releases", help="A folder of published releases; repeatable."),
-    ] = None,
-) -> None:
-    """Accept a ledger that was restored from a backup, and record for good what it lacks."""
-    from hallmark.mechanisms.privacy.ledger.chain import Head, genesis
-    from hallmark.tasks.ledger.anchors import (
-        anchor_of,
-        anchors_file,
-        installation_key,
-        open_ledger,
-        signed,
-        write,
-    )
-    from hallmark.tasks.ledger.rollback import (
-        anchored,
-        entries_of,
-        forgotten,
-        from_anchors,
-        from_releases,
-        given_up,
-        lacks,
-    )
-
-    if not reason.strip():
-        raise typer.BadParameter("give a reason", param_hint="--reason")
-    book, lines = open_ledger(ledger_url()), anchored(account)
-    if book.has_account(account):
-        book.verify(account)
-    entries, told = entries_of(book, account), list(from_anchors(lines))
-    for folder in releases or ():
-        told += from_releases(folder, account)
-    lacking = lacks(entries, told, lost=given_up(lines))
-    if not lacking:
-        say(f"{account} has all entries that are known here; nothing was written.")
-        return
-    head = entries[-1].head if entries else Head(account=account, entries=0, hash=genesis(account))
-    lost = {one.hash for one in lacking}
-    made = anchor_of(head, lost=lost, by=getpass.getuser(), reason=reason)
-    write(signed(made, installation_key()), anchors_file())
-    say(
-        f"Recorded: {account} continues with {len(entries)} entries, and {len(lost)} known heads "
-        "are lost. Releases on this account will say so."
-    )
-    missing = forgotten(book, lacking)
-    epsilon = sum((claim.epsilon for claim in missing.values()), Fraction(0))
-    delta = sum((claim.delta for claim in missing.values()), Fraction(0))
-    if missing:
-        say(
-            f"The ledger has no charge for {', '.join(sorted(missing))}, which spent at most "
-            f"epsilon {epsilon}, delta {delta} in total."
-        )
-    say(
-        "Lower the cap by everything that was drawn and is missing, before the next release: "
-        f"hallmark ledger cap {account} --epsilon CAP --delta CAP --reason WHY"
-    )
 
 
 def _described(

@@ -31,6 +31,7 @@ CODES = {
     "hallmark.tasks.installation.places.PathRefused": ExitCode.USAGE,
     "hallmark.tasks.spec.prepare.PlanRefused": ExitCode.USAGE,
     "hallmark.tasks.publish.PublishRefused": ExitCode.USAGE,
+    "hallmark.tasks.restore.ProofRefused": ExitCode.CHECK,
     "hallmark.tasks.gates.rehearsal.RehearsalFailed": ExitCode.FAILED,
     "hallmark.tasks.gates.rehearsal_table.RehearsalRefused": ExitCode.USAGE,
     "hallmark.tasks.reserve.AlreadyStarted": ExitCode.USAGE,

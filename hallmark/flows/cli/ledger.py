@@ -5,16 +5,16 @@ import json
 import re
 from dataclasses import asdict
 from enum import StrEnum
-from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hallmark.flows.cli.anchors import AccountArgument, anchor, restored, verify
+from hallmark.flows.cli.anchors import AccountArgument, anchor, verify
+from hallmark.flows.cli.caps import EpsilonOption, RhoOption, cap_of
 from hallmark.flows.cli.options import JsonOption
+from hallmark.flows.cli.restored import restored
 from hallmark.flows.screen import say, say_json
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.tasks.installation.workspace import ledger_url
 
 if TYPE_CHECKING:  # the database is imported where it is used, to keep --help quick
@@ -32,13 +32,6 @@ class Composed(StrEnum):
     ZCDP = "zcdp"
 
 
-EpsilonOption = Annotated[
-    str | None, typer.Option("--epsilon", help="An exact number, such as 2, 0.5 or 1/3.")
-]
-RhoOption = Annotated[
-    str | None,
-    typer.Option("--rho", help="A cap in zCDP instead of epsilon, such as 0.02; needs --delta."),
-]
 DeltaOption = Annotated[str, typer.Option("--delta", help="An exact number, such as 1e-5.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why, and who decided it.")]
 
@@ -84,7 +77,7 @@ def open_account(
     ledger = _held(account)
     if if_missing and ledger.has_account(account):
         return
-    cap, rho_cap = _cap(epsilon, rho, delta)
+    cap, rho_cap = cap_of(epsilon, rho, delta)
     chosen = composition or (Composed.SUM if cap.is_pure else Composed.ZCDP)
     ledger.open_account(
         account,
@@ -112,7 +105,7 @@ def set_cap(
     """Change the cap of an account; never below what is spent or reserved."""
     ledger = _held(account)
     kept = str(ledger.account(account).cap.delta) if delta is None else delta
-    cap, rho_cap = _cap(epsilon, rho, kept)
+    cap, rho_cap = cap_of(epsilon, rho, kept)
     ledger.set_cap(account, cap, rho_cap=rho_cap, by=getpass.getuser(), reason=reason)
     show(account)
 
@@ -196,30 +189,6 @@ def _held(account: str) -> "Ledger":
     ledger = _ledger()
     refuse_rolled_back(ledger, account)
     return ledger
-
-
-def _cap(epsilon: str | None, rho: str | None, delta: str) -> tuple[Budget, Fraction | None]:
-    """The cap and, if it was given in zCDP, its rho."""
-    from hallmark.mechanisms.privacy.account_filter import implied_budget
-
-    try:
-        if rho is None and epsilon is not None:
-            return Budget(epsilon=_exact(epsilon), delta=_exact(delta)), None
-        if rho is None or epsilon is not None:
-            raise ValueError("give a cap: either --epsilon, or --rho with --delta")
-        exact, least = _exact(rho), _exact(delta)
-        if not (exact > 0 and 0 < least < 1):
-            raise ValueError("--rho must be positive, and needs a --delta between 0 and 1")
-        return implied_budget(exact, least), exact
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-
-
-def _exact(text: str) -> Fraction:
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"{text!r} is not a number; write it like 2, 0.5, 1/3 or 1e-5") from None
 
 
 def _plain(state: "AccountState") -> dict[str, object]:

@@ -146,14 +146,3 @@ def lacks(
     """What is told and not in the chain, but for what was given up."""
     there = {entry.hash for entry in entries} | lost
     return [one for one in told if one.hash not in there]
-
-
-def forgotten(book: Ledger, lacking: Iterable[Told]) -> dict[str, PrivacyClaim]:
-    """Published releases that the ledger has no charge for, with what each of them spent."""
-    found = {}
-    for one in lacking:
-        if one.folder is not None and one.claim is not None:
-            reservation = book.reservation(one.folder.name)
-            if reservation is None or reservation.state != "spent":
-                found[one.folder.name] = one.claim
-    return found

@@ -22,9 +22,7 @@ from hallmark.tasks.ledger.anchors import (
 )
 from hallmark.tasks.ledger.rollback import (
     LedgerRolledBack,
-    forgotten,
     from_releases,
-    lacks,
     refuse_rolled_back,
 )
 from hallmark.tasks.reserve import reserve
@@ -191,14 +189,3 @@ def test_a_release_on_another_account_tells_nothing_of_this_one(elsewhere: Path)
     assert list(from_releases(elsewhere, "others")) == []
     without_head(elsewhere / "test-release")
     assert list(from_releases(elsewhere, "others")) == []
-
-
-def test_releases_that_the_ledger_has_forgotten_are_named_with_what_they_spent(
-    elsewhere: Path,
-) -> None:
-    told = list(from_releases(elsewhere, ACCOUNT))
-    book = open_ledger(ledger_url())
-    assert forgotten(book, lacks([], told)) == {}
-    cut(ledger_url(), 1)
-    missing = forgotten(book, lacks(book.entries(ACCOUNT), told))
-    assert {name: claim.epsilon for name, claim in missing.items()} == {"test-release": 1}

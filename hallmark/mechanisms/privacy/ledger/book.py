@@ -6,6 +6,9 @@ Law.     A reservation is "reserved" until its first charge, and "spent", in ful
          for ever. Only a reservation without charges can be cancelled; then it may be made again.
          The fate of a reserved release may be unknown, so it also counts against the cap. If a
          reservation states what its release may cost, charges together cost no more.
+Proved.  A ledger that was put back from a copy has forgotten draws. What a release proves to have
+         spent is entered again as one charge of its whole budget, and closes it: a draw that the
+         ledger has no outcome of would be drawn a second time.
 Within.  A reservation may be made under an allowance, such as a month of a release calendar:
          reservations under the same allowance that are not cancelled sum to at most what each of
          them states.
@@ -188,6 +191,15 @@ class Book:
                 self._charge(release, payload, entry.at)
             case "cancel":
                 self._cancel(release)
+            case "proved":
+                self._prove(
+                    release,
+                    budget_from_json(payload["budget"]),
+                    events_from_json(payload["events"]),
+                    payload["manifest"],
+                    filter_from_json(payload.get("filter")),
+                    entry.at,
+                )
             case kind if kind in STATEMENTS:
                 self._state(release, entry)
             case _:
@@ -256,6 +268,12 @@ class Book:
             raise LedgerError(
                 f"release {release!r} {what} on account {self.account!r}, so nothing may be drawn "
                 "for it; reserve its budget first, by starting the release again"
+            )
+        if reservation.proved:
+            raise LedgerError(
+                f"release {release!r} was entered again from what it published, since the ledger "
+                "had lost its draws, so nothing more may be drawn for it or given back; choose "
+                "another name for a release with its own budget"
             )
         return reservation
 
@@ -351,6 +369,31 @@ class Book:
         self._calls.setdefault(release, {})[call.call] = call
         if reservation.state != "spent":
             self._put(replace(reservation, state="spent"))
+
+    def _prove(
+        self,
+        release: str,
+        budget: Budget,
+        events: tuple[Event, ...],
+        manifest: str,
+        opened: Filter | None,
+        at: str,
+    ) -> None:
+        existing, whole = self.reservations.get(release), cost(events)
+        if not events:
+            raise LedgerError(f"release {release!r}: a draw without a charge")
+        if existing is None or existing.state == "cancelled":
+            self._reserve(release, budget, manifest, None, whole, opened)
+        elif existing.proved or existing.budget != budget:
+            what = "was proved before" if existing.proved else f"has {shown(existing.budget)}"
+            raise LedgerError(f"release {release!r} {what}, and cannot be proved for this budget")
+        elif existing.cost is not None and not existing.cost.covers(whole):
+            raise LedgerError(
+                f"release {release!r} spent more than the account set aside for it, as it proves"
+            )
+        self._costs[release] = whole
+        self._calls[release] = {"proved": LoggedCall("proved", manifest, events, at)}
+        self._put(replace(self.reservations[release], state="spent", proved=True))
 
     def _cancel(self, release: str) -> None:
         reservation = self.open_reservation(release)

@@ -35,8 +35,8 @@ class Entry:
         account: name of the account; each account has its own chain.
         seq: position in the chain, from 1.
         at: when it was written, UTC, ISO 8601.
-        kind: "open", "cap", "reserve", "charge", "cancel" or a statement (`book` defines their
-            meanings).
+        kind: "open", "cap", "reserve", "charge", "cancel", "proved" or a statement (`book` defines
+            their meanings).
         release: the release that it is about; None for the account as a whole.
         payload: plain JSON, rationals as strings such as "1/100000".
         previous: hash of the entry before it, or `genesis` of the account.

@@ -47,7 +47,7 @@ def _budget(book: Book, entry: Entry) -> Budget | None:
     match entry.kind:
         case "open" | "cap":
             return book.state.cap
-        case "reserve" | "charge" | "cancel":
+        case "reserve" | "charge" | "cancel" | "proved":
             return book.reservations[entry.release or ""].budget
     return None
 

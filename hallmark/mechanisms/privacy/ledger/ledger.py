@@ -26,11 +26,13 @@ from hallmark.mechanisms.privacy.account_filter import Filter
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.costs import Cost
+from hallmark.mechanisms.privacy.costs import cost as cost_of
 from hallmark.mechanisms.privacy.events import Event, events_to_json
 from hallmark.mechanisms.privacy.ledger import rows
 from hallmark.mechanisms.privacy.ledger.book import (
     STATEMENTS,
     AccountState,
+    Book,
     LoggedCall,
     Standing,
 )
@@ -239,22 +241,7 @@ class Ledger:
         _printable(release=release)
 
         def work(connection: Connection) -> Reservation:
-            book = rows.lock_book(connection, account)
-            kept = book.balance.terms.adjacency
-            if kept != adjacency:
-                raise LedgerError(
-                    f"account {account!r} is kept under {kept}, but release "
-                    f"{release!r} is stated under {adjacency}, and such epsilons do not add up; "
-                    "state the release under the account's relation and unit"
-                )
-            holder = rows.account_of(connection, release)
-            if holder is None:
-                rows.insert_release(connection, release, account)
-            elif holder != account:
-                raise LedgerError(
-                    f"release {release!r} belongs to account {holder!r}, not {account!r}; names "
-                    "of releases are unique over the ledger, so choose another one"
-                )
+            book = _claimed(connection, account, release, adjacency)
             existing = book.reservations.get(release)
             if existing is None or existing.state == "cancelled":
                 payload: dict[str, Any] = {"budget": budget_to_json(budget), "binding": binding}
@@ -274,6 +261,52 @@ class Ledger:
                     f"release {release!r} has a reservation for {what}; go back to what it was "
                     "started with, or choose another name for a release with budget of its own"
                 )
+            return book.reservations[release]
+
+        return self._write(work)
+
+    def prove(
+        self,
+        account: str,
+        release: str,
+        budget: Budget,
+        *,
+        adjacency: Adjacency,
+        events: Sequence[Event],
+        manifest: str,
+        by: str,
+        reason: str,
+    ) -> Reservation:
+        """Enter what a release spent and the ledger, put back from a copy, has forgotten.
+
+        Its whole budget is spent, and nothing more may be drawn for it. If that was entered before,
+        change nothing.
+
+        Args:
+            budget, adjacency, events: as the release's documents have them, which the caller has
+                verified.
+            manifest: digest of its manifest.
+        Raises:
+            BudgetRefused: the cap does not cover it; it must be raised first.
+            LedgerError: as for `reserve`; or a reservation that is still known was for another
+                budget.
+        """
+        _printable(release=release, by=by, reason=reason)
+
+        def work(connection: Connection) -> Reservation:
+            book = _claimed(connection, account, release, adjacency)
+            existing = book.reservations.get(release)
+            if existing is None or not existing.proved:
+                payload: dict[str, Any] = {
+                    "budget": budget_to_json(budget),
+                    "events": events_to_json(events),
+                    "manifest": manifest,
+                    "by": by,
+                    "reason": reason,
+                }
+                if existing is None or existing.state == "cancelled":
+                    payload |= _recorded(book.balance.opening(budget, cost_of(events)))
+                rows.append(connection, book, "proved", payload, release)
             return book.reservations[release]
 
         return self._write(work)
@@ -488,6 +521,27 @@ def _printable(**names: str) -> None:
     for what, name in names.items():
         if not name.isprintable() or not name.strip():
             raise LedgerError(f"`{what}` must be printable and not empty; it is {name!r}")
+
+
+def _claimed(connection: Connection, account: str, release: str, adjacency: Adjacency) -> Book:
+    """The locked book of an account that is kept under this adjacency, and has this release."""
+    book = rows.lock_book(connection, account)
+    kept = book.balance.terms.adjacency
+    if kept != adjacency:
+        raise LedgerError(
+            f"account {account!r} is kept under {kept}, but release "
+            f"{release!r} is stated under {adjacency}, and such epsilons do not add up; "
+            "state the release under the account's relation and unit"
+        )
+    holder = rows.account_of(connection, release)
+    if holder is None:
+        rows.insert_release(connection, release, account)
+    elif holder != account:
+        raise LedgerError(
+            f"release {release!r} belongs to account {holder!r}, not {account!r}; names "
+            "of releases are unique over the ledger, so choose another one"
+        )
+    return book
 
 
 def _refuse_unknown(kind: str) -> None:

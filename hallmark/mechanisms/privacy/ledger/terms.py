@@ -51,6 +51,8 @@ class Reservation:
         allowance: name of the allowance that it counts against.
         cost: the most that its events may cost; None if only its budget bounds them.
         filtered: whether the account's filter admitted it, instead of summing it.
+        proved: whether it was entered from what the release published, since the ledger had lost
+            its draws; nothing more may be drawn for it.
     """
 
     account: str
@@ -61,6 +63,7 @@ class Reservation:
     allowance: str | None = None
     cost: Cost | None = None
     filtered: bool = False
+    proved: bool = False
 
 
 def terms_to_json(terms: Terms) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import (
     Head,
     Ledger,
     LedgerError,
+    Reservation,
     Standing,
 )
 
@@ -511,6 +512,97 @@ def test_a_well_chained_entry_that_breaks_the_law_is_found(opened: Ledger, ledge
         forge(connection)
     with pytest.raises(LedgerError, match=r"entry 3: a 'reserve' entry, .* only epsilon 2/3"):
         opened.verify("people")
+
+
+# Charges that releases prove, after a ledger was put back from a copy
+
+
+def prove(ledger: Ledger, release: str = "r", budget: Budget = THIRD) -> Reservation:
+    return ledger.prove(
+        "people",
+        release,
+        budget,
+        adjacency=RECORD,
+        events=[LAPLACE, GAUSSIAN],
+        manifest="ab" * 32,
+        by="steward",
+        reason="a flood",
+    )
+
+
+def test_a_proved_release_is_spent_in_full_and_closed(opened: Ledger):
+    before = opened.account("people").remaining
+    proved = prove(opened, "s")
+    assert (proved.state, proved.proved, proved.budget) == ("spent", True, THIRD)
+    assert opened.events("s") == (LAPLACE, GAUSSIAN)
+    after = opened.account("people")
+    assert after.spent == (THIRD.epsilon, THIRD.delta)
+    assert after.remaining == (before[0] - THIRD.epsilon, before[1] - THIRD.delta)
+    opened.verify("people")
+    closed = "nothing more may be drawn for it or given back"
+    with pytest.raises(LedgerError, match=closed):
+        opened.record("s", "a", "question", [LAPLACE], b"fresh noise", allow)
+    with pytest.raises(LedgerError, match=closed):
+        opened.cancel("s", by="steward", reason="unused")
+    with pytest.raises(LedgerError, match="has a reservation for"):
+        opened.reserve("people", "s", THIRD, adjacency=RECORD, binding="plan")
+
+
+def test_proving_it_again_changes_nothing(opened: Ledger):
+    prove(opened)
+    entries = opened.entries("people")
+    assert prove(opened).proved
+    assert opened.entries("people") == entries
+
+
+def test_a_release_whose_draws_are_lost_in_part_can_draw_none_of_them_again(opened: Ledger):
+    draw(opened, "a", b"kept")
+    taken = opened.account("people").taken
+    prove(opened)
+    assert opened.account("people").taken == taken  # it was counted in full before
+    assert opened.lookup("r", "a", "question") == b"kept"
+    opened.verify("people")
+    with pytest.raises(LedgerError, match="nothing more may be drawn"):
+        draw(opened, "b")
+
+
+def test_a_cancelled_release_that_proves_to_have_drawn_takes_its_budget_again(opened: Ledger):
+    opened.cancel("r", by="steward", reason="unused")
+    prove(opened)
+    assert opened.account("people").spent == (THIRD.epsilon, THIRD.delta)
+
+
+@pytest.mark.parametrize(
+    ("budget", "told"),
+    [
+        (Budget(epsilon=Fraction(2), delta=THIRD.delta), "only epsilon 1, delta 0.001 is left"),
+        (Budget(epsilon=Fraction(1, 2), delta=THIRD.delta), "cannot be proved for this budget"),
+    ],
+)
+def test_what_the_cap_or_a_reservation_does_not_cover_is_not_entered(
+    opened: Ledger, budget: Budget, told: str
+):
+    if "left" in told:
+        opened.cancel("r", by="steward", reason="unused")
+    entries = opened.entries("people")
+    with pytest.raises(LedgerError, match=told):
+        prove(opened, budget=budget)
+    assert opened.entries("people") == entries
+
+
+def test_an_account_by_zcdp_takes_what_the_events_cost(ledger: Ledger):
+    ledger.open_account(
+        "people", cap=CAP, adjacency=RECORD, by="steward", reason="law", composition="zcdp"
+    )
+    small = Budget(epsilon=Fraction(1, 10), delta=THIRD.delta)
+    gaussian = DiscreteGaussian(l2_squared=2, sigma2=Fraction(10**5), unit_moves=2)
+    told = {"adjacency": RECORD, "manifest": "ab" * 32, "by": "steward", "reason": "a flood"}
+    for release in "abcdefghijklmnop":  # sixteen tenths: more than the cap as a sum
+        proved = ledger.prove("people", release, small, events=[gaussian], **told)
+        assert proved.filtered
+        assert proved.cost == cost([gaussian])
+    assert ledger.account("people").spent[0] > CAP.epsilon
+    ledger.verify("people")
 
 
 # Allowances

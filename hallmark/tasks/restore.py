@@ -1,0 +1,193 @@
+"""Go on with a ledger that was put back from a copy.
+
+Charges made since the copy are missing, and with them the outcomes of draws, so the same call would
+be answered with fresh noise. What a published release spent stands in its signed documents: it is
+entered again, in full, and the release closed. Heads that are known and gone are recorded as lost.
+
+Twice: what was entered is not entered again, and heads that were given up are not missed again.
+Crash: charges come first, so until they are all there, the account is still refused.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.costs import cost
+from hallmark.mechanisms.privacy.events import Event, events_from_json
+from hallmark.mechanisms.privacy.ledger.chain import Head, genesis
+from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger
+from hallmark.schemas.documents.manifest import MANIFEST_FILE, Manifest
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.ledger.anchors import (
+    anchor_of,
+    anchors_file,
+    installation_key,
+    signed,
+    write,
+)
+from hallmark.tasks.ledger.rollback import (
+    anchored,
+    entries_of,
+    from_anchors,
+    from_release,
+    from_releases,
+    given_up,
+    lacks,
+)
+from hallmark.tasks.spec.prepare import adjacency
+from hallmark.tasks.verification import verify_release
+from hallmark.tasks.verification.documents import read_documents
+
+
+class ProofRefused(SafeError):
+    """A release of the account does not verify, so it proves nothing; nothing was entered."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a published release proves to have spent.
+
+    Attributes:
+        manifest: digest of its manifest.
+    """
+
+    folder: Path
+    release: str
+    budget: Budget
+    adjacency: Adjacency
+    events: tuple[Event, ...]
+    manifest: str
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What `restore` did.
+
+    Attributes:
+        entered: releases whose charges the ledger had forgotten.
+        lost: known heads that were given up.
+        entries: the account's entries now; 0 where the ledger does not have it.
+    """
+
+    entered: tuple[Proof, ...]
+    lost: int
+    entries: int
+
+
+def restore(
+    book: Ledger,
+    account: str,
+    folders: Sequence[Path],
+    *,
+    by: str,
+    reason: str,
+    cap: tuple[Budget, Fraction | None] | None = None,
+) -> Restored:
+    """Enter what the releases in these folders prove, and give up what else is missing.
+
+    Args:
+        folders: of published releases.
+        cap: the account's, with its rho if it is in zCDP, where it was raised since the copy.
+    Raises:
+        ProofRefused: a release of the account does not verify.
+        BudgetRefused: the cap does not cover what was spent.
+        LedgerError: the account is damaged, or kept under another relation or unit.
+    """
+    proofs = [proof for folder in folders for proof in proofs_in(folder, account)]
+    lines, entered = anchored(account), []
+    if book.has_account(account):
+        book.verify(account)
+        before = entries_of(book, account)
+        if cap is not None:
+            book.set_cap(account, cap[0], rho_cap=cap[1], by=by, reason=reason)
+        for proof in _forgotten(book, proofs):
+            _enter(book, account, proof, by, reason)
+            entered.append(proof)
+    else:
+        before = []
+    told = [*from_anchors(lines), *(one for f in folders for one in from_releases(f, account))]
+    lost = {one.hash for one in lacks(before, told, lost=given_up(lines))}
+    entries = entries_of(book, account)
+    if lost:
+        head = (
+            entries[-1].head if entries else Head(account=account, entries=0, hash=genesis(account))
+        )
+        write(
+            signed(anchor_of(head, lost=lost, by=by, reason=reason), installation_key()),
+            anchors_file(),
+        )
+    return Restored(tuple(entered), len(lost), len(entries))
+
+
+def proofs_in(out: Path, account: str) -> Iterator[Proof]:
+    """What every release on the account in `out` proves.
+
+    Raises:
+        ProofRefused: one of them does not verify.
+    """
+    for path in sorted(out.glob(f"*/{MANIFEST_FILE}")):
+        folder, content = path.parent, path.read_bytes()
+        try:
+            manifest = Manifest.model_validate_json(content)
+        except ValidationError:  # nothing of ours
+            continue
+        if manifest.is_rehearsal or not any(from_release(folder, account)):
+            continue
+        yield from _proof(folder, manifest, sha256(content).hexdigest(), account)
+
+
+def _proof(folder: Path, manifest: Manifest, digest: str, account: str) -> Iterator[Proof]:
+    verified = verify_release(folder)
+    if not verified.ok:
+        fault = next(check for check in verified.checks if not check.ok)
+        raise ProofRefused(
+            f"{folder} does not verify ({fault.name}: {fault.detail}), so it proves no charge. Put "
+            "the release back as it was published, or leave it out and lower the cap by what it "
+            "spent; nothing was entered"
+        )
+    told = read_documents(folder, manifest)
+    if told.record.account.name == account:
+        yield Proof(
+            folder=folder,
+            release=manifest.release_id,
+            budget=Budget(epsilon=manifest.privacy.epsilon, delta=manifest.privacy.delta),
+            adjacency=adjacency(told.spec),
+            events=events_from_json(dict(event) for event in told.record.mechanism.events),
+            manifest=digest,
+        )
+
+
+def _forgotten(book: Ledger, proofs: Iterable[Proof]) -> Iterator[Proof]:
+    """Releases whose charges the ledger does not have, or only some of them."""
+    for proof in proofs:
+        known = book.reservation(proof.release)
+        if known is not None and known.proved:
+            continue
+        spent = known is not None and known.state == "spent"
+        if not spent or cost(book.events(proof.release)) != cost(proof.events):
+            yield proof
+
+
+def _enter(book: Ledger, account: str, proof: Proof, by: str, reason: str) -> None:
+    try:
+        book.prove(
+            account,
+            proof.release,
+            proof.budget,
+            adjacency=proof.adjacency,
+            events=proof.events,
+            manifest=proof.manifest,
+            by=by,
+            reason=reason,
+        )
+    except BudgetRefused as error:
+        raise BudgetRefused(
+            f"{error}. As {proof.folder} proves, it was spent all the same, so the cap was higher: "
+            "say what it was, with --epsilon and --delta, or with --rho"
+        ) from error

@@ -1,0 +1,132 @@
+"""A ledger put back from a copy: what releases prove is entered again, and the rest is given up."""
+
+import json
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.events import DiscreteGaussian
+from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, LedgerError
+from hallmark.schemas.documents.manifest import MANIFEST_FILE, RECORD_FILE
+from hallmark.tasks.audit import audit_release
+from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.ledger.rollback import LedgerRolledBack, refuse_rolled_back
+from hallmark.tasks.restore import ProofRefused, Restored, restore
+from tests import example
+from tests.tasks.cut import ACCOUNT, cut
+from tests.tasks.released import Released
+
+RECORD = Adjacency(neighbours=Neighbours.REPLACE_ONE)
+
+
+@pytest.fixture
+def out(run: Released, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a copy of the release, with a copy of its ledger in a home of its own."""
+    monkeypatch.setenv("HALLMARK_HOME", str(tmp_path / "new-home"))
+    monkeypatch.delenv("HALLMARK_LEDGER", raising=False)
+    shutil.copy(run.ledger.removeprefix("sqlite:///"), ledger_url().removeprefix("sqlite:///"))
+    shutil.copytree(run.folder, tmp_path / "out" / run.folder.name)
+    return tmp_path / "out"
+
+
+def restored(out: Path, **more: object) -> Restored:
+    book = open_ledger(ledger_url())
+    return restore(book, ACCOUNT, [out], by="Ada", reason="a flood", **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("left", [1, 2, 3], ids=["nothing", "a reservation", "a part of the draws"])
+def test_what_a_release_proves_is_entered_and_no_draw_of_it_comes_back(
+    left: int, out: Path
+) -> None:
+    book = open_ledger(ledger_url())
+    whole = book.account(ACCOUNT)
+    if len(book.calls("test-release")) == 1 and left == 3:
+        # The copy is older than the last of several draws: the ledger has one that cost less.
+        cut(ledger_url(), 2)
+        part = DiscreteGaussian(l2_squared=2, sigma2=Fraction(10**6), unit_moves=2)
+        book.record("test-release", "early", "r", [part], b"noise", lambda standing: None)
+    else:
+        cut(ledger_url(), left)
+    with pytest.raises(LedgerRolledBack):
+        refuse_rolled_back(book, ACCOUNT, out)
+    done = restored(out)
+    assert [proof.release for proof in done.entered] == ["test-release"]
+    assert done.lost == 1
+    now = book.account(ACCOUNT)
+    assert (now.spent, now.remaining) == (whole.spent, whole.remaining)
+    record = json.loads((out / "test-release" / RECORD_FILE).read_bytes())
+    assert len(book.events("test-release")) == len(record["mechanism"]["events"])
+    with pytest.raises(LedgerError, match="nothing more may be drawn"):
+        book.record("test-release", "c", "r", book.events("test-release"), b"", lambda s: None)
+    refuse_rolled_back(book, ACCOUNT, out)
+    audited = audit_release(out / "test-release", None, ledger_url())
+    assert audited.ok, audited
+    again = restored(out)
+    assert (again.entered, again.lost) == ((), 0)
+
+
+def test_an_intact_ledger_is_left_as_it_is(out: Path) -> None:
+    book = open_ledger(ledger_url())
+    entries = book.entries(ACCOUNT)
+    done = restored(out)
+    assert (done.entered, done.lost, done.entries) == ((), 0, len(entries))
+    assert book.entries(ACCOUNT) == entries
+
+
+def test_charges_that_were_given_up_before_can_still_be_entered(out: Path, tmp_path: Path) -> None:
+    """Somebody said that they are lost, and found the releases afterwards."""
+    cut(ledger_url(), 1)
+    (tmp_path / "empty").mkdir()
+    restored(out)
+    cut(ledger_url(), 1)  # and the copy was put back once more
+    done = restored(out)
+    assert [proof.release for proof in done.entered] == ["test-release"]
+
+
+def test_a_release_that_does_not_verify_proves_nothing(out: Path) -> None:
+    cut(ledger_url(), 1)
+    data = out / "test-release" / "data.csv"
+    data.write_bytes(data.read_bytes() + b"more\n")
+    with pytest.raises(ProofRefused, match=r"does not verify .*; nothing was entered"):
+        restored(out)
+    assert len(open_ledger(ledger_url()).entries(ACCOUNT)) == 1
+    with pytest.raises(LedgerRolledBack):
+        refuse_rolled_back(open_ledger(ledger_url()), ACCOUNT, out)
+
+
+def test_a_cap_that_was_raised_since_is_told_with_it(out: Path) -> None:
+    book = open_ledger(ledger_url())
+    cut(ledger_url(), 1)
+    whole = book.account(ACCOUNT).cap
+    small = Budget(epsilon=Fraction(1, 2), delta=whole.delta)
+    book.set_cap(ACCOUNT, small, by="tests", reason="as it was then")
+    with pytest.raises(BudgetRefused, match="spent all the same, so the cap was higher"):
+        restored(out)
+    with pytest.raises(LedgerRolledBack):  # nothing was given up either
+        refuse_rolled_back(book, ACCOUNT, out)
+    restored(out, cap=(whole, None))
+    assert book.account(ACCOUNT).cap == whole
+    assert book.account(ACCOUNT).spent[0] == 1
+
+
+def test_an_account_that_is_gone_is_opened_anew_and_then_charged(out: Path) -> None:
+    cut(ledger_url(), 0)
+    assert restored(out) == Restored((), 1, 0)
+    example.open_account()
+    assert [proof.release for proof in restored(out).entered] == ["test-release"]
+    refuse_rolled_back(open_ledger(ledger_url()), ACCOUNT, out)
+
+
+def test_releases_on_other_accounts_and_other_folders_prove_nothing_here(out: Path) -> None:
+    (out / "notes").mkdir()
+    (out / "notes" / MANIFEST_FILE).write_text("nothing of ours")
+    book = open_ledger(ledger_url())
+    book.open_account(
+        "others", cap=Budget(epsilon=Fraction(1)), adjacency=RECORD, by="t", reason="t"
+    )
+    assert restore(book, "others", [out], by="Ada", reason="r") == Restored((), 0, 1)
