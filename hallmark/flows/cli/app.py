@@ -12,6 +12,7 @@ import typer
 from hallmark.flows import quiet
 from hallmark.flows.cli.alerts import alerts
 from hallmark.flows.cli.approvals import approve, approver_key, override, reject, reopen, waiting
+from hallmark.flows.cli.backup import backup, restore
 from hallmark.flows.cli.calendar import calendar_app
 from hallmark.flows.cli.certify import certify
 from hallmark.flows.cli.doctor import doctor
@@ -323,6 +324,8 @@ _ELSEWHERE = (
     override,
     approver_key,
     doctor,
+    backup,
+    restore,
     alerts,
 )
 for command in _ELSEWHERE:

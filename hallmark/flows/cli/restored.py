@@ -32,7 +32,7 @@ def restored(
     --epsilon or --rho say what the cap was, where it was raised since the backup.
     """
     from hallmark.tasks.ledger.anchors import open_ledger
-    from hallmark.tasks.restore import restore
+    from hallmark.tasks.lost_charges import account_for
 
     if not reason.strip():
         raise typer.BadParameter("give a reason", param_hint="--reason")
@@ -42,7 +42,7 @@ def restored(
     if epsilon is not None or rho is not None:
         kept = str(book.account(account).cap.delta) if delta is None else delta
         cap = cap_of(epsilon, rho, kept)
-    done = restore(book, account, releases or (), by=getpass.getuser(), reason=reason, cap=cap)
+    done = account_for(book, account, releases or (), by=getpass.getuser(), reason=reason, cap=cap)
     for proof in done.entered:
         say(
             f"Entered: {proof.release} spent epsilon {proof.budget.epsilon}, delta "

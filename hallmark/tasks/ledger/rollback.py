@@ -19,6 +19,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Entry, Ledger, LedgerError
 from hallmark.schemas.documents.ledger_anchor import Anchor, SignedAnchor
 from hallmark.schemas.documents.manifest import MANIFEST_FILE, RECORD_FILE, Manifest
 from hallmark.schemas.documents.privacy_claim import PrivacyClaim
+from hallmark.tasks.installation.workspace import home, whole
 from hallmark.tasks.ledger.anchors import anchors_file, read, signer
 
 
@@ -50,9 +51,17 @@ def refuse_rolled_back(book: Ledger, account: str, out: Path | None = None) -> N
         account: also one that the ledger does not have, and should have.
         out: folder of published releases, which are looked at besides.
     Raises:
-        LedgerRolledBack: it does not.
+        LedgerRolledBack: it does not; or it was put back from a backup, and nobody has answered for
+            what was drawn since.
         AnchorsDamaged: the anchors file was changed.
     """
+    if (since := put_back(account)) is not None:
+        raise LedgerRolledBack(
+            f"ledger account {account!r} was put back from a backup of {since}, and what was drawn "
+            "since then would be drawn again, with fresh noise, so nothing was entered. Enter what "
+            "was released since, with the folder of all published releases: hallmark ledger "
+            f"restored {account} --releases FOLDER --reason WHY"
+        )
     lines = anchored(account)
     if lines:
         signer(lines[-1])
@@ -82,6 +91,32 @@ def refuse_lacking(
         "write to the database. If it is lost for good, say so; that is recorded and published: "
         f"hallmark ledger restored {account}{releases} --reason WHY"
     )
+
+
+def put_back(account: str) -> str | None:
+    """When the backup was written that the account was put back from; None where nobody has to
+    answer for it."""
+    with suppress(FileNotFoundError):
+        since: dict[str, str] = json.loads(_put_back_file().read_bytes())
+        return since.get(account)
+    return None
+
+
+def mark_put_back(accounts: Iterable[str], at: datetime | None) -> None:
+    """Have accounts wait until somebody answers for draws since `at`; None: somebody has."""
+    marked: dict[str, str] = {}
+    with suppress(FileNotFoundError):
+        marked = json.loads(_put_back_file().read_bytes())
+    for account in accounts:
+        marked.pop(account, None)
+        if at is not None:
+            marked[account] = f"{at:%Y-%m-%d %H:%M} UTC"
+    with whole(_put_back_file()) as draft:
+        draft.write_text(json.dumps(marked))
+
+
+def _put_back_file() -> Path:
+    return home() / "ledger-put-back.json"
 
 
 def entries_of(book: Ledger, account: str) -> list[Entry]:

@@ -16,7 +16,7 @@ Oracle.  tests/mechanisms/privacy/test_ledger_chaos.py: 50 processes, killed at 
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -28,7 +28,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.costs import Cost
 from hallmark.mechanisms.privacy.costs import cost as cost_of
 from hallmark.mechanisms.privacy.events import Event, events_to_json
-from hallmark.mechanisms.privacy.ledger import rows
+from hallmark.mechanisms.privacy.ledger import copies, rows
 from hallmark.mechanisms.privacy.ledger.book import (
     STATEMENTS,
     AccountState,
@@ -251,6 +251,8 @@ class Ledger:
                     payload["cost"] = cost_to_json(cost)
                 payload |= _recorded(book.balance.opening(budget, cost))
                 rows.append(connection, book, "reserve", payload, release)
+            elif existing.proved:
+                book.open_reservation(release)  # refuses, and says why
             elif (existing.budget, existing.binding) != (budget, binding):
                 what = f"{shown(existing.budget)}, not {shown(budget)}"
                 if existing.budget == budget:
@@ -499,6 +501,22 @@ class Ledger:
             LedgerError: names the first entry that is bad, or whose outcome is missing or changed.
         """
         self._database.read(lambda connection: rows.verify(connection, account))
+
+    # Copies
+
+    def copied(self, take: Callable[[Iterator[copies.Row]], T]) -> T:
+        """What `take` makes of all rows, which are of one moment; see `copies`."""
+        return self._database.read(lambda connection: take(copies.copied(connection)))
+
+    def put_back(self, given: Callable[[], Iterable[copies.Row]]) -> None:
+        """Write the rows of a copy, all or none.
+
+        Args:
+            given: the rows, again whenever it is called.
+        Raises:
+            LedgerError: as of `copies.put_back`.
+        """
+        self._database.write(lambda connection: copies.put_back(connection, given()))
 
     def _write(self, work: Callable[[Connection], T]) -> T:
         """Result of `work`, once it is durable and the witness has its new head, if any."""

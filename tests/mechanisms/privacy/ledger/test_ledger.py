@@ -544,7 +544,7 @@ def test_a_proved_release_is_spent_in_full_and_closed(opened: Ledger):
         opened.record("s", "a", "question", [LAPLACE], b"fresh noise", allow)
     with pytest.raises(LedgerError, match=closed):
         opened.cancel("s", by="steward", reason="unused")
-    with pytest.raises(LedgerError, match="has a reservation for"):
+    with pytest.raises(LedgerError, match=closed):
         opened.reserve("people", "s", THIRD, adjacency=RECORD, binding="plan")
 
 

@@ -2,14 +2,15 @@
 
 Charges made since the copy are missing, and with them the outcomes of draws, so the same call would
 be answered with fresh noise. What a published release spent stands in its signed documents: it is
-entered again, in full, and the release closed. Heads that are known and gone are recorded as lost.
+entered again, in full, and the release closed. If its name has drawn anew in the meantime, both
+draws count, the published one under a name of its own. Heads that are gone are recorded as lost.
 
 Twice: what was entered is not entered again, and heads that were given up are not missed again.
 Crash: charges come first, so until they are all there, the account is still refused.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +23,7 @@ from hallmark.mechanisms.privacy.costs import cost
 from hallmark.mechanisms.privacy.events import Event, events_from_json
 from hallmark.mechanisms.privacy.ledger.chain import Head, genesis
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger
+from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.manifest import MANIFEST_FILE, Manifest
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.ledger.anchors import (
@@ -39,6 +41,7 @@ from hallmark.tasks.ledger.rollback import (
     from_releases,
     given_up,
     lacks,
+    mark_put_back,
 )
 from hallmark.tasks.spec.prepare import adjacency
 from hallmark.tasks.verification import verify_release
@@ -55,6 +58,9 @@ class Proof:
 
     Attributes:
         manifest: digest of its manifest.
+        charges: digests of the entries that charged its draws; none where an earlier version did
+            not record them.
+        head: digest of the account's last entry then.
     """
 
     folder: Path
@@ -63,11 +69,18 @@ class Proof:
     adjacency: Adjacency
     events: tuple[Event, ...]
     manifest: str
+    charges: frozenset[str]
+    head: str | None
+
+    @property
+    def apart(self) -> "Proof":
+        """The same draws, under a name that no spec can have."""
+        return replace(self, release=f"{self.release}, as published in {self.manifest[:12]}")
 
 
 @dataclass(frozen=True)
 class Restored:
-    """What `restore` did.
+    """What `account_for` did.
 
     Attributes:
         entered: releases whose charges the ledger had forgotten.
@@ -80,7 +93,7 @@ class Restored:
     entries: int
 
 
-def restore(
+def account_for(
     book: Ledger,
     account: str,
     folders: Sequence[Path],
@@ -106,7 +119,7 @@ def restore(
         before = entries_of(book, account)
         if cap is not None:
             book.set_cap(account, cap[0], rho_cap=cap[1], by=by, reason=reason)
-        for proof in _forgotten(book, proofs):
+        for proof in _forgotten(book, account, proofs):
             _enter(book, account, proof, by, reason)
             entered.append(proof)
     else:
@@ -122,6 +135,7 @@ def restore(
             signed(anchor_of(head, lost=lost, by=by, reason=reason), installation_key()),
             anchors_file(),
         )
+    mark_put_back([account], None)
     return Restored(tuple(entered), len(lost), len(entries))
 
 
@@ -160,18 +174,48 @@ def _proof(folder: Path, manifest: Manifest, digest: str, account: str) -> Itera
             adjacency=adjacency(told.spec),
             events=events_from_json(dict(event) for event in told.record.mechanism.events),
             manifest=digest,
+            charges=frozenset(
+                entry.digest
+                for entry in told.record.account.entries
+                if entry.entry == "charge" and entry.digest != NOT_RECORDED
+            ),
+            head=None if manifest.ledger is None else manifest.ledger.hash,
         )
 
 
-def _forgotten(book: Ledger, proofs: Iterable[Proof]) -> Iterator[Proof]:
-    """Releases whose charges the ledger does not have, or only some of them."""
-    for proof in proofs:
-        known = book.reservation(proof.release)
-        if known is not None and known.proved:
+def _forgotten(book: Ledger, account: str, proofs: Iterable[Proof]) -> Iterator[Proof]:
+    """Releases whose charges the ledger does not have, or only some of them.
+
+    Charges of that name which the release does not record are draws of their own, made after the
+    copy was put back, and the release's come on top.
+    """
+    entries = book.entries(account)
+    hashes = {entry.hash for entry in entries}
+    for proof in {proof.manifest: proof for proof in proofs}.values():
+        charged = {
+            entry.hash
+            for entry in entries
+            if entry.kind == "charge" and entry.release == proof.release
+        }
+        if proof.charges:
+            whole = proof.charges <= charged
+        elif proof.head is not None:
+            whole = proof.head in hashes
+        else:  # of an early version
+            whole = bool(charged) and cost(book.events(proof.release)) == cost(proof.events)
+        if whole or any(_is_entered(book, one) for one in (proof, proof.apart)):
             continue
-        spent = known is not None and known.state == "spent"
-        if not spent or cost(book.events(proof.release)) != cost(proof.events):
-            yield proof
+        known = book.reservation(proof.release)
+        others = charged - proof.charges or (known is not None and known.proved)
+        yield proof.apart if others else proof
+
+
+def _is_entered(book: Ledger, proof: Proof) -> bool:
+    """Whether the release is in the ledger as this very manifest proves it."""
+    known = book.reservation(proof.release)
+    if known is None or not known.proved:
+        return False
+    return proof.manifest in {call.request for call in book.calls(proof.release)}
 
 
 def _enter(book: Ledger, account: str, proof: Proof, by: str, reason: str) -> None:

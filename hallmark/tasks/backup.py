@@ -1,0 +1,268 @@
+"""Back up an installation in one file, and put it back on a new machine.
+
+A backup is a tar archive for its owner alone: the ledger as rows (`privacy.ledger.copies`), the
+anchors file, the orchestrator's history where it is a file in the home, and, where asked for, the
+workspaces of releases without their coded records. `backup.json` comes first and has the digest of
+every other file. Keys and passwords are not in it: they belong elsewhere.
+
+Order.   Anchors are read before the ledger, so the copy of the ledger has all that they vouch for.
+Draws.   Accounts that were put back wait until somebody answers for what was drawn since the backup
+         (`tasks.lost_charges`): a ledger that has forgotten draws would answer with fresh noise.
+Twice.   Putting a backup back leaves what is there already and goes on with what is not.
+"""
+
+import io
+import json
+import os
+import shutil
+import sqlite3
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import file_digest
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from pydantic import AwareDatetime, ValidationError
+
+from hallmark.mechanisms.privacy.ledger.copies import Row
+from hallmark.schemas.documents.ledger_anchor import LedgerHead
+from hallmark.schemas.documents.manifest import Sha256
+from hallmark.schemas.section import Section
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.workspace import home, ledger_url, private_folder, whole
+from hallmark.tasks.ledger.anchors import anchors_file, open_ledger
+from hallmark.tasks.ledger.rollback import mark_put_back
+
+_CONTENTS, _LEDGER, _ANCHORS, _HISTORY = (
+    "backup.json",
+    "ledger.jsonl",
+    "ledger-anchors.jsonl",
+    "orchestrator.db",
+)
+_WORK = "work"
+_NOT_KEPT = ("codes", "scratch", "lock")  # of a workspace: coded records, and what only a run needs
+
+
+class BackupRefused(SafeError):
+    """A backup that cannot be written or put back; what is there stays as it is."""
+
+
+class Contents(Section):
+    """What a backup holds.
+
+    Attributes:
+        heads: of all accounts.
+        files: digests of all other files of the archive.
+    """
+
+    format: Literal["hallmark-backup/1"] = "hallmark-backup/1"
+    at: AwareDatetime
+    heads: tuple[LedgerHead, ...]
+    files: Mapping[str, Sha256]
+
+
+@dataclass(frozen=True)
+class PutBack:
+    """What became of the parts of a backup: the names of those that were there already."""
+
+    contents: Contents
+    kept: tuple[str, ...]
+
+
+def back_up(file: Path, *, work: bool) -> Contents:
+    """Write a backup of this installation.
+
+    Args:
+        work: workspaces, too, which hold private values.
+    Raises:
+        BackupRefused: there is such a file.
+        LedgerError: the ledger does not answer, or an account does not verify.
+        OSError: it cannot be written.
+    """
+    if file.exists():
+        raise BackupRefused(f"{file}: exists, and no backup is overwritten; name another file")
+    with tempfile.TemporaryDirectory(dir=private_folder(home() / "tmp")) as draft:
+        folder = Path(draft)
+        with suppress(FileNotFoundError):
+            shutil.copyfile(anchors_file(), folder / _ANCHORS)
+        ledger = open_ledger(ledger_url())
+        ledger.copied(lambda rows: _write_rows(rows, folder / _LEDGER))
+        heads = tuple(
+            LedgerHead(account=row["name"], entries=row["seq"], hash=row["hash"])
+            for row in _rows(folder / _LEDGER)
+            if row["table"] == "ledger_accounts"
+        )
+        for head in heads:
+            ledger.verify(head.account)
+        if (history := _history_file()).exists():
+            with (
+                closing(sqlite3.connect(history)) as one,
+                closing(sqlite3.connect(folder / _HISTORY)) as other,
+            ):
+                one.backup(other)
+        if work:
+            _copy_workspaces(folder / _WORK)
+        found = {
+            path.relative_to(folder).as_posix(): path
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
+        contents = Contents(
+            at=datetime.now(UTC),
+            heads=heads,
+            files={name: _digest(path) for name, path in found.items()},
+        )
+        _pack(file, contents, found)
+    return contents
+
+
+def put_back(file: Path) -> PutBack:
+    """Put a backup back into this installation, whose ledger is empty.
+
+    Raises:
+        BackupRefused: it is no backup, or was changed; or the home has other anchors, which tell of
+            entries that the backup's ledger lacks or contradicts.
+        LedgerError: the ledger holds accounts, or the copy does not verify.
+    """
+    with tempfile.TemporaryDirectory(dir=private_folder(home() / "tmp")) as draft:
+        folder = Path(draft)
+        contents = _unpack(file, folder)
+        _refuse_other_anchors(file, folder / _ANCHORS)
+        kept = [] if _put_ledger_back(contents, folder / _LEDGER) else [_LEDGER]
+        for name, place in ((_ANCHORS, anchors_file()), (_HISTORY, _history_file())):
+            if name in contents.files and not _placed(folder / name, place):
+                kept.append(name)
+        for release in sorted((folder / _WORK).glob("*")):
+            place = private_folder(home() / _WORK) / release.name
+            if place.exists():
+                kept.append(f"{_WORK}/{release.name}")
+            else:
+                release.replace(place)
+    return PutBack(contents, tuple(kept))
+
+
+def _history_file() -> Path:
+    """Where the orchestrator keeps its history, unless that is a database elsewhere."""
+    return home() / "prefect" / "prefect.db"
+
+
+def _copy_workspaces(target: Path) -> None:
+    """Copy what is kept of all workspaces; a run may be writing, or removing, meanwhile."""
+    work = home() / _WORK
+    for path in sorted(work.rglob("*")):
+        inside = path.relative_to(work).parts
+        if len(inside) < 2 or inside[1] in _NOT_KEPT or path.is_symlink() or not path.is_file():
+            continue
+        private_folder(target.joinpath(*inside[:-1]))
+        with suppress(FileNotFoundError):
+            shutil.copyfile(path, target.joinpath(*inside))
+
+
+def _write_rows(rows: Iterator[Row], file: Path) -> None:
+    with file.open("x") as lines:
+        for row in rows:
+            lines.write(json.dumps(row) + "\n")
+
+
+def _rows(file: Path) -> Iterator[dict[str, Any]]:
+    with file.open() as lines:
+        yield from map(json.loads, lines)
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return file_digest(content, "sha256").hexdigest()
+
+
+def _pack(file: Path, contents: Contents, found: Mapping[str, Path]) -> None:
+    """Write the archive whole or not at all, for its owner alone."""
+    told = contents.model_dump_json(indent=2).encode()
+    with whole(file) as draft:
+        opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with (
+                os.fdopen(opened, "wb") as written,
+                tarfile.open(fileobj=written, mode="w") as archive,
+            ):
+                first = tarfile.TarInfo(_CONTENTS)
+                first.size, first.mode = len(told), 0o600
+                archive.addfile(first, io.BytesIO(told))
+                for name, path in found.items():
+                    archive.add(path, name)
+                written.flush()
+                os.fsync(opened)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+
+
+def _unpack(file: Path, folder: Path) -> Contents:
+    """The files of an archive, in `folder`, each with its digest checked."""
+    try:
+        with tarfile.open(file) as archive:
+            members = {member.name: member for member in archive}
+            told = archive.extractfile(_CONTENTS)
+            assert told is not None, "a plain file"
+            contents = Contents.model_validate_json(told.read())
+            if set(members) != {_CONTENTS, *contents.files} or _LEDGER not in contents.files:
+                raise BackupRefused(f"{file}: has other files than its {_CONTENTS} names")
+            for name, digest in contents.files.items():
+                _extract(archive, members[name], folder)
+                if _digest(folder / name) != digest:
+                    raise BackupRefused(f"{file}: {name} was changed since it was written")
+    except (tarfile.TarError, KeyError, AssertionError, ValidationError):
+        raise BackupRefused(
+            f"{file}: is no backup of Hallmark, or was cut short; name a file that `hallmark "
+            "backup` wrote"
+        ) from None
+    return contents
+
+
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+    """A plain file at the place that its name says, in `folder` and for its owner alone."""
+    parts = PurePosixPath(member.name).parts
+    known = member.name in (_LEDGER, _ANCHORS, _HISTORY)
+    if not member.isreg() or not (known or (parts[0] == _WORK and len(parts) > 2)) or ".." in parts:
+        raise BackupRefused(f"{member.name!r} in the archive is no file of a backup")
+    place = folder.joinpath(*parts)
+    private_folder(place.parent)
+    content = archive.extractfile(member)
+    assert content is not None, "a plain file"
+    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as written:
+        shutil.copyfileobj(content, written)
+
+
+def _refuse_other_anchors(file: Path, anchors: Path) -> None:
+    """Refuse a backup whose anchors are not the first lines of those that are here."""
+    with suppress(FileNotFoundError):
+        here = anchors_file().read_bytes()
+        if not here.startswith(anchors.read_bytes() if anchors.exists() else b""):
+            raise BackupRefused(
+                f"{anchors_file()}: tells of another ledger than {file}; find out which is yours, "
+                "and move the other away"
+            )
+
+
+def _put_ledger_back(contents: Contents, file: Path) -> bool:
+    """Fill the empty ledger; false where it holds the very same accounts already."""
+    ledger = open_ledger(ledger_url())
+    here = {state.name: (state.entries, state.head) for state in ledger.accounts()}
+    if here and here == {head.account: (head.entries, head.hash) for head in contents.heads}:
+        return False
+    if not here:  # before there is anything to draw on
+        mark_put_back((head.account for head in contents.heads), contents.at)
+    ledger.put_back(lambda: _rows(file))
+    return True
+
+
+def _placed(source: Path, place: Path) -> bool:
+    """Move a file to its place; false where there is one."""
+    if place.exists():
+        return False
+    private_folder(place.parent)
+    source.replace(place)
+    return True

@@ -1,0 +1,69 @@
+"""A backup that is older than three releases: nothing is overspent, and all three are counted."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from hallmark.flows.cli.exits import ExitCode
+from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.ledger.anchors import open_ledger
+from tests import example
+from tests.flows.conftest import Hallmark
+from tests.tasks.cut import ACCOUNT
+
+
+def test_a_backup_that_three_releases_are_missing_in(
+    hallmark: Hallmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, out = tmp_path / "kept.tar", tmp_path / "out"
+    opening = ("--epsilon", "1", "--delta", "1e-4", "--reason", "board")
+    assert hallmark("ledger", "open", ACCOUNT, *opening).code == 0
+
+    def release(name: str) -> int:
+        (tmp_path / name).mkdir(exist_ok=True)
+        privacy = {
+            "neighbours": "replace_one", "unit": "record", "epsilon": "0.3", "delta": "1e-5"
+        }  # fmt: skip
+        mechanism = {"name": "mst"}
+        spec = example.write(
+            tmp_path / name, 300, release=name, privacy=privacy, mechanism=mechanism
+        )
+        return hallmark("release", spec, "--out", out).code
+
+    assert release("before") == 0
+    done = hallmark("backup", kept)
+    assert done.code == 0
+    assert f"Wrote {kept}: 1 accounts with" in done.out
+    assert hallmark("backup", kept).code == ExitCode.USAGE
+    assert [release(name) for name in ("one", "two", "three")] == [0, 0, 0]
+    whole = open_ledger(ledger_url()).account(ACCOUNT)
+    assert whole.spent[0] == Fraction(12, 10)  # together within the cap, by zCDP
+
+    monkeypatch.setenv("HALLMARK_HOME", str(tmp_path / "new"))  # the machine was lost, and anchors
+    done = hallmark("restore", kept)
+    assert done.code == 0
+    assert f"hallmark ledger restored {ACCOUNT} --releases FOLDER --reason WHY" in done.out
+    assert open_ledger(ledger_url()).account(ACCOUNT).spent[0] == Fraction(3, 10)
+    early = hallmark(
+        "release", tmp_path / "one" / "spec.yaml", "--out", tmp_path / "other", "--resume"
+    )
+    assert early.code == ExitCode.BUDGET  # it would have been drawn anew
+    assert "was put back from a backup of" in early.error
+    told = ("ledger", "restored", ACCOUNT, "--releases", out, "--reason", "a flood in May")
+    done = hallmark(*told)
+    assert done.code == 0
+    assert [f"Entered: {name} spent" in done.out for name in ("one", "two", "three", "before")] == [
+        True, True, True, False,
+    ]  # fmt: skip
+    now = open_ledger(ledger_url()).account(ACCOUNT)
+    assert now.spent == whole.spent
+    assert now.composed == pytest.approx(whole.composed)
+    assert "nothing was written" in hallmark(*told).out
+    for name in ("before", "one", "two", "three"):
+        assert hallmark("verify", out / name).code == 0
+    again = hallmark("release", tmp_path / "two" / "spec.yaml", "--out", tmp_path / "x", "--resume")
+    assert again.code == ExitCode.BUDGET
+    assert "nothing more may be drawn" in again.error
+    assert release("next") == 0
+    assert open_ledger(ledger_url()).account(ACCOUNT).spent[0] == Fraction(15, 10)
