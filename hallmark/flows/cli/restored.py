@@ -31,11 +31,24 @@ def restored(
 
     --epsilon or --rho say what the cap was, where it was raised since the backup.
     """
+    from hallmark.schemas.documents.manifest import MANIFEST_FILE
     from hallmark.tasks.ledger.anchors import open_ledger
+    from hallmark.tasks.ledger.rollback import put_back
     from hallmark.tasks.lost_charges import account_for
 
     if not reason.strip():
         raise typer.BadParameter("give a reason", param_hint="--reason")
+    if not releases and put_back(account):
+        raise typer.BadParameter(
+            "give the folder of everything that was published since the backup; an empty one, if "
+            "there is nothing",
+            param_hint="--releases",
+        )
+    for folder in releases or ():
+        if not folder.is_dir() or (folder / MANIFEST_FILE).exists():
+            raise typer.BadParameter(
+                f"{folder} is no folder that holds release folders", param_hint="--releases"
+            )
     book, cap = open_ledger(ledger_url()), None
     if delta is not None and epsilon is None and rho is None:
         raise typer.BadParameter("is of a cap; give --epsilon or --rho, too", param_hint="--delta")

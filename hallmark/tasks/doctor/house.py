@@ -19,7 +19,7 @@ from hallmark.tasks.installation.signing import (
 )
 from hallmark.tasks.installation.workspace import Workspace, home, ledger_url, no_ledger_yet
 from hallmark.tasks.ledger.anchors import AnchorsDamaged, anchors_file, open_ledger, read
-from hallmark.tasks.ledger.rollback import refuse_rolled_back
+from hallmark.tasks.ledger.rollback import put_back, refuse_rolled_back
 from hallmark.tasks.publish import PublishRefused, refuse_unwritable
 from hallmark.tasks.runs import is_held, statuses
 
@@ -95,8 +95,10 @@ def ledger() -> Iterator[Finding]:
             yield wrong(
                 "ledger",
                 str(error),
-                "release nothing on this account; restore the ledger from a backup, and find out "
-                "who wrote to it",
+                "release nothing on this account until you have"
+                if put_back(account)
+                else "release nothing on this account; restore the ledger from a backup, and find "
+                "out who wrote to it",
             )
     if not broken:
         yield ok(

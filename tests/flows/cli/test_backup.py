@@ -50,7 +50,11 @@ def test_a_backup_that_three_releases_are_missing_in(
     )
     assert early.code == ExitCode.BUDGET  # it would have been drawn anew
     assert "was put back from a backup of" in early.error
-    told = ("ledger", "restored", ACCOUNT, "--releases", out, "--reason", "a flood in May")
+    assert "release nothing on this account until you have" in hallmark("doctor").out
+    answer = ("ledger", "restored", ACCOUNT, "--reason", "a flood in May")
+    for wrong in ((), ("--releases", tmp_path / "mistyped"), ("--releases", out / "one")):
+        assert hallmark(*answer, *wrong).code == ExitCode.USAGE
+    told = (*answer, "--releases", out)
     done = hallmark(*told)
     assert done.code == 0
     assert [f"Entered: {name} spent" in done.out for name in ("one", "two", "three", "before")] == [
