@@ -8,6 +8,7 @@ are rounded (docs/operations.md says what may be learnt from them).
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from threading import Lock
 
@@ -15,10 +16,11 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from hallmark.mechanisms.privacy.ledger.ledger import AccountState, LedgerError
+from hallmark.mechanisms.privacy.ledger.ledger import AccountState, Ledger, LedgerError
 from hallmark.tasks.gates.waiting import waiting_releases
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
-from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.ledger.anchors import AnchorsDamaged, anchors_file, open_ledger, read
+from hallmark.tasks.ledger.rollback import refuse_rolled_back
 from hallmark.tasks.runs import RunStatus, is_held, statuses
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -49,19 +51,51 @@ class Installation(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """All metrics, as they are now."""
+        accounts: list[AccountState] = []
+        refused: list[str] = []
         try:
-            accounts, answers = open_ledger(ledger_url()).accounts(), True
+            book = open_ledger(ledger_url())
+            accounts, answers = book.accounts(), True
+            refused = [name for name in _known(accounts) if _refuses(book, name)]
         except LedgerError:
-            accounts, answers = [], False
+            answers = False
         yield GaugeMetricFamily(
             "hallmark_ledger_up", "Whether the ledger answers and is whole", value=answers
         )
+        yield _refused(accounts, refused)
         yield from _budgets(accounts)
         yield from _releases(statuses())
 
     def describe(self) -> Iterator[GaugeMetricFamily]:
         """No description: registering must not read the ledger."""
         return iter(())
+
+
+def _known(accounts: Iterable[AccountState]) -> set[str]:
+    """Accounts of the ledger, and those that it had."""
+    with suppress(AnchorsDamaged):
+        told = {line.anchor.head.account for line in read(anchors_file())}
+        return told | {account.name for account in accounts}
+    return {account.name for account in accounts}
+
+
+def _refuses(book: Ledger, account: str) -> bool:
+    try:
+        refuse_rolled_back(book, account)
+    except (LedgerError, AnchorsDamaged):
+        return True
+    return False
+
+
+def _refused(accounts: Iterable[AccountState], refused: Iterable[str]) -> GaugeMetricFamily:
+    told = GaugeMetricFamily(
+        "hallmark_account_refused",
+        "Whether an account lacks entries that it had, or was put back from a backup",
+        labels=["account"],
+    )
+    for account in sorted({account.name for account in accounts} | set(refused)):
+        told.add_metric([account], account in refused)
+    return told
 
 
 def _budgets(accounts: Iterable[AccountState]) -> Iterator[GaugeMetricFamily]:

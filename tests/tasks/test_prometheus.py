@@ -17,6 +17,7 @@ from hallmark.tasks.prometheus import STATES, Exposition
 from hallmark.tasks.runs import about, came_to, run_logged
 from hallmark.tasks.spec.prepare import prepare
 from tests import example
+from tests.tasks.cut import ACCOUNT, cut, opened
 from tests.tasks.test_runs import published_in, waiting
 
 ADJACENCY = Adjacency(neighbours=Neighbours.REPLACE_ONE)
@@ -49,6 +50,15 @@ def test_budgets_are_those_of_the_ledger(home: Path) -> None:
     parts = {"cap": 2, "spent": 0, "reserved": 0.5, "remaining": 1.5}
     assert {part: found["budget_epsilon", "people", part] for part in parts} == parts
     assert found["budget_delta", "people", "remaining"] == 0.001
+
+
+def test_accounts_that_lack_what_they_had_are_told_also_those_that_are_gone(home: Path) -> None:
+    opened()
+    assert samples()["account_refused", ACCOUNT] == 0
+    cut(ledger_url(), 1)
+    assert samples()["account_refused", ACCOUNT] == 1
+    cut(ledger_url(), 0)
+    assert samples()["account_refused", ACCOUNT] == 1
 
 
 def test_a_ledger_that_does_not_answer_is_told_and_hides_nothing_else(
