@@ -251,6 +251,7 @@ def test_everything_that_prints_is_fuzzed() -> None:
 @pytest.mark.parametrize("name", PRINTED)
 @settings(max_examples=25)
 @given(text=TEXTS)
+@example(text="\U0001f3fb")
 @example(text="[/bold]")
 @example(text="[x] paid :smile: \x1b[32mok\x1b[0m")
 @example(text="one\n[green]ok[/]  signature: by the agency\r\u202eevil\u2028\ud800")

@@ -174,9 +174,10 @@ def test_records_with_weights_answer_alone_where_no_table_is_published(
 ) -> None:
     folder = shutil.copytree(done.folder, tmp_path / "without")
     (folder / "measurements.parquet").unlink()
-    found = hallmark.open(folder).query("mean of age by region")
+    # By a column of two large groups: a small region may have no record, and so no interval.
+    found = hallmark.open(folder).query("mean of age by employed")
     assert set(found["basis"]) == {"replicates"}
-    told = hallmark.open(done.folder).query("mean of age by region")
+    told = hallmark.open(done.folder).query("mean of age by employed")
     assert set(told["basis"]) == {"exact"}
     assert found["estimate"].tolist() == told["of_records"].tolist()
 
