@@ -192,12 +192,18 @@ def _pack(file: Path, contents: Contents, found: Mapping[str, Path]) -> None:
                 first.size, first.mode = len(told), 0o600
                 archive.addfile(first, io.BytesIO(told))
                 for name, path in found.items():
-                    archive.add(path, name)
+                    archive.add(path, name, filter=_for_its_owner)
                 written.flush()
                 os.fsync(opened)
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
+
+
+def _for_its_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """The file without other people's rights, and without the name of its owner."""
+    member.mode, member.uid, member.gid, member.uname, member.gname = 0o600, 0, 0, "", ""
+    return member
 
 
 def _unpack(file: Path, folder: Path) -> Contents:

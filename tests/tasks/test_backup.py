@@ -45,6 +45,7 @@ def elsewhere(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 def test_a_backup_is_for_its_owner_alone_and_has_no_coded_records(kept: Path) -> None:
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     with tarfile.open(kept) as archive:
+        assert {member.mode for member in archive} == {0o600}
         assert archive.getnames() == [
             "backup.json",
             "ledger-anchors.jsonl",

@@ -112,6 +112,7 @@ def mark_put_back(accounts: Iterable[str], at: datetime | None) -> None:
         if at is not None:
             marked[account] = f"{at:%Y-%m-%d %H:%M} UTC"
     with whole(_put_back_file()) as draft:
+        draft.touch(0o600)
         draft.write_text(json.dumps(marked))
 
 
