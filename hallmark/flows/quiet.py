@@ -6,15 +6,14 @@ of the operator are kept, so that the same command can run against a Prefect ser
 
 import logging
 import os
-import sqlite3
 import tempfile
-from contextlib import closing, suppress
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from signal import SIG_BLOCK, SIGINT, pthread_sigmask
 from threading import Thread
 
-from hallmark.tasks.installation.workspace import home, private_folder, whole
+from hallmark.tasks.installation.workspace import copy_database, home, private_folder
 
 OFFLINE = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -73,11 +72,11 @@ def _start_server() -> None:
     with suppress(Exception):
         if is_new and empty.exists():
             private_folder(database.parent)
-            _copy_database(empty, database)
+            copy_database(empty, database)
         SubprocessASGIServer().start()
         if is_new and not empty.exists():
             private_folder(empty.parent)
-            _copy_database(database, empty)
+            copy_database(database, empty)
 
 
 _DATABASE_VARIABLE = "PREFECT_API_DATABASE_CONNECTION_URL"
@@ -87,13 +86,3 @@ def _empty_database() -> Path:
     """Where the database of a server that has run nothing is kept."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "hallmark" / f"prefect-{version('prefect')}.db"
-
-
-def _copy_database(one: Path, other: Path) -> None:
-    """Copy a database that a server may have open; whole, or not at all."""
-    with (
-        whole(other) as draft,
-        closing(sqlite3.connect(one)) as source,
-        closing(sqlite3.connect(draft)) as target,
-    ):
-        source.backup(target)

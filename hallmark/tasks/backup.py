@@ -15,11 +15,10 @@ import io
 import json
 import os
 import shutil
-import sqlite3
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import file_digest
@@ -33,7 +32,13 @@ from hallmark.schemas.documents.ledger_anchor import LedgerHead
 from hallmark.schemas.documents.manifest import Sha256
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.workspace import home, ledger_url, private_folder, whole
+from hallmark.tasks.installation.workspace import (
+    copy_database,
+    home,
+    ledger_url,
+    private_folder,
+    whole,
+)
 from hallmark.tasks.ledger.anchors import anchors_file, open_ledger
 from hallmark.tasks.ledger.rollback import mark_put_back
 
@@ -99,11 +104,7 @@ def back_up(file: Path, *, work: bool) -> Contents:
         for head in heads:
             ledger.verify(head.account)
         if (history := _history_file()).exists():
-            with (
-                closing(sqlite3.connect(history)) as one,
-                closing(sqlite3.connect(folder / _HISTORY)) as other,
-            ):
-                one.backup(other)
+            copy_database(history, folder / _HISTORY)
         if work:
             _copy_workspaces(folder / _WORK)
         found = {

@@ -15,8 +15,6 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.costs import cost
@@ -24,7 +22,6 @@ from hallmark.mechanisms.privacy.events import Event, events_from_json
 from hallmark.mechanisms.privacy.ledger.chain import Head, genesis
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger
 from hallmark.schemas.documents.labels import NOT_RECORDED
-from hallmark.schemas.documents.manifest import MANIFEST_FILE, Manifest
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.ledger.anchors import (
     anchor_of,
@@ -37,7 +34,6 @@ from hallmark.tasks.ledger.rollback import (
     anchored,
     entries_of,
     from_anchors,
-    from_release,
     from_releases,
     given_up,
     lacks,
@@ -45,7 +41,7 @@ from hallmark.tasks.ledger.rollback import (
 )
 from hallmark.tasks.spec.prepare import adjacency
 from hallmark.tasks.verification import verify_release
-from hallmark.tasks.verification.documents import read_documents
+from hallmark.tasks.verification.documents import read_documents, read_manifest
 
 
 class ProofRefused(SafeError):
@@ -145,18 +141,12 @@ def proofs_in(out: Path, account: str) -> Iterator[Proof]:
     Raises:
         ProofRefused: one of them does not verify.
     """
-    for path in sorted(out.glob(f"*/{MANIFEST_FILE}")):
-        folder, content = path.parent, path.read_bytes()
-        try:
-            manifest = Manifest.model_validate_json(content)
-        except ValidationError:  # nothing of ours
-            continue
-        if manifest.is_rehearsal or not any(from_release(folder, account)):
-            continue
-        yield from _proof(folder, manifest, sha256(content).hexdigest(), account)
+    for folder in dict.fromkeys(one.folder for one in from_releases(out, account)):
+        assert folder is not None, "of a release"
+        yield from _proof(folder, account)
 
 
-def _proof(folder: Path, manifest: Manifest, digest: str, account: str) -> Iterator[Proof]:
+def _proof(folder: Path, account: str) -> Iterator[Proof]:
     verified = verify_release(folder)
     if not verified.ok:
         fault = next(check for check in verified.checks if not check.ok)
@@ -165,6 +155,7 @@ def _proof(folder: Path, manifest: Manifest, digest: str, account: str) -> Itera
             "the release back as it was published, or leave it out and lower the cap by what it "
             "spent; nothing was entered"
         )
+    manifest = read_manifest(folder)
     told = read_documents(folder, manifest)
     if told.record.account.name == account:
         yield Proof(
@@ -173,7 +164,7 @@ def _proof(folder: Path, manifest: Manifest, digest: str, account: str) -> Itera
             budget=Budget(epsilon=manifest.privacy.epsilon, delta=manifest.privacy.delta),
             adjacency=adjacency(told.spec),
             events=events_from_json(dict(event) for event in told.record.mechanism.events),
-            manifest=digest,
+            manifest=sha256(manifest.canonical_bytes()).hexdigest(),
             charges=frozenset(
                 entry.digest
                 for entry in told.record.account.entries

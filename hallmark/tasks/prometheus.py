@@ -19,8 +19,8 @@ from prometheus_client.registry import Collector
 from hallmark.mechanisms.privacy.ledger.ledger import AccountState, Ledger, LedgerError
 from hallmark.tasks.gates.waiting import waiting_releases
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
-from hallmark.tasks.ledger.anchors import AnchorsDamaged, anchors_file, open_ledger, read
-from hallmark.tasks.ledger.rollback import refuse_rolled_back
+from hallmark.tasks.ledger.anchors import AnchorsDamaged, open_ledger
+from hallmark.tasks.ledger.rollback import anchored_accounts, refuse_rolled_back
 from hallmark.tasks.runs import RunStatus, is_held, statuses
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -73,10 +73,10 @@ class Installation(Collector):
 
 def _known(accounts: Iterable[AccountState]) -> set[str]:
     """Accounts of the ledger, and those that it had."""
+    known = {account.name for account in accounts}
     with suppress(AnchorsDamaged):
-        told = {line.anchor.head.account for line in read(anchors_file())}
-        return told | {account.name for account in accounts}
-    return {account.name for account in accounts}
+        known |= anchored_accounts()
+    return known
 
 
 def _refuses(book: Ledger, account: str) -> bool:

@@ -1,11 +1,14 @@
 """How the command line is told the cap of an account."""
 
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hallmark.mechanisms.privacy.budget import Budget
+
+if TYPE_CHECKING:  # the database is imported where it is used, to keep --help quick
+    from hallmark.mechanisms.privacy.ledger.ledger import AccountState
 
 EpsilonOption = Annotated[
     str | None, typer.Option("--epsilon", help="An exact number, such as 2, 0.5 or 1/3.")
@@ -14,6 +17,19 @@ RhoOption = Annotated[
     str | None,
     typer.Option("--rho", help="A cap in zCDP instead of epsilon, such as 0.02; needs --delta."),
 ]
+
+
+ChangedDeltaOption = Annotated[
+    str | None,
+    typer.Option("--delta", help="An exact number, such as 1e-5. Default: unchanged."),
+]
+
+
+def changed_cap(
+    state: "AccountState", epsilon: str | None, rho: str | None, delta: str | None
+) -> tuple[Budget, Fraction | None]:
+    """Another cap of an account, which keeps its delta unless one is given."""
+    return cap_of(epsilon, rho, str(state.cap.delta) if delta is None else delta)
 
 
 def cap_of(epsilon: str | None, rho: str | None, delta: str) -> tuple[Budget, Fraction | None]:

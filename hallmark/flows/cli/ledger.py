@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hallmark.flows.cli.anchors import AccountArgument, anchor, verify
-from hallmark.flows.cli.caps import EpsilonOption, RhoOption, cap_of
+from hallmark.flows.cli.caps import (
+    ChangedDeltaOption,
+    EpsilonOption,
+    RhoOption,
+    cap_of,
+    changed_cap,
+)
 from hallmark.flows.cli.options import JsonOption
 from hallmark.flows.cli.restored import restored
 from hallmark.flows.screen import say, say_json
@@ -96,16 +102,12 @@ def set_cap(
     account: AccountArgument,
     reason: ReasonOption,
     epsilon: EpsilonOption = None,
-    delta: Annotated[
-        str | None,
-        typer.Option("--delta", help="An exact number, such as 1e-5. Default: unchanged."),
-    ] = None,
+    delta: ChangedDeltaOption = None,
     rho: RhoOption = None,
 ) -> None:
     """Change the cap of an account; never below what is spent or reserved."""
     ledger = _held(account)
-    kept = str(ledger.account(account).cap.delta) if delta is None else delta
-    cap, rho_cap = cap_of(epsilon, rho, kept)
+    cap, rho_cap = changed_cap(ledger.account(account), epsilon, rho, delta)
     ledger.set_cap(account, cap, rho_cap=rho_cap, by=getpass.getuser(), reason=reason)
     show(account)
 

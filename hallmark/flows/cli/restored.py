@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hallmark.flows.cli.anchors import AccountArgument
-from hallmark.flows.cli.caps import EpsilonOption, RhoOption, cap_of
+from hallmark.flows.cli.caps import ChangedDeltaOption, EpsilonOption, RhoOption, changed_cap
 from hallmark.flows.screen import say
 from hallmark.tasks.installation.workspace import ledger_url
 
@@ -20,10 +20,7 @@ def restored(
         typer.Option("--releases", help="A folder of published releases; repeatable."),
     ] = None,
     epsilon: EpsilonOption = None,
-    delta: Annotated[
-        str | None,
-        typer.Option("--delta", help="An exact number, such as 1e-5. Default: unchanged."),
-    ] = None,
+    delta: ChangedDeltaOption = None,
     rho: RhoOption = None,
 ) -> None:
     """Accept a ledger that was restored from a backup: enter again what published releases prove to
@@ -33,12 +30,12 @@ def restored(
     """
     from hallmark.schemas.documents.manifest import MANIFEST_FILE
     from hallmark.tasks.ledger.anchors import open_ledger
-    from hallmark.tasks.ledger.rollback import put_back
+    from hallmark.tasks.ledger.rollback import unanswered_since
     from hallmark.tasks.lost_charges import account_for
 
     if not reason.strip():
         raise typer.BadParameter("give a reason", param_hint="--reason")
-    if not releases and put_back(account):
+    if not releases and unanswered_since(account):
         raise typer.BadParameter(
             "give the folder of everything that was published since the backup; an empty one, if "
             "there is nothing",
@@ -53,8 +50,7 @@ def restored(
     if delta is not None and epsilon is None and rho is None:
         raise typer.BadParameter("is of a cap; give --epsilon or --rho, too", param_hint="--delta")
     if epsilon is not None or rho is not None:
-        kept = str(book.account(account).cap.delta) if delta is None else delta
-        cap = cap_of(epsilon, rho, kept)
+        cap = changed_cap(book.account(account), epsilon, rho, delta)
     done = account_for(book, account, releases or (), by=getpass.getuser(), reason=reason, cap=cap)
     for proof in done.entered:
         say(

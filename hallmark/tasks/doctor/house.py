@@ -18,8 +18,12 @@ from hallmark.tasks.installation.signing import (
     signing_key,
 )
 from hallmark.tasks.installation.workspace import Workspace, home, ledger_url, no_ledger_yet
-from hallmark.tasks.ledger.anchors import AnchorsDamaged, anchors_file, open_ledger, read
-from hallmark.tasks.ledger.rollback import put_back, refuse_rolled_back
+from hallmark.tasks.ledger.anchors import AnchorsDamaged, open_ledger
+from hallmark.tasks.ledger.rollback import (
+    anchored_accounts,
+    refuse_rolled_back,
+    unanswered_since,
+)
 from hallmark.tasks.publish import PublishRefused, refuse_unwritable
 from hallmark.tasks.runs import is_held, statuses
 
@@ -74,7 +78,7 @@ def signing(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
 def ledger() -> Iterator[Finding]:
     """Whether the ledger answers, the chain of every account is intact, and all anchored entries
     exist. Opening migrates it."""
-    told = {line.anchor.head.account for line in read(anchors_file())}
+    told = anchored_accounts()
     if no_ledger_yet() and not told:
         yield ok("ledger", "none yet; the first account creates it: hallmark ledger open --help")
         return
@@ -96,7 +100,7 @@ def ledger() -> Iterator[Finding]:
                 "ledger",
                 str(error),
                 "release nothing on this account until you have"
-                if put_back(account)
+                if unanswered_since(account)
                 else "release nothing on this account; restore the ledger from a backup, and find "
                 "out who wrote to it",
             )

@@ -8,8 +8,9 @@ value) and, for each release, a workspace with coded records and internal review
 import fcntl
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -142,6 +143,16 @@ def whole(path: Path) -> Iterator[Path]:
     draft = path.with_name(f".{uuid4().hex}.{path.name}")
     yield draft
     draft.replace(path)
+
+
+def copy_database(one: Path, other: Path) -> None:
+    """Copy an SQLite file that a server may have open; whole, or not at all."""
+    with (
+        whole(other) as draft,
+        closing(sqlite3.connect(one)) as source,
+        closing(sqlite3.connect(draft)) as target,
+    ):
+        source.backup(target)
 
 
 def private_folder(folder: Path) -> Path:

@@ -18,7 +18,6 @@ from pydantic import ValidationError
 from hallmark.mechanisms.privacy.ledger.ledger import Entry, Ledger, LedgerError
 from hallmark.schemas.documents.ledger_anchor import Anchor, SignedAnchor
 from hallmark.schemas.documents.manifest import MANIFEST_FILE, RECORD_FILE, Manifest
-from hallmark.schemas.documents.privacy_claim import PrivacyClaim
 from hallmark.tasks.installation.workspace import home, whole
 from hallmark.tasks.ledger.anchors import anchors_file, read, signer
 
@@ -36,7 +35,6 @@ class Told:
     at: datetime
     where: str
     folder: Path | None = None  # of the release that tells it
-    claim: PrivacyClaim | None = None  # of that release
 
     def in_words(self) -> str:
         """A sentence about the head, where it is recorded, and since when."""
@@ -55,7 +53,7 @@ def refuse_rolled_back(book: Ledger, account: str, out: Path | None = None) -> N
             what was drawn since.
         AnchorsDamaged: the anchors file was changed.
     """
-    if (since := put_back(account)) is not None:
+    if (since := unanswered_since(account)) is not None:
         raise LedgerRolledBack(
             f"ledger account {account!r} was put back from a backup of {since}, and what was drawn "
             "since then would be drawn again, with fresh noise, so nothing was entered. Enter what "
@@ -93,20 +91,15 @@ def refuse_lacking(
     )
 
 
-def put_back(account: str) -> str | None:
+def unanswered_since(account: str) -> str | None:
     """When the backup was written that the account was put back from; None where nobody has to
     answer for it."""
-    with suppress(FileNotFoundError):
-        since: dict[str, str] = json.loads(_put_back_file().read_bytes())
-        return since.get(account)
-    return None
+    return _put_back().get(account)
 
 
 def mark_put_back(accounts: Iterable[str], at: datetime | None) -> None:
     """Have accounts wait until somebody answers for draws since `at`; None: somebody has."""
-    marked: dict[str, str] = {}
-    with suppress(FileNotFoundError):
-        marked = json.loads(_put_back_file().read_bytes())
+    marked = _put_back()
     for account in accounts:
         marked.pop(account, None)
         if at is not None:
@@ -116,6 +109,14 @@ def mark_put_back(accounts: Iterable[str], at: datetime | None) -> None:
         draft.write_text(json.dumps(marked))
 
 
+def _put_back() -> dict[str, str]:
+    """Accounts that wait, and since when."""
+    marked: dict[str, str] = {}
+    with suppress(FileNotFoundError):
+        marked = json.loads(_put_back_file().read_bytes())
+    return marked
+
+
 def _put_back_file() -> Path:
     return home() / "ledger-put-back.json"
 
@@ -123,6 +124,11 @@ def _put_back_file() -> Path:
 def entries_of(book: Ledger, account: str) -> list[Entry]:
     """The history of an account; none where the ledger does not have it."""
     return book.entries(account) if book.has_account(account) else []
+
+
+def anchored_accounts() -> set[str]:
+    """Accounts that the anchors file tells of, even if they are gone. Raises `AnchorsDamaged`."""
+    return {line.anchor.head.account for line in read(anchors_file())}
 
 
 def anchored(account: str) -> list[SignedAnchor]:
@@ -166,14 +172,14 @@ def from_release(folder: Path, account: str) -> Iterator[Told]:
     if manifest.ledger is not None:
         if manifest.ledger.account == account:
             head = manifest.ledger
-            yield Told(head.hash, head.entries, manifest.created, where, folder, manifest.privacy)
+            yield Told(head.hash, head.entries, manifest.created, where, folder)
         return
     with suppress(OSError, ValueError, KeyError, TypeError):  # it has no record of ours
         record = json.loads((folder / RECORD_FILE).read_bytes())["account"]
         if record["name"] == account:
             for entry in record["entries"]:
                 told = entry["digest"]
-                yield Told(told, None, manifest.created, where, folder, manifest.privacy)
+                yield Told(told, None, manifest.created, where, folder)
 
 
 def lacks(

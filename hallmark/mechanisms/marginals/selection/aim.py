@@ -27,6 +27,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Table
 from hallmark.mechanisms.contract import NoiseLine
@@ -38,6 +39,7 @@ from hallmark.mechanisms.marginals.selection.design import (
     Effort,
     Modeller,
     columns,
+    columns_and_largest,
     line_of_columns,
 )
 from hallmark.mechanisms.marginals.selection.misfit import integer_weights, misfit, noise_misfit
@@ -148,15 +150,12 @@ class AimDesign:
     def largest(self) -> tuple[Clique, ...]:
         """The one-way marginals, and as many of the workload as there may be rounds, largest first;
         never all at once where the generator's model would grow too large."""
-        shape = self.domain.shape
-        ones = tuple((a,) for a in range(len(self.domain)))
-        by_size = sorted(self.workload.cliques, key=lambda clique: -cells(clique, shape))
-        return tuple(dict.fromkeys((*ones, *by_size[: self.planned_rounds])))
+        return columns_and_largest(self.domain, self.workload.cliques, self.planned_rounds)
 
     @property
     def effort(self) -> Effort:
         rounds, looked = self._expected_rounds, self.drawn(1)
-        entries = sum(cells(self.candidates[i], self.domain.shape) for i in looked)
+        entries = int(self._sizes[list(looked)].sum())
         return Effort(rounds * len(looked), rounds * entries, rounds)
 
     @cached_property
@@ -167,8 +166,7 @@ class AimDesign:
     def drawn(self, number: int) -> tuple[int, ...]:
         """Positions of the candidates that round `number` looks at: all, or all single columns and
         a draw of the others. Public, and the same whenever a run resumes."""
-        sizes = np.array([cells(clique, self.domain.shape) for clique in self.candidates])
-        rounds = self._expected_rounds
+        sizes, rounds = self._sizes, self._expected_rounds
         if rounds * len(sizes) <= MOST_CANDIDATES and rounds * sizes.sum() <= MOST_CELLS:
             return tuple(range(len(sizes)))
         order = np.random.default_rng([_SAMPLE_SEED, number]).permutation(len(sizes))
@@ -176,6 +174,11 @@ class AimDesign:
         sampled = order[: min(most, MOST_CANDIDATES // rounds)].tolist()
         ones = [i for i, clique in enumerate(self.candidates) if len(clique) == 1]
         return tuple(sorted({*ones, *sampled}))
+
+    @cached_property
+    def _sizes(self) -> NDArray[np.int64]:
+        """Cells of the candidates."""
+        return np.array([cells(clique, self.domain.shape) for clique in self.candidates])
 
     @property
     def _expected_rounds(self) -> int:

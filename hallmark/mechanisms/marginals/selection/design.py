@@ -14,7 +14,7 @@ import numpy as np
 
 from hallmark.mechanisms.arrays import Counts, Table
 from hallmark.mechanisms.contract import NoiseLine
-from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.cliques import Clique, cells
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.cell_groups import Sizes, group_of, sizes_of
 from hallmark.mechanisms.marginals.evidence import Evidence
@@ -62,6 +62,13 @@ class Asked:
 def columns(domain: Domain, sigma2: Fraction) -> tuple[Asked, ...]:
     """The one-way marginals of all attributes, with noise alike."""
     return tuple(Asked((a,), sigma2) for a in range(len(domain)))
+
+
+def columns_and_largest(domain: Domain, cliques: Sequence[Clique], most: int) -> tuple[Clique, ...]:
+    """The one-way marginals, and the `most` cliques of the most cells."""
+    ones = tuple((a,) for a in range(len(domain)))
+    by_size = sorted(cliques, key=lambda clique: -cells(clique, domain.shape))
+    return tuple(dict.fromkeys((*ones, *by_size[:most])))
 
 
 def line_of_columns(domain: Domain, asked: Sequence[Asked], adjacency: Adjacency) -> NoiseLine:

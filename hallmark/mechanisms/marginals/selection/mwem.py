@@ -31,6 +31,7 @@ from hallmark.mechanisms.marginals.selection.design import (
     Effort,
     Modeller,
     columns,
+    columns_and_largest,
     line_of_columns,
 )
 from hallmark.mechanisms.marginals.selection.misfit import misfit, noise_misfit
@@ -134,10 +135,7 @@ class MwemDesign:
     @property
     def largest(self) -> tuple[Clique, ...]:
         """The one-way marginals, and as many of the workload as there are rounds, largest first."""
-        shape = self.domain.shape
-        ones = tuple((a,) for a in range(len(self.domain)))
-        by_size = sorted(self.workload.cliques, key=lambda clique: -cells(clique, shape))
-        return tuple(dict.fromkeys((*ones, *by_size[: self.split.turns])))
+        return columns_and_largest(self.domain, self.workload.cliques, self.split.turns)
 
     @property
     def effort(self) -> Effort:
