@@ -4,7 +4,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 export HALLMARK_HOME ?= $(CURDIR)/.hallmark
 
-.PHONY: install release up test test-services test-slow test-seeds lint docs clean
+.PHONY: install release up test test-services test-slow test-seeds lint docs editor clean
 
 install: .venv/.installed
 
@@ -49,6 +49,10 @@ lint: install
 # The documentation as a site that opens without a server; fails where a link leads nowhere.
 docs: install
 	$(BIN)/python -m docs.site.build
+
+# The desk's spec editor, from its sources to the bundle that is committed; needs Node.js 20 or later.
+editor:
+	cd hallmark/flows/desk/editor && npm ci --ignore-scripts --no-audit --no-fund && npm test && npm run build
 
 clean:
 	rm -rf .venv build releases

@@ -12,9 +12,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-PACKAGES = [
-    pattern.rstrip("*") for pattern in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
-]
+FIND = PROJECT["tool"]["setuptools"]["packages"]["find"]
+PACKAGES = [pattern.rstrip("*") for pattern in FIND["include"]]
+LEFT_OUT = tuple(f"{pattern.rstrip('*').replace('.', '/')}/" for pattern in FIND["exclude"])
+"""Sources of what is committed in its built form."""
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     sources, target = tmp_path_factory.mktemp("sources"), tmp_path_factory.mktemp("wheel")
     for package in PACKAGES:
         shutil.copytree(
-            ROOT / package, sources / package, ignore=shutil.ignore_patterns("__pycache__")
+            ROOT / package,
+            sources / package,
+            ignore=shutil.ignore_patterns("__pycache__", "node_modules"),
         )
     for file in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / file, sources / file)
@@ -43,7 +46,12 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel: set[str]) -> None:
         for file in (ROOT / package).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
-    assert files - wheel == set()
+    assert {file for file in files - wheel if not file.startswith(LEFT_OUT)} == set()
+
+
+def test_sources_of_what_is_built_stay_out_of_the_wheel(wheel: set[str]) -> None:
+    assert {file for file in wheel if file.startswith(LEFT_OUT)} == set()
+    assert all((ROOT / folder).is_dir() for folder in LEFT_OUT)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
