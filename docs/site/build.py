@@ -31,6 +31,8 @@ def lay_out_pages() -> None:
     """Copy pages and the files that they link to, and list the examples on a page of their own."""
     shutil.rmtree(PAGES, ignore_errors=True)
     for page in (page for pattern in SOURCES for page in ROOT.glob(pattern)):
+        if "node_modules" in page.parts:  # what `make editor` fetches
+            continue
         text = page.read_text(encoding="utf-8")
         for link in LINK.findall(text):
             file = page.parent / link
