@@ -6,6 +6,7 @@ from prefect_dask import DaskTaskRunner
 from hallmark.flows.cluster import THREADS
 from hallmark.flows.endings import Ending, ended
 from hallmark.flows.release import carry_out
+from hallmark.tasks.installation.operator import ordered
 from hallmark.tasks.installation.places import given, out_folder
 from hallmark.tasks.runs import run_logged
 from hallmark.tasks.spec.prepare import prepare_certificate
@@ -18,6 +19,7 @@ def certify(
     out: str | None = None,
     resume: bool = False,
     folder: str | None = None,
+    order: str | None = None,
 ) -> Ending:
     """Certify the records in `file` against the private table of `spec`, and publish the bounds.
 
@@ -32,9 +34,11 @@ def certify(
             `HALLMARK_RELEASES`, which is the default.
         resume: continue a certificate of the same file that was started before.
         folder: where relative sources of the spec start; defaults to the spec's folder.
+        order: number of the order that somebody gave at the desk.
     """
     with run_logged():
         start = given("folder", folder) if folder else None
         prepared = prepare_certificate(given("spec", spec), given("file", file), start)
         where = out_folder(out, otherwise="certificates")
-        return ended(carry_out(prepared, where, resume=resume))
+        with ordered(order, prepared.spec.release):
+            return ended(carry_out(prepared, where, resume=resume))

@@ -4,21 +4,17 @@ A release continues by being run again, which checks its gates again, so startin
 twice changes nothing.
 """
 
-import os
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any
 
 from prefect import flow, get_run_logger
-from prefect.deployments import run_deployment
 
+from hallmark.flows.engine import CERTIFY, RELEASE, has_server, start
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.tasks.gates.waiting import may_go_on, waiting_releases
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.ledger.anchors import open_ledger
-
-RELEASE, CERTIFY = "release/on-demand", "certify/on-demand"
 
 
 @flow(name="go-on")
@@ -40,21 +36,19 @@ def go_on(waiting: Waiting) -> str | None:
     Two calls within an hour for the same stop at the same gate start one run; a later call starts
     another, since the first run may have failed early.
     """
-    if not os.environ.get("PREFECT_API_URL"):
+    if not has_server():
         return None
     stop = f"{waiting.model_dump_json()} {datetime.now(UTC):%Y-%m-%dT%H}"
-    run: Any = run_deployment(
+    return start(
         RELEASE if waiting.file is None else CERTIFY,
-        parameters={
+        {
             "spec": waiting.spec,
             "out": waiting.out,
             "resume": True,
             "folder": waiting.folder,
+            "order": waiting.order,
         }
         | ({} if waiting.file is None else {"file": waiting.file}),
-        timeout=0,
-        as_subflow=False,
-        idempotency_key=sha256(stop.encode()).hexdigest(),
-        tags=[f"release:{waiting.release}"],
+        release=waiting.release,
+        key=sha256(stop.encode()).hexdigest(),
     )
-    return str(run.name)

@@ -25,6 +25,7 @@ from hallmark.tasks.gates.gates import (
 )
 from hallmark.tasks.generate import SyntheticFile, generate
 from hallmark.tasks.generate_batches import fit, generate_batches, made_in_batches
+from hallmark.tasks.installation.operator import ordered
 from hallmark.tasks.installation.places import given, out_folder
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.progress import announce, relay
@@ -63,7 +64,11 @@ from hallmark.tasks.validate import validate
 
 @flow(name="release", task_runner=DaskTaskRunner(cluster_kwargs=THREADS))
 def release(
-    spec: str, out: str | None = None, resume: bool = False, folder: str | None = None
+    spec: str,
+    out: str | None = None,
+    resume: bool = False,
+    folder: str | None = None,
+    order: str | None = None,
 ) -> Ending:
     """Run the release that the file `spec` describes and publish it in a folder under `out`.
 
@@ -76,11 +81,13 @@ def release(
             `HALLMARK_RELEASES`, which is the default.
         resume: continue a release that was started before.
         folder: where relative sources of the spec start; defaults to the spec's folder.
+        order: number of the order that somebody gave at the desk.
     """
     with run_logged():
         start = given("folder", folder) if folder else None
         prepared = as_release(prepare(given("spec", spec), start))
-        return ended(carry_out(prepared, out_folder(out), resume=resume))
+        with ordered(order, prepared.spec.release):
+            return ended(carry_out(prepared, out_folder(out), resume=resume))
 
 
 def carry_out(

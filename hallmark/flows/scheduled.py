@@ -10,6 +10,7 @@ from prefect_dask import DaskTaskRunner
 from hallmark.flows.cluster import THREADS
 from hallmark.flows.endings import Ending, ended
 from hallmark.flows.release import carry_out
+from hallmark.tasks.installation.operator import ordered
 from hallmark.tasks.installation.places import given, out_folder
 from hallmark.tasks.installation.workspace import AlreadyRunning
 from hallmark.tasks.runs import run_logged
@@ -19,7 +20,11 @@ from hallmark.tasks.spec.prepare import as_release
 
 @flow(name="calendar-release", task_runner=DaskTaskRunner(cluster_kwargs=THREADS))
 def calendar_release(
-    calendar: str, entry: str, out: str | None = None, period: str | None = None
+    calendar: str,
+    entry: str,
+    out: str | None = None,
+    period: str | None = None,
+    order: str | None = None,
 ) -> Ending:
     """Run the release of a calendar's entry for one period, or continue it.
 
@@ -33,6 +38,7 @@ def calendar_release(
         out: folder in which the release folder is made; a relative path starts in the folder
             `HALLMARK_RELEASES`, which is the default.
         period: a missed period, such as 2026-11, instead of the current one.
+        order: number of the order that somebody gave at the desk.
     """
     moment = flow_run.scheduled_start_time or datetime.now(UTC)
     with run_logged():
@@ -40,7 +46,8 @@ def calendar_release(
         try:
             folder = out_folder(out)
             prepared = as_release(due.prepared)
-            outcome = carry_out(prepared, folder, resume=True, allowance=due.allowance)
+            with ordered(order, prepared.spec.release):
+                outcome = carry_out(prepared, folder, resume=True, allowance=due.allowance)
         except AlreadyRunning as error:
             return Completed(name="Skipped", message=str(error))
         return ended(outcome)

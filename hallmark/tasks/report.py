@@ -26,10 +26,10 @@ from hallmark.schemas.documents.manifest import (
     Software,
 )
 from hallmark.tasks.expectations import Rule
-from hallmark.tasks.gates.approvals import operator
 from hallmark.tasks.gates.gates import decided_on_plan, tables_shown
 from hallmark.tasks.generate import SyntheticFile
 from hallmark.tasks.installation.code import IMAGE_VARIABLE
+from hallmark.tasks.installation.operator import operator
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.signing import key_for
 from hallmark.tasks.installation.stages import run_times

@@ -26,9 +26,10 @@ from hallmark.schemas.loading import SpecError
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.log import RELEASE, tell
+from hallmark.tasks.installation.operator import operator
 from hallmark.tasks.installation.progress import listening
 from hallmark.tasks.installation.signing import SigningError
-from hallmark.tasks.installation.workspace import Workspace, home, whole
+from hallmark.tasks.installation.workspace import AlreadyRunning, Workspace, home, whole
 from hallmark.tasks.publish import Published
 from hallmark.tasks.spec.prepare import Prepared
 
@@ -56,6 +57,11 @@ class RunStatus(Section):
     started: AwareDatetime
     ended: AwareDatetime | None = None
     how: How = "running"
+    title: str = ""
+    by: str = ""  # who started it
+    stage: str | None = None  # that is under way, or was when the run ended
+    error: str | None = None  # kind of the error that it failed with
+    message: str | None = None  # of that error, where it may be shown
     published: AwareDatetime | None = None
     folder: str | None = None  # in which it was published
     stages: Mapping[str, StageRun] = {}
@@ -81,6 +87,8 @@ def run_logged() -> Iterator[None]:
         message = str(error) if isinstance(error, _SAFE) else None
         tell("failed", error=type(error).__name__, message=message)
         run.how = "failed" if isinstance(error, Exception) else "stopped"
+        run.error, run.message = type(error).__name__, message
+        run.left_alone = isinstance(error, AlreadyRunning)
         raise
     finally:
         run.end()
@@ -141,11 +149,15 @@ class _Run:
     def __init__(self) -> None:
         self.prepared: Prepared | None = None
         self.how: How = "left-alone"
+        self.error: str | None = None
+        self.message: str | None = None
+        self.left_alone = False  # since another run of the release is under way
         self.folder: str | None = None  # in which it published
         self._began = datetime.now(UTC)
         self._clock = time.monotonic()
         self._stages: dict[str, StageRun] = {}
         self._stage: tuple[str, float] | None = None  # the one under way, and its start
+        self._last: str | None = None  # that ended
 
     def step(self, stage: str, _share: float, _doing: str) -> None:
         """A stage begins; progress within one is told to the same listener."""
@@ -159,15 +171,17 @@ class _Run:
 
     def end(self) -> None:
         """The run ends."""
-        touched = self._stage is not None
+        # A run that began nothing and did not fail leaves the word of the one before.
+        touched = self._stage is not None or (self.how == "failed" and not self.left_alone)
         self._end_stage()
         tell("run-ended", how=self.how, seconds=round(time.monotonic() - self._clock))
-        if touched:  # a run that began nothing leaves the word of the one before
+        if touched:
             self._keep(self.how)
 
     def _end_stage(self) -> None:
         if self._stage is not None:
             stage, start = self._stage
+            self._last = stage
             done = StageRun(seconds=round(time.monotonic() - start), peak_memory=_peak_memory())
             self._stages[stage], self._stage = done, None
             tell("stage-ended", stage=stage, **done.model_dump())
@@ -189,6 +203,11 @@ class _Run:
             started=self._began,
             ended=None if how == "running" else now,
             how=how,
+            title=spec.title,
+            by=operator(),
+            stage=self._stage[0] if self._stage else self._last,
+            error=self.error,
+            message=self.message,
             published=published,
             folder=self.folder or (earlier.folder if earlier else None),
             stages={**(earlier.stages if earlier else {}), **self._stages},

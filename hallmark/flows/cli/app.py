@@ -29,6 +29,7 @@ from hallmark.flows.cli.options import (
     SpecArgument,
     VerboseOption,
 )
+from hallmark.flows.cli.people import people_app
 from hallmark.flows.cli.query import query
 from hallmark.flows.cli.running import stoppable, tell_ending
 from hallmark.flows.screen import say, say_json
@@ -50,6 +51,7 @@ app = typer.Typer(
 )
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(calendar_app, name="calendar")
+app.add_typer(people_app, name="people")
 
 
 @app.command()
@@ -70,7 +72,9 @@ def init(
     """Write the skeleton of a spec; every bound is left for you to fill in."""
     if out is not None and out.exists():
         raise typer.BadParameter(f"{out} exists; give another file, nothing was written")
-    text = _skeleton(source, spec_folder=Path() if out is None else out.parent)
+    from hallmark.tasks.spec.skeletons import skeleton
+
+    text = skeleton(source, Path() if out is None else out.parent)
     if out is None:
         for line in text.splitlines():
             say(line)
@@ -354,33 +358,6 @@ def _epsilon(text: str) -> Fraction:
     raise typer.BadParameter(
         f"{text!r} is not an epsilon; write it like 0.5 or 1", param_hint="--sweep"
     )
-
-
-def _skeleton(source: Path, *, spec_folder: Path) -> str:
-    from hallmark.schemas.skeleton import (
-        SkeletonError,
-        skeleton_from_columns,
-        skeleton_from_dictionary,
-        skeleton_from_header,
-    )
-
-    located = os.path.relpath(source, spec_folder)  # a spec names its data relative to itself
-    match source.suffix.lower():
-        case ".json":
-            return skeleton_from_dictionary(source)
-        case ".parquet" | ".pq":
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            try:
-                names = pq.read_schema(source).names
-            except (OSError, pa.ArrowException):
-                raise SkeletonError(
-                    f"{source}: cannot be read as a Parquet file; give one, or a data dictionary"
-                ) from None
-            return skeleton_from_columns(names, source=located)
-        case _:
-            return skeleton_from_header(source, source=located)
 
 
 def _lines(error: Exception) -> list[str]:

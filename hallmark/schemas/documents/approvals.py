@@ -119,3 +119,4 @@ class Waiting(Section):
     out: str  # folder to publish in
     file: str | None = None  # path of the records to certify, where a certificate waits
     deployment: str | None = None  # id of the Prefect deployment that started it
+    order: str | None = None  # number of the order that it carries out

@@ -6,8 +6,6 @@ long as the profile lists its person with its key. So it does not matter how it 
 command line, the review desk or a script.
 """
 
-import getpass
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,8 +17,8 @@ from hallmark.schemas.documents.approvals import Approver, GateName, Role, Waiti
 from hallmark.schemas.documents.decisions import Decision, Opening, Passage, SignedDecision
 from hallmark.tasks.gates.gate_history import AHEAD, History, NotNext, Round, changed, missing
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.operator import operator
 
-OPERATOR_VARIABLE = "HALLMARK_OPERATOR"
 _NONCE_BYTES = 16
 _LEAST_REASON = 3  # characters, as of a decision
 
@@ -35,11 +33,6 @@ class GateRejected(SafeError):
 
 class Overtaken(SafeError):
     """Somebody made a decision at the very moment when the gate was about to be passed."""
-
-
-def operator() -> str:
-    """The operator: `HALLMARK_OPERATOR`, else the account on this machine. Not authenticated."""
-    return os.environ.get(OPERATOR_VARIABLE) or getpass.getuser()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,9 +137,11 @@ def open_gate(
     ledger.state_next(release, "request", say)
 
 
-def reopen(ledger: Ledger, release: str, *, reason: str) -> Round:
+def reopen(ledger: Ledger, release: str, *, reason: str, by: str | None = None) -> Round:
     """Reopen the gate at which a release was rejected, for the same contents.
 
+    Args:
+        by: who does; where it is not given, the operator.
     Returns:
         The round that the rejection ended.
     Raises:
@@ -166,7 +161,9 @@ def reopen(ledger: Ledger, release: str, *, reason: str) -> Round:
             raise DecisionRefused(f"release {release!r} was not rejected; no gate can be reopened")
         ended[:] = [last]
         was = last.opening
-        return _opening(history, was.gate, required=was.required, seen=was.seen, reason=reason)
+        return _opening(
+            history, was.gate, required=was.required, seen=was.seen, reason=reason, by=by
+        )
 
     ledger.state_next(release, "request", say)
     return ended[0]
@@ -179,13 +176,14 @@ def _opening(
     required: Sequence[Role],
     seen: Mapping[str, str],
     reason: str = "",
+    by: str | None = None,
 ) -> dict[str, Any]:
     opening = Opening(
         release=history.release,
         gate=gate,
         required=tuple(required),
         seen=seen,
-        by=operator(),
+        by=by or operator(),
         opened=datetime.now(UTC).replace(microsecond=0),
         reason=reason,
         nonce=token_hex(_NONCE_BYTES),

@@ -34,6 +34,7 @@ from hallmark.tasks.installation.code import code_digest
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.log import tell
+from hallmark.tasks.installation.operator import order_number
 from hallmark.tasks.installation.profile import approvals_of, profile
 from hallmark.tasks.installation.signing import digest, key_for
 from hallmark.tasks.installation.workspace import Workspace, home, private_folder, whole
@@ -282,6 +283,7 @@ def _waiting(gate: Any, job: Job[Prepared], **more: Any) -> Waiting:
         out=str(job.out.resolve()),
         file=None if prepared.given is None else str(prepared.given.path),
         deployment=deployment.id,
+        order=order_number(),
         **more,
     )
     with whole(note) as draft:

@@ -27,10 +27,10 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.manifest import MANIFEST_FILE, Sha256
 from hallmark.schemas.release_spec import REHEARSAL_NAME, REHEARSAL_TITLE, ReleaseSpec
 from hallmark.schemas.section import MOST_CHARACTERS, Section
-from hallmark.tasks.gates.approvals import OPERATOR_VARIABLE
 from hallmark.tasks.gates.rehearsal_table import RehearsalRefused, rehearsal_table
 from hallmark.tasks.installation.code import IMAGE_VARIABLE, code_digest
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.operator import OPERATOR_VARIABLE
 from hallmark.tasks.installation.signing import digest
 from hallmark.tasks.installation.workspace import (
     AlreadyRunning,

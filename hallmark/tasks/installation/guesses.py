@@ -53,3 +53,8 @@ class Guesses:
             self._tried[who] = _Tried(tried.wrong + 1, now)
             while len(self._tried) > MOST:
                 self._tried.popitem(last=False)
+
+    def right(self, who: Hashable) -> None:
+        """Forget what `who` guessed before: it was them."""
+        with self._lock:
+            self._tried.pop(who, None)

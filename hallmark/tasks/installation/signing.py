@@ -194,7 +194,7 @@ def _if_open_to_others(file: Path) -> str:
 
 def _demonstration_key(folder: Path) -> SigningKey:
     return SigningKey(
-        _kept_key(folder / DEMO_KEY_FILE),
+        kept_key(folder / DEMO_KEY_FILE),
         "demonstration",
         "Signed with a demonstration key that was generated on this machine: the signature shows "
         "that nothing was changed since, not who published. For a real release set "
@@ -204,14 +204,15 @@ def _demonstration_key(folder: Path) -> SigningKey:
 
 def _rehearsal_key(folder: Path) -> SigningKey:
     return SigningKey(
-        _kept_key(folder / REHEARSAL_KEY_FILE),
+        kept_key(folder / REHEARSAL_KEY_FILE),
         "rehearsal",
         "Signed with a key that was made for rehearsals alone: this is no release, and nobody "
         "vouches for it.",
     )
 
 
-def _kept_key(file: Path) -> Ed25519PrivateKey:
+def kept_key(file: Path) -> Ed25519PrivateKey:
+    """A key of this installation's own, made where the file does not exist yet."""
     pem = kept_secret(
         file,
         lambda: Ed25519PrivateKey.generate().private_bytes(

@@ -15,7 +15,10 @@ form.addEventListener("submit", async (event) => {
     const signed = await sign(decision(event.submitter.value), key);
     const reply = await fetch("/decisions", {
       method: "POST",
-      headers: { "Content-Type": "application/json" },
+      headers: {
+        "Content-Type": "application/json",
+        "X-CSRF": document.querySelector("meta[name=csrf]").content,
+      },
       body: JSON.stringify(signed),
     });
     const said = await reply.json();

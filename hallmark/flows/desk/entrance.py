@@ -1,0 +1,197 @@
+"""The entrance of the desk: who sends a request, and whether they may have what they ask for.
+
+Every request passes here before anything of its body is read. A browser is known by the cookie of
+its session, a program by its access token. A request of a browser that changes anything must come
+from a page of the desk itself: its `Origin` says so, which no page of another site can state, and
+it carries the session's second secret, which none can read.
+
+Source: OWASP, Cross-Site Request Forgery Prevention; Session Management; Authentication.
+"""
+
+import hmac
+import os
+from urllib.parse import quote, urlsplit
+
+from fastapi import HTTPException, Request
+from itsdangerous import BadSignature, URLSafeSerializer
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import compile_path
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hallmark.flows.desk.pages import message
+from hallmark.flows.desk.routes import NEEDED, LoggedIn, Open
+from hallmark.flows.desk.visitor import Visitor, visitor_of
+from hallmark.tasks.installation.guesses import Guesses
+from hallmark.tasks.installation.secret_files import kept_secret
+from hallmark.tasks.installation.server_mode import DESK_URL
+from hallmark.tasks.installation.workspace import home
+from hallmark.tasks.people.actions import Actor
+from hallmark.tasks.people.directory import Person
+from hallmark.tasks.people.rights import Right
+from hallmark.tasks.people.sessions import LONGEST, bearer, session
+
+_PATTERNS = [
+    (method, compile_path(path)[0], needed)
+    # A path that is spelled out comes before one with a part that varies, as in the application.
+    for (method, path), needed in sorted(NEEDED.items(), key=lambda one: one[0][1].count("{"))
+]
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_KNOWN_FOR = 180 * 24 * 3600  # seconds that a browser somebody logged in with is remembered
+CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF"
+
+guesses = Guesses()
+"""Wrong passwords and codes since this process began, by the login that was tried."""
+
+
+class Entrance:
+    """An ASGI application behind the entrance.
+
+    Args:
+        app: the application; its routes are those of `routes.NEEDED`.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        answer = await self._refusal(scope)
+        await (self._app if answer is None else answer)(scope, receive, send)
+
+    async def _refusal(self, scope: Scope) -> Response | None:
+        if scope["path"].startswith("/static/"):
+            return None
+        needed = needed_for(scope["method"], scope["path"])
+        request = Request(scope)
+        visitor = await run_in_threadpool(_visitor, request)
+        scope.setdefault("state", {})["visitor"] = visitor
+        if scope["method"] not in _SAFE_METHODS and not _is_from_here(request, visitor):
+            return message(
+                request, 403, "this request was not sent by a page of the desk; open it anew"
+            )
+        if needed == "open":
+            return None
+        if visitor is None:
+            return _log_in(request)
+        if needed == "logged in":
+            return None
+        if needed is None:
+            return message(request, 404, "there is no such page")
+        if not visitor.may(needed):
+            return message(
+                request,
+                403,
+                f"this needs the right to {needed}, which {visitor.person.login} does not have; "
+                "ask an administrator for a role that has it",
+            )
+        return None
+
+
+def needed_for(method: str, path: str) -> Right | Open | LoggedIn | None:
+    """What the route asks for; None where there is none, so that nobody gets anything."""
+    method = "GET" if method == "HEAD" else method
+    found = (one for known, path_of, one in _PATTERNS if known == method and path_of.match(path))
+    return next(found, None)
+
+
+async def genuine(request: Request) -> None:
+    """Check the secret of the form, once its body is read.
+
+    Raises:
+        HTTPException: 403; it is missing or not that of the session.
+    """
+    visitor = visitor_of(request)
+    if request.method in _SAFE_METHODS or visitor is None or visitor.csrf is None:
+        return
+    said = request.headers.get(CSRF_HEADER)
+    if said is None and "form" in request.headers.get("Content-Type", ""):
+        said = str((await request.form()).get(CSRF_FIELD, ""))
+    if not hmac.compare_digest((said or "").encode(), visitor.csrf.encode()):
+        raise HTTPException(403, "this form is of an earlier log-in; open the page anew")
+
+
+def give_cookie(answer: Response, secret: str, who: Person) -> None:
+    """Let a browser send the secret of its session, and be known when it logs in again."""
+    for name, value, seconds in (
+        (_session_cookie(), secret, int(LONGEST)),
+        (_device_cookie(), str(_serializer().dumps(who.login)), _KNOWN_FOR),
+    ):
+        answer.set_cookie(
+            name, value, max_age=seconds, secure=_is_secure(), httponly=True, samesite="lax"
+        )
+
+
+def take_cookie(answer: Response) -> None:
+    """Let a browser forget its session."""
+    answer.delete_cookie(_session_cookie(), secure=_is_secure(), httponly=True, samesite="lax")
+
+
+def guesser(request: Request, login: str) -> tuple[str, str]:
+    """As whom somebody who tries to log in is slowed down.
+
+    All strangers who try one login wait together, however many addresses they have. A browser that
+    this person logged in with before waits alone, so that strangers cannot keep them out.
+    """
+    try:
+        known = _serializer().loads(request.cookies.get(_device_cookie(), ""))
+    except BadSignature:
+        known = None
+    return ("known" if known == login else "stranger", login)
+
+
+def _visitor(request: Request) -> Visitor | None:
+    kind, _, token = request.headers.get("Authorization", "").partition(" ")
+    if kind:  # whoever sends one is a program, also if it is wrong
+        found = bearer(token.strip()) if kind.lower() == "bearer" else None
+        if found is None:
+            return None
+        who, name = found
+        return Visitor(who, Actor(who.login, f"token {name}"))
+    secret = request.cookies.get(_session_cookie())
+    running = None if secret is None else session(secret)
+    if running is None:
+        return None
+    return Visitor(running.person, Actor(running.person.login, "session"), running.csrf, secret)
+
+
+def _is_from_here(request: Request, visitor: Visitor | None) -> bool:
+    """Whether a request that changes something comes from a page of the desk, or from a program."""
+    if visitor is not None and visitor.csrf is None:
+        return True
+    own = {f"{request.url.scheme}://{request.headers.get('Host', '')}"}
+    if at := os.environ.get(DESK_URL):
+        own.add("{0.scheme}://{0.netloc}".format(urlsplit(at)))
+    return request.headers.get("Origin") in own
+
+
+def _log_in(request: Request) -> Response:
+    if request.method == "GET" and "text/html" in request.headers.get("Accept", ""):
+        wanted = quote(request.url.path + (f"?{query}" if (query := request.url.query) else ""))
+        return RedirectResponse(f"/log-in?next={wanted}", 303)
+    answer = message(request, 401, "log in, or send an access token")
+    answer.headers["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
+def _is_secure() -> bool:
+    """Whether browsers reach the desk by HTTPS, be it through a proxy that ends it."""
+    return os.environ.get(DESK_URL, "").startswith("https:")
+
+
+def _session_cookie() -> str:
+    # The prefix makes browsers refuse such a cookie from a neighbouring host, or without HTTPS.
+    return ("__Host-" if _is_secure() else "") + "hallmark-desk"
+
+
+def _device_cookie() -> str:
+    return ("__Host-" if _is_secure() else "") + "hallmark-desk-known"
+
+
+def _serializer() -> URLSafeSerializer:
+    key = kept_secret(home() / "desk-devices.key", lambda: os.urandom(32))
+    return URLSafeSerializer(key, salt="browsers that somebody logged in with")

@@ -1,0 +1,175 @@
+"""Logging in and out, invitations, and what somebody manages for themselves: access tokens."""
+
+import math
+from typing import Annotated
+
+import segno
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from hallmark.flows.desk.entrance import (
+    give_cookie,
+    guesser,
+    guesses,
+    take_cookie,
+)
+from hallmark.flows.desk.pages import page
+from hallmark.flows.desk.provider import provider_name
+from hallmark.flows.desk.visitor import logged_in, visitor_of
+from hallmark.tasks.people.actions import Actor, record
+from hallmark.tasks.people.directory import (
+    LEAST_PASSWORD,
+    PersonRefused,
+    accept,
+    authenticated,
+    invitation,
+    people,
+)
+from hallmark.tasks.people.rights import Role
+from hallmark.tasks.people.sessions import begin, end, make_token, tokens, withdraw_token
+
+router = APIRouter()
+
+
+@router.get("/log-in")
+def log_in_page(request: Request, next: str = "/") -> Response:  # noqa: A002
+    """The form for login, password and code."""
+    if visitor_of(request) is not None:
+        return RedirectResponse(within(next), 303)
+    return _form(request, next)
+
+
+@router.post("/log-in")
+def log_in(
+    request: Request,
+    login: Annotated[str, Form(max_length=200)],
+    password: Annotated[str, Form(max_length=5000)],
+    code: Annotated[str, Form(max_length=20)],
+    next: Annotated[str, Form()] = "/",  # noqa: A002
+) -> Response:
+    """Begin a session, or say that something is wrong, but not what."""
+    login = login.strip().lower()
+    who = guesser(request, login)
+    if seconds := guesses.wait(who):
+        wait = math.ceil(seconds)
+        says = f"Too many attempts that were wrong. Wait {wait} seconds; nothing was checked."
+        answer = _form(request, next, says, login, 429)
+        answer.headers["Retry-After"] = str(wait)
+        return answer
+    guesses.wrong(who)  # until it turns out right, so that guesses at one moment all count
+    somebody = authenticated(login, password, code)
+    if somebody is None:
+        record(Actor("somebody", "nobody"), "log-in-refused", login)
+        return _form(request, next, "Login, password or code is wrong.", login, 401)
+    guesses.right(who)
+    secret = begin(somebody, Actor(somebody.login, "password and code"))
+    answer = RedirectResponse(within(next), 303)
+    give_cookie(answer, secret, somebody)
+    return answer
+
+
+@router.post("/log-out")
+def log_out(request: Request) -> Response:
+    """End the session."""
+    visitor = logged_in(request)
+    answer = RedirectResponse("/log-in", 303)
+    if visitor.secret is not None:
+        end(visitor.secret, visitor.actor)
+        take_cookie(answer)
+    return answer
+
+
+@router.get("/invitation/{secret}")
+def invitation_page(request: Request, secret: str) -> Response:
+    """The form to choose a password and set up one-time codes."""
+    return _invitation(request, secret)
+
+
+@router.post("/invitation/{secret}")
+def accept_invitation(
+    request: Request,
+    secret: str,
+    password: Annotated[str, Form(max_length=5000)],
+    again: Annotated[str, Form(max_length=5000)],
+    code: Annotated[str, Form(max_length=20)],
+) -> Response:
+    """Set password and codes, and log in."""
+    try:
+        if password != again:
+            raise PersonRefused("the two passwords differ; type the same one twice")
+        somebody = accept(secret, password, code)
+    except PersonRefused as error:
+        return _invitation(request, secret, str(error))
+    answer = RedirectResponse("/", 303)
+    give_cookie(answer, begin(somebody, Actor(somebody.login, "invitation")), somebody)
+    return answer
+
+
+@router.get("/me")
+def me(request: Request) -> Response:
+    """Who somebody is here, and their access tokens."""
+    return _me(request)
+
+
+@router.post("/me/tokens")
+def new_token(
+    request: Request,
+    name: Annotated[str, Form(max_length=200)],
+    days: Annotated[int, Form()],
+    roles: Annotated[list[Role], Form()] = [],  # noqa: B006
+) -> Response:
+    """Make an access token, which is shown once."""
+    visitor = logged_in(request)
+    made = make_token(visitor.person, name, roles, days, by=visitor.actor)
+    return _me(request, made)
+
+
+@router.post("/me/tokens/{number}/withdraw")
+def withdraw_own_token(request: Request, number: str) -> Response:
+    """End one's own access token."""
+    visitor = logged_in(request)
+    withdraw_token(number, by=visitor.actor, of=visitor.person.login)
+    return RedirectResponse("/me", 303)
+
+
+def within(path: str) -> str:
+    """A path of the desk to go to; the first page for any other address."""
+    is_ours = path.startswith("/") and not path.startswith("//") and "\\" not in path
+    return path if is_ours and path.isprintable() else "/"
+
+
+def _form(
+    request: Request, wanted: str, says: str = "", login: str = "", status: int = 200
+) -> Response:
+    return page(
+        request,
+        "log_in",
+        status,
+        wanted=within(wanted),
+        says=says,
+        login=login,
+        provider=provider_name(),
+        nobody=not people(),
+    )
+
+
+def _invitation(request: Request, secret: str, says: str = "") -> Response:
+    found = invitation(secret)
+    if found is None:
+        says = "This link was used, or is older than three days. Ask for another."
+        return page(request, "message", 404, title="No such invitation", says=says)
+    picture = segno.make(found.address, error="m").svg_data_uri(scale=5, border=2)
+    return page(
+        request,
+        "invitation",
+        409 if says else 200,
+        found=found,
+        picture=picture,
+        says=says,
+        least=LEAST_PASSWORD,
+    )
+
+
+def _me(request: Request, made: str | None = None) -> Response:
+    visitor = logged_in(request)
+    return page(request, "me", tokens=tokens(visitor.person.login), made=made)

@@ -1,0 +1,68 @@
+"""How the desk makes pages: templates, and what every page knows."""
+
+import secrets
+from datetime import datetime
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from hallmark.flows.desk.visitor import visitor_of
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.visible import visible
+from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.people.rights import Right
+
+_OWN = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; "
+    "img-src 'self' data:; connect-src 'self'; frame-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+def _moment(at: datetime | None) -> str:
+    return "" if at is None else f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+_templates = Environment(
+    loader=PackageLoader("hallmark.flows.desk"),
+    autoescape=select_autoescape(default=True),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.filters["moment"] = _moment
+_templates.filters["visible"] = visible
+_templates.globals["Right"] = Right
+
+
+def page(request: Request, template: str, status: int = 200, **more: Any) -> HTMLResponse:
+    """A page of the desk.
+
+    Args:
+        template: name without `.html.j2`.
+        more: what the template shows.
+    """
+    nonce = secrets.token_urlsafe(16)
+    known = {"visitor": visitor_of(request), "nonce": nonce, "path": request.url.path}
+    text = _templates.get_template(f"{template}.html.j2").render(**known, **more)
+    return HTMLResponse(text, status, {"Content-Security-Policy": _OWN.format(nonce=nonce)})
+
+
+def message(request: Request, status: int, says: str) -> Response:
+    """What went wrong, as a page for somebody who reads it, else for a program."""
+    if "text/html" in request.headers.get("Accept", ""):
+        return page(request, "message", status, title="That was not possible", says=says)
+    return JSONResponse({"detail": says}, status)
+
+
+def part(template: str, **more: Any) -> HTMLResponse:
+    """A part of a page, which a script of the page puts there."""
+    return HTMLResponse(_templates.get_template(f"{template}.html.j2").render(**more))
+
+
+def ledger() -> Ledger:
+    """The ledger of this installation."""
+    return open_ledger(ledger_url())

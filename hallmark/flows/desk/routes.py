@@ -1,0 +1,63 @@
+"""What every route of the desk asks for: the one place where rights are given to pages and actions.
+
+A route that is not here answers nobody.
+"""
+
+from typing import Literal
+
+from hallmark.tasks.people.rights import Right
+
+Open = Literal["open"]
+"""For everybody, logged in or not: what is needed in order to log in."""
+
+LoggedIn = Literal["logged in"]
+"""For everybody who is logged in, whatever they may do."""
+
+NEEDED: dict[tuple[str, str], Right | Open | LoggedIn] = {
+    ("GET", "/health"): "open",
+    ("GET", "/log-in"): "open",
+    ("POST", "/log-in"): "open",
+    ("GET", "/log-in/provider"): "open",
+    ("GET", "/log-in/provider/answer"): "open",
+    ("GET", "/invitation/{secret}"): "open",
+    ("POST", "/invitation/{secret}"): "open",
+    ("POST", "/log-out"): "logged in",
+    ("GET", "/me"): "logged in",
+    ("POST", "/me/tokens"): "logged in",
+    ("POST", "/me/tokens/{number}/withdraw"): "logged in",
+    ("GET", "/"): Right.SEE,
+    ("GET", "/releases/{release}"): Right.SEE,
+    ("GET", "/releases/{release}/published/{name}"): Right.SEE,
+    ("GET", "/calendar"): Right.SEE,
+    ("GET", "/metrics"): Right.SEE,
+    ("GET", "/keys"): Right.SEE,
+    ("GET", "/accounts"): Right.REVIEW,
+    ("GET", "/accounts/{account}"): Right.REVIEW,
+    ("GET", "/releases/{release}/files/{name}"): Right.REVIEW,
+    ("POST", "/releases/{release}/comments"): Right.REVIEW,
+    ("POST", "/decisions"): Right.DECIDE,
+    ("GET", "/specs"): Right.PREPARE,
+    ("POST", "/specs"): Right.PREPARE,
+    ("GET", "/specs/{name}"): Right.PREPARE,
+    ("POST", "/specs/{name}"): Right.PREPARE,
+    ("POST", "/specs/{name}/remove"): Right.PREPARE,
+    ("POST", "/specs/check"): Right.PREPARE,
+    ("POST", "/specs/plan"): Right.PREPARE,
+    ("GET", "/schema/release-spec.json"): Right.PREPARE,
+    ("POST", "/tables"): Right.PREPARE,
+    ("POST", "/releases/{release}/start"): Right.RUN,
+    ("POST", "/releases/{release}/rehearse"): Right.RUN,
+    ("POST", "/releases/{release}/stop"): Right.RUN,
+    ("POST", "/releases/{release}/reopen"): Right.RUN,
+    ("POST", "/releases/{release}/withdraw"): Right.RUN,
+    ("POST", "/calendar/{entry}/run"): Right.RUN,
+    ("GET", "/log"): Right.AUDIT,
+    ("GET", "/log/export"): Right.AUDIT,
+    ("GET", "/people"): Right.MANAGE,
+    ("POST", "/people"): Right.MANAGE,
+    ("POST", "/people/{login}/roles"): Right.MANAGE,
+    ("POST", "/people/{login}/invite"): Right.MANAGE,
+    ("POST", "/people/{login}/leave"): Right.MANAGE,
+    ("POST", "/people/tokens/{number}/withdraw"): Right.MANAGE,
+}
+"""By method and path. HEAD asks for what GET does."""

@@ -1,0 +1,252 @@
+"""Specs that are written at the desk: from a table or a dictionary, checked while somebody types,
+with the plan and the price of other epsilons beside."""
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Form, HTTPException, Request, Response, UploadFile
+from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
+
+from hallmark import schemas
+from hallmark.flows.desk.pages import page, part
+from hallmark.flows.desk.visitor import logged_in
+from hallmark.schemas.exact import read_exact
+from hallmark.schemas.loading import SpecError, load_spec
+from hallmark.schemas.section import IDENTIFIER
+from hallmark.tasks.forecast.summary import plan_summary
+from hallmark.tasks.forecast.sweep import Alternative, sweep
+from hallmark.tasks.forecast.verdict import WORDS, in_words
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.workspace import home, private_folder, whole
+from hallmark.tasks.ledger.accounts import about_balance, balance
+from hallmark.tasks.people.actions import record
+from hallmark.tasks.releases import specs_folder, tables_folder
+from hallmark.tasks.spec.prepare import Prepared, prepare
+from hallmark.tasks.spec.skeletons import skeleton
+
+router = APIRouter()
+MOST_SPEC = 2_000_000  # characters of a spec
+_TABLES = (".csv", ".csv.gz", ".parquet", ".pq", ".json")
+_CHUNK = 1 << 20
+_SCHEMA = Path(schemas.__file__).with_name("release-spec.schema.json")
+
+Text = Annotated[str, Body(max_length=MOST_SPEC)]
+
+
+@router.get("/schema/release-spec.json")
+def schema() -> Response:
+    """The JSON Schema of specs, for the editor."""
+    return FileResponse(_SCHEMA, media_type="application/schema+json")
+
+
+@router.get("/specs")
+def specs_page(request: Request) -> Response:
+    """All specs that are kept at the desk, and the ways to begin one."""
+    return page(request, "specs", specs=_specs(), tables=_tables())
+
+
+@router.post("/tables")
+def upload(request: Request, table: UploadFile) -> Response:
+    """Keep a table for the owner of the installation alone, or a data dictionary."""
+    name = Path((table.filename or "").replace("\\", "/")).name
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}", name) is None or not name.lower().endswith(
+        _TABLES
+    ):
+        raise SafeError(
+            f"{name!r}: give a file with a name of letters, digits, dots and dashes that ends in "
+            f"{', '.join(_TABLES)}"
+        )
+    file = tables_folder() / name
+    if file.exists():
+        raise SafeError(f"there is a table {name!r} already; rename the new one")
+    with (
+        whole(file) as draft,
+        os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as kept,
+    ):
+        while chunk := table.file.read(_CHUNK):
+            kept.write(chunk)
+    record(logged_in(request).actor, "table-uploaded", name)
+    return RedirectResponse("/specs", 303)
+
+
+@router.post("/specs")
+def begin(
+    request: Request,
+    name: Annotated[str, Form(max_length=200)],
+    table: Annotated[str, Form(max_length=200)] = "",
+    spec: UploadFile | None = None,
+) -> Response:
+    """Begin a spec: from an uploaded one, or as `init` makes it of a table or dictionary."""
+    file = _file(name)
+    if file.exists():
+        raise SafeError(f"there is a spec {name!r} already; open it, or choose another name")
+    if spec is not None and spec.filename:
+        text = _decoded(spec.file.read(MOST_SPEC + 1))
+    elif table in _tables():
+        text = skeleton(tables_folder() / table, tables_folder())
+        text = re.sub(r"(?m)^release: .*$", f"release: {name}", text, count=1)
+    else:
+        raise SafeError("upload a spec, or choose one of the tables; nothing was begun")
+    _keep(file, text)
+    record(logged_in(request).actor, "spec-saved", name)
+    return RedirectResponse(f"/specs/{name}", 303)
+
+
+@router.post("/specs/check")
+def check(text: Text, name: Annotated[str, Body()] = "") -> Response:
+    """What is wrong with a spec as it stands, line by line."""
+    with _draft(text) as draft:
+        try:
+            found = load_spec(draft, tables_folder())
+        except SpecError as error:
+            problems = [_problem(line, draft) for line in error.problems]
+            return JSONResponse({"problems": problems, "complete": False})
+    problems = [_warning(text) for text in found.warnings()]
+    if name and found.release != name:
+        problems.append(
+            {
+                "line": None,
+                "column": None,
+                "key": "release",
+                "message": f"release: is {found.release!r}, and this spec is kept as {name!r}; "
+                "write one name",
+                "severity": "error",
+            }
+        )
+    complete = all(one["severity"] != "error" for one in problems)
+    return JSONResponse({"problems": problems, "complete": complete})
+
+
+@router.post("/specs/plan")
+def plan(text: Text, epsilons: Annotated[list[str], Body()] = []) -> Response:  # noqa: B006
+    """What a release of the spec will cost and how good it will be, as a part of the page."""
+    with _draft(text) as draft:
+        prepared = _prepared(draft)
+        summary, found = plan_summary(prepared), balance(prepared.spec)
+        summary["warnings"] += about_balance(prepared.spec, found)
+        others = list(sweep(prepared, [_epsilon(one) for one in epsilons]))
+    return part("plan", plan=summary, left=found.words, uses=WORDS, bars=list(_bars(others)))
+
+
+@router.get("/specs/{name}")
+def spec_page(request: Request, name: str) -> Response:
+    """The editor of one spec."""
+    file = _existing(name)
+    return page(request, "spec", name=name, text=file.read_text(encoding="utf-8"))
+
+
+@router.post("/specs/{name}")
+def save(request: Request, name: str, text: Annotated[str, Form(max_length=MOST_SPEC)]) -> Response:
+    """Save a spec, complete or not."""
+    _keep(_existing(name), text.replace("\r\n", "\n"))
+    record(logged_in(request).actor, "spec-saved", name)
+    return RedirectResponse(f"/specs/{name}", 303)
+
+
+@router.post("/specs/{name}/remove")
+def remove(request: Request, name: str) -> Response:
+    """Remove a draft; what was released by it stays."""
+    _existing(name).unlink()
+    record(logged_in(request).actor, "spec-removed", name)
+    return RedirectResponse("/specs", 303)
+
+
+def _bars(others: list[Alternative]) -> Iterator[dict[str, Any]]:
+    """The largest certified bound at every epsilon, as a share of the largest of all."""
+    bounds = [max((told.bound for told in one.told), default=0.0) for one in others]
+    most = max(bounds, default=0.0) or 1.0
+    for one, bound in zip(others, bounds, strict=True):
+        yield {
+            "epsilon": f"{float(one.epsilon):g}",
+            "bound": bound,
+            "share": 100 * bound / most,
+            "words": one.refusal or in_words(one.told),
+        }
+
+
+def _prepared(draft: Path) -> Prepared:
+    try:
+        return prepare(draft, tables_folder())
+    except SpecError as error:
+        lines = "\n".join(_problem(line, draft)["message"] for line in error.problems)
+        raise SafeError(f"the spec is not complete yet:\n{lines}") from None
+
+
+def _epsilon(text: str) -> Any:
+    try:
+        value = read_exact(text.strip())
+    except ValueError:
+        value = None
+    if value is None or not 0 < value <= 1000:
+        raise SafeError(f"{text!r} is no epsilon; give numbers between 0 and 1000")
+    return value
+
+
+def _problem(line: str, draft: Path) -> dict[str, Any]:
+    """A problem as the editor shows it, of a line `file:line: key: what is wrong`."""
+    told = re.fullmatch(rf"{re.escape(str(draft))}:(?:(\d+):)? ?(.*)", line, re.DOTALL)
+    number, message = (told[1], told[2]) if told else (None, line)
+    return {
+        "line": None if number is None else int(number),
+        "column": None,
+        "key": message.partition(":")[0],
+        "message": message.replace(str(draft), "the spec"),
+        "severity": "error",
+    }
+
+
+def _warning(text: str) -> dict[str, Any]:
+    return {"line": None, "column": None, "key": "", "message": text, "severity": "warning"}
+
+
+@contextmanager
+def _draft(text: str) -> Iterator[Path]:
+    """The text in a file that nobody else sees, as the loader reads files."""
+    with tempfile.TemporaryDirectory(dir=private_folder(home() / "tmp")) as folder:
+        file = Path(folder) / "spec.yaml"
+        file.write_text(text, encoding="utf-8")
+        yield file
+
+
+def _specs() -> list[str]:
+    return sorted(path.stem for path in specs_folder().glob("*.yaml"))
+
+
+def _tables() -> list[str]:
+    return sorted(path.name for path in tables_folder().iterdir() if path.is_file())
+
+
+def _file(name: str) -> Path:
+    if re.fullmatch(IDENTIFIER, name) is None:
+        raise SafeError(
+            f"{name!r} cannot be the name of a release; use lowercase letters, digits and dashes "
+            "between them"
+        )
+    return specs_folder() / f"{name}.yaml"
+
+
+def _existing(name: str) -> Path:
+    file = _file(name)
+    if not file.exists():
+        raise HTTPException(404, f"there is no spec {name!r} here")
+    return file
+
+
+def _keep(file: Path, text: str) -> None:
+    if len(text) > MOST_SPEC:
+        raise SafeError(f"a spec has at most {MOST_SPEC:,} characters; nothing was saved")
+    with whole(file) as draft:
+        draft.touch(mode=0o600)
+        draft.write_text(text, encoding="utf-8")
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SafeError("the spec is not a text in UTF-8; save it as one") from None

@@ -1,0 +1,88 @@
+"""What changed since people last decided: against the last opening of the gate, and against the
+last published release of the series.
+
+Whoever decides sees which lines of the spec differ, not only that something does.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.documents.approvals import Waiting
+from hallmark.schemas.documents.manifest import SPEC_FILE
+from hallmark.tasks.gates.gate_history import History, changed
+from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.releases import ReleaseState
+
+_CONTEXT = 2  # lines around each that differs
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What differs from something that people saw before.
+
+    Attributes:
+        with_what: what it is compared with, in words.
+        names: what was seen and is another now; None where single lines are compared.
+        lines: of the spec that differ and those around them, with -, + or a space before each.
+    """
+
+    with_what: str
+    names: tuple[str, ...] | None = None
+    lines: tuple[str, ...] = ()
+
+
+def compared(waiting: Waiting, ledger: Ledger, others: Iterable[ReleaseState]) -> list[Comparison]:
+    """Comparisons with what the same gate was opened for before, and with the last of the series.
+
+    Args:
+        others: all releases of the installation.
+    """
+    found = []
+    history = History.of(waiting.release, ledger.statements(waiting.release))
+    here = [one.opening for one in history.rounds if one.opening.gate == waiting.gate]
+    if len(here) > 1:
+        names = tuple(changed(here[-2].seen, here[-1].seen))
+        found.append(Comparison(f"what was shown from {here[-2].opened:%Y-%m-%d %H:%M} UTC", names))
+    before = _last_of_series(waiting.release, others)
+    if before is not None and before.folder is not None:
+        with suppress(OSError):  # a folder may be moved at any time
+            old = (before.folder / SPEC_FILE).read_text(encoding="utf-8").splitlines()
+            new = _spec_of(waiting).splitlines()
+            lines = tuple(_differing(old, new))
+            found.append(
+                Comparison(f"the spec of {before.release}, last in the series", None, lines)
+            )
+    return found
+
+
+def _last_of_series(release: str, others: Iterable[ReleaseState]) -> ReleaseState | None:
+    """The release that was published last of those whose names differ in numbers alone."""
+    series = [
+        one
+        for one in others
+        if one.release != release
+        and one.state == "published"
+        and one.since is not None
+        and _series(one.release) == _series(release)
+    ]
+    return max(series, key=lambda one: str(one.since), default=None)
+
+
+def _series(release: str) -> str:
+    return re.sub(r"\d+", "#", release)
+
+
+def _spec_of(waiting: Waiting) -> str:
+    workspace = Workspace.of(waiting.release)
+    folder = workspace.path / "plan" if waiting.gate == "plan" else workspace.staging
+    return (folder / SPEC_FILE).read_text(encoding="utf-8")
+
+
+def _differing(old: list[str], new: list[str]) -> Iterable[str]:
+    for line in difflib.unified_diff(old, new, n=_CONTEXT, lineterm=""):
+        if not line.startswith(("---", "+++")):
+            yield "…" if line.startswith("@@") else line

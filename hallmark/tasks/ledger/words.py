@@ -1,0 +1,57 @@
+"""An account of the ledger in words, the same on the command line and at the desk."""
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from hallmark.mechanisms.privacy.ledger.history import Step
+from hallmark.mechanisms.privacy.ledger.ledger import AccountState
+
+
+def moved(step: Step) -> str:
+    """The budget that an entry moves; empty where it moves none."""
+    if step.budget is None:
+        return ""
+    amount = _amount(step.budget.epsilon, step.budget.delta, ROUND_CEILING)
+    return f"back: {amount}" if step.entry.kind == "cancel" else amount
+
+
+def unit(state: AccountState) -> str:
+    """The neighbouring relation and the unit of privacy."""
+    return f"{state.neighbours}, {state.unit}"
+
+
+def cap(state: AccountState) -> str:
+    """The most that all releases may spend together."""
+    cap = _amount(state.cap.epsilon, state.cap.delta, ROUND_FLOOR)
+    if state.composition == "sum":
+        return cap
+    return f"{cap}, by zCDP" if state.rho_cap is None else f"ρ {float(state.rho_cap):g}: {cap}"
+
+
+def spent(state: AccountState) -> list[str]:
+    """The sum of budgets and, below it, the composed epsilon of all releases so far."""
+    spent = _amount(*state.spent, ROUND_CEILING)
+    return [spent] if state.composition == "sum" else [spent, f"together {composed(state)}"]
+
+
+def reserved(state: AccountState) -> str:
+    """What is put aside for releases that have drawn nothing yet."""
+    return _amount(*state.reserved, ROUND_CEILING)
+
+
+def composed(state: AccountState) -> str:
+    """What all releases come to."""
+    return "nothing" if not state.composed else f"ε {state.composed:.4g} by zCDP"
+
+
+def left(state: AccountState) -> str:
+    """What one more release can reserve."""
+    left = _amount(*state.remaining, ROUND_FLOOR)
+    return left if state.composition == "sum" else f"about {left}"
+
+
+def _amount(epsilon: Fraction, delta: Fraction, rounding: str) -> str:
+    """The budget to six digits, rounded so that nobody counts on budget that does not exist."""
+    six = Context(prec=6, rounding=rounding)
+    shown = (six.divide(Decimal(e.numerator), Decimal(e.denominator)) for e in (epsilon, delta))
+    return "ε {:g}, δ {:g}".format(*map(float, shown))

@@ -1,0 +1,39 @@
+"""The skeleton of a spec for a table or a data dictionary, whatever kind of file it is."""
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hallmark.schemas.skeleton import (
+    SkeletonError,
+    skeleton_from_columns,
+    skeleton_from_dictionary,
+    skeleton_from_header,
+)
+
+
+def skeleton(source: Path, spec_folder: Path) -> str:
+    """YAML text of a spec; of a table only the column names are read.
+
+    Args:
+        source: a CSV or Parquet file, or a data dictionary in JSON.
+        spec_folder: where relative sources of the spec start.
+    Raises:
+        SkeletonError: no skeleton can be made from it.
+    """
+    located = os.path.relpath(source, spec_folder)  # a spec names its data relative to itself
+    match source.suffix.lower():
+        case ".json":
+            return skeleton_from_dictionary(source)
+        case ".parquet" | ".pq":
+            try:
+                names = pq.read_schema(source).names
+            except (OSError, pa.ArrowException):
+                raise SkeletonError(
+                    f"{source}: cannot be read as a Parquet file; give one, or a data dictionary"
+                ) from None
+            return skeleton_from_columns(names, source=located)
+        case _:
+            return skeleton_from_header(source, source=located)
