@@ -32,7 +32,6 @@ def main(folder: Path, database: str) -> None:
     operator = _kept(folder / "PREFECT_API_AUTH_STRING", f"operator:{secrets.token_urlsafe(24)}")
     # Clients send the same string that the server expects.
     write_private(folder / "PREFECT_SERVER_API_AUTH_STRING", operator.encode())
-    _kept(folder / "HALLMARK_DESK_AUTH", f"operator:{secrets.token_urlsafe(24)}")
     tls = folder / "tls"
     tls.mkdir(mode=0o700, exist_ok=True)
     certificates(tls, _CLUSTER)

@@ -4,12 +4,13 @@
                            [--out FOLDER]
 
 PostgreSQL stores the ledger and the orchestrator's state; Prefect's server with the dashboard, a
-worker that runs flows, a Dask scheduler with worker processes (TLS), and the review desk are
+worker that runs flows, a Dask scheduler with worker processes (TLS), and the desk are
 separate processes, all on the loopback address. A process that dies is started again.
 """
 
 import argparse
 import fcntl
+import getpass
 import os
 import shlex
 import signal
@@ -34,9 +35,12 @@ from deploy.local.services import (
     workers_by_default,
 )
 from deploy.registration import commands
-from hallmark.tasks.installation.server_mode import RELEASES
+from hallmark.tasks.installation.server_mode import DESK_URL, RELEASES
 from hallmark.tasks.installation.workspace import home as installation
 from hallmark.tasks.installation.workspace import private_folder
+from hallmark.tasks.people import directory
+from hallmark.tasks.people.actions import Actor
+from hallmark.tasks.people.rights import Right, Role
 
 SECONDS = 240  # the longest wait for a service
 _BACKOFF = (1, 2, 5, 10, 30)  # seconds before a process that died is started again
@@ -86,7 +90,7 @@ def main() -> int:
                 processes.start(service)
             processes.await_answer(desk, f"{environment['HALLMARK_DESK_URL']}/health")
             _register(environment, asked.spec, asked.calendar)
-            print(_where(home, ports, environment[RELEASES]), flush=True)
+            print(_where(home, environment), flush=True)
             processes.watch()
     except KeyboardInterrupt:
         print("Stopping.", flush=True)
@@ -214,17 +218,32 @@ def _write_profile(home: Path, ports: Ports) -> None:
         file.write_text("hallmark_profile: 1\n" + profile_cluster(home, ports))
 
 
-def _where(home: Path, ports: Ports, releases: str) -> str:
-    at = f"http://{LOOPBACK}"
+def _where(home: Path, environment: dict[str, str]) -> str:
+    """The one address to open, and where things are on this machine."""
+    address = environment[DESK_URL]
+    if (secret := _first_invitation()) is not None:
+        address += f"/invitation/{secret}   (works once; you are its administrator)"
     return (
-        f"Dashboard    {at}:{ports.dashboard}   (password: {home}/dashboard-password)\n"
-        f"Review desk  {at}:{ports.desk}   (password: {home}/desk-password)\n"
-        f"Releases     {releases}\n"
+        f"Hallmark     {address}\n"
+        f"Releases     {environment[RELEASES]}\n"
         f"Shell        . {home}/environment\n"
         f"Profile      {home}/profile.yaml\n"
         f"Logs         {home}/logs\n"
         "Ctrl-C stops everything; nothing is lost."
     )
+
+
+def _first_invitation() -> str | None:
+    """An invitation for whoever starts this, as long as nobody can log in."""
+    known = directory.people()
+    if any(one.ready for one in known):
+        return None
+    by = Actor(getpass.getuser(), "command line")
+    login = next((one.login for one in known if Right.MANAGE in one.rights), None)
+    if login is None:
+        roles = [Role.ADMINISTRATOR, Role.OPERATOR, Role.STEWARD]
+        login = directory.add("administrator", "First administrator", roles, by=by).login
+    return directory.invite(login, by=by)
 
 
 if __name__ == "__main__":

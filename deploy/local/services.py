@@ -10,7 +10,7 @@ from deploy.local import database
 from deploy.local.secrets_kept import certificates, password, token
 from hallmark.flows.door import DEVICE_HEADER
 from hallmark.flows.quiet import OFFLINE
-from hallmark.tasks.installation.server_mode import DESK_AUTH, DESK_URL, DEVICE, POOL, RELEASES
+from hallmark.tasks.installation.server_mode import DESK_URL, DEVICE, POOL, RELEASES
 from hallmark.tasks.installation.signing import KEY_FILE_VARIABLE
 
 LOOPBACK = "127.0.0.1"
@@ -28,7 +28,7 @@ class Ports:
 
     @property
     def desk(self) -> int:
-        """The review desk's port."""
+        """The desk's port."""
         return self.dashboard + 1
 
     @property
@@ -60,8 +60,7 @@ def settings(home: Path, ports: Ports, server: str, releases: Path) -> dict[str,
         "HALLMARK_HOME": str(home),
         "HALLMARK_LEDGER": database.of(server, "ledger"),
         RELEASES: str(releases),
-        DESK_URL: f"http://{LOOPBACK}:{ports.desk}",
-        DESK_AUTH: password(home, "desk-password"),
+        DESK_URL: f"http://localhost:{ports.desk}",  # a name, which passkeys need
         DEVICE: device,
         "PREFECT_CLIENT_CUSTOM_HEADERS": json.dumps({DEVICE_HEADER: device}),
         "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": _HEALTH_ALONE,

@@ -68,6 +68,12 @@ def has_server() -> bool:
     return bool(os.environ.get("PREFECT_API_URL"))
 
 
+def engine_url() -> str | None:
+    """Where people reach the orchestrator's own pages."""
+    api = os.environ.get("PREFECT_SERVER_UI_API_URL") or os.environ.get("PREFECT_API_URL")
+    return None if not api else api.removesuffix("/api")
+
+
 def start(
     deployment: str,
     parameters: Mapping[str, Any],
@@ -133,7 +139,7 @@ def runs_of(release: str) -> list[EngineRun]:
             )
     except Exception:  # nothing depends on it
         return []
-    at = os.environ.get("PREFECT_UI_URL") or os.environ["PREFECT_API_URL"].removesuffix("/api")
+    at = engine_url()
     return [
         EngineRun(
             str(run.name),

@@ -32,7 +32,7 @@ _MAY_HOLD = {
     },
     "dask-scheduler": {"dask-ca", "dask-cert", "dask-key"},
     "dask-worker": {"PREFECT_API_AUTH_STRING", "dask-ca", "dask-cert", "dask-key"},
-    "desk": {"HALLMARK_LEDGER", "HALLMARK_DESK_AUTH", "PREFECT_API_AUTH_STRING"},
+    "desk": {"HALLMARK_LEDGER", "PREFECT_API_AUTH_STRING"},
 }
 # Credentials of the agency's own sources, for those who read rows; a Secret that need not exist.
 _OF_SOURCES = {"HALLMARK_SOURCE_USER", "HALLMARK_SOURCE_PASSWORD"}

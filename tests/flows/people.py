@@ -1,9 +1,10 @@
-"""People who decide in tests: their keys in files, and a profile that lists them."""
+"""People in tests: their keys in files, a profile that lists them, and how the desk knows them."""
 
 import base64
 from pathlib import Path
 from typing import Any
 
+import pyotp
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -12,6 +13,11 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 from ruamel.yaml import YAML
+from starlette.testclient import TestClient
+
+from hallmark.tasks.people import directory, sessions
+from hallmark.tasks.people.actions import Actor
+from hallmark.tasks.people.rights import Role
 
 ROLES = {"Ada": ["methodologist"], "Bo": ["reviewer"], "Cy": ["reviewer"], "Ola": ["override"]}
 PASSPHRASE = "correct horse"
@@ -33,3 +39,36 @@ def introduce(folder: Path, home: Path, **profile: Any) -> dict[str, Path]:
     with (home / "profile.yaml").open("w") as handle:
         YAML().dump({"approvers": approvers, **profile}, handle)
     return keys
+
+
+TEST = Actor("the test", "command line")
+PASSWORD = "correct horse battery"
+
+
+def as_somebody(*roles: Role, login: str = "tess") -> dict[str, str]:
+    """What a program sends that acts for somebody with these roles, who is added if missing."""
+    who = directory.person(login) or directory.add(login, f"The {login}", roles, by=TEST)
+    token = sessions.make_token(who, "tests", who.roles, 1, by=TEST)
+    return {"Authorization": f"Bearer {token}"}
+
+
+def join(login: str, *roles: Role) -> str:
+    """Add somebody who accepts their invitation; returns the seed of their codes."""
+    directory.add(login, f"The {login}", roles, by=TEST)
+    secret = directory.invite(login, by=TEST)
+    offered = directory.invitation(secret)
+    assert offered is not None
+    directory.accept(secret, PASSWORD, pyotp.TOTP(offered.seed).now())
+    return offered.seed
+
+
+def log_in(client: TestClient, login: str) -> str:
+    """Let a browser have a session of somebody; returns what its forms carry."""
+    who = directory.person(login)
+    assert who is not None
+    secret = sessions.begin(who, TEST)
+    client.cookies.set("hallmark-desk", secret)
+    client.headers["Origin"] = str(client.base_url)
+    running = sessions.session(secret)
+    assert running is not None
+    return running.csrf

@@ -9,7 +9,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ class Installation:
     port: int
     environment: dict[str, str]
     process: subprocess.Popen[bytes]
+    tokens: dict[str, str] = field(default_factory=dict)  # at the desk, by role
 
     @property
     def dashboard(self) -> str:
@@ -76,8 +77,21 @@ class Installation:
 
     def metrics(self) -> str:
         """What Prometheus is told."""
-        user, _, secret = self.password("desk").partition(":")
-        return httpx.get(f"{self.desk}/metrics", auth=(user, secret), timeout=60).text
+        headers = self.as_somebody("viewer")
+        return httpx.get(f"{self.desk}/metrics", headers=headers, timeout=60).text
+
+    def as_somebody(self, role: str) -> dict[str, str]:
+        """What a program sends that acts for somebody in a role, who is added if missing."""
+        if role not in self.tokens:
+            known = ["--name", f"The {role}", "--role", role, "--by-provider"]
+            added = self.hallmark("people", "add", f"test-{role}", *known)
+            assert added.returncode == 0, added.stderr
+            made = self.hallmark(
+                "people", "token", f"test-{role}", "--name", "tests", "--role", role
+            )
+            assert made.returncode == 0, made.stderr
+            self.tokens[role] = made.stdout.strip()
+        return {"Authorization": f"Bearer {self.tokens[role]}"}
 
     def hallmark(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         """A command of an operator on this installation."""
@@ -126,7 +140,7 @@ def installation(folder: Path, *options: str | Path) -> Iterator[Installation]:
             command, env=environment, cwd=folder, stdout=said, stderr=subprocess.STDOUT
         )
     try:
-        _wait_for(log, process, "Dashboard")
+        _wait_for(log, process, "Hallmark ")
         yield Installation(folder, port, environment | _settings(folder / "home"), process)
     finally:
         process.send_signal(signal.SIGINT)

@@ -16,16 +16,18 @@ from hallmark.tasks.gates.decision_keys import sign
 from hallmark.tasks.gates.waiting import asked_now, waiting_of
 from hallmark.tasks.installation.signing import private_key
 from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.people.rights import Role
 from tests import example
 from tests.flows.conftest import Hallmark
-from tests.flows.people import introduce
+from tests.flows.people import as_somebody, introduce
 
 TITLE = 'A table made up for the tests [/bold] [x] \x1b[2J </title><script>"alert"(1)</script>'
 
 
 @pytest.fixture
-def client() -> TestClient:
-    return TestClient(desk)
+def client(home: Path) -> TestClient:
+    """A program of somebody who reviews and steers."""
+    return TestClient(desk, headers=as_somebody(Role.REVIEWER, Role.OPERATOR, Role.AUDITOR))
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ def decision(keys: dict[str, Path], name: str = "Ada", **changes: object) -> dic
 
 
 def test_nothing_waits_on_a_new_installation(client: TestClient, home: Path):
-    assert "Nothing is waiting" in client.get("/").text
+    assert "There is no release yet" in client.get("/").text
     assert client.get("/releases/unknown").status_code == 404
 
 
@@ -77,7 +79,7 @@ def test_a_title_is_text_in_the_desk_and_on_the_terminal(
     client: TestClient, keys: dict[str, Path], hallmark: Hallmark
 ):
     for page in (client.get("/").text, client.get("/releases/test-release").text):
-        assert html.escape(TITLE, quote=True).replace("&quot;", "&#34;") in page
+        assert html.escape(visible(TITLE)).replace("&quot;", "&#34;") in page
         assert "<script>" not in page
     done = hallmark("waiting")
     assert done.code == 0
@@ -136,29 +138,6 @@ def test_a_profile_that_is_refused_lets_nobody_decide(
     answer = client.post("/decisions", json=signed)
     assert answer.status_code == 503
     assert "is also the key of Ada" in answer.json()["detail"]
-
-
-def test_a_password_keeps_strangers_out(
-    client: TestClient, home: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("HALLMARK_DESK_AUTH", "reviewer:secret")
-    assert client.get("/").status_code == 401
-    assert client.get("/", auth=("reviewer", "wrong")).status_code == 401
-    assert client.post("/decisions", json={}).status_code == 401
-    assert client.get("/", auth=("reviewer", "secret")).status_code == 200
-    assert client.get("/health").json() == {"status": "ok"}
-
-
-def test_whoever_guesses_the_password_is_slowed_down_and_nobody_else(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("HALLMARK_DESK_AUTH", "reviewer:secret")
-    guesser = TestClient(desk, client=("192.0.2.29", 1))
-    answers = [guesser.get("/", auth=("reviewer", f"guess-{i}")).status_code for i in range(10)]
-    assert answers == [401] * 5 + [429] * 5
-    assert guesser.post("/decisions", json={}, auth=("reviewer", "secret")).status_code == 429
-    reviewer = TestClient(desk, client=("192.0.2.30", 1))
-    assert reviewer.get("/", auth=("reviewer", "secret")).status_code == 200
 
 
 def test_pages_run_no_foreign_script_and_are_not_cached(client: TestClient, home: Path):

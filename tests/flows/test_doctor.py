@@ -13,8 +13,10 @@ import pytest
 
 from hallmark.flows.cli import doctor as cli_doctor
 from hallmark.tasks.doctor import Finding, server
-from hallmark.tasks.installation.server_mode import DESK_AUTH, DESK_URL
+from hallmark.tasks.installation.server_mode import DESK_URL
+from hallmark.tasks.people.rights import Role
 from tests.flows.house import HALLMARK
+from tests.flows.people import join
 from tests.flows.services import dask_cluster, free_port, service, standing_server, wait_until
 
 PASSWORD = "operator:secret"
@@ -80,24 +82,20 @@ def test_a_server_is_examined_from_bare_to_working(
 
 
 @pytest.mark.service
-@pytest.mark.parametrize(
-    ("password", "verdicts"),
-    [("", {"": "warn"}), ("ada:secret", {"ada:secret": "ok", "": "wrong"})],
-)
-def test_a_review_desk_is_to_ask_for_a_password(
-    password: str, verdicts: dict[str, str], home: Path, tmp_path: Path
-) -> None:
+def test_a_desk_lets_in_no_stranger_and_needs_an_administrator(home: Path, tmp_path: Path) -> None:
     port = free_port()
 
-    def desk(given: str) -> Finding:
-        (found,) = server.desk({DESK_URL: f"http://127.0.0.1:{port}", DESK_AUTH: given})
+    def desk() -> Finding:
+        (found,) = server.desk({DESK_URL: f"http://127.0.0.1:{port}"})
         return found
 
+    assert desk().verdict == "wrong"
     command = ["uvicorn", "hallmark.flows.desk:desk", "--port", str(port)]
-    settings = {"HALLMARK_HOME": str(home), DESK_AUTH: password}
-    with service(command, tmp_path / "desk", settings):
-        wait_until(lambda: "does not answer" not in desk("").says, "the desk answers")
-        assert {given: desk(given).verdict for given in verdicts} == verdicts
+    with service(command, tmp_path / "desk", {"HALLMARK_HOME": str(home)}):
+        wait_until(lambda: "does not answer" not in desk().says, "the desk answers")
+        assert desk().verdict == "warn"
+        join("ada", Role.ADMINISTRATOR)
+        assert desk().verdict == "ok"
 
 
 def profile(home: Path, cluster: str) -> None:

@@ -10,11 +10,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from hallmark.flows.desk import desk
+from hallmark.tasks.people.rights import Role
 from hallmark.tasks.prometheus import state_of
 from hallmark.tasks.runs import statuses
 from tests import example
 from tests.flows.conftest import Hallmark
-from tests.flows.people import introduce
+from tests.flows.people import as_somebody, introduce
 from tests.flows.search import Canary, found
 
 VALUE = Canary("a region that goes to the catch-all", "canary-7d1f06c2")
@@ -69,10 +70,9 @@ def test_a_release_through_a_gate_is_logged_and_measured(
     reserved = next(line for line in lines if line["event"] == "reserved")
     assert (reserved["epsilon"], reserved["left_epsilon"]) == ("1", "1")
 
-    monkeypatch.setenv("HALLMARK_DESK_AUTH", "prometheus:secret")
     client = TestClient(desk)
     assert client.get("/metrics").status_code == 401
-    answer = client.get("/metrics", auth=("prometheus", "secret"))
+    answer = client.get("/metrics", headers=as_somebody(Role.VIEWER))
     assert answer.headers["content-type"].startswith("text/plain")
     names = {family.name for family in text_string_to_metric_families(answer.text)}
     assert {"hallmark_budget_epsilon", "hallmark_stage_seconds", "hallmark_releases"} <= names

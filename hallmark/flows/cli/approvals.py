@@ -206,7 +206,7 @@ def _passphrase(key: Path) -> str:
     except EOFError:
         raise typer.BadParameter(
             f"there is no terminal to ask for the passphrase of {key}; decide in a terminal or at "
-            "the review desk. Nothing was decided"
+            "the desk. Nothing was decided"
         ) from None
 
 

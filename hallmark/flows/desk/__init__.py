@@ -1,4 +1,4 @@
-"""The review desk: a page for each release that waits, and decisions signed in the browser."""
+"""The desk: releases by name and state, specs, accounts, people, and decisions."""
 
 from hallmark.flows.desk.app import desk
 

@@ -70,12 +70,12 @@ def metrics() -> Response:
 
 @desk.exception_handler(LedgerError)
 @desk.exception_handler(HistoryBroken)
+@desk.exception_handler(SpecError)  # of the profile or a calendar
 def _out_of_order(request: Request, error: Exception) -> Response:
     return message(request, 503, str(error))
 
 
 @desk.exception_handler(SafeError)
-@desk.exception_handler(SpecError)
 @desk.exception_handler(SkeletonError)
 def _not_possible(request: Request, error: Exception) -> Response:
     return message(request, 409, str(error))

@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from hallmark.flows.desk.visitor import visitor_of
+from hallmark.flows.engine import engine_url
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.workspace import ledger_url
@@ -46,7 +47,12 @@ def page(request: Request, template: str, status: int = 200, **more: Any) -> HTM
         more: what the template shows.
     """
     nonce = secrets.token_urlsafe(16)
-    known = {"visitor": visitor_of(request), "nonce": nonce, "path": request.url.path}
+    known = {
+        "visitor": visitor_of(request),
+        "nonce": nonce,
+        "path": request.url.path,
+        "engine": engine_url(),
+    }
     text = _templates.get_template(f"{template}.html.j2").render(**known, **more)
     return HTMLResponse(text, status, {"Content-Security-Policy": _OWN.format(nonce=nonce)})
 

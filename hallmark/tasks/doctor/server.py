@@ -1,4 +1,4 @@
-"""The Prefect server with its scheduler and work pool, and the review desk, checked over HTTP.
+"""The Prefect server with its scheduler and work pool, and the desk, checked over HTTP.
 
 They are checked like by any client, not through Prefect's library, which would start its own server
 if none answers.
@@ -14,7 +14,9 @@ from typing import Any
 import httpx
 
 from hallmark.tasks.doctor.finding import Finding, ok, warn, wrong
-from hallmark.tasks.installation.server_mode import DESK_AUTH, DESK_URL, POOL
+from hallmark.tasks.installation.server_mode import DESK_URL, POOL
+from hallmark.tasks.people.directory import people
+from hallmark.tasks.people.rights import Right
 
 NEW = timedelta(minutes=3)  # the scheduler checks deployments once a minute
 APART = timedelta(seconds=30)  # clocks of this machine and of the server
@@ -176,15 +178,14 @@ def _asked(client: httpx.Client, path: str, **body: Any) -> Any:
 
 
 def desk(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
-    """Whether the review desk answers, and only to us."""
-    url, password = environment.get(DESK_URL), environment.get(DESK_AUTH)
+    """Whether the desk answers, lets in no stranger, and has somebody who lets others in."""
+    url = environment.get(DESK_URL)
     if not url:
         yield ok("desk", f"{DESK_URL} is not set; decide with: hallmark approve")
         return
-    user, _, secret = (password or "").partition(":")
     try:
-        stranger = httpx.get(url, timeout=_SECONDS)  # its health check is open to anybody
-        answer = httpx.get(url, timeout=_SECONDS, auth=(user, secret))
+        healthy = httpx.get(f"{url}/health", timeout=_SECONDS).is_success
+        stranger = httpx.get(f"{url}/", timeout=_SECONDS)
     except httpx.HTTPError as error:
         yield wrong(
             "desk",
@@ -192,11 +193,10 @@ def desk(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
             f"start it (make up, or: uvicorn hallmark.flows.desk:desk), or fix {DESK_URL}",
         )
         return
-    if not answer.is_success:
-        mend = f"set {DESK_AUTH} to its user:password"
-        yield wrong("desk", f"{url} does not let us in ({answer.status_code})", mend)
-    elif stranger.is_success:
-        mend = f"set {DESK_AUTH}=user:password for the desk and here"
-        yield warn("desk", f"{url} asks for no password, but shows unpublished releases", mend)
+    if not healthy or stranger.status_code != httpx.codes.UNAUTHORIZED:
+        yield wrong("desk", f"{url} is not the desk", f"set {DESK_URL} to the desk's address")
+    elif not any(Right.MANAGE in one.rights and one.ready for one in people()):
+        mend = 'hallmark people add LOGIN --name "FULL NAME" --role administrator'
+        yield warn("desk", f"{url} answers, but no administrator can log in", mend)
     else:
-        yield ok("desk", f"{url} answers, and asks for a password")
+        yield ok("desk", f"{url} answers, and asks who you are")

@@ -3,7 +3,7 @@
 A decision is an entry in the ledger, where it can be neither changed nor withdrawn. It counts only
 for the opening of the gate that it was made at, after exactly the statements made by then, and as
 long as the profile lists its person with its key. So it does not matter how it arrived: by the
-command line, the review desk or a script.
+command line, the desk or a script.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

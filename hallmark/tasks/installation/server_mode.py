@@ -4,10 +4,7 @@ POOL = "hallmark"
 """The work pool of the Prefect server that releases are run from."""
 
 DESK_URL = "HALLMARK_DESK_URL"
-"""Variable: where the review desk answers."""
-
-DESK_AUTH = "HALLMARK_DESK_AUTH"
-"""Variable: user:password of the review desk."""
+"""Variable: where the desk answers."""
 
 RELEASES = "HALLMARK_RELEASES"
 """Variable: the absolute folder that runs of the server publish in."""

@@ -129,7 +129,8 @@ def set_roles(login: str, roles: Collection[Role], *, by: Actor) -> None:
         connection.execute(
             "UPDATE people SET roles = ? WHERE login = ?", (_roles_text(roles), login)
         )
-        _refuse_nobody_left(connection)
+        if Right.MANAGE in before.rights:
+            _refuse_nobody_left(connection)
         record(
             by,
             "roles-changed",
@@ -147,7 +148,7 @@ def leave(login: str, *, by: Actor) -> None:
         PersonRefused: there is no such person, or no administrator would be left.
     """
     with writing() as connection:
-        _known(connection, login)
+        before = _known(connection, login)
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         connection.execute(
             "UPDATE people SET departed = ?, password = NULL, seed = NULL, subject = NULL"
@@ -156,7 +157,8 @@ def leave(login: str, *, by: Actor) -> None:
         )
         for table in ("sessions", "tokens", "invitations"):
             connection.execute(f"DELETE FROM {table} WHERE login = ?", (login,))
-        _refuse_nobody_left(connection)
+        if Right.MANAGE in before.rights:
+            _refuse_nobody_left(connection)
         record(by, "person-left", login, within=connection)
 
 

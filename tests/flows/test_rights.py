@@ -1,0 +1,270 @@
+"""Who gets in and who may do what: every route of the desk for every role, and attacks on log-in."""
+
+import time
+from pathlib import Path
+
+import pyotp
+import pytest
+from fastapi.routing import APIRoute
+from starlette.testclient import TestClient
+
+from hallmark.flows.desk import accounts, desk, entrance, log_in, people, releases, specs
+from hallmark.flows.desk.routes import NEEDED
+from hallmark.tasks.installation.guesses import FREE, Guesses
+from hallmark.tasks.people import directory, sessions
+from hallmark.tasks.people.actions import actions, check, exported
+from hallmark.tasks.people.database import reading, writing
+from hallmark.tasks.people.rights import Right, Role, rights_of
+from tests.flows.people import PASSWORD, TEST, as_somebody, join
+from tests.flows.people import log_in as session_of
+
+NAMES = {
+    "release": "none", "name": "none", "account": "none", "entry": "none", "login": "nobody",
+    "number": "0", "secret": "0",
+}  # fmt: skip
+HERE = "http://testserver"
+
+
+@pytest.fixture
+def browser(home: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
+    """A browser that nobody has logged in with."""
+    monkeypatch.setattr(log_in, "guesses", Guesses())
+    return TestClient(desk, headers={"Accept": "text/html"}, follow_redirects=False)
+
+
+def entered(browser: TestClient, login: str, seed: str, **changes: str) -> int:
+    """Fill in the log-in form; returns the status."""
+    form = {"login": login, "password": PASSWORD, "code": pyotp.TOTP(seed).now()} | changes
+    return browser.post("/log-in", data=form, headers={"Origin": HERE}).status_code
+
+
+def fresh(seed: str, login: str) -> str:
+    """A code that was not used yet: accepting the invitation used that of this step."""
+    with writing() as connection:
+        connection.execute("UPDATE people SET last_step = 0 WHERE login = ?", (login,))
+    return pyotp.TOTP(seed).now()
+
+
+def test_the_table_of_rights_names_every_route_and_no_other():
+    routes = [desk.routes, *(r.router.routes for r in (accounts, log_in, people, releases, specs))]
+    found = {
+        (method, route.path)
+        for several in routes
+        for route in several
+        if isinstance(route, APIRoute)
+        for method in route.methods
+    }
+    assert found == set(NEEDED)
+
+
+@pytest.mark.parametrize("role", Role)
+def test_every_role_gets_what_it_has_a_right_to_and_nothing_else(role: Role, home: Path):
+    program = TestClient(desk, headers=as_somebody(role), follow_redirects=False)
+    refused, answered = set(), set()
+    for (method, path), needed in NEEDED.items():
+        answer = program.request(method, path.format(**NAMES))
+        assert answer.status_code != 401
+        assert answer.status_code < 500 or answer.status_code == 503, (path, answer.text)
+        is_right = "this needs the right" in answer.text
+        assert is_right == (answer.status_code == 403)
+        (refused if is_right else answered).add((method, path))
+        if isinstance(needed, Right):
+            assert is_right == (needed not in rights_of([role])), (role, method, path)
+    assert answered >= {key for key, needed in NEEDED.items() if not isinstance(needed, Right)}
+    assert refused or role is Role.ADMINISTRATOR
+
+
+def test_nobody_gets_anything_but_the_way_in(home: Path):
+    stranger = TestClient(desk, follow_redirects=False)
+    for (method, path), needed in NEEDED.items():
+        answer = stranger.request(method, path.format(**NAMES), headers={"Origin": HERE})
+        assert (answer.status_code == 401) == (needed != "open"), (method, path)
+    for wrong in ("Bearer hallmark_0", "Basic b3BlcmF0b3I6c2VjcmV0", "Bearer", "bearer  "):
+        assert stranger.get("/", headers={"Authorization": wrong}).status_code == 401
+    assert stranger.get("/", headers={"Cookie": "hallmark-desk=guess"}).status_code == 401
+    assert stranger.get("/nowhere").status_code == 401
+    assert stranger.get("/static/../app.py").status_code in (401, 404)
+    assert stranger.get("/static/%2e%2e/app.py").status_code in (401, 404)
+
+
+def test_somebody_is_invited_sets_up_codes_and_logs_in(browser: TestClient):
+    directory.add("ada", "Ada Lovelace", [Role.VIEWER], by=TEST)
+    secret = directory.invite("ada", by=TEST)
+    page = browser.get(f"/invitation/{secret}")
+    assert "Ada Lovelace" in page.text
+    seed = directory.invitation(secret).seed  # type: ignore[union-attr]
+    assert seed in page.text
+    here = {"Origin": HERE}
+    form = {"password": PASSWORD, "again": PASSWORD, "code": pyotp.TOTP(seed).now()}
+    for wrong in (
+        {"code": "000000"}, {"again": "another password"}, {"password": "short", "again": "short"},
+        {"password": "adalovelace1234", "again": "adalovelace1234"},
+    ):  # fmt: skip
+        refused = browser.post(f"/invitation/{secret}", data=form | wrong, headers=here)
+        assert refused.status_code == 409, wrong
+    accepted = browser.post(f"/invitation/{secret}", data=form, headers=here)
+    assert (accepted.status_code, accepted.headers["Location"]) == (303, "/")
+    assert browser.get("/").status_code == 200
+    assert browser.get(f"/invitation/{secret}").status_code == 404  # it works once
+    assert browser.post(f"/invitation/{secret}", data=form, headers=here).status_code == 409
+
+
+def test_a_log_in_makes_a_new_session_and_ends_with_a_log_out(browser: TestClient):
+    seed = join("ada", Role.VIEWER)
+    browser.cookies.set("hallmark-desk", "planted")
+    assert entered(browser, "ada", seed, code=fresh(seed, "ada")) == 303
+    own = [c.value for c in browser.cookies.jar if c.name == "hallmark-desk"]
+    assert "planted" not in own[-1:]
+    assert sessions.session("planted") is None
+    (secret,) = [value for value in own if value and sessions.session(value)]
+    running = sessions.session(secret)
+    assert running is not None
+    browser.cookies.delete("hallmark-desk")
+    browser.cookies.set("hallmark-desk", secret)
+    out = {"csrf": running.csrf}
+    assert browser.post("/log-out", data=out, headers={"Origin": HERE}).status_code == 303
+    assert sessions.session(secret) is None
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"login": "nobody"}, {"password": "wrong"}, {"code": "000000"}, {"code": ""}]
+)
+def test_what_is_wrong_is_not_told(wrong: dict[str, str], browser: TestClient):
+    seed = join("ada", Role.VIEWER)
+    right = {"code": fresh(seed, "ada")} | wrong
+    form = {"login": "ada", "password": PASSWORD, "code": "1"} | right
+    answer = browser.post("/log-in", data=form, headers={"Origin": HERE})
+    assert answer.status_code in (401, 422)
+    if answer.status_code == 401:
+        assert "Login, password or code is wrong." in answer.text
+        assert actions()[0].action == "log-in-refused"
+
+
+def test_a_code_counts_once(browser: TestClient):
+    seed = join("ada", Role.VIEWER)
+    code = fresh(seed, "ada")
+    assert entered(browser, "ada", seed, code=code) == 303
+    other = TestClient(desk, follow_redirects=False)
+    assert entered(other, "ada", seed, code=code) == 401
+
+
+def test_whoever_guesses_is_slowed_down_but_not_the_person_at_their_own_browser(
+    browser: TestClient,
+):
+    seed = join("ada", Role.VIEWER)
+    assert entered(browser, "ada", seed, code=fresh(seed, "ada")) == 303
+    strangers = [TestClient(desk, client=(f"192.0.2.{i}", 1)) for i in range(10)]
+    statuses = [entered(one, "ada", seed, password=f"guess {i}") for i, one in enumerate(strangers)]
+    assert statuses == [401] * FREE + [429] * (10 - FREE)  # from however many addresses
+    slowed = strangers[0].post(
+        "/log-in",
+        data={"login": "ada", "password": PASSWORD, "code": "1"},
+        headers={"Origin": HERE},
+    )
+    assert int(slowed.headers["Retry-After"]) >= 1
+    assert entered(browser, "ada", seed, code=fresh(seed, "ada")) == 303
+
+
+def test_only_pages_of_the_desk_can_make_a_browser_change_anything(browser: TestClient):
+    join("ada", Role.ADMINISTRATOR)
+    csrf = session_of(browser, "ada")
+    form = {"login": "eve", "name": "Eve E", "roles": "administrator"}
+    for headers, secret in (
+        ({"Origin": "https://evil.example"}, csrf), ({"Origin": "null"}, csrf),
+        ({"Origin": HERE}, ""), ({"Origin": HERE}, "guess"),
+    ):  # fmt: skip
+        answer = browser.post("/people", data=form | {"csrf": secret}, headers=headers)
+        assert answer.status_code == 403, headers
+    browser.headers.pop("Origin")
+    assert browser.post("/people", data=form | {"csrf": csrf}).status_code == 403
+    other = TestClient(desk, follow_redirects=False)
+    join("bob", Role.ADMINISTRATOR)
+    foreign = session_of(other, "bob")  # a secret, but of another session
+    here = {"Origin": HERE}
+    assert browser.post("/people", data=form | {"csrf": foreign}, headers=here).status_code == 403
+    assert browser.post("/people", json=form, headers=here).status_code == 403
+    assert directory.person("eve") is None
+    assert browser.post("/people", data=form | {"csrf": csrf}, headers=here).status_code == 200
+    assert directory.person("eve") is not None
+
+
+def test_sessions_and_tokens_end(home: Path, monkeypatch: pytest.MonkeyPatch):
+    join("ada", Role.VIEWER, Role.AUDITOR)
+    ada = directory.person("ada")
+    assert ada is not None
+    secret = sessions.begin(ada, TEST)
+    token = sessions.make_token(ada, "t", [Role.AUDITOR], 1, by=TEST)
+    assert sessions.session(secret) is not None
+    acts = sessions.bearer(token)
+    assert acts is not None
+    assert acts[0].roles == (Role.AUDITOR,)
+    now = time.time()
+    with monkeypatch.context() as later:
+        later.setattr(time, "time", lambda: now + sessions.IDLE + 1)
+        assert sessions.session(secret) is None
+        later.setattr(time, "time", lambda: now + 86_401)
+        assert sessions.bearer(token) is None
+
+    directory.set_roles("ada", [Role.VIEWER], by=TEST)
+    acts = sessions.bearer(token)
+    assert acts is not None
+    assert acts[0].rights == frozenset()  # a token has no role that its owner lost
+    with pytest.raises(sessions.TokenRefused, match="ada is not operator"):
+        sessions.make_token(ada, "t", [Role.OPERATOR], 1, by=TEST)
+
+    join("root", Role.ADMINISTRATOR)
+    directory.leave("ada", by=TEST)
+    assert sessions.session(secret) is None
+    assert sessions.bearer(token) is None
+    assert directory.authenticated("ada", PASSWORD, "000000") is None
+    with pytest.raises(directory.PersonRefused, match="is taken"):
+        directory.add("ada", "Another Ada", [Role.VIEWER], by=TEST)
+    with pytest.raises(directory.PersonRefused, match="administrator any more"):
+        directory.leave("root", by=TEST)
+    with pytest.raises(directory.PersonRefused, match="administrator any more"):
+        directory.set_roles("root", [Role.VIEWER], by=TEST)
+    assert directory.person("root").roles == (Role.ADMINISTRATOR,)  # type: ignore[union-attr]
+
+
+def test_no_secret_is_kept(home: Path):
+    seed = join("ada", Role.VIEWER)
+    ada = directory.person("ada")
+    assert ada is not None
+    told = [
+        sessions.begin(ada, TEST), sessions.make_token(ada, "t", ada.roles, 1, by=TEST),
+        directory.invite("ada", by=TEST), PASSWORD,
+    ]  # fmt: skip
+    content = b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
+    assert not [secret for secret in told if secret.encode() in content]
+    assert seed.encode() in content  # codes are computed from it
+    assert (home / "people.db").stat().st_mode & 0o077 == 0
+
+
+def test_the_log_can_only_grow_and_shows_every_change(home: Path):
+    join("ada", Role.VIEWER)
+    join("bob", Role.ADMINISTRATOR)
+    lines = list(exported())
+    number = check(lines)
+    assert number == len(lines) - 1 == len(actions()) == 6
+    with reading() as connection:
+        for change in ("UPDATE actions SET entry = entry", "DELETE FROM actions"):
+            with pytest.raises(Exception, match="can only grow"):
+                connection.execute(change)
+    for i in range(1, len(lines)):
+        for broken in (
+            [*lines[:i], lines[i].replace("person", "parson", 1), *lines[i + 1 :]],
+            [*lines[:i], *lines[i + 1 :], lines[i]],
+            lines[:i] + lines[i + 1 :],
+        ):
+            if broken not in (lines, lines[:-1]):  # only a longer export shows a cut end
+                with pytest.raises(Exception, match=r"is not as it was signed|does not follow"):
+                    check(broken)
+    with pytest.raises(Exception, match="not with another"):
+        check(lines, "another")
+
+
+def test_a_way_back_leads_nowhere_else():
+    for wrong in ("//evil.example", "https://evil.example", "/\\evil.example", "evil", "/a\nb"):
+        assert log_in.within(wrong) == "/"
+    assert log_in.within("/releases/a?b=c") == "/releases/a?b=c"
+    assert entrance.needed_for("POST", "/specs/check") is Right.PREPARE
