@@ -1,4 +1,4 @@
-"""Who gets in and who may do what: every route of the desk for every role, and attacks on log-in."""
+"""Who gets in and who may do what: all routes of the desk for every role, and attacks on log-in."""
 
 import time
 from pathlib import Path
@@ -106,7 +106,7 @@ def test_somebody_is_invited_sets_up_codes_and_logs_in(browser: TestClient):
     assert (accepted.status_code, accepted.headers["Location"]) == (303, "/")
     assert browser.get("/").status_code == 200
     assert browser.get(f"/invitation/{secret}").status_code == 404  # it works once
-    assert browser.post(f"/invitation/{secret}", data=form, headers=here).status_code == 409
+    assert browser.post(f"/invitation/{secret}", data=form, headers=here).status_code == 404
 
 
 def test_a_log_in_makes_a_new_session_and_ends_with_a_log_out(browser: TestClient):

@@ -33,6 +33,7 @@ router = APIRouter()
 MOST_SPEC = 2_000_000  # characters of a spec
 _TABLES = (".csv", ".csv.gz", ".parquet", ".pq", ".json")
 _CHUNK = 1 << 20
+_LINE = re.compile(r"(?::(\d+))?(?:: )?(?:([^\s:]+): )?(.*)", re.DOTALL)
 _SCHEMA = Path(schemas.__file__).with_name("release-spec.schema.json")
 
 Text = Annotated[str, Body(max_length=MOST_SPEC)]
@@ -113,7 +114,7 @@ def check(text: Text, name: Annotated[str, Body()] = "") -> Response:
                 "line": None,
                 "column": None,
                 "key": "release",
-                "message": f"release: is {found.release!r}, and this spec is kept as {name!r}; "
+                "message": f"is {found.release!r}, and this spec is kept as {name!r}; "
                 "write one name",
                 "severity": "error",
             }
@@ -173,7 +174,8 @@ def _prepared(draft: Path) -> Prepared:
     try:
         return prepare(draft, tables_folder())
     except SpecError as error:
-        lines = "\n".join(_problem(line, draft)["message"] for line in error.problems)
+        problems = [_problem(line, draft) for line in error.problems]
+        lines = "\n".join(f"{one['key']}: {one['message']}" for one in problems)
         raise SafeError(f"the spec is not complete yet:\n{lines}") from None
 
 
@@ -189,12 +191,11 @@ def _epsilon(text: str) -> Any:
 
 def _problem(line: str, draft: Path) -> dict[str, Any]:
     """A problem as the editor shows it, of a line `file:line: key: what is wrong`."""
-    told = re.fullmatch(rf"{re.escape(str(draft))}:(?:(\d+):)? ?(.*)", line, re.DOTALL)
-    number, message = (told[1], told[2]) if told else (None, line)
+    number, key, message = _LINE.fullmatch(line.removeprefix(str(draft))).groups()  # type: ignore[union-attr]
     return {
         "line": None if number is None else int(number),
         "column": None,
-        "key": message.partition(":")[0],
+        "key": key or "",
         "message": message.replace(str(draft), "the spec"),
         "severity": "error",
     }

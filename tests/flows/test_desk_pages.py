@@ -1,0 +1,248 @@
+"""The pages of the desk in a browser, as people in their roles use them: accessible, on a telephone
+as on a screen, without a request to any other host."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyotp
+import pytest
+import uvicorn
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from hallmark.flows.desk import desk
+from hallmark.tasks.people import directory
+from hallmark.tasks.people.rights import Role
+from tests import example
+from tests.flows.conftest import Hallmark
+from tests.flows.people import PASSWORD, introduce, join
+from tests.flows.server import browser, need_browser
+
+pytestmark = pytest.mark.service
+
+SIZES = {"screen": (1280, 900), "telephone": (390, 844)}
+PAGES = {
+    "/": Role.VIEWER,
+    "/me": Role.VIEWER,
+    "/calendar": Role.VIEWER,
+    "/releases/open": Role.VIEWER,
+    "/releases/test-release": Role.REVIEWER,
+    "/accounts": Role.REVIEWER,
+    "/accounts/test-people": Role.REVIEWER,
+    "/specs": Role.STEWARD,
+    "/specs/own": Role.STEWARD,
+    "/releases/failed": Role.OPERATOR,
+    "/log": Role.AUDITOR,
+    "/people": Role.ADMINISTRATOR,
+}
+
+
+@dataclass
+class Site:
+    """A desk that answers, with everybody's seed of codes."""
+
+    url: str
+    seeds: dict[Role, str]
+    keys: dict[str, Path]
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Browser]:
+    """A headless browser."""
+    with browser(need_browser()) as running:
+        yield running
+
+
+@pytest.fixture
+def site(home: Path, hallmark: Hallmark, tmp_path: Path) -> Iterator[Site]:
+    """A desk with a release that waits, one that is published, and one that failed."""
+    keys = introduce(tmp_path / "keys", home)
+    example.open_account()
+    for release, more, code in (
+        ("test-release", {"approvals": {"plan": ["methodologist"]}}, 7),
+        ("open", {}, 0),
+        ("failed", {}, 4),  # two others have its budget
+    ):
+        spec = example.write(
+            tmp_path / release, release=release, title=f"The {release} table", **more
+        )
+        assert hallmark("release", spec, "--out", tmp_path / "out").code == code
+    seeds = {role: join(role, role) for role in Role}
+    with _serving() as url:
+        yield Site(url, seeds, keys, tmp_path)
+
+
+def _serving() -> "_Serving":
+    return _Serving()
+
+
+class _Serving:
+    """The desk on a free port of this machine, in a thread."""
+
+    def __enter__(self) -> str:
+        listening = socket.create_server(("127.0.0.1", 0))
+        self._server = uvicorn.Server(uvicorn.Config(desk, log_level="error"))
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [listening]}, daemon=True
+        )
+        self._thread.start()
+        return f"http://localhost:{listening.getsockname()[1]}"
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self._thread.join(20)
+
+
+def enter(chrome: Browser, site: Site, role: Role, size: str = "screen") -> Page:
+    """A page of somebody in a role who has logged in, and who must see no error and no stranger."""
+    width, height = SIZES[size]
+    page = chrome.new_context(viewport={"width": width, "height": height}).new_page()
+    page.set_default_timeout(30_000)
+    page.on("request", lambda asked: _refuse_strangers(asked.url, site.url))
+    faults: list[str] = []
+    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.faults = faults  # type: ignore[attr-defined]
+    page.goto(site.url)
+    page.fill("#login", role)
+    page.fill("#password", PASSWORD)
+    _wait_for_a_new_code(role)
+    page.fill("#code", pyotp.TOTP(site.seeds[role]).now())
+    page.get_by_role("button", name="Log in", exact=True).click()
+    page.get_by_role("button", name="Log out").wait_for()
+    return page
+
+
+def _refuse_strangers(asked: str, own: str) -> None:
+    assert asked.startswith((own, "data:", "blob:")), asked
+
+
+def _wait_for_a_new_code(login: str) -> None:
+    """Let the code count again, which accepting the invitation has used."""
+    from hallmark.tasks.people.database import writing
+
+    with writing() as connection:
+        connection.execute("UPDATE people SET last_step = 0 WHERE login = ?", (login,))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_page_is_accessible_and_fits(size: str, site: Site, chrome: Browser) -> None:
+    file = site.folder / "own.yaml"
+    example.write(site.folder / "data-of-own", release="own").rename(file)
+    from hallmark.tasks.releases import specs_folder
+
+    (specs_folder() / "own.yaml").write_text(file.read_text())
+    pages = {role: enter(chrome, site, role, size) for role in set(PAGES.values())}
+    problems = []
+    for path, role in PAGES.items():
+        page = pages[role]
+        answer = page.goto(f"{site.url}{path}")
+        assert answer is not None
+        assert answer.status == 200, path
+        page.wait_for_load_state("networkidle")
+        # Of the editor its text is focused and scrolled with; axe looks for the scroller.
+        found = Axe().run(page, context={"exclude": [".cm-scroller"]})
+        problems += [
+            f"{path}: {one['id']}: {node['html'][:120]}"
+            for one in found.response["violations"]
+            for node in one["nodes"]
+        ]
+        width = page.evaluate("document.documentElement.scrollWidth")
+        if width > SIZES[size][0]:
+            problems.append(f"{path}: {width} px wide")
+        problems += [f"{path}: {fault}" for fault in page.faults]  # type: ignore[attr-defined]
+        page.screenshot(path=site.folder / f"{size}{path.replace('/', '-')}.png", full_page=True)
+    assert problems == []
+
+
+def test_a_reviewer_decides_with_their_key_and_others_see_it(site: Site, chrome: Browser) -> None:
+    page = enter(chrome, site, Role.REVIEWER, "telephone")
+    page.get_by_role("link", name="The test-release table").click()
+    expect(page.get_by_text("at the plan gate for: methodologist")).to_be_visible()
+    page.fill("#text", "Why so few cells? <b>bold</b>")
+    page.get_by_role("button", name="Comment", exact=True).click()
+    expect(page.get_by_text("Why so few cells? <b>bold</b>")).to_be_visible()
+    page.select_option("#person", label="Ada")
+    page.fill("#reason", "It protects people.")
+    page.set_input_files("#key", site.keys["Ada"])
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.locator("#answer.good")).to_contain_text("The release can continue")
+    page.reload()
+    expect(page.get_by_text("Nothing is missing; the release continues.")).to_be_visible()
+
+    auditor = enter(chrome, site, Role.AUDITOR)
+    auditor.goto(f"{site.url}/log?about=test-release")
+    row = auditor.get_by_role("row").filter(has_text="decided")
+    expect(row).to_contain_text("decision: approve; gate: plan; person: Ada; role: methodologist")
+
+
+def test_whoever_cannot_undo_is_asked_first(site: Site, chrome: Browser) -> None:
+    page = enter(chrome, site, Role.ADMINISTRATOR)
+    page.get_by_role("link", name="People").click()
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    row = page.get_by_role("row").filter(has_text="The viewer")
+    row.get_by_role("button", name="Leaves").click()
+    assert asked == ["The viewer can never log in again under this login."]
+    assert directory.person("viewer").departed is None  # type: ignore[union-attr]
+
+
+def test_a_steward_makes_the_spec_of_an_own_table_without_a_shell(
+    site: Site, chrome: Browser
+) -> None:
+    spec = example.write(site.folder / "mine", release="mine")
+    page = enter(chrome, site, Role.STEWARD)
+    page.get_by_role("link", name="Specs").click()
+    table = next((site.folder / "mine").glob("*.csv"))
+    page.set_input_files("#table", table)
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.fill("#name", "mine")
+    page.select_option("#of", label=table.name)
+    page.get_by_role("button", name="Begin").click()
+    expect(page.locator("#problems")).to_contain_text("is still FILL_IN")
+    text = spec.read_text()
+    page.evaluate(
+        "text => { const area = document.getElementById('text'); area.value = text;"
+        " area.dispatchEvent(new Event('input', {bubbles: true})); }",
+        text,
+    )
+    page.get_by_role("button", name="Show the plan").click()
+    expect(page.locator("#plan")).to_contain_text("At other epsilons")
+    page.get_by_role("button", name="Save").click()
+    page.goto(f"{site.url}/specs/mine")
+    assert page.locator("#text").input_value().strip() == text.strip()
+    page.goto(site.url)
+    expect(page.get_by_role("row").filter(has_text="mine")).to_contain_text("draft")
+
+
+def test_pages_of_two_hundred_releases_are_quick(
+    site: Site, chrome: Browser, hallmark: Hallmark
+) -> None:
+    """Not a timed test: it shows that a page asks the ledger no more than is waiting."""
+    from hallmark.tasks.installation.workspace import Workspace
+    from hallmark.tasks.runs import RunStatus
+
+    for number in range(200):
+        status = RunStatus(
+            release=f"many-{number}",
+            account="test-people",
+            expected_rows=1000,
+            started=datetime.now(UTC),
+            ended=datetime.now(UTC),
+            how="published",
+            title=f"Release {number}",
+            published=datetime.now(UTC),
+            folder=str(site.folder / "out" / "open"),
+        )
+        (Workspace.of(status.release).path / "run.json").write_text(status.model_dump_json())
+    page = enter(chrome, site, Role.VIEWER)
+    began = time.monotonic()
+    page.goto(site.url)
+    print(f"200 releases: {time.monotonic() - began:.3f} s")
+    assert page.get_by_role("row").count() == 204
