@@ -3,12 +3,13 @@
 import base64
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from hallmark.schemas.documents.decisions import Decision, SignedDecision
+from hallmark.tasks.installation.signing import Signer
 
 
-def sign(decision: Decision, key: Ed25519PrivateKey) -> SignedDecision:
+def sign(decision: Decision, key: Signer) -> SignedDecision:
     """The decision with its proof."""
     return SignedDecision(
         decision=decision,
