@@ -1,6 +1,5 @@
 """`hallmark waiting`, `approve`, `reject`, `override`, `reopen`, `approver-key`: the gates."""
 
-import base64
 import getpass
 import os
 import sys
@@ -20,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 from hallmark.flows.cli.options import JsonOption
 from hallmark.flows.screen import say, say_json
 from hallmark.schemas.documents.approvals import OVERRIDE
+from hallmark.schemas.documents.approver_keys import plain_text
 from hallmark.schemas.documents.decisions import Decision
 from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.secret_files import write_secret
@@ -165,7 +165,7 @@ def approver_key(
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, protection)
     write_secret(file, pem)
-    public = base64.b64encode(key.public_key().public_bytes_raw()).decode()
+    public = plain_text(key.public_key().public_bytes_raw())
     say(f"Wrote {file}; keep it to yourself. For the profile, under approvers:")
     say(f"  key: {public}")
 
