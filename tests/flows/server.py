@@ -150,10 +150,16 @@ def agency(folder: Path, *options: str | Path) -> Iterator[Installation]:
 
 def need_postgres_and_browser() -> str:
     """Path of Chromium; skips the test where that or PostgreSQL is missing."""
+    chromium = need_browser()
+    need_postgres()
+    return chromium
+
+
+def need_browser() -> str:
+    """Path of Chromium; skips the test where that is missing."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("no Chromium is installed (Debian: apt-get install chromium)")
-    need_postgres()
     return chromium
 
 

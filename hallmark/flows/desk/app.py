@@ -16,9 +16,10 @@ from typing import Any
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from starlette.middleware.base import RequestResponseEndpoint
 
+from hallmark.flows.desk.keys import keys
+from hallmark.flows.desk.pages import pages
 from hallmark.flows.door import Door
 from hallmark.flows.going_on import go_on
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
@@ -40,13 +41,6 @@ _OWN = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' 
 _OWN += "'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 _STAGED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 
-_pages = Environment(
-    loader=PackageLoader("hallmark.flows.desk"),
-    autoescape=select_autoescape(default=True),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 _metrics = Exposition()
 
 
@@ -57,6 +51,7 @@ desk = FastAPI(
     openapi_url=None,
 )
 desk.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
+desk.include_router(keys)
 
 
 @desk.middleware("http")
@@ -100,7 +95,7 @@ def overview() -> str:
         (waiting, None if waiting.gate == "embargo" else standing_of(waiting, book, known))
         for waiting in waiting_releases()
     ]
-    return _pages.get_template("overview.html.j2").render(rows=rows)
+    return pages.get_template("overview.html.j2").render(rows=rows)
 
 
 @desk.get("/releases/{release}", response_class=HTMLResponse)
@@ -113,7 +108,7 @@ def decision_page(release: str) -> str:
         summary = json.loads((workspace.path / "plan" / "plan.json").read_text())
     else:
         staged = sorted(path.name for path in workspace.staging.iterdir())
-    return _pages.get_template("decision.html.j2").render(
+    return pages.get_template("decision.html.j2").render(
         waiting=waiting,
         there=standing_of(waiting, book, known),
         approvers=known.approvers,

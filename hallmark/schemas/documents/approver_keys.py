@@ -14,6 +14,7 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 
 PASSKEY: Final = "passkey:"
@@ -43,6 +44,11 @@ class ApproverKey:
     identity: bytes
     rp_id: str = ""
     credential_id: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the public key, in hexadecimal, as of a key that signs releases."""
+        return sha256(self.identity).hexdigest()
 
     @property
     def kind(self) -> str:

@@ -210,7 +210,7 @@ def _compressed() -> str:
     ],
 )
 def test_a_passkey_has_one_spelling(key: str):
-    with pytest.raises(ValidationError, match="passkey|Ed25519"):
+    with pytest.raises(ValidationError, match=r"passkey|Ed25519"):
         Approver(name="Ada", roles=("reviewer",), key=key)
 
 
