@@ -36,6 +36,7 @@ CODES = {
     "hallmark.tasks.gates.rehearsal.RehearsalFailed": ExitCode.FAILED,
     "hallmark.tasks.gates.rehearsal_table.RehearsalRefused": ExitCode.USAGE,
     "hallmark.tasks.reserve.AlreadyStarted": ExitCode.USAGE,
+    "hallmark.tasks.installation.key_register.RegisterRefused": ExitCode.USAGE,
     "hallmark.tasks.installation.signing_command.SigningError": ExitCode.USAGE,
     "hallmark.tasks.installation.time_stamp.TimeStampRefused": ExitCode.FAILED,
     "hallmark.tasks.output.output_table.TableNotLoaded": ExitCode.FAILED,

@@ -8,6 +8,7 @@ import base64
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -33,6 +34,7 @@ from hallmark.schemas.documents.manifest import (
     FileEntry,
     Manifest,
 )
+from hallmark.tasks.installation.key_register import key_register
 from hallmark.tasks.installation.secret_files import kept_secret
 from hallmark.tasks.installation.signing_command import CommandSigner
 from hallmark.tasks.installation.signing_command import SigningError as SigningError
@@ -140,9 +142,20 @@ def key_for(spec: "ReleaseSpec", folder: Path) -> SigningKey:
     Args:
         folder: as of `signing_key`.
     Raises:
-        SigningError: likewise.
+        SigningError: likewise, or the register of keys says that the key is no longer, or not yet,
+            valid.
+        RegisterRefused: the register cannot be read.
     """
-    return signing_key(folder) if spec.rehearsal_of is None else _rehearsal_key(folder)
+    if spec.rehearsal_of is not None:
+        return _rehearsal_key(folder)
+    key = signing_key(folder)
+    entry = key_register().signing_key(key.fingerprint)
+    if entry is not None and (ended := entry.ended(datetime.now(UTC))):
+        raise SigningError(
+            f"the signing key {key.fingerprint[:16]}… {ended}, as the register of keys says "
+            "(hallmark key list); sign with the agency's present key"
+        )
+    return key
 
 
 def sign_manifest(folder: Path, claims: Claims, key: SigningKey) -> Manifest:
