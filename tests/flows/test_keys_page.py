@@ -21,7 +21,7 @@ from hallmark.tasks.installation.signing import private_key
 from hallmark.tasks.installation.workspace import ledger_url
 from tests import example
 from tests.flows.conftest import Hallmark
-from tests.flows.people import introduce
+from tests.flows.people import PASSPHRASE, introduce
 from tests.flows.server import browser, need_browser
 from tests.flows.services import free_port, service, wait_until
 from tests.passkeys import Passkey
@@ -141,6 +141,28 @@ def test_a_passkey_is_made_registered_and_opens_a_gate(
     assert hallmark("release", spec, "--out", tmp_path / "out", "--resume").code == 0
     verified = hallmark("verify", tmp_path / "out" / "test-release")
     assert (verified.code, "approvals: signed, complete" in verified.out) == (0, True)
+
+
+@pytest.mark.service
+def test_whoever_has_a_key_in_a_file_decides_with_that(
+    hallmark: Hallmark, home: Path, tmp_path: Path, port: int, page: Page
+):
+    cy = introduce(tmp_path / "keys", home)["Cy"]
+    _register(home, "Ada", Passkey(rp_id="localhost").text)
+    approvals = {"plan": ["reviewer"]}
+    spec = example.write(tmp_path / "data", mechanism={"name": "mst"}, approvals=approvals)
+    example.open_account()
+    assert hallmark("release", spec, "--out", tmp_path / "out").code == 7
+    page.goto(f"http://localhost:{port}/releases/test-release")
+    for name, has_file in (("Ada", False), ("Cy", True)):
+        page.select_option("#person", label=name)
+        expect(page.locator("#key")).to_be_visible(visible=has_file)
+        expect(page.locator("#passkey")).to_be_visible(visible=not has_file)
+    page.fill("#reason", "the plan is sound")
+    page.set_input_files("#key", cy)
+    page.fill("#passphrase", PASSPHRASE)
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.locator("#answer.good")).to_contain_text("Recorded.")
 
 
 @pytest.mark.service

@@ -160,11 +160,10 @@ def _now() -> datetime:
 
 
 def _tell(what: str, entry: "RegisteredKey") -> None:
-    from hallmark.tasks.installation.key_register import KEYS_FILE
-    from hallmark.tasks.installation.workspace import home
+    from hallmark.tasks.installation.key_register import register_file
 
     say(f"{what} {entry.fingerprint}: {_dates(entry)}.")
-    say(f"Publish the register again: {home() / KEYS_FILE}")
+    say(f"Publish the register again: {register_file()}")
 
 
 def _dates(entry: "RegisteredKey") -> str:

@@ -8,6 +8,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.schemas.loading import SpecError
 from hallmark.tasks.doctor.finding import Finding, ok, warn, wrong
 from hallmark.tasks.gates.waiting import waiting_releases
+from hallmark.tasks.installation.key_register import RegisterRefused
 from hallmark.tasks.installation.places import PathRefused, releases_home
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.server_mode import RELEASES
@@ -15,6 +16,7 @@ from hallmark.tasks.installation.signing import (
     KEY_FILE_VARIABLE,
     KEY_VARIABLES,
     SigningError,
+    refuse_ended,
     signing_key,
 )
 from hallmark.tasks.installation.workspace import Workspace, home, ledger_url, no_ledger_yet
@@ -67,7 +69,8 @@ def signing(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
     try:
         key = signing_key(home(), environment)
         key.probe()
-    except SigningError as error:
+        refuse_ended(key)
+    except (SigningError, RegisterRefused) as error:
         yield wrong("signing key", str(error))
         return
     if key.warning:

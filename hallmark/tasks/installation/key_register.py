@@ -31,6 +31,11 @@ class RegisterRefused(SafeError):
     """The register cannot be read, or does not take what it is asked to; it stays as it is."""
 
 
+def register_file() -> Path:
+    """The path of this installation's register, which may not exist."""
+    return home() / KEYS_FILE
+
+
 def key_register(path: Path | None = None) -> AgencyKeys:
     """The register in a file, else in the home folder; empty where the home has none.
 
@@ -38,7 +43,7 @@ def key_register(path: Path | None = None) -> AgencyKeys:
         RegisterRefused: the file holds something else. Nothing is signed or decided then: what is
             revoked could not be known.
     """
-    file = path or home() / KEYS_FILE
+    file = path or register_file()
     if path is None and not file.exists():
         return AgencyKeys()
     try:
@@ -150,7 +155,7 @@ def _change(change: Callable[[AgencyKeys], AgencyKeys]) -> None:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise RegisterRefused(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-        with whole(home() / KEYS_FILE) as draft:
+        with whole(register_file()) as draft:
             draft.write_text(register.model_dump_json(indent=2, exclude_none=True) + "\n")
 
 

@@ -149,13 +149,23 @@ def key_for(spec: "ReleaseSpec", folder: Path) -> SigningKey:
     if spec.rehearsal_of is not None:
         return _rehearsal_key(folder)
     key = signing_key(folder)
+    refuse_ended(key)
+    return key
+
+
+def refuse_ended(key: SigningKey) -> None:
+    """Return unless the register of keys says that the key is no longer, or not yet, valid.
+
+    Raises:
+        SigningError: it says so.
+        RegisterRefused: it cannot be read.
+    """
     entry = key_register().signing_key(key.fingerprint)
     if entry is not None and (ended := entry.ended(datetime.now(UTC))):
         raise SigningError(
             f"the signing key {key.fingerprint[:16]}… {ended}, as the register of keys says "
             "(hallmark key list); sign with the agency's present key"
         )
-    return key
 
 
 def sign_manifest(folder: Path, claims: Claims, key: SigningKey) -> Manifest:
