@@ -108,7 +108,8 @@ def carry_out(
         refuse_occupied(prepared)
         refuse_unwritable(out)
         refuse_private_folder(job)
-        key_for(prepared.spec, home())  # a key that cannot sign is refused before anything is spent
+        # A key that cannot sign is refused before anything is spent.
+        key_for(prepared.spec, home()).probe()
         announce("reserve")
         with reserved(prepared, job.ledger, out, resume=resume, allowance=allowance):
             tell_budget(prepared, job.ledger)

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from hallmark.schemas.agency import Agency
 from hallmark.schemas.cluster import Cluster
 from hallmark.schemas.documents.approvals import Approvals, Approver, known_as
+from hallmark.schemas.documents.approver_keys import approver_key
 from hallmark.schemas.section import Problem, Section, refuse
 
 
@@ -40,10 +41,10 @@ class Profile(Section):
 
 def _doubles(approvers: tuple[Approver, ...]) -> Iterator[Problem]:
     """Keys, names and logins that two approvers share."""
-    keys: dict[str, int] = {}
+    keys: dict[bytes, int] = {}
     names: dict[str, int] = {}  # by name and by login: an operator may go by either
     for i, person in enumerate(approvers):
-        if (other := keys.setdefault(person.key, i)) != i:
+        if (other := keys.setdefault(approver_key(person.key).identity, i)) != i:
             yield Problem(
                 ("approvers", i, "key"),
                 f"is also the key of {approvers[other].name}, so its holder would count as two "

@@ -1,9 +1,9 @@
 """Back up an installation in one file, and put it back on a new machine.
 
 A backup is a tar archive for its owner alone: the ledger as rows (`privacy.ledger.copies`), the
-anchors file, the orchestrator's history where it is a file in the home, and, where asked for, the
-workspaces of releases without their coded records. `backup.json` comes first and has the digest of
-every other file. Keys and passwords are not in it: they belong elsewhere.
+anchors file, the register of keys, the orchestrator's history where it is a file in the home, and,
+where asked for, the workspaces of releases without their coded records. `backup.json` comes first
+and has the digest of every other file. Keys and passwords are not in it: they belong elsewhere.
 
 Order.   Anchors are read before the ledger, so the copy of the ledger has all that they vouch for.
 Draws.   Accounts that were put back wait until somebody answers for what was drawn since the backup
@@ -32,6 +32,7 @@ from hallmark.schemas.documents.ledger_anchor import LedgerHead
 from hallmark.schemas.documents.manifest import Sha256
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.key_register import KEYS_FILE, register_file
 from hallmark.tasks.installation.workspace import (
     copy_database,
     home,
@@ -92,8 +93,9 @@ def back_up(file: Path, *, work: bool) -> Contents:
         raise BackupRefused(f"{file}: exists, and no backup is overwritten; name another file")
     with tempfile.TemporaryDirectory(dir=private_folder(home() / "tmp")) as draft:
         folder = Path(draft)
-        with suppress(FileNotFoundError):
-            shutil.copyfile(anchors_file(), folder / _ANCHORS)
+        for place in (anchors_file(), register_file()):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(place, folder / place.name)
         ledger = open_ledger(ledger_url())
         ledger.copied(lambda rows: _write_rows(rows, folder / _LEDGER))
         heads = tuple(
@@ -134,7 +136,11 @@ def put_back(file: Path) -> PutBack:
         contents = _unpack(file, folder)
         _refuse_other_anchors(file, folder / _ANCHORS)
         kept = [] if _put_ledger_back(contents, folder / _LEDGER) else [_LEDGER]
-        for name, place in ((_ANCHORS, anchors_file()), (_HISTORY, _history_file())):
+        for name, place in (
+            (_ANCHORS, anchors_file()),
+            (KEYS_FILE, register_file()),
+            (_HISTORY, _history_file()),
+        ):
             if name in contents.files and not _placed(folder / name, place):
                 kept.append(name)
         for release in sorted((folder / _WORK).glob("*")):
@@ -232,7 +238,7 @@ def _unpack(file: Path, folder: Path) -> Contents:
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
     """A plain file at the place that its name says, in `folder` and for its owner alone."""
     parts = PurePosixPath(member.name).parts
-    known = member.name in (_LEDGER, _ANCHORS, _HISTORY)
+    known = member.name in (_LEDGER, _ANCHORS, KEYS_FILE, _HISTORY)
     if not member.isreg() or not (known or (parts[0] == _WORK and len(parts) > 2)) or ".." in parts:
         raise BackupRefused(f"{member.name!r} in the archive is no file of a backup")
     place = folder.joinpath(*parts)

@@ -7,15 +7,18 @@ import sqlite3
 import stat
 import tarfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.tasks.backup import BackupRefused, back_up, put_back
+from hallmark.tasks.installation.key_register import add, register_file
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.ledger.anchors import anchors_file, open_ledger
 from hallmark.tasks.ledger.rollback import LedgerRolledBack, mark_put_back, refuse_rolled_back
+from tests.passkeys import Passkey
 from tests.tasks.cut import ACCOUNT, opened
 
 
@@ -53,6 +56,18 @@ def test_a_backup_is_for_its_owner_alone_and_has_no_coded_records(kept: Path) ->
             "orchestrator.db",
             "work/test-release/staging/data.csv",
         ]
+
+
+def test_the_register_of_keys_is_kept_and_put_back(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened()
+    add(Passkey().text, person="Ada", since=datetime.now(UTC))
+    before = register_file().read_bytes()
+    back_up(tmp_path / "kept.tar", work=False)
+    monkeypatch.setenv("HALLMARK_HOME", str(tmp_path / "elsewhere"))
+    put_back(tmp_path / "kept.tar")
+    assert register_file().read_bytes() == before
 
 
 def test_workspaces_are_kept_where_that_is_asked_for(home: Path, tmp_path: Path) -> None:

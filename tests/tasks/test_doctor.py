@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -19,9 +20,12 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Waiting
+from hallmark.schemas.documents.approver_keys import plain_text
 from hallmark.tasks.doctor import Finding, examined, house, machine, ok, server
+from hallmark.tasks.installation import key_register
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.progress import announce
+from hallmark.tasks.installation.signing_command import public_key_in
 from hallmark.tasks.installation.workspace import Workspace, ledger_url, private_folder
 from hallmark.tasks.runs import about, came_to, run_logged
 from hallmark.tasks.spec.prepare import prepare
@@ -164,6 +168,34 @@ def test_a_key_that_others_may_read_is_told(home: Path, tmp_path: Path) -> None:
     assert only(house.signing(named))[0] == "ok"
     file.chmod(0o644)
     assert only(house.signing(named))[0] == "warn"
+
+
+def test_a_key_that_cannot_sign_or_has_ended_is_told(home: Path, tmp_path: Path) -> None:
+    file, public = tmp_path / "key.pem", tmp_path / "key.pub"
+    for arguments in (
+        ["genpkey", "-algorithm", "ed25519", "-out", file],
+        ["pkey", "-in", file, "-pubout", "-out", public],
+    ):
+        subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+    file.chmod(0o600)
+    broken = {
+        "HALLMARK_SIGNING_COMMAND": "false",
+        "HALLMARK_SIGNING_PUBLIC_KEY_FILE": str(public),
+    }
+    verdict, words = only(house.signing(broken))
+    assert (verdict, "the command false ended with exit code 1" in words) == ("wrong", True)
+
+    named = {"HALLMARK_SIGNING_KEY_FILE": str(file)}
+    text = plain_text(public_key_in(public).public_bytes_raw())
+    key_register.add(text, person=None, since=datetime(2020, 1, 1, tzinfo=UTC))
+    assert only(house.signing(named))[0] == "ok"
+    (entry,) = key_register.key_register().signing
+    key_register.retire(entry.fingerprint, until=datetime(2021, 1, 1, tzinfo=UTC))
+    verdict, words = only(house.signing(named))
+    assert (verdict, "was retired on 2021-01-01" in words) == ("wrong", True)
+    key_register.register_file().write_text("{")
+    verdict, words = only(house.signing(named))
+    assert (verdict, "is no register of keys" in words) == ("wrong", True)
 
 
 def test_a_ledger_is_whole_or_wrong(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ def anchor(
     refuse_rolled_back(book, account)
     book.verify(account)
     made = anchor_of(book.entries(account)[-1].head)
-    stamp = _stamp(made.canonical_bytes(), tsa, tsa_ca) if tsa else b""
+    stamp = stamp_of(made.canonical_bytes(), tsa, tsa_ca) if tsa else b""
     line = signed(made, installation_key(), time_stamp=stamp)
     write(line, anchors_file())
     if out is None:
@@ -202,7 +202,12 @@ def _nothing_known(account: str) -> str:
     )
 
 
-def _stamp(content: bytes, url: str, roots: Path | None) -> bytes:
+def stamp_of(content: bytes, url: str, roots: Path | None) -> bytes:
+    """A fresh time stamp of `content`, by an authority that `roots` vouch for where they are given.
+
+    Raises:
+        TimeStampRefused: there is none.
+    """
     from hallmark.tasks.installation.time_stamp import stamped_at, time_stamp
 
     stamp = time_stamp(content, url)

@@ -11,6 +11,7 @@ import typer
 
 from hallmark.flows import quiet
 from hallmark.flows.cli.alerts import alerts
+from hallmark.flows.cli.anchors import RootsOption
 from hallmark.flows.cli.approvals import approve, approver_key, override, reject, reopen, waiting
 from hallmark.flows.cli.backup import backup, restore
 from hallmark.flows.cli.calendar import calendar_app
@@ -18,6 +19,7 @@ from hallmark.flows.cli.certify import certify
 from hallmark.flows.cli.doctor import doctor
 from hallmark.flows.cli.evaluate import evaluate
 from hallmark.flows.cli.exits import ExitCode, exit_code_of
+from hallmark.flows.cli.keys import key_app, time_stamp
 from hallmark.flows.cli.ledger import ledger_app
 from hallmark.flows.cli.options import (
     FolderOption,
@@ -52,6 +54,7 @@ app = typer.Typer(
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(calendar_app, name="calendar")
 app.add_typer(people_app, name="people")
+app.add_typer(key_app, name="key")
 
 
 @app.command()
@@ -277,13 +280,25 @@ def verify(
             "--file", help="The file that a certificate is about, to check that it is this one."
         ),
     ] = None,
+    keys: Annotated[
+        Path | None,
+        typer.Option(
+            "--keys",
+            help="The agency's register of keys, to check that each was valid when it signed.",
+        ),
+    ] = None,
+    tsa_ca: RootsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check a release offline: signature, files, claims, data; exit 6 if anything is wrong."""
     from hallmark.flows.cli.terminal import print_verification
-    from hallmark.tasks.verification import verify_release
+    from hallmark.tasks.installation.key_register import key_register
+    from hallmark.tasks.verification import KeysAtHand, verify_release
 
-    verification = verify_release(folder, key, file)
+    if tsa_ca is not None and keys is None:
+        raise typer.BadParameter("--tsa-ca is for time stamps; name the register with --keys")
+    at_hand = None if keys is None else KeysAtHand(key_register(keys), tsa_ca)
+    verification = verify_release(folder, key, file, at_hand)
     if as_json:
         say_json(verification.to_json())
     else:
@@ -327,6 +342,7 @@ _ELSEWHERE = (
     reopen,
     override,
     approver_key,
+    time_stamp,
     doctor,
     backup,
     restore,

@@ -1,12 +1,11 @@
 """`hallmark waiting`, `approve`, `reject`, `override`, `reopen`, `approver-key`: the gates."""
 
-import base64
 import getpass
 import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -20,19 +19,40 @@ from cryptography.hazmat.primitives.serialization import (
 from hallmark.flows.cli.options import JsonOption
 from hallmark.flows.screen import say, say_json
 from hallmark.schemas.documents.approvals import OVERRIDE
+from hallmark.schemas.documents.approver_keys import plain_text
 from hallmark.schemas.documents.decisions import Decision
 from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.secret_files import write_secret
+
+if TYPE_CHECKING:
+    from hallmark.tasks.installation.signing import Signer
 
 ReleaseArgument = Annotated[str, typer.Argument(help="Name of the release.", metavar="RELEASE")]
 NameOption = Annotated[
     str, typer.Option("--name", help="Who you are, as the profile lists you.", prompt="Your name")
 ]
 KeyOption = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         "--key",
         help="Your private key, from hallmark approver-key. You are asked for its passphrase.",
+        exists=True,
+        dir_okay=False,
+    ),
+]
+SignWithOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sign-with",
+        help="Instead of --key: a command that signs its standard input, such as of a smart card.",
+        metavar="COMMAND",
+    ),
+]
+PublicKeyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--public-key",
+        help="With --sign-with: the public half of that key (PEM).",
         exists=True,
         dir_okay=False,
     ),
@@ -67,29 +87,41 @@ def approve(
     release: ReleaseArgument,
     name: NameOption,
     role: RoleOption,
-    key: KeyOption,
     reason: ReasonOption,
+    key: KeyOption = None,
+    sign_with: SignWithOption = None,
+    public_key: PublicKeyOption = None,
 ) -> None:
     """Approve what a release is waiting for: its plan, or the finished release."""
-    _decide(release, name=name, role=role, key=key, reason=reason, decision="approve")
+    signer = _signer(key, sign_with, public_key)
+    _decide(release, name=name, role=role, signer=signer, reason=reason, decision="approve")
 
 
 def reject(
     release: ReleaseArgument,
     name: NameOption,
     role: RoleOption,
-    key: KeyOption,
     reason: ReasonOption,
+    key: KeyOption = None,
+    sign_with: SignWithOption = None,
+    public_key: PublicKeyOption = None,
 ) -> None:
     """Reject a release at its gate, which stays closed until reopened; no budget is given back."""
-    _decide(release, name=name, role=role, key=key, reason=reason, decision="reject")
+    signer = _signer(key, sign_with, public_key)
+    _decide(release, name=name, role=role, signer=signer, reason=reason, decision="reject")
 
 
 def override(
-    release: ReleaseArgument, name: NameOption, key: KeyOption, reason: ReasonOption
+    release: ReleaseArgument,
+    name: NameOption,
+    reason: ReasonOption,
+    key: KeyOption = None,
+    sign_with: SignWithOption = None,
+    public_key: PublicKeyOption = None,
 ) -> None:
     """Pass a gate without the missing approvals; the ledger records who did it, and why."""
-    _decide(release, name=name, role=OVERRIDE, key=key, reason=reason, decision="override")
+    signer = _signer(key, sign_with, public_key)
+    _decide(release, name=name, role=OVERRIDE, signer=signer, reason=reason, decision="override")
 
 
 def reopen(release: ReleaseArgument, reason: ReasonOption) -> None:
@@ -133,7 +165,7 @@ def approver_key(
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, protection)
     write_secret(file, pem)
-    public = base64.b64encode(key.public_key().public_bytes_raw()).decode()
+    public = plain_text(key.public_key().public_bytes_raw())
     say(f"Wrote {file}; keep it to yourself. For the profile, under approvers:")
     say(f"  key: {public}")
 
@@ -143,7 +175,7 @@ def _decide(
     *,
     name: str,
     role: str,
-    key: Path,
+    signer: "Signer",
     reason: str,
     decision: Literal["approve", "reject", "override"],
 ) -> None:
@@ -155,7 +187,6 @@ def _decide(
     from hallmark.tasks.gates.decision_keys import sign
     from hallmark.tasks.gates.waiting import asked_now, standing_of, waiting_of
     from hallmark.tasks.installation.profile import profile
-    from hallmark.tasks.installation.signing import private_key
     from hallmark.tasks.installation.workspace import ledger_url
     from hallmark.tasks.ledger.anchors import open_ledger
 
@@ -170,8 +201,7 @@ def _decide(
             "decided": datetime.now(UTC).replace(microsecond=0),
         }
     )
-    signed = sign(said, private_key(key, lambda: _passphrase(key)))
-    decide(book, signed, waits, known.approvers)
+    decide(book, sign(said, signer), waits, known.approvers)
     there = standing_of(waits, book, known)
     say(f"Recorded: {name} ({role}) decided to {decision} {release} at the {waits.gate} gate.")
     if there.rejected:
@@ -189,6 +219,21 @@ def _decide(
         gaps = f"{len(there.blocking)} items that are not recorded (hallmark waiting lists them)"
         missing = [*there.missing, *([gaps] if there.blocking else [])]
         say(f"Still missing: {', '.join(missing)}.")
+
+
+def _signer(key: Path | None, command: str | None, public_key: Path | None) -> "Signer":
+    """What signs the decision: a key in a file, or a command that has one."""
+    from hallmark.tasks.installation.signing import private_key
+    from hallmark.tasks.installation.signing_command import CommandSigner
+
+    if (key is None) == (command is None) or (command is None) != (public_key is None):
+        raise typer.BadParameter(
+            "sign with one key: give --key FILE, or --sign-with COMMAND and --public-key FILE"
+        )
+    if command is not None and public_key is not None:
+        return CommandSigner.of(command, public_key, "--sign-with")
+    assert key is not None
+    return private_key(key, lambda: _passphrase(key))
 
 
 def _new_passphrase() -> str:

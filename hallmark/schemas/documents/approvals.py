@@ -5,8 +5,6 @@ A release may have two gates: before privatization (`plan`) and before publicati
 missing approvals; it requires the role of that name.
 """
 
-import base64
-import binascii
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
@@ -14,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, field_validator
 
+from hallmark.schemas.documents.approver_keys import approver_key
 from hallmark.schemas.documents.manifest import Sha256
 from hallmark.schemas.section import Section
 
@@ -23,8 +22,6 @@ OVERRIDE: Role = "override"
 """The role of people who may pass a gate without the missing approvals."""
 
 Name = Annotated[str, Field(min_length=2, max_length=200, pattern=r"^\S(.*\S)?$")]
-
-_KEY_BYTES = 32  # of a raw Ed25519 public key
 
 
 def known_as(name: str) -> str:
@@ -48,21 +45,13 @@ class Approver(Section):
     login: str | None = None
     """the account under which the person starts releases; they cannot approve those"""
     key: str
-    """the person's Ed25519 public key in base64, as `hallmark approver-key` prints it"""
+    """the person's public key: in base64, as `hallmark approver-key` prints it, or a passkey, as
+    the review desk's page of keys shows it"""
 
     @field_validator("key")
     @classmethod
     def _check_key(cls, key: str) -> str:
-        try:
-            raw = base64.b64decode(key, validate=True)
-        except (binascii.Error, ValueError):
-            raw = b""
-        # Base64 has spare bits at its end: one key could be written in four ways.
-        if len(raw) != _KEY_BYTES or base64.b64encode(raw).decode() != key:
-            raise ValueError(
-                "is not an Ed25519 public key in base64 (44 characters); make one with "
-                "hallmark approver-key and copy what it prints"
-            )
+        approver_key(key)
         return key
 
 

@@ -90,7 +90,7 @@ class Signature(PublicSection):
 
     fingerprint: Annotated[Sha256, Shown("Fingerprint of the signing key (SHA-256)", form="code")]
     origin: Annotated[
-        Literal["environment", "file", "demonstration", "rehearsal"],
+        Literal["environment", "file", "command", "demonstration", "rehearsal"],
         Shown("Where the key came from"),
     ]
     warning: Annotated[str, Shown("Warning about the key")] = ""

@@ -81,12 +81,25 @@ class Decision(PublicSection):
         return self
 
 
+class Assertion(PublicSection):
+    """What a passkey signs instead of the decision: data that name the decision's SHA-256."""
+
+    authenticator_data: Annotated[str, Shown("Authenticator data (base64)", form="code")]
+    client_data: Annotated[str, Shown("Client data (base64)", form="code")]
+
+
 class SignedDecision(Saying):
     """A decision with its proof."""
 
     decision: Annotated[Decision, Shown("Decision")]
-    key: Annotated[str, Shown("Public key of the person (Ed25519, base64)", form="code")]
-    signature: Annotated[str, Shown("Signature (Ed25519, base64)", form="code")]
+    key: Annotated[str, Shown("Public key of the person (base64), or passkey", form="code")]
+    signature: Annotated[str, Shown("Signature (base64)", form="code")]
+    assertion: Annotated[
+        Assertion | None,
+        # Left out where there is none: digests of decisions by other keys stay what they were.
+        Field(exclude_if=lambda assertion: assertion is None),
+        Shown("What the passkey signed"),
+    ] = None
 
 
 class Passage(Saying):

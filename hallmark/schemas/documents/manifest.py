@@ -42,6 +42,9 @@ APPROVALS_FILE = "approvals.json"  # of releases that somebody had to approve
 DATA_FILES = ("data.csv", "data.parquet", "data.dta", "data.sav")
 REHEARSED_DATA_FILES = tuple(f"REHEARSAL-{name}" for name in DATA_FILES)
 
+TIME_STAMP_FILE = "manifest.tsr"
+"""A time stamp (RFC 3161) of the signature file, which may be added to a finished release."""
+
 SIGNATURE_FILES = (MANIFEST_FILE, SIGNATURE_FILE, PUBLIC_KEY_FILE)
 """The files that the manifest cannot list, since they are made with it or after it."""
 

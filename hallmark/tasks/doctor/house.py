@@ -8,13 +8,15 @@ from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.schemas.loading import SpecError
 from hallmark.tasks.doctor.finding import Finding, ok, warn, wrong
 from hallmark.tasks.gates.waiting import waiting_releases
+from hallmark.tasks.installation.key_register import RegisterRefused
 from hallmark.tasks.installation.places import PathRefused, releases_home
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.server_mode import RELEASES
 from hallmark.tasks.installation.signing import (
     KEY_FILE_VARIABLE,
-    KEY_VARIABLE,
+    KEY_VARIABLES,
     SigningError,
+    refuse_ended,
     signing_key,
 )
 from hallmark.tasks.installation.workspace import Workspace, home, ledger_url, no_ledger_yet
@@ -55,18 +57,20 @@ def profile_read() -> Iterator[Finding]:
 
 def signing(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
     """Whether releases are signed with the agency's own key, which nobody else can read."""
-    if not (environment.get(KEY_VARIABLE) or environment.get(KEY_FILE_VARIABLE)):
+    if not any(environment.get(name) for name in KEY_VARIABLES):
         yield warn(
             "signing key",
             "none is set; releases are signed with a demonstration key, which does not prove who "
             "published them",
             f"make one with: openssl genpkey -algorithm ed25519 -out key.pem; chmod 600 key.pem; "
-            f"and name it in {KEY_FILE_VARIABLE}",
+            f"and name it in {KEY_FILE_VARIABLE}; or sign with an HSM (docs/keys.md)",
         )
         return
     try:
         key = signing_key(home(), environment)
-    except SigningError as error:
+        key.probe()
+        refuse_ended(key)
+    except (SigningError, RegisterRefused) as error:
         yield wrong("signing key", str(error))
         return
     if key.warning:

@@ -17,6 +17,7 @@ from hallmark.schemas.documents.approvals import Approver, GateName, Role, Waiti
 from hallmark.schemas.documents.decisions import Decision, Opening, Passage, SignedDecision
 from hallmark.tasks.gates.gate_history import AHEAD, History, NotNext, Round, changed, missing
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.key_register import key_register
 from hallmark.tasks.installation.operator import operator
 
 _NONCE_BYTES = 16
@@ -91,6 +92,7 @@ def standing(
         required: roles that must approve, each by a different person.
         approvers: who may decide now: a person or key that was removed no longer counts. But a
             rejection, or the passage of a gate, stays in force whoever leaves the profile.
+            A key that the register of keys calls revoked, or retired before, does not count either.
     """
     now = history.at(gate)
     words = {} if now is None else now.last_words
@@ -307,6 +309,9 @@ def _profile_faults(
         return
     if signed.key != person.key:
         yield "it is signed with a different key from the one that the profile lists for them"
+    entry = key_register().approvers_key(person.key)
+    if entry is not None and (ended := entry.ended(decision.decided)):
+        yield f"their key {ended}, as the register of keys says"
     if decision.role not in person.roles:
         yield f"they do not have the role {decision.role}"
     if person.login is not None and known_as(person.login) in history.starters:

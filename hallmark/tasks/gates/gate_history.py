@@ -29,7 +29,7 @@ from hallmark.schemas.documents.decisions import (
     Passage,
     SignedDecision,
 )
-from hallmark.tasks.gates.decision_keys import is_genuine
+from hallmark.tasks.gates.decision_keys import is_genuine, same_key
 from hallmark.tasks.gates.table_seal import SEALED
 from hallmark.tasks.installation.errors import SafeError
 
@@ -262,7 +262,7 @@ def _person_faults(history: History, signed: SignedDecision) -> Iterator[str]:
     if person in history.starters:
         yield "they started the release themselves"
     before = [other for one in history.rounds for other in one.decisions]
-    if any(o.key == signed.key and known_as(o.decision.person) != person for o in before):
+    if any(same_key(o, signed) and known_as(o.decision.person) != person for o in before):
         yield "their key was used under another name"
     if any(
         known_as(other.decision.person) == person and other.decision.gate != signed.decision.gate

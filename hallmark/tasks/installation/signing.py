@@ -8,9 +8,10 @@ import base64
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -33,7 +34,10 @@ from hallmark.schemas.documents.manifest import (
     FileEntry,
     Manifest,
 )
+from hallmark.tasks.installation.key_register import key_register
 from hallmark.tasks.installation.secret_files import kept_secret
+from hallmark.tasks.installation.signing_command import CommandSigner
+from hallmark.tasks.installation.signing_command import SigningError as SigningError
 
 if TYPE_CHECKING:  # a spec and its rules import pandas, and whoever has one has done so
     from hallmark.schemas.release_spec import ReleaseSpec
@@ -41,28 +45,49 @@ if TYPE_CHECKING:  # a spec and its rules import pandas, and whoever has one has
 KEY_VARIABLE = "HALLMARK_SIGNING_KEY"
 KEY_FILE_VARIABLE = "HALLMARK_SIGNING_KEY_FILE"
 PASSPHRASE_VARIABLE = "HALLMARK_SIGNING_KEY_PASSPHRASE"
+COMMAND_VARIABLE = "HALLMARK_SIGNING_COMMAND"
+PUBLIC_KEY_FILE_VARIABLE = "HALLMARK_SIGNING_PUBLIC_KEY_FILE"
+KEY_VARIABLES = (KEY_VARIABLE, KEY_FILE_VARIABLE, COMMAND_VARIABLE)
+"""The variables that name the agency's key, of which one is set."""
 DEMO_KEY_FILE = "demonstration-key.pem"
 REHEARSAL_KEY_FILE = "rehearsal-key.pem"
 
 _HOW_TO_MAKE_ONE = "make one with: openssl genpkey -algorithm ed25519 -out signing-key.pem"
 
 
-class SigningError(Exception):
-    """The release cannot be signed; the message says what to fix and shows no key."""
+class Signer(Protocol):
+    """Something that signs with Ed25519: a private key in this process, or a command outside."""
+
+    def public_key(self) -> Ed25519PublicKey:
+        """The public half of the key."""
+        ...
+
+    def sign(self, data: bytes, /) -> bytes:
+        """The signature of `data`, 64 bytes. Raises `SigningError` where there is none."""
+        ...
 
 
 @dataclass(frozen=True)
 class SigningKey:
-    """A private key with where it came from; `warning` is empty where nothing is wrong with it."""
+    """What signs, with where it came from; `warning` is empty where nothing is wrong with it."""
 
-    private: Ed25519PrivateKey = field(repr=False)
-    origin: Literal["environment", "file", "demonstration", "rehearsal"]
+    signer: Signer = field(repr=False)
+    origin: Literal["environment", "file", "command", "demonstration", "rehearsal"]
     warning: str = ""
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the public key, in hexadecimal."""
-        return fingerprint(self.private.public_key())
+        return fingerprint(self.signer.public_key())
+
+    def probe(self) -> None:
+        """Return if it can sign now; a key in this process always can.
+
+        Raises:
+            SigningError: the command that signs fails.
+        """
+        if isinstance(self.signer, CommandSigner):
+            self.signer.probe()
 
 
 def fingerprint(key: Ed25519PublicKey) -> str:
@@ -74,20 +99,32 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 
 def signing_key(folder: Path, environment: Mapping[str, str] = os.environ) -> SigningKey:
-    """The key to sign with: from the environment or a file it names, else a demonstration key.
+    """The key to sign with: what the environment names, else a demonstration key.
 
     Args:
         folder: restricted folder in which a demonstration key is kept, mode 0600.
         environment: holds `HALLMARK_SIGNING_KEY` (PEM text) or `HALLMARK_SIGNING_KEY_FILE` (path),
-            and `HALLMARK_SIGNING_KEY_PASSPHRASE` where the key is encrypted.
+            and `HALLMARK_SIGNING_KEY_PASSPHRASE` where the key is encrypted; or
+            `HALLMARK_SIGNING_COMMAND` and `HALLMARK_SIGNING_PUBLIC_KEY_FILE`.
     Raises:
-        SigningError: both variables are set, the file cannot be read, or its content is no
-            Ed25519 private key that the passphrase opens.
+        SigningError: two of the variables are set, a file cannot be read, or its content is no
+            Ed25519 key that the passphrase opens.
     """
     text, path = environment.get(KEY_VARIABLE), environment.get(KEY_FILE_VARIABLE)
+    command = environment.get(COMMAND_VARIABLE)
     passphrase = environment.get(PASSPHRASE_VARIABLE)
-    if text and path:
-        raise SigningError(f"{KEY_VARIABLE} and {KEY_FILE_VARIABLE} are both set; unset one")
+    named = [name for name in KEY_VARIABLES if environment.get(name)]
+    if len(named) > 1:
+        raise SigningError(f"{' and '.join(named)} are both set; unset one")
+    if command:
+        public = environment.get(PUBLIC_KEY_FILE_VARIABLE)
+        if not public:
+            raise SigningError(
+                f"{COMMAND_VARIABLE} is set, but {PUBLIC_KEY_FILE_VARIABLE} is not; name a file "
+                "with the public key in PEM, with which every signature is checked"
+            )
+        file = Path(public).expanduser()
+        return SigningKey(CommandSigner.of(command, file, COMMAND_VARIABLE), "command")
     if text:
         return SigningKey(_private_key(text.encode(), passphrase, KEY_VARIABLE), "environment")
     if path:
@@ -105,9 +142,30 @@ def key_for(spec: "ReleaseSpec", folder: Path) -> SigningKey:
     Args:
         folder: as of `signing_key`.
     Raises:
-        SigningError: likewise.
+        SigningError: likewise, or the register of keys says that the key is no longer, or not yet,
+            valid.
+        RegisterRefused: the register cannot be read.
     """
-    return signing_key(folder) if spec.rehearsal_of is None else _rehearsal_key(folder)
+    if spec.rehearsal_of is not None:
+        return _rehearsal_key(folder)
+    key = signing_key(folder)
+    refuse_ended(key)
+    return key
+
+
+def refuse_ended(key: SigningKey) -> None:
+    """Return unless the register of keys says that the key is no longer, or not yet, valid.
+
+    Raises:
+        SigningError: it says so.
+        RegisterRefused: it cannot be read.
+    """
+    entry = key_register().signing_key(key.fingerprint)
+    if entry is not None and (ended := entry.ended(datetime.now(UTC))):
+        raise SigningError(
+            f"the signing key {key.fingerprint[:16]}… {ended}, as the register of keys says "
+            "(hallmark key list); sign with the agency's present key"
+        )
 
 
 def sign_manifest(folder: Path, claims: Claims, key: SigningKey) -> Manifest:
@@ -116,7 +174,8 @@ def sign_manifest(folder: Path, claims: Claims, key: SigningKey) -> Manifest:
     Call it last: a file changed or added later makes the verification fail.
 
     Raises:
-        SigningError: the folder holds something that is not a plain file.
+        SigningError: the folder holds something that is not a plain file, or the command that
+            signs fails.
     """
     files = {}
     for path in sorted(folder.iterdir()):
@@ -131,9 +190,10 @@ def sign_manifest(folder: Path, claims: Claims, key: SigningKey) -> Manifest:
         public_key_fingerprint=key.fingerprint,
     )
     content = manifest.canonical_bytes()
-    public = key.private.public_key()
+    signature = key.signer.sign(content)  # before anything is written: a command may fail
+    public = key.signer.public_key()
     (folder / MANIFEST_FILE).write_bytes(content)
-    (folder / SIGNATURE_FILE).write_bytes(base64.b64encode(key.private.sign(content)) + b"\n")
+    (folder / SIGNATURE_FILE).write_bytes(base64.b64encode(signature) + b"\n")
     (folder / PUBLIC_KEY_FILE).write_bytes(
         public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     )

@@ -70,8 +70,8 @@ def signed(anchor: Anchor, key: SigningKey | None, *, time_stamp: bytes = b"") -
     content = anchor.canonical_bytes()
     return SignedAnchor(
         anchor=anchor,
-        key="" if key is None else _text(key.private.public_key().public_bytes_raw()),
-        signature="" if key is None else _text(key.private.sign(content)),
+        key="" if key is None else _text(key.signer.public_key().public_bytes_raw()),
+        signature="" if key is None else _text(key.signer.sign(content)),
         time_stamp=_text(time_stamp),
     )
 
@@ -152,7 +152,7 @@ class _Witness:
 
     def told(self, head: Head) -> None:
         try:
-            write(signed(anchor_of(head), self._key), anchors_file())
+            write(self._signed(anchor_of(head)), anchors_file())
         except OSError as error:
             warning = (
                 f"warning: {error.filename}: the head of ledger account {head.account} cannot be "
@@ -160,6 +160,18 @@ class _Witness:
                 "entries were cut off"
             )
             print(visible(warning), file=sys.stderr)
+
+    def _signed(self, anchor: Anchor) -> SignedAnchor:
+        """The anchor, signed if that is possible: the entry that it is of is in the ledger."""
+        try:
+            return signed(anchor, self._key)
+        except SigningError as error:
+            self._key = None  # from now on nobody waits for a command that fails
+            print(
+                visible(f"warning: {error}; anchors of the ledger are not signed until then"),
+                file=sys.stderr,
+            )
+            return signed(anchor, None)
 
 
 def _text(content: bytes) -> str:

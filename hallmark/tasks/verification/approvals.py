@@ -16,7 +16,7 @@ from hallmark.schemas.documents.decisions import (
 )
 from hallmark.schemas.documents.manifest import APPROVALS_FILE, Manifest
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.tasks.gates.decision_keys import is_genuine
+from hallmark.tasks.gates.decision_keys import is_genuine, same_key
 from hallmark.tasks.gates.gate_history import OF_THE_FIRST_FORMAT, History, NotNext, missing
 
 GATES: tuple[GateName, ...] = ("plan", "disclosure")
@@ -130,5 +130,5 @@ def _double_faults(one: SignedDecision, other: SignedDecision) -> Iterator[str]:
         yield f"at the {gates[0]} gate, somebody decided twice"
     elif len(names) == 1:
         yield f"{one.decision.person} decided at both gates"
-    elif one.key == other.key:
+    elif is_genuine(one) and is_genuine(other) and same_key(one, other):
         yield f"{one.decision.person} and {other.decision.person} have one key"

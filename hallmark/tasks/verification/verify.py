@@ -39,6 +39,7 @@ from hallmark.schemas.documents.manifest import (
     REQUIRED_FILES,
     SIGNATURE_FILE,
     SIGNATURE_FILES,
+    TIME_STAMP_FILE,
     Manifest,
 )
 from hallmark.schemas.release_spec import ReleaseSpec
@@ -58,6 +59,7 @@ from hallmark.tasks.verification.documents import (
     read_manifest,
     sound,
 )
+from hallmark.tasks.verification.key_dates import KeysAtHand, key_findings
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,10 @@ class Verification:
 
 
 def verify_release(
-    folder: Path, public_key: Path | None = None, certified: Path | None = None
+    folder: Path,
+    public_key: Path | None = None,
+    certified: Path | None = None,
+    keys: KeysAtHand | None = None,
 ) -> Verification:
     """Check everything that can be checked without the private data.
 
@@ -96,6 +101,8 @@ def verify_release(
             folder itself is used, which shows that nothing was changed but not who signed.
         certified: the file that a certificate is about; where it is not given, one of its name in
             the folder.
+        keys: the agency's register of keys, obtained from elsewhere, to check whether each key was
+            valid when it signed.
     Returns:
         One entry a check. A file that is missing or broken is a failed check, not an exception.
     """
@@ -107,6 +114,7 @@ def verify_release(
         Check("manifest", True, f"release {manifest.release_id}, in canonical form"),
         *_rehearsed(manifest),
         _signature(folder, manifest, public_key),
+        *([] if keys is None else _keys(folder, manifest, keys)),
         _check("files", _file_faults(folder, manifest), f"{len(manifest.files)} as signed"),
     ]
     try:
@@ -181,6 +189,12 @@ def _approvals(folder: Path, documents: Documents) -> Iterator[Check]:
         if isinstance(read_approvals(folder), FirstApprovalsFile):
             sound += "; in the first format, which cannot show that nothing was left out"
         yield _check("approvals", approval_faults(folder, manifest, documents.spec), sound)
+
+
+def _keys(folder: Path, manifest: Manifest, keys: KeysAtHand) -> Iterator[Check]:
+    """Whether every key was valid when it signed, by the agency's register."""
+    for name, finding in key_findings(folder, manifest, keys):
+        yield Check(name, finding.valid, finding.says)
 
 
 def _measurements(folder: Path, told: Documents) -> Iterator[Check]:
@@ -304,7 +318,7 @@ def _public_key(path: Path) -> Ed25519PublicKey:
 def _file_faults(folder: Path, manifest: Manifest) -> Iterator[str]:
     present = {path.name for path in folder.iterdir()}
     given = _given(folder)
-    for name in sorted(present - set(manifest.files) - set(SIGNATURE_FILES) - given):
+    for name in sorted(present - set(manifest.files) - {*SIGNATURE_FILES, TIME_STAMP_FILE} - given):
         yield f"{name} is not in the manifest"
     for name in REQUIRED_FILES:
         if name not in manifest.files:

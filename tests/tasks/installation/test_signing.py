@@ -56,7 +56,7 @@ def test_the_manifest_lists_every_file_and_the_key(
     before = {path.name for path in unsigned.iterdir()}
     manifest = sign_manifest(unsigned, claims, key)
     assert set(manifest.files) == before
-    assert manifest.public_key_fingerprint == fingerprint(key.private.public_key())
+    assert manifest.public_key_fingerprint == fingerprint(key.signer.public_key())
     assert Manifest.model_validate_json((unsigned / "manifest.json").read_bytes()) == manifest
 
 

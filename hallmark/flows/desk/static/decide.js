@@ -1,4 +1,6 @@
-// Sign a decision in the browser: the private key is read here and never sent.
+// Sign a decision in the browser: with a passkey, or a private key that is read here and never sent.
+
+import { base64, isPasskey, signedByPasskey } from "./passkey.js";
 
 const form = document.getElementById("decide");
 const answer = document.getElementById("answer");
@@ -8,11 +10,7 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   say("Signing …");
   try {
-    const key = await privateKey(
-      await document.getElementById("key").files[0].text(),
-      document.getElementById("passphrase").value,
-    );
-    const signed = await sign(decision(event.submitter.value), key);
+    const signed = await sign(decision(event.submitter.value));
     const reply = await fetch("/decisions", {
       method: "POST",
       headers: {
@@ -53,8 +51,23 @@ function decision(choice) {
   };
 }
 
-async function sign(said, { key, publicKey }) {
-  const signature = await crypto.subtle.sign("Ed25519", key, new TextEncoder().encode(canonical(said)));
+// Whoever has a passkey needs no file.
+const person = document.getElementById("person");
+const registered = () => person.selectedOptions[0]?.dataset.key ?? "";
+person.addEventListener("change", () => {
+  document.getElementById("passkey").hidden = !isPasskey(registered());
+  document.getElementById("key-file").hidden = isPasskey(registered());
+  document.getElementById("key").required = !isPasskey(registered());
+});
+
+async function sign(said) {
+  const content = new TextEncoder().encode(canonical(said));
+  if (isPasskey(registered())) return { decision: said, ...(await signedByPasskey(registered(), content)) };
+  const { key, publicKey } = await privateKey(
+    await document.getElementById("key").files[0].text(),
+    document.getElementById("passphrase").value,
+  );
+  const signature = await crypto.subtle.sign("Ed25519", key, content);
   return { decision: said, key: publicKey, signature: base64(new Uint8Array(signature)) };
 }
 
@@ -130,8 +143,4 @@ function children(der, parent) {
 
 function content(der, { begin, end }) {
   return der.slice(begin, end);
-}
-
-function base64(bytes) {
-  return btoa(String.fromCharCode(...bytes));
 }
