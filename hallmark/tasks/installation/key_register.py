@@ -167,7 +167,6 @@ def _with(section: S, **changes: object) -> S:
 @contextmanager
 def _held() -> Iterator[None]:
     """One writer at a time."""
-    home().mkdir(parents=True, exist_ok=True)
     lock = os.open(home() / f".{KEYS_FILE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
