@@ -30,6 +30,7 @@ PAGES = {
     "/": Role.VIEWER,
     "/me": Role.VIEWER,
     "/calendar": Role.VIEWER,
+    "/keys": Role.VIEWER,
     "/releases/open": Role.VIEWER,
     "/releases/test-release": Role.REVIEWER,
     "/accounts": Role.REVIEWER,

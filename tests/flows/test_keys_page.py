@@ -19,9 +19,11 @@ from hallmark.tasks.gates.gate_history import History
 from hallmark.tasks.installation import key_register
 from hallmark.tasks.installation.signing import private_key
 from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.people import directory, sessions
+from hallmark.tasks.people.rights import Role
 from tests import example
 from tests.flows.conftest import Hallmark
-from tests.flows.people import PASSPHRASE, introduce
+from tests.flows.people import PASSPHRASE, TEST, as_somebody, introduce
 from tests.flows.server import browser, need_browser
 from tests.flows.services import free_port, service, wait_until
 from tests.passkeys import Passkey
@@ -37,7 +39,7 @@ def test_the_page_shows_every_key_and_its_dates(home: Path, tmp_path: Path):
     for person, key in (("Bo", passkey), ("Dee", gone)):
         key_register.add(key, person=person, since=NOW - timedelta(days=9))
     key_register.revoke(approver_key(gone).fingerprint, at=NOW, reason="left")
-    page = TestClient(desk).get("/keys").text
+    page = TestClient(desk, headers=as_somebody(Role.VIEWER)).get("/keys").text
     assert page.count("not in the register") == 3  # Ada, Cy and Ola
     assert "passkey (ES256) of desk.example.org" in page
     assert "Dee, not in the profile" in page
@@ -52,14 +54,17 @@ def test_the_page_shows_the_key_that_signs_here(
 ):
     key = introduce(tmp_path / "keys", home)["Ada"]
     monkeypatch.setenv("HALLMARK_SIGNING_KEY_FILE", str(key))
-    page = TestClient(desk).get("/keys").text
+    page = TestClient(desk, headers=as_somebody(Role.VIEWER)).get("/keys").text
     assert "in use here, from the file" in page
     monkeypatch.setenv("HALLMARK_SIGNING_KEY_FILE", "/nowhere.pem")
-    assert "/nowhere.pem): cannot be read" in TestClient(desk).get("/keys").text
+    assert (
+        "/nowhere.pem): cannot be read"
+        in TestClient(desk, headers=as_somebody(Role.VIEWER)).get("/keys").text
+    )
 
 
 def test_the_page_runs_no_script_of_its_own(home: Path):
-    answer = TestClient(desk).get("/keys")
+    answer = TestClient(desk, headers=as_somebody(Role.VIEWER)).get("/keys")
     assert "<script>" not in answer.text
     assert "style=" not in answer.text
     assert "unsafe" not in answer.headers["Content-Security-Policy"]
@@ -82,11 +87,15 @@ def port(home: Path, tmp_path: Path, chromium: str) -> Iterator[int]:
 
 
 @pytest.fixture
-def page(chromium: str) -> Iterator[Page]:
+def page(chromium: str, port: int) -> Iterator[Page]:
     """A browser with an authenticator that verifies its user, and no complaint about a page."""
     with browser(chromium) as running:
         page = running.new_page()
         page.set_default_timeout(60_000)
+        reviewer = directory.add("rita", "Rita R", [Role.REVIEWER], by=TEST)
+        for host in ("localhost", "127.0.0.1"):
+            cookie = {"name": "hallmark-desk", "value": sessions.begin(reviewer, TEST)}
+            page.context.add_cookies([{**cookie, "url": f"http://{host}:{port}"}])
         complaints: list[str] = []
         page.on("console", lambda said: complaints.append(said.text))
         authenticator = page.context.new_cdp_session(page)

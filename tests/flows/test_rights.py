@@ -8,7 +8,7 @@ import pytest
 from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
-from hallmark.flows.desk import accounts, desk, entrance, log_in, people, releases, specs
+from hallmark.flows.desk import accounts, desk, entrance, keys, log_in, people, releases, specs
 from hallmark.flows.desk.routes import NEEDED
 from hallmark.tasks.installation.guesses import FREE, Guesses
 from hallmark.tasks.people import directory, sessions
@@ -46,7 +46,10 @@ def fresh(seed: str, login: str) -> str:
 
 
 def test_the_table_of_rights_names_every_route_and_no_other():
-    routes = [desk.routes, *(r.router.routes for r in (accounts, log_in, people, releases, specs))]
+    routes = [
+        desk.routes,
+        *(r.router.routes for r in (accounts, keys, log_in, people, releases, specs)),
+    ]
     found = {
         (method, route.path)
         for several in routes

@@ -54,11 +54,14 @@ function decision(choice) {
 // Whoever has a passkey needs no file.
 const person = document.getElementById("person");
 const registered = () => person.selectedOptions[0]?.dataset.key ?? "";
-person.addEventListener("change", () => {
+person.addEventListener("change", askForKey);
+askForKey(); // whoever is logged in is chosen already
+
+function askForKey() {
   document.getElementById("passkey").hidden = !isPasskey(registered());
   document.getElementById("key-file").hidden = isPasskey(registered());
   document.getElementById("key").required = !isPasskey(registered());
-});
+}
 
 async function sign(said) {
   const content = new TextEncoder().encode(canonical(said));
