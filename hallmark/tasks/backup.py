@@ -1,9 +1,10 @@
 """Back up an installation in one file, and put it back on a new machine.
 
 A backup is a tar archive for its owner alone: the ledger as rows (`privacy.ledger.copies`), the
-anchors file, the register of keys, the orchestrator's history where it is a file in the home, and,
-where asked for, the workspaces of releases without their coded records. `backup.json` comes first
-and has the digest of every other file. Keys and passwords are not in it: they belong elsewhere.
+anchors file, the register of keys, the people of the desk with the log of what they did and the key
+that signs it, the specs that they wrote, the orchestrator's history where it is a file in the home,
+and, where asked for, the workspaces of releases without their coded records. `backup.json` comes
+first and has the digest of every other file. Other keys are not in it: they belong elsewhere.
 
 Order.   Anchors are read before the ledger, so the copy of the ledger has all that they vouch for.
 Draws.   Accounts that were put back wait until somebody answers for what was drawn since the backup
@@ -42,6 +43,9 @@ from hallmark.tasks.installation.workspace import (
 )
 from hallmark.tasks.ledger.anchors import anchors_file, open_ledger
 from hallmark.tasks.ledger.rollback import mark_put_back
+from hallmark.tasks.people.actions import KEY_FILE, log_key_file
+from hallmark.tasks.people.database import people_file
+from hallmark.tasks.spec.places import specs_folder
 
 _CONTENTS, _LEDGER, _ANCHORS, _HISTORY = (
     "backup.json",
@@ -49,7 +53,8 @@ _CONTENTS, _LEDGER, _ANCHORS, _HISTORY = (
     "ledger-anchors.jsonl",
     "orchestrator.db",
 )
-_WORK = "work"
+_PEOPLE = "people.db"
+_SPECS, _WORK = "specs", "work"
 _NOT_KEPT = ("codes", "scratch", "lock")  # of a workspace: coded records, and what only a run needs
 
 
@@ -93,7 +98,7 @@ def back_up(file: Path, *, work: bool) -> Contents:
         raise BackupRefused(f"{file}: exists, and no backup is overwritten; name another file")
     with tempfile.TemporaryDirectory(dir=private_folder(home() / "tmp")) as draft:
         folder = Path(draft)
-        for place in (anchors_file(), register_file()):
+        for place in (anchors_file(), register_file(), log_key_file()):
             with suppress(FileNotFoundError):
                 shutil.copyfile(place, folder / place.name)
         ledger = open_ledger(ledger_url())
@@ -105,8 +110,13 @@ def back_up(file: Path, *, work: bool) -> Contents:
         )
         for head in heads:
             ledger.verify(head.account)
-        if (history := _history_file()).exists():
-            copy_database(history, folder / _HISTORY)
+        for database, name in ((_history_file(), _HISTORY), (people_file(), _PEOPLE)):
+            if database.exists():
+                copy_database(database, folder / name)
+        for spec in specs_folder().glob("*.yaml"):
+            private_folder(folder / _SPECS)
+            with suppress(FileNotFoundError):
+                shutil.copyfile(spec, folder / _SPECS / spec.name)
         if work:
             _copy_workspaces(folder / _WORK)
         found = {
@@ -140,6 +150,9 @@ def put_back(file: Path) -> PutBack:
             (_ANCHORS, anchors_file()),
             (KEYS_FILE, register_file()),
             (_HISTORY, _history_file()),
+            (_PEOPLE, people_file()),
+            (KEY_FILE, log_key_file()),
+            *((name, home() / name) for name in contents.files if _is_spec(PurePosixPath(name))),
         ):
             if name in contents.files and not _placed(folder / name, place):
                 kept.append(name)
@@ -238,8 +251,9 @@ def _unpack(file: Path, folder: Path) -> Contents:
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
     """A plain file at the place that its name says, in `folder` and for its owner alone."""
     parts = PurePosixPath(member.name).parts
-    known = member.name in (_LEDGER, _ANCHORS, KEYS_FILE, _HISTORY)
-    if not member.isreg() or not (known or (parts[0] == _WORK and len(parts) > 2)) or ".." in parts:
+    known = member.name in (_LEDGER, _ANCHORS, KEYS_FILE, _HISTORY, _PEOPLE, KEY_FILE)
+    known = known or _is_spec(PurePosixPath(member.name)) or (parts[0] == _WORK and len(parts) > 2)
+    if not member.isreg() or not known or ".." in parts:
         raise BackupRefused(f"{member.name!r} in the archive is no file of a backup")
     place = folder.joinpath(*parts)
     private_folder(place.parent)
@@ -247,6 +261,10 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) ->
     assert content is not None, "a plain file"
     with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as written:
         shutil.copyfileobj(content, written)
+
+
+def _is_spec(name: PurePosixPath) -> bool:
+    return len(name.parts) == 2 and name.parts[0] == _SPECS and name.suffix == ".yaml"
 
 
 def _refuse_other_anchors(file: Path, anchors: Path) -> None:

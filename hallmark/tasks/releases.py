@@ -23,8 +23,9 @@ from hallmark.schemas.section import Section
 from hallmark.tasks.gates.approvals import Standing
 from hallmark.tasks.gates.waiting import standing_of, waiting_releases
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.workspace import Workspace, home, private_folder, whole
+from hallmark.tasks.installation.workspace import Workspace, home, whole
 from hallmark.tasks.runs import RunStatus, is_held, statuses
+from hallmark.tasks.spec.places import specs_folder
 
 State = Literal[
     "draft", "running", "interrupted", "waiting", "embargoed", "rejected", "published", "lost",
@@ -107,16 +108,6 @@ def releases(ledger: Ledger, known: Profile) -> list[ReleaseState]:
     ]
     long_ago = datetime.min.replace(tzinfo=UTC)
     return sorted(found, key=lambda one: (one.since or long_ago, one.release), reverse=True)
-
-
-def specs_folder() -> Path:
-    """Where specs that are written at the desk are kept."""
-    return private_folder(home() / "specs")
-
-
-def tables_folder() -> Path:
-    """Where tables uploaded at the desk are kept, and relative sources of its specs start."""
-    return private_folder(home() / "tables")
 
 
 def withdraw(name: str, by: str, reason: str) -> None:

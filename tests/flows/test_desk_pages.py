@@ -16,8 +16,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from hallmark.flows.desk import desk
+from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.people import directory
+from hallmark.tasks.people.database import writing
 from hallmark.tasks.people.rights import Role
+from hallmark.tasks.runs import RunStatus
+from hallmark.tasks.spec.places import specs_folder
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import PASSWORD, introduce, join
@@ -75,12 +79,8 @@ def site(home: Path, hallmark: Hallmark, tmp_path: Path) -> Iterator[Site]:
         )
         assert hallmark("release", spec, "--out", tmp_path / "out").code == code
     seeds = {role: join(role, role) for role in Role}
-    with _serving() as url:
+    with _Serving() as url:
         yield Site(url, seeds, keys, tmp_path)
-
-
-def _serving() -> "_Serving":
-    return _Serving()
 
 
 class _Serving:
@@ -126,8 +126,6 @@ def _refuse_strangers(asked: str, own: str) -> None:
 
 def _wait_for_a_new_code(login: str) -> None:
     """Let the code count again, which accepting the invitation has used."""
-    from hallmark.tasks.people.database import writing
-
     with writing() as connection:
         connection.execute("UPDATE people SET last_step = 0 WHERE login = ?", (login,))
 
@@ -136,8 +134,6 @@ def _wait_for_a_new_code(login: str) -> None:
 def test_every_page_is_accessible_and_fits(size: str, site: Site, chrome: Browser) -> None:
     file = site.folder / "own.yaml"
     example.write(site.folder / "data-of-own", release="own").rename(file)
-    from hallmark.tasks.releases import specs_folder
-
     (specs_folder() / "own.yaml").write_text(file.read_text())
     pages = {role: enter(chrome, site, role, size) for role in set(PAGES.values())}
     problems = []
@@ -226,9 +222,6 @@ def test_pages_of_two_hundred_releases_are_quick(
     site: Site, chrome: Browser, hallmark: Hallmark
 ) -> None:
     """Not a timed test: it shows that a page asks the ledger no more than is waiting."""
-    from hallmark.tasks.installation.workspace import Workspace
-    from hallmark.tasks.runs import RunStatus
-
     for number in range(200):
         status = RunStatus(
             release=f"many-{number}",

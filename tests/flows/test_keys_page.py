@@ -39,7 +39,7 @@ def test_the_page_shows_every_key_and_its_dates(home: Path, tmp_path: Path):
     for person, key in (("Bo", passkey), ("Dee", gone)):
         key_register.add(key, person=person, since=NOW - timedelta(days=9))
     key_register.revoke(approver_key(gone).fingerprint, at=NOW, reason="left")
-    page = TestClient(desk, headers=as_somebody(Role.VIEWER)).get("/keys").text
+    page = keys_page().text
     assert page.count("not in the register") == 3  # Ada, Cy and Ola
     assert "passkey (ES256) of desk.example.org" in page
     assert "Dee, not in the profile" in page
@@ -54,20 +54,22 @@ def test_the_page_shows_the_key_that_signs_here(
 ):
     key = introduce(tmp_path / "keys", home)["Ada"]
     monkeypatch.setenv("HALLMARK_SIGNING_KEY_FILE", str(key))
-    page = TestClient(desk, headers=as_somebody(Role.VIEWER)).get("/keys").text
+    page = keys_page().text
     assert "in use here, from the file" in page
     monkeypatch.setenv("HALLMARK_SIGNING_KEY_FILE", "/nowhere.pem")
-    assert (
-        "/nowhere.pem): cannot be read"
-        in TestClient(desk, headers=as_somebody(Role.VIEWER)).get("/keys").text
-    )
+    assert "/nowhere.pem): cannot be read" in keys_page().text
 
 
 def test_the_page_runs_no_script_of_its_own(home: Path):
-    answer = TestClient(desk, headers=as_somebody(Role.VIEWER)).get("/keys")
+    answer = keys_page()
     assert "<script>" not in answer.text
     assert "style=" not in answer.text
     assert "unsafe" not in answer.headers["Content-Security-Policy"]
+
+
+def keys_page() -> httpx.Response:
+    """The page as somebody without any right beyond seeing gets it."""
+    return TestClient(desk, headers=as_somebody(Role.VIEWER)).get("/keys")
 
 
 @pytest.fixture(scope="module")

@@ -46,10 +46,8 @@ def fresh(seed: str, login: str) -> str:
 
 
 def test_the_table_of_rights_names_every_route_and_no_other():
-    routes = [
-        desk.routes,
-        *(r.router.routes for r in (accounts, keys, log_in, people, releases, specs)),
-    ]
+    rooms = (accounts, keys, log_in, people, releases, specs)
+    routes = [desk.routes, *(room.router.routes for room in rooms)]
     found = {
         (method, route.path)
         for several in routes

@@ -18,6 +18,10 @@ from hallmark.tasks.installation.key_register import add, register_file
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.ledger.anchors import anchors_file, open_ledger
 from hallmark.tasks.ledger.rollback import LedgerRolledBack, mark_put_back, refuse_rolled_back
+from hallmark.tasks.people import directory
+from hallmark.tasks.people.actions import Actor, check, exported, record
+from hallmark.tasks.people.rights import Role
+from hallmark.tasks.spec.places import specs_folder
 from tests.passkeys import Passkey
 from tests.tasks.cut import ACCOUNT, opened
 
@@ -68,6 +72,23 @@ def test_the_register_of_keys_is_kept_and_put_back(
     monkeypatch.setenv("HALLMARK_HOME", str(tmp_path / "elsewhere"))
     put_back(tmp_path / "kept.tar")
     assert register_file().read_bytes() == before
+
+
+def test_people_their_log_and_their_specs_are_kept_and_put_back(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened()
+    by = Actor("the test", "command line")
+    directory.add("ada", "Ada Lovelace", [Role.STEWARD], by=by)
+    (specs_folder() / "mine.yaml").write_text("release: mine\n")
+    back_up(tmp_path / "with-people.tar", work=False)
+    monkeypatch.setenv("HALLMARK_HOME", str(tmp_path / "elsewhere"))
+    put_back(tmp_path / "with-people.tar")
+    assert [one.name for one in directory.people()] == ["Ada Lovelace"]
+    assert (specs_folder() / "mine.yaml").read_text() == "release: mine\n"
+    record(by, "log-exported")
+    assert check(exported()) == 2  # all of it by one key
+    assert put_back(tmp_path / "with-people.tar").kept.count("people.db") == 1
 
 
 def test_workspaces_are_kept_where_that_is_asked_for(home: Path, tmp_path: Path) -> None:

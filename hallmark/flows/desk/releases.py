@@ -37,10 +37,9 @@ from hallmark.tasks.releases import (
     ReleaseState,
     published_files,
     releases,
-    specs_folder,
-    tables_folder,
     withdraw,
 )
+from hallmark.tasks.spec.places import specs_folder, tables_folder
 
 router = APIRouter()
 _STAGED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"

@@ -25,7 +25,7 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 from hallmark.tasks.ledger.accounts import about_balance, balance
 from hallmark.tasks.people.actions import record
-from hallmark.tasks.releases import specs_folder, tables_folder
+from hallmark.tasks.spec.places import specs_folder, tables_folder
 from hallmark.tasks.spec.prepare import Prepared, prepare
 from hallmark.tasks.spec.skeletons import skeleton
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from cryptography.exceptions import InvalidSignature
@@ -200,6 +201,11 @@ def check(lines: Iterable[str], key: str | None = None) -> int:
     return number
 
 
+def log_key_file() -> Path:
+    """Where the key is that signs the log."""
+    return home() / KEY_FILE
+
+
 def _read(entry: str) -> Action:
     return Action(**_plain(entry))
 
@@ -210,4 +216,4 @@ def _plain(entry: str) -> dict[str, Any]:
 
 
 def _key() -> Ed25519PrivateKey:
-    return kept_key(home() / KEY_FILE)
+    return kept_key(log_key_file())
