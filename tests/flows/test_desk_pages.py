@@ -203,7 +203,7 @@ def test_a_steward_makes_the_spec_of_an_own_table_without_a_shell(
     page.select_option("#of", label=table.name)
     page.get_by_role("button", name="Begin").click()
     expect(page.locator("#problems")).to_contain_text("is still FILL_IN")
-    text = spec.read_text()
+    text = spec.read_text().replace(str(table), table.name)
     page.evaluate(
         "text => { const area = document.getElementById('text'); area.value = text;"
         " area.dispatchEvent(new Event('input', {bubbles: true})); }",

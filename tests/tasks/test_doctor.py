@@ -361,7 +361,7 @@ def test_a_server_that_asks_for_no_password_is_told() -> None:
         found = said(server.prefect_server(named))
         assert "asks for no password" in found[0][1]
         assert [verdict for verdict, _ in found] == ["warn", "warn", "wrong"]  # nothing is there
-        assert "asks for no password" in only(server.desk(named))[1]
+        assert "is not the desk" in only(server.desk(named))[1]  # which lets nobody in
 
 
 def test_a_server_that_does_not_let_us_in_is_wrong() -> None:

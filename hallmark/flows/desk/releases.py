@@ -1,6 +1,7 @@
 """All releases by name and state, the page of each, decisions about it, and how it is steered."""
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -28,7 +29,7 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.operator import give_order
 from hallmark.tasks.installation.places import releases_home
 from hallmark.tasks.installation.profile import profile
-from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.installation.workspace import Workspace, whole
 from hallmark.tasks.people.actions import actions, record
 from hallmark.tasks.people.comments import comment, comments
 from hallmark.tasks.people.rights import Right
@@ -39,7 +40,8 @@ from hallmark.tasks.releases import (
     releases,
     withdraw,
 )
-from hallmark.tasks.spec.places import specs_folder, tables_folder
+from hallmark.tasks.spec.confined import refuse_beyond
+from hallmark.tasks.spec.places import ordered_spec, specs_folder, tables_folder
 
 router = APIRouter()
 _STAGED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
@@ -311,8 +313,11 @@ def _ordered_spec(one: ReleaseState) -> tuple[Path, str | None, str | None]:
     """Where a run finds the spec, where its relative sources start, and where it publishes."""
     own = specs_folder() / f"{one.release}.yaml"
     if own.exists():
-        there = releases_home()
-        return own, str(tables_folder()), None if there is None else str(there)
+        copy, there = ordered_spec(one.release), releases_home()
+        with whole(copy) as draft:  # what is looked at here is what runs
+            shutil.copyfile(own, draft)
+            refuse_beyond(draft)
+        return copy, str(tables_folder()), None if there is None else str(there)
     if one.waits is not None:
         return Path(one.waits.spec), one.waits.folder, one.waits.out
     raise SafeError(

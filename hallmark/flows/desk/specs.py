@@ -25,7 +25,8 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 from hallmark.tasks.ledger.accounts import about_balance, balance
 from hallmark.tasks.people.actions import record
-from hallmark.tasks.spec.places import specs_folder, tables_folder
+from hallmark.tasks.spec.confined import SpecConfined, refuse_beyond
+from hallmark.tasks.spec.places import PUBLIC, public_folder, specs_folder, tables_folder
 from hallmark.tasks.spec.prepare import Prepared, prepare
 from hallmark.tasks.spec.skeletons import skeleton
 
@@ -52,8 +53,10 @@ def specs_page(request: Request) -> Response:
 
 
 @router.post("/tables")
-def upload(request: Request, table: UploadFile) -> Response:
-    """Keep a table for the owner of the installation alone, or a data dictionary."""
+def upload(
+    request: Request, table: UploadFile, public: Annotated[bool, Form()] = False
+) -> Response:
+    """Keep a table for this installation alone; or codes or a table that are public."""
     name = Path((table.filename or "").replace("\\", "/")).name
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}", name) is None or not name.lower().endswith(
         _TABLES
@@ -62,7 +65,7 @@ def upload(request: Request, table: UploadFile) -> Response:
             f"{name!r}: give a file with a name of letters, digits, dots and dashes that ends in "
             f"{', '.join(_TABLES)}"
         )
-    file = tables_folder() / name
+    file = (public_folder() if public else tables_folder()) / name
     if file.exists():
         raise SafeError(f"there is a table {name!r} already; rename the new one")
     with (
@@ -71,7 +74,7 @@ def upload(request: Request, table: UploadFile) -> Response:
     ):
         while chunk := table.file.read(_CHUNK):
             kept.write(chunk)
-    record(logged_in(request).actor, "table-uploaded", name)
+    record(logged_in(request).actor, "table-uploaded", name, public=str(public).lower())
     return RedirectResponse("/specs", 303)
 
 
@@ -103,9 +106,10 @@ def check(text: Text, name: Annotated[str, Body()] = "") -> Response:
     """What is wrong with a spec as it stands, line by line."""
     with _draft(text) as draft:
         try:
+            refuse_beyond(draft)
             found = load_spec(draft, tables_folder())
-        except SpecError as error:
-            problems = [_problem(line, draft) for line in error.problems]
+        except (SpecError, SpecConfined) as error:
+            problems = [_problem(line, draft) for line in str(error).splitlines()]
             return JSONResponse({"problems": problems, "complete": False})
     problems = [_warning(text) for text in found.warnings()]
     if name and found.release != name:
@@ -127,6 +131,7 @@ def check(text: Text, name: Annotated[str, Body()] = "") -> Response:
 def plan(text: Text, epsilons: Annotated[list[str], Body()] = []) -> Response:  # noqa: B006
     """What a release of the spec will cost and how good it will be, as a part of the page."""
     with _draft(text) as draft:
+        refuse_beyond(draft)
         prepared = _prepared(draft)
         summary, found = plan_summary(prepared), balance(prepared.spec)
         summary["warnings"] += about_balance(prepared.spec, found)
@@ -219,7 +224,9 @@ def _specs() -> list[str]:
 
 
 def _tables() -> list[str]:
-    return sorted(path.name for path in tables_folder().iterdir() if path.is_file())
+    own = [path.name for path in tables_folder().iterdir() if path.is_file()]
+    declared = [f"{PUBLIC}/{path.name}" for path in public_folder().iterdir()]
+    return sorted(own) + sorted(declared)
 
 
 def _file(name: str) -> Path:

@@ -141,7 +141,11 @@ class Workspace:
 def whole(path: Path) -> Iterator[Path]:
     """A draft that takes the place of `path` in one step: no reader ever sees half of it."""
     draft = path.with_name(f".{uuid4().hex}.{path.name}")
-    yield draft
+    try:
+        yield draft
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
     draft.replace(path)
 
 

@@ -4,6 +4,9 @@ from pathlib import Path
 
 from hallmark.tasks.installation.workspace import home, private_folder
 
+PUBLIC = "public"
+"""The folder, in that of tables, of files that whoever uploaded them declared public."""
+
 
 def specs_folder() -> Path:
     """Where specs that are written at the desk are kept."""
@@ -13,3 +16,13 @@ def specs_folder() -> Path:
 def tables_folder() -> Path:
     """Where tables uploaded at the desk are kept, and relative sources of its specs start."""
     return private_folder(home() / "tables")
+
+
+def public_folder() -> Path:
+    """Where files are kept that were uploaded as public: codes, public tables, dictionaries."""
+    return private_folder(tables_folder() / PUBLIC)
+
+
+def ordered_spec(release: str) -> Path:
+    """The spec that a run ordered at the desk reads, which nobody edits there."""
+    return private_folder(home() / "ordered") / f"{release}.yaml"
