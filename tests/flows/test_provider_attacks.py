@@ -100,6 +100,8 @@ def test_whoever_is_logged_in_is_not_sent_away(provider: ForgedProvider):
     client, _ = attempt(provider)
     answer = client.get("/log-in/provider", params={"next": "/calendar"})
     assert answer.headers["Location"] == "/calendar"
+    answer = client.get("/log-in/provider", params={"next": "//evil.example"})
+    assert answer.headers["Location"] == "/"
 
 
 def test_the_client_secret_goes_to_the_token_endpoint_in_the_way_that_it_takes(
