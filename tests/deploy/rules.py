@@ -36,6 +36,8 @@ _MAY_HOLD = {
 }
 # Credentials of the agency's own sources, for those who read rows; a Secret that need not exist.
 _OF_SOURCES = {"HALLMARK_SOURCE_USER", "HALLMARK_SOURCE_PASSWORD"}
+# The desk's own at a provider of identities, where people log in by one; need not exist either.
+_OF_PROVIDER = {"HALLMARK_OIDC_CLIENT_SECRET"}
 _SECRET_LOOKS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY|[a-z+]+://[^\s:/@]+:[^\s:/@{}$]+@|password: *[^\s{$(]{8,}"
 )
@@ -47,11 +49,13 @@ def process_problems(process: Process) -> Iterator[str]:
     for name in process.environment:
         if not known(name):
             yield f"nobody reads {name}"
-        if name in set().union(*_MAY_HOLD.values()):
+        if name in _OF_PROVIDER.union(*_MAY_HOLD.values()):
             yield f"the secret {name} stands in the environment"
     extra = process.secrets - _MAY_HOLD[process.name]
     if process.name in ("worker", "dask-worker"):
         extra -= _OF_SOURCES
+    if process.name == "desk":
+        extra -= _OF_PROVIDER
     for name in sorted(extra):
         yield f"has no business with {name}"
     for name in sorted(_MAY_HOLD[process.name] - process.secrets):

@@ -115,6 +115,10 @@ def _worker(of: str = "dask-worker", **changes: Any) -> Process:
             "has no business with HALLMARK_LEDGER",
         ),
         (
+            _worker(secrets=_worker().secrets | {"HALLMARK_OIDC_CLIENT_SECRET"}),
+            "has no business with HALLMARK_OIDC_CLIENT_SECRET",
+        ),
+        (
             _worker(secrets=_worker().secrets | {"HALLMARK_SIGNING_KEY"}),
             "has no business with HALLMARK_SIGNING_KEY",
         ),
@@ -312,7 +316,8 @@ def test_a_secret_in_a_file_is_found(text: str):
 
 
 def test_both_stacks_have_the_same_processes_with_the_same_secrets():
-    optional = secret_keys((DEPLOY / "README.md").read_text())["hallmark-source"]
+    keys = secret_keys((DEPLOY / "README.md").read_text())
+    optional = keys["hallmark-source"] | keys["hallmark-provider"]
     ours = {one.name: one for one in compose_processes(compose())}
     theirs = {one.name: one for one in kubernetes_processes(manifests())}
     assert ours.keys() == theirs.keys()

@@ -14,7 +14,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.base import RequestResponseEndpoint
 
-from hallmark.flows.desk import accounts, keys, log_in, people, releases, specs
+from hallmark.flows.desk import accounts, keys, log_in, people, provider, releases, specs
 from hallmark.flows.desk.entrance import Entrance, genuine
 from hallmark.flows.desk.pages import message
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
@@ -36,7 +36,7 @@ desk = FastAPI(
     dependencies=[Depends(genuine)],
 )
 desk.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
-for rooms in (log_in, people, releases, specs, accounts, keys):
+for rooms in (log_in, provider, people, releases, specs, accounts, keys):
     desk.include_router(rooms.router)
 
 desk.add_middleware(Entrance)

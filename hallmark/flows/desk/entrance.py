@@ -124,13 +124,24 @@ def give_cookie(answer: Response, secret: str, who: Person) -> None:
         (_device_cookie(), str(_serializer().dumps(who.login)), _KNOWN_FOR),
     ):
         answer.set_cookie(
-            name, value, max_age=seconds, secure=_is_secure(), httponly=True, samesite="lax"
+            name, value, max_age=seconds, secure=is_secure(), httponly=True, samesite="lax"
         )
 
 
 def take_cookie(answer: Response) -> None:
     """Let a browser forget its session."""
-    answer.delete_cookie(_session_cookie(), secure=_is_secure(), httponly=True, samesite="lax")
+    answer.delete_cookie(_session_cookie(), secure=is_secure(), httponly=True, samesite="lax")
+
+
+def is_secure() -> bool:
+    """Whether browsers reach the desk by HTTPS, be it through a proxy that ends it."""
+    return os.environ.get(DESK_URL, "").startswith("https:")
+
+
+def cookie_name(name: str) -> str:
+    """What a cookie of the desk is called, so that no neighbouring host can set it."""
+    # With the prefix browsers take it from this host alone, and by HTTPS alone.
+    return ("__Host-" if is_secure() else "") + name
 
 
 def guesser(request: Request, login: str) -> tuple[str, str]:
@@ -180,18 +191,12 @@ def _log_in(request: Request) -> Response:
     return answer
 
 
-def _is_secure() -> bool:
-    """Whether browsers reach the desk by HTTPS, be it through a proxy that ends it."""
-    return os.environ.get(DESK_URL, "").startswith("https:")
-
-
 def _session_cookie() -> str:
-    # The prefix makes browsers refuse such a cookie from a neighbouring host, or without HTTPS.
-    return ("__Host-" if _is_secure() else "") + "hallmark-desk"
+    return cookie_name("hallmark-desk")
 
 
 def _device_cookie() -> str:
-    return ("__Host-" if _is_secure() else "") + "hallmark-desk-known"
+    return cookie_name("hallmark-desk-known")
 
 
 def _serializer() -> URLSafeSerializer:

@@ -13,7 +13,7 @@ from hallmark.flows.desk.entrance import (
     guesses,
     take_cookie,
 )
-from hallmark.flows.desk.pages import page
+from hallmark.flows.desk.pages import page, within
 from hallmark.flows.desk.provider import provider_name
 from hallmark.flows.desk.visitor import logged_in, visitor_of
 from hallmark.tasks.people.actions import Actor, record
@@ -130,12 +130,6 @@ def withdraw_own_token(request: Request, number: str) -> Response:
     visitor = logged_in(request)
     withdraw_token(number, by=visitor.actor, of=visitor.person.login)
     return RedirectResponse("/me", 303)
-
-
-def within(path: str) -> str:
-    """A path of the desk to go to; the first page for any other address."""
-    is_ours = path.startswith("/") and not path.startswith("//") and "\\" not in path
-    return path if is_ours and path.isprintable() else "/"
 
 
 def _form(

@@ -64,6 +64,12 @@ def message(request: Request, status: int, says: str) -> Response:
     return JSONResponse({"detail": says}, status)
 
 
+def within(path: str) -> str:
+    """A path of the desk to go to; the first page for any other address."""
+    is_ours = path.startswith("/") and not path.startswith("//") and "\\" not in path
+    return path if is_ours and path.isprintable() else "/"
+
+
 def part(template: str, **more: Any) -> HTMLResponse:
     """A part of a page, which a script of the page puts there."""
     return HTMLResponse(_templates.get_template(f"{template}.html.j2").render(**more))

@@ -69,7 +69,7 @@ class Action:
         number: from 1, without gaps.
         at: when, UTC, ISO 8601.
         who: the login; on the command line, the account on the machine.
-        by: how they were known: "session", "token NAME", "command line" or "nobody".
+        by: how they were known: "session", "token NAME", "provider", "command line" or "nobody".
         action: what they did.
         about: the release, person or token that it is about; may be empty.
         details: what else is said about it, in plain words, by name.
