@@ -1,5 +1,6 @@
 """The accounts of privacy budget, and the calendar of recurring releases."""
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,9 +12,13 @@ from fastapi.responses import RedirectResponse
 from hallmark.flows import engine
 from hallmark.flows.desk.pages import ledger, page
 from hallmark.flows.desk.visitor import logged_in
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.ledger.history import history
 from hallmark.mechanisms.privacy.ledger.ledger import AccountState, LedgerError
+from hallmark.schemas.exact import read_exact
 from hallmark.schemas.loading import SpecError
+from hallmark.schemas.section import IDENTIFIER
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.operator import give_order
 from hallmark.tasks.ledger import words
@@ -71,6 +76,54 @@ def account_page(request: Request, account: str) -> Response:
     )
 
 
+@router.post("/accounts")
+def open_account(
+    request: Request,
+    name: Annotated[str, Form(max_length=200)],
+    epsilon: Annotated[str, Form(max_length=100)],
+    delta: Annotated[str, Form(max_length=100)],
+    neighbours: Annotated[Neighbours, Form()],
+    reason: Annotated[str, Form(max_length=2000)],
+    person: Annotated[str, Form(max_length=200)] = "",
+    records: Annotated[int, Form(ge=1)] = 1,
+) -> Response:
+    """Open an account with a cap that its releases together never exceed."""
+    by, cap = logged_in(request), _budget(epsilon, delta)
+    if re.fullmatch(IDENTIFIER, name) is None:
+        raise SafeError(
+            f"{name!r} cannot be the population.account of a spec; use lowercase letters, digits "
+            "and dashes between them"
+        )
+    book = ledger()
+    refuse_rolled_back(book, name)
+    book.open_account(
+        name,
+        cap=cap,
+        composition="sum" if cap.is_pure else "zcdp",
+        adjacency=Adjacency(neighbours=neighbours, records=records, person=person.strip() or None),
+        by=by.person.login,
+        reason=_reason(reason),
+    )
+    record(by.actor, "account-opened", name, epsilon=epsilon, delta=delta, reason=reason)
+    return RedirectResponse(f"/accounts/{name}", 303)
+
+
+@router.post("/accounts/{account}/cap")
+def change_cap(
+    request: Request,
+    account: str,
+    epsilon: Annotated[str, Form(max_length=100)],
+    delta: Annotated[str, Form(max_length=100)],
+    reason: Annotated[str, Form(max_length=2000)],
+) -> Response:
+    """Change the cap of an account; never below what is spent or reserved."""
+    by, book = logged_in(request), ledger()
+    refuse_rolled_back(book, account)
+    book.set_cap(account, _budget(epsilon, delta), by=by.person.login, reason=_reason(reason))
+    record(by.actor, "cap-changed", account, epsilon=epsilon, delta=delta, reason=reason)
+    return RedirectResponse(f"/accounts/{account}", 303)
+
+
 @router.get("/calendar")
 def calendar_page(request: Request) -> Response:
     """All recurring releases: when each is due, and which release that makes."""
@@ -107,6 +160,24 @@ def run_entry(
         release=release,
     )
     return RedirectResponse(f"/releases/{release}", 303)
+
+
+def _budget(epsilon: str, delta: str) -> Budget:
+    """A cap from the texts of a form.
+
+    Raises:
+        SafeError: they are no budget.
+    """
+    try:
+        return Budget(epsilon=read_exact(epsilon.strip()), delta=read_exact(delta.strip()))
+    except ValueError as error:
+        raise SafeError(f"epsilon {epsilon!r}, delta {delta!r}: no budget ({error})") from None
+
+
+def _reason(text: str) -> str:
+    if len(text.strip()) < 3:
+        raise SafeError("say why, and who decided it; it stays in the ledger")
+    return text.strip()
 
 
 def _due(entry: engine.CalendarEntry) -> tuple[str, str]:

@@ -33,6 +33,8 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn] = {
     ("GET", "/keys"): Right.SEE,
     ("GET", "/accounts"): Right.REVIEW,
     ("GET", "/accounts/{account}"): Right.REVIEW,
+    ("POST", "/accounts"): Right.BUDGET,
+    ("POST", "/accounts/{account}/cap"): Right.BUDGET,
     ("GET", "/releases/{release}/files/{name}"): Right.REVIEW,
     ("POST", "/releases/{release}/comments"): Right.REVIEW,
     ("POST", "/decisions"): Right.DECIDE,

@@ -52,6 +52,8 @@ ActionName = Literal[
     "scheduled",
     "reopened",
     "withdrawn",
+    "account-opened",
+    "cap-changed",
     "log-exported",
 ]
 ACTIONS: tuple[ActionName, ...] = get_args(ActionName)

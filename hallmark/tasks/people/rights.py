@@ -21,6 +21,8 @@ class Right(StrEnum):
     """write specs, upload tables, forecast plans"""
     RUN = "run"
     """start, stop, resume, rehearse, schedule, reopen and withdraw releases"""
+    BUDGET = "budget"
+    """open accounts of privacy budget, and change their caps"""
     AUDIT = "audit"
     """the log of all actions"""
     MANAGE = "manage"
@@ -40,7 +42,7 @@ class Role(StrEnum):
 
 RIGHTS: dict[Role, frozenset[Right]] = {
     Role.VIEWER: frozenset({Right.SEE}),
-    Role.STEWARD: frozenset({Right.SEE, Right.REVIEW, Right.DECIDE, Right.PREPARE}),
+    Role.STEWARD: frozenset({Right.SEE, Right.REVIEW, Right.DECIDE, Right.PREPARE, Right.BUDGET}),
     Role.OPERATOR: frozenset({Right.SEE, Right.REVIEW, Right.PREPARE, Right.RUN}),
     Role.REVIEWER: frozenset({Right.SEE, Right.REVIEW, Right.DECIDE}),
     Role.AUDITOR: frozenset({Right.SEE, Right.REVIEW, Right.AUDIT}),

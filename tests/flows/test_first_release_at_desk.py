@@ -1,0 +1,133 @@
+"""Somebody without a shell makes the first release of a table of their own: `make up`, a browser."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyotp
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests import example
+from tests.flows.people import PASSWORD
+from tests.flows.server import (
+    Installation,
+    browser,
+    installation,
+    need_postgres_and_browser,
+)
+from tests.flows.services import wait_until
+
+pytestmark = pytest.mark.service
+
+SECONDS = 180_000
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """An installation that nobody has logged in to."""
+    need_postgres_and_browser()
+    with installation(tmp_path_factory.mktemp("first")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page(house: Installation) -> Iterator[Page]:
+    """The browser of its first administrator, who follows the one address that is printed."""
+    said = (house.folder / "up.txt").read_text()
+    (address,) = re.findall(r"http://\S+", said)
+    with browser(need_postgres_and_browser()) as chrome:
+        page = chrome.new_context(viewport={"width": 1280, "height": 900}).new_page()
+        page.set_default_timeout(60_000)
+        page.goto(address)
+        page.fill("#password", PASSWORD)
+        page.fill("#again", PASSWORD)
+        page.fill("#code", pyotp.TOTP(page.locator("code.seed").inner_text()).now())
+        page.get_by_role("button", name="Set up").click()
+        expect(page.get_by_role("heading", name="Releases")).to_be_visible()
+        yield page
+
+
+def test_a_table_is_released_from_the_browser_alone(
+    house: Installation, page: Page, tmp_path: Path
+) -> None:
+    spec = example.write(tmp_path, release="mine", mechanism={"name": "mst"})
+    page.get_by_role("link", name="Accounts").click()
+    page.fill("#name", "test-people")
+    page.fill("#epsilon", "2")
+    page.fill("#delta", "1e-4")
+    page.fill("#reason", "the data board, item 1")
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_role("heading", name="Account test-people")).to_be_visible()
+
+    page.get_by_role("link", name="Specs").click()
+    page.set_input_files("#table", tmp_path / "table.csv")
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.fill("#name", "mine")
+    page.set_input_files("#spec", written_for_the_desk(spec, tmp_path))
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Show the plan").click()
+    expect(page.locator("#plan")).to_contain_text("At other epsilons", timeout=SECONDS)
+
+    page.get_by_role("link", name="mine").click()
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("heading", name="Runs of the orchestrator")).to_be_visible()
+    wait_until((house.out / "mine").exists, "the release is published")
+    wait_until(lambda: "published" in state(page), "the desk shows that")
+    page.screenshot(path=house.folder / "published.png", full_page=True)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="certificate.json").click()
+    assert json.loads(Path(download.value.path()).read_text())["release"] == "mine"
+    assert house.hallmark("verify", house.out / "mine").returncode == 0
+
+    record = json.loads((house.out / "mine" / "audit-report.json").read_text())
+    assert "administrator" in json.dumps(record)  # who ordered it, and no account of the machine
+    page.get_by_role("link", name="Accounts").click()
+    expect(page.get_by_role("img", name=re.compile("50 % spent"))).to_be_visible()
+    page.get_by_role("link", name="Log", exact=True).click()
+    for action in ("account-opened", "table-uploaded", "spec-saved", "ordered"):
+        expect(page.get_by_role("cell", name=action, exact=True)).to_be_visible()
+
+
+def test_a_run_is_stopped_and_resumed(house: Installation, page: Page, tmp_path: Path) -> None:
+    spec = example.write(
+        tmp_path,
+        rows=60_000,
+        release="stopped",
+        privacy={"neighbours": "replace_one", "unit": "record", "epsilon": "1/2", "delta": "1e-5"},
+    )
+    (tmp_path / "table.csv").rename(tmp_path / "larger.csv")
+    page.get_by_role("link", name="Specs").click()
+    page.set_input_files("#table", tmp_path / "larger.csv")
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.fill("#name", "stopped")
+    page.set_input_files("#spec", written_for_the_desk(spec, tmp_path, "larger.csv"))
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("link", name="stopped").click()
+    page.get_by_role("button", name="Start").click()
+    run = house.home / "work" / "stopped" / "run.json"
+    wait_until(run.exists, "the run has begun")
+    page.get_by_role("button", name="Stop its runs").click()
+
+    def ended() -> bool:
+        page.goto(f"http://localhost:{house.port + 1}/releases/stopped")
+        return state(page) in ("interrupted", "stopped")
+
+    wait_until(ended, "the run is stopped")
+    page.get_by_role("button", name="Resume").click()
+    wait_until((house.out / "stopped").exists, "the release is published")
+    assert house.hallmark("verify", house.out / "stopped").returncode == 0
+
+
+def written_for_the_desk(spec: Path, folder: Path, table: str = "table.csv") -> Path:
+    """The spec with its table where the desk keeps those that are uploaded."""
+    text = spec.read_text().replace(str(folder / "table.csv"), table)
+    (folder / "for-the-desk.yaml").write_text(text)
+    return folder / "for-the-desk.yaml"
+
+
+def state(page: Page) -> str:
+    """The state that the page of a release shows, once it is loaded anew."""
+    page.reload()
+    return page.locator("h1 + p .state").inner_text()
