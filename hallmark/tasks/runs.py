@@ -100,7 +100,7 @@ def about(prepared: Prepared) -> None:
     """Say which release the run under way is about."""
     RELEASE.set(prepared.spec.release)
     if (run := _current.get()) is not None:
-        run.prepared = prepared
+        run.prepared, run.by = prepared, operator()
 
 
 def came_to(outcome: Published | Waiting) -> None:
@@ -153,6 +153,7 @@ class _Run:
         self.message: str | None = None
         self.left_alone = False  # since another run of the release is under way
         self.folder: str | None = None  # in which it published
+        self.by = ""  # who ordered it
         self._began = datetime.now(UTC)
         self._clock = time.monotonic()
         self._stages: dict[str, StageRun] = {}
@@ -204,7 +205,7 @@ class _Run:
             ended=None if how == "running" else now,
             how=how,
             title=spec.title,
-            by=operator(),
+            by=self.by,
             stage=self._stage[0] if self._stage else self._last,
             error=self.error,
             message=self.message,

@@ -1,4 +1,4 @@
-"""Somebody without a shell makes the first release of a table of their own: `make up`, a browser."""
+"""Somebody without a shell makes the first release of an own table: `make up`, and a browser."""
 
 import json
 import re
@@ -75,10 +75,11 @@ def test_a_table_is_released_from_the_browser_alone(
     expect(page.get_by_role("heading", name="Runs of the orchestrator")).to_be_visible()
     wait_until((house.out / "mine").exists, "the release is published")
     wait_until(lambda: "published" in state(page), "the desk shows that")
+    expect(page.get_by_role("cell", name=re.compile("by administrator"))).to_be_visible()
     page.screenshot(path=house.folder / "published.png", full_page=True)
     with page.expect_download() as download:
-        page.get_by_role("link", name="certificate.json").click()
-    assert json.loads(Path(download.value.path()).read_text())["release"] == "mine"
+        page.get_by_role("link", name="manifest.json").click()
+    assert json.loads(Path(download.value.path()).read_text())["release_id"] == "mine"
     assert house.hallmark("verify", house.out / "mine").returncode == 0
 
     record = json.loads((house.out / "mine" / "audit-report.json").read_text())
