@@ -156,3 +156,88 @@ def test_words_of_others_are_never_markup(
     page = client.get("/releases/test-release").text
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
+
+
+def test_nobody_hands_in_the_decision_of_somebody_else(
+    client: TestClient, keys: dict[str, Path], home: Path
+):
+    profile = YAML().load(home / "profile.yaml")
+    profile["approvers"][0]["login"] = "ada"
+    YAML().dump(profile, home / "profile.yaml")
+    answer = client.post("/decisions", json=decision(keys))
+    assert answer.status_code == 409
+    assert "Ada has the login ada, and you are logged in as tess" in answer.json()["detail"]
+    own = TestClient(desk, headers=as_somebody(Role.STEWARD, login="ada"))
+    assert own.post("/decisions", json=decision(keys)).json()["passed"]
+
+
+def test_whoever_started_a_release_does_not_decide_about_it(
+    client: TestClient, hallmark: Hallmark, home: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):  # fmt: skip
+    monkeypatch.setenv("HALLMARK_OPERATOR", "tess")  # as an order of hers says
+    keys = introduce(tmp_path / "keys", home)
+    spec = example.write(tmp_path / "data", approvals={"plan": ["methodologist"]})
+    example.open_account()
+    assert hallmark("release", spec, "--out", tmp_path / "out").code == 7
+    answer = client.post("/decisions", json=decision(keys))
+    assert answer.status_code == 409
+    assert "tess started the release" in answer.json()["detail"]
+    assert "Decide" in client.get("/releases/test-release").text
+
+
+def test_what_differs_from_the_last_of_the_series_is_shown(
+    client: TestClient, hallmark: Hallmark, home: Path, tmp_path: Path
+):
+    introduce(tmp_path / "keys", home)
+    example.open_account()
+    first = example.write(tmp_path / "a", release="series-2025", mechanism={"name": "mst"})
+    assert hallmark("release", first, "--out", tmp_path / "out").code == 0
+    again = example.write(
+        tmp_path / "b",
+        release="series-2026",
+        mechanism={"name": "mst"},
+        approvals={"plan": ["methodologist"]},
+    )
+    assert hallmark("release", again, "--out", tmp_path / "out").code == 7
+    page = client.get("/releases/series-2026").text
+    assert "the spec of series-2025, last in the series" in page
+    assert '<span class="removed">-release: series-2025</span>' in page
+    assert '<span class="added">+release: series-2026</span>' in page
+    assert "waiting" in client.get("/?state=waiting&find=2026").text
+    assert "series-2025" not in client.get("/?state=waiting").text
+
+
+def test_accounts_are_opened_and_capped_at_the_desk(home: Path):
+    steward = TestClient(desk, headers=as_somebody(Role.STEWARD))
+    terms = {"epsilon": "2", "delta": "1e-5", "neighbours": "replace_one", "reason": "the board"}
+    assert steward.post("/accounts", data=terms | {"name": "people"}).status_code == 200
+    for wrong in ({"epsilon": "-1"}, {"epsilon": "x"}, {"delta": "1"}, {"reason": " "}):
+        assert steward.post("/accounts", data=terms | {"name": "more"} | wrong).status_code == 409
+    assert steward.post("/accounts", data=terms | {"name": "No Name"}).status_code == 409
+    other = terms | {"name": "people", "epsilon": "9"}
+    assert steward.post("/accounts", data=other).status_code == 503
+    assert steward.post("/accounts/people/cap", data=terms | {"epsilon": "3"}).status_code == 200
+    state = Ledger(ledger_url()).account("people")
+    assert (str(state.cap.epsilon), state.composition) == ("3", "zcdp")
+    assert "100 % left" in steward.get("/accounts").text
+
+
+def test_uploads_stay_where_they_belong(home: Path):
+    steward = TestClient(desk, headers=as_somebody(Role.STEWARD))
+    for name in ("../evil.csv", "a/b.csv", ".hidden.csv", "table.exe", "a b.csv", "\u202egpj.csv"):
+        answer = steward.post("/tables", files={"table": (name, b"a,b\n1,2\n")})
+        kept = [file.name for file in (home / "tables").rglob("*") if file.is_file()]
+        assert answer.status_code == 409 or kept in (["evil.csv"], ["b.csv"]), name
+        for file in (home / "tables").glob("*.csv"):
+            file.unlink()
+    assert steward.post("/tables", files={"table": ("t.csv", b"a,b\n1,2\n")}).status_code == 200
+    (file,) = (home / "tables").glob("*.csv")
+    assert file.stat().st_mode & 0o077 == 0
+    again = steward.post("/tables", files={"table": ("t.csv", b"other")})
+    assert (again.status_code, file.read_bytes()) == (409, b"a,b\n1,2\n")
+    assert steward.get("/specs/..%2fpeople").status_code == 404
+    beyond = {"text": "data: {source: /etc/passwd}"}
+    (problem,) = steward.post("/specs/check", json=beyond).json()["problems"]
+    assert (problem["key"], problem["line"]) == ("data.source", None)
+    assert steward.post("/specs/plan", json=beyond).status_code == 409
