@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.schemas.documents.manifest import SPEC_FILE
 from hallmark.tasks.gates.gate_history import History, changed
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.releases import ReleaseState
+from hallmark.tasks.runs import RunStatus, statuses
 
 _CONTEXT = 2  # lines around each that differs
 
@@ -35,22 +36,18 @@ class Comparison:
     lines: tuple[str, ...] = ()
 
 
-def compared(waiting: Waiting, ledger: Ledger, others: Iterable[ReleaseState]) -> list[Comparison]:
-    """Comparisons with what the same gate was opened for before, and with the last of the series.
-
-    Args:
-        others: all releases of the installation.
-    """
+def compared(waiting: Waiting, ledger: Ledger) -> list[Comparison]:
+    """With what the same gate was opened for before, and with the last release of the series."""
     found = []
     history = History.of(waiting.release, ledger.statements(waiting.release))
     here = [one.opening for one in history.rounds if one.opening.gate == waiting.gate]
     if len(here) > 1:
         names = tuple(changed(here[-2].seen, here[-1].seen))
         found.append(Comparison(f"what was shown from {here[-2].opened:%Y-%m-%d %H:%M} UTC", names))
-    before = _last_of_series(waiting.release, others)
+    before = _last_of_series(waiting.release)
     if before is not None and before.folder is not None:
         with suppress(OSError):  # a folder may be moved at any time
-            old = (before.folder / SPEC_FILE).read_text(encoding="utf-8").splitlines()
+            old = (Path(before.folder) / SPEC_FILE).read_text(encoding="utf-8").splitlines()
             new = _spec_of(waiting).splitlines()
             lines = tuple(_differing(old, new))
             found.append(
@@ -59,17 +56,17 @@ def compared(waiting: Waiting, ledger: Ledger, others: Iterable[ReleaseState]) -
     return found
 
 
-def _last_of_series(release: str, others: Iterable[ReleaseState]) -> ReleaseState | None:
+def _last_of_series(release: str) -> RunStatus | None:
     """The release that was published last of those whose names differ in numbers alone."""
     series = [
         one
-        for one in others
+        for one in statuses()
         if one.release != release
-        and one.state == "published"
-        and one.since is not None
+        and one.published is not None
+        and not one.lost
         and _series(one.release) == _series(release)
     ]
-    return max(series, key=lambda one: str(one.since), default=None)
+    return max(series, key=lambda one: str(one.published), default=None)
 
 
 def _series(release: str) -> str:

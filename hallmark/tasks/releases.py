@@ -21,7 +21,7 @@ from hallmark.schemas.documents.manifest import MANIFEST_FILE
 from hallmark.schemas.profile import Profile
 from hallmark.schemas.section import Section
 from hallmark.tasks.gates.approvals import Standing
-from hallmark.tasks.gates.waiting import standing_of, waiting_releases
+from hallmark.tasks.gates.waiting import standings, waiting_releases
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import Workspace, home, whole
 from hallmark.tasks.runs import RunStatus, is_held, statuses
@@ -102,12 +102,25 @@ def releases(ledger: Ledger, known: Profile) -> list[ReleaseState]:
     runs = {run.release: run for run in statuses()}
     waits = {waiting.release: waiting for waiting in waiting_releases()}
     drafts = {path.stem: path for path in specs_folder().glob("*.yaml")}
+    decided = standings(waits.values(), ledger, known)
     found = [
-        _state(name, runs.get(name), waits.get(name), drafts.get(name), ledger, known)
+        _state(name, runs.get(name), waits.get(name), drafts.get(name), decided.get(name))
         for name in {*runs, *waits, *drafts}
     ]
     long_ago = datetime.min.replace(tzinfo=UTC)
     return sorted(found, key=lambda one: (one.since or long_ago, one.release), reverse=True)
+
+
+def release_of(name: str, ledger: Ledger, known: Profile) -> ReleaseState | None:
+    """One release; None where there is none of this name."""
+    run = next((one for one in statuses() if one.release == name), None)
+    waits = next((one for one in waiting_releases() if one.release == name), None)
+    spec = specs_folder() / f"{name}.yaml"
+    draft = spec if spec.parent == specs_folder() and spec.exists() else None
+    if run is None and waits is None and draft is None:
+        return None
+    decided = standings([] if waits is None else [waits], ledger, known)
+    return _state(name, run, waits, draft, decided.get(name))
 
 
 def withdraw(name: str, by: str, reason: str) -> None:
@@ -128,12 +141,10 @@ def _state(
     run: RunStatus | None,
     waits: Waiting | None,
     spec: Path | None,
-    ledger: Ledger,
-    known: Profile,
+    there: Standing | None,
 ) -> ReleaseState:
     workspace = home() / "work" / name
     withdrawal = _withdrawal(workspace)
-    there = None if waits is None or waits.gate == "embargo" else standing_of(waits, ledger, known)
     state = _which(run, waits, there, withdrawal)
     title = waits.title if waits else run.title if run else ""
     since = withdrawal.at if withdrawal else waits.since if waits else _time_of(run, spec)

@@ -2,6 +2,7 @@
 
 import secrets
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from fastapi import Request
@@ -77,4 +78,9 @@ def part(template: str, **more: Any) -> HTMLResponse:
 
 def ledger() -> Ledger:
     """The ledger of this installation."""
-    return open_ledger(ledger_url())
+    return _opened(ledger_url())
+
+
+@lru_cache(maxsize=4)  # opening one looks for migrations; each transaction has its own connection
+def _opened(url: str) -> Ledger:
+    return open_ledger(url)

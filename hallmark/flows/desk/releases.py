@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections import Counter
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,6 +36,7 @@ from hallmark.tasks.releases import (
     STATES,
     ReleaseState,
     published_files,
+    release_of,
     releases,
     withdraw,
 )
@@ -76,11 +76,10 @@ def overview(request: Request, state: str = "", find: str = "") -> Response:
 def release_page(request: Request, release: str) -> Response:
     """A release: what it waits for and the form to decide, its history, documents and runs."""
     visitor, book, known = logged_in(request), ledger(), profile()
-    everything = releases(book, known)
-    one = _named(release, everything)
+    one = _release(release, book, known)
     reviews = visitor.may(Right.REVIEW)
     history = History.of(release, book.statements(release))
-    decision = _to_decide(one, book, everything) if reviews and one.standing is not None else None
+    decision = _to_decide(one, book) if reviews and one.standing is not None else None
     return page(
         request,
         "release",
@@ -239,9 +238,7 @@ def give_up(
     return RedirectResponse(f"/releases/{release}", 303)
 
 
-def _to_decide(
-    one: ReleaseState, book: Ledger, everything: Sequence[ReleaseState]
-) -> dict[str, Any]:
+def _to_decide(one: ReleaseState, book: Ledger) -> dict[str, Any]:
     """What a page shows for a decision: the contents, what changed, and what to sign."""
     assert one.waits is not None, "it waits at a gate"
     folder = _shown_folder(one.waits)
@@ -251,7 +248,7 @@ def _to_decide(
         "staged": sorted(path.name for path in folder.iterdir()) if plan is None else [],
         "roles": sorted(set(one.waits.required)),
         "content": json.dumps(asked_now(one.waits, book)),
-        "compared": compared(one.waits, book, everything),
+        "compared": compared(one.waits, book),
     }
 
 
@@ -278,14 +275,10 @@ def _refuse_another(signed: SignedDecision, login: str, known: Profile, book: Le
 
 
 def _release(name: str, book: Ledger, known: Profile) -> ReleaseState:
-    return _named(name, releases(book, known))
-
-
-def _named(name: str, everything: Sequence[ReleaseState]) -> ReleaseState:
-    for one in everything:
-        if one.release == name:
-            return one
-    raise HTTPException(404, f"there is no release {name!r} here")
+    found = release_of(name, book, known)
+    if found is None:
+        raise HTTPException(404, f"there is no release {name!r} here")
+    return found
 
 
 def _at_gate(release: str) -> Waiting:

@@ -3,6 +3,7 @@
 Whoever asks needs no stage of a release, nor the orchestrator: see `tasks.gates.gates` for those.
 """
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,13 +23,24 @@ NOTE = "waiting.json"
 def standing_of(waiting: Waiting, ledger: Ledger, known: Profile) -> Standing:
     """What was decided about a release that waits at a gate."""
     assert waiting.gate != "embargo", "nobody decides about the end of an embargo"
-    return standing(
-        History.of(waiting.release, ledger.statements(waiting.release)),
-        waiting.gate,
-        required=waiting.required,
-        approvers=known.approvers,
-        blocking=waiting.blocking,
-    )
+    return standings([waiting], ledger, known)[waiting.release]
+
+
+def standings(waiting: Iterable[Waiting], ledger: Ledger, known: Profile) -> dict[str, Standing]:
+    """What was decided about each release that waits at a gate, from one snapshot of the ledger."""
+    waiting = list(waiting)
+    said = ledger.statements_of([one.release for one in waiting if one.gate != "embargo"])
+    return {
+        one.release: standing(
+            History.of(one.release, said[one.release]),
+            one.gate,
+            required=one.required,
+            approvers=known.approvers,
+            blocking=one.blocking,
+        )
+        for one in waiting
+        if one.gate != "embargo"
+    }
 
 
 def asked_now(waiting: Waiting, ledger: Ledger) -> dict[str, Any]:

@@ -16,7 +16,7 @@ Oracle.  tests/mechanisms/privacy/test_ledger_chaos.py: 50 processes, killed at 
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -394,12 +394,22 @@ class Ledger:
 
     def statements(self, release: str) -> list[Entry]:
         """All statements about a release, in order; empty if it never had a reservation."""
+        return self.statements_of([release])[release]
 
-        def work(connection: Connection) -> list[Entry]:
-            account = rows.account_of(connection, release)
-            return (
-                [] if account is None else rows.read_book(connection, account).statements(release)
-            )
+    def statements_of(self, releases: Collection[str]) -> dict[str, list[Entry]]:
+        """The statements about several releases, as of `statements`; reads every account once."""
+
+        def work(connection: Connection) -> dict[str, list[Entry]]:
+            accounts = {release: rows.account_of(connection, release) for release in releases}
+            books = {
+                account: rows.read_book(connection, account)
+                for account in set(accounts.values())
+                if account is not None
+            }
+            return {
+                release: [] if account is None else books[account].statements(release)
+                for release, account in accounts.items()
+            }
 
         return self._database.read(work)
 
