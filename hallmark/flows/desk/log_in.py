@@ -24,6 +24,7 @@ from hallmark.tasks.people.directory import (
     authenticated,
     invitation,
     people,
+    person,
 )
 from hallmark.tasks.people.rights import Role
 from hallmark.tasks.people.sessions import begin, end, make_token, tokens, withdraw_token
@@ -59,7 +60,8 @@ def log_in(
     guesses.wrong(who)  # until it turns out right, so that guesses at one moment all count
     somebody = authenticated(login, password, code)
     if somebody is None:
-        record(Actor("somebody", "nobody"), "log-in-refused", login)
+        if person(login) is not None:  # else anybody could fill the log with names
+            record(Actor("somebody", "nobody"), "log-in-refused", login)
         return _form(request, next, "Login, password or code is wrong.", login, 401)
     guesses.right(who)
     secret = begin(somebody, Actor(somebody.login, "password and code"))

@@ -18,6 +18,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from threading import BoundedSemaphore
 
 import pyotp
 from argon2 import PasswordHasher
@@ -35,6 +36,7 @@ MOST_PASSWORD = 1000  # characters; hashing longer ones would cost us more than 
 STEP = 30  # seconds for which a one-time code is shown
 
 _LOGIN = r"[a-z0-9][a-z0-9._@+-]{0,62}[a-z0-9]"
+_HASHING = BoundedSemaphore(2)  # each takes 64 MiB, and anybody may ask for one
 _DRIFT = (-1, 0, 1)  # steps that a telephone's clock may be off
 
 
@@ -225,7 +227,8 @@ def accept(secret: str, password: str, code: str) -> Person:
             "the code is not the one that this seed gives now; check that the clock of your "
             "telephone is right, and give the code that it shows"
         )
-    hashed = _hasher().hash(password)
+    with _HASHING:
+        hashed = _hasher().hash(password)
     who = offered.person.login
     with writing() as connection:
         used = connection.execute("DELETE FROM invitations WHERE digest = ?", (digest_of(secret),))
@@ -339,10 +342,11 @@ def _nobodys_hash() -> str:
 
 
 def _is_right(hashed: str, password: str) -> bool:
-    try:
-        return _hasher().verify(hashed, password)
-    except (VerificationError, InvalidHashError):
-        return False
+    with _HASHING:
+        try:
+            return _hasher().verify(hashed, password)
+        except (VerificationError, InvalidHashError):
+            return False
 
 
 def _step_of(seed: str, code: str, *, after: int) -> int | None:
