@@ -20,7 +20,7 @@ from hallmark.schemas.documents.agency_keys import (
 from hallmark.schemas.documents.approver_keys import approver_key
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.workspace import home, whole
+from hallmark.tasks.installation.workspace import home, home_place, whole
 
 KEYS_FILE = "agency-keys.json"
 S = TypeVar("S", bound=Section)
@@ -33,7 +33,7 @@ class RegisterRefused(SafeError):
 
 def register_file() -> Path:
     """The path of this installation's register, which may not exist."""
-    return home() / KEYS_FILE
+    return home_place() / KEYS_FILE  # not made by whoever only reads
 
 
 def key_register(path: Path | None = None) -> AgencyKeys:

@@ -108,7 +108,7 @@ def test_every_path_that_a_flow_is_given_is_asked_where_it_leads(
     }
     for flow, named in paths.items():
         more = others.get(flow, {})
-        assert set(flow.parameters.properties) - {"resume"} == {*named, *more}, flow.name
+        assert set(flow.parameters.properties) - {"resume", "order"} == {*named, *more}, flow.name
         for one in named:
             with pytest.raises(PathRefused, match=f"^{one}: "):
                 flow.fn(**named | more | {one: "relative/path"})
