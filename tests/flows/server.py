@@ -45,7 +45,7 @@ class Installation:
 
     @property
     def desk(self) -> str:
-        return f"http://127.0.0.1:{self.port + 1}"
+        return f"http://localhost:{self.port + 1}"
 
     @property
     def home(self) -> Path:
