@@ -188,7 +188,9 @@ def let_people_ask(
     def read(number: int, own: str) -> None:
         rng = np.random.default_rng(number)
         headers = {"Authorization": f"Bearer {own}", "Accept": "text/html"}
-        with httpx.Client(base_url=url, headers=headers, timeout=60) as browser:
+        # The server closes idle connections after five seconds; browsers try again, this does not.
+        kept = httpx.Limits(keepalive_expiry=2)
+        with httpx.Client(base_url=url, headers=headers, timeout=60, limits=kept) as browser:
             time.sleep(rng.uniform(0, THINKING))
             while time.monotonic() < end:
                 pages = {
