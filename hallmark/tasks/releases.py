@@ -21,7 +21,7 @@ from hallmark.schemas.documents.manifest import MANIFEST_FILE
 from hallmark.schemas.profile import Profile
 from hallmark.schemas.section import Section
 from hallmark.tasks.gates.approvals import Standing
-from hallmark.tasks.gates.waiting import standings, waiting_releases
+from hallmark.tasks.gates.waiting import NOTE, standings, waiting_releases
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import Workspace, home, whole
 from hallmark.tasks.runs import RunStatus, is_held, statuses
@@ -134,6 +134,8 @@ def withdraw(name: str, by: str, reason: str) -> None:
     note = Withdrawal(release=name, by=by, at=datetime.now(UTC), reason=reason.strip())
     with whole(Workspace.of(name).path / _WITHDRAWN) as draft:
         draft.write_text(note.model_dump_json(indent=1))
+    # It waits no longer, so neither a decision nor the end of an embargo lets it go on.
+    (Workspace.of(name).path / NOTE).unlink(missing_ok=True)
 
 
 def _state(

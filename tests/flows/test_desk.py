@@ -13,7 +13,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.decisions import Decision
 from hallmark.schemas.visible import visible
 from hallmark.tasks.gates.decision_keys import sign
-from hallmark.tasks.gates.waiting import asked_now, waiting_of
+from hallmark.tasks.gates.waiting import asked_now, waiting_of, waiting_releases
 from hallmark.tasks.installation.signing import private_key
 from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.people.rights import Role
@@ -241,3 +241,15 @@ def test_uploads_stay_where_they_belong(home: Path):
     (problem,) = steward.post("/specs/check", json=beyond).json()["problems"]
     assert (problem["key"], problem["line"]) == ("data.source", None)
     assert steward.post("/specs/plan", json=beyond).status_code == 409
+
+
+def test_a_release_that_was_given_up_waits_no_longer(client: TestClient, keys: dict[str, Path]):
+    signed = decision(keys)
+    given_up = client.post("/releases/test-release/withdraw", data={"reason": "no longer wanted"})
+    assert given_up.status_code == 200
+    assert "withdrawn" in given_up.text
+    assert waiting_releases() == []  # so the sweep starts nothing
+    assert client.post("/decisions", json=signed).status_code == 404
+    assert (
+        client.post("/releases/test-release/withdraw", data={"reason": "again"}).status_code == 409
+    )

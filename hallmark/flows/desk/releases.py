@@ -95,7 +95,6 @@ def release_page(request: Request, release: str) -> Response:
         server=engine.has_server(),
         comments=comments(release) if reviews else [],
         actions=actions(about=release) if reviews else [],
-        means=STATES,
     )
 
 

@@ -20,7 +20,7 @@ from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.section import IDENTIFIER
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.forecast.sweep import Alternative, sweep
-from hallmark.tasks.forecast.verdict import WORDS, in_words
+from hallmark.tasks.forecast.verdict import in_words
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 from hallmark.tasks.ledger.accounts import about_balance, balance
@@ -136,7 +136,7 @@ def plan(text: Text, epsilons: Annotated[list[str], Body()] = []) -> Response:  
         summary, found = plan_summary(prepared), balance(prepared.spec)
         summary["warnings"] += about_balance(prepared.spec, found)
         others = list(sweep(prepared, [_epsilon(one) for one in epsilons]))
-    return part("plan", plan=summary, left=found.words, uses=WORDS, bars=list(_bars(others)))
+    return part("plan", plan=summary, left=found.words, bars=list(_bars(others)))
 
 
 @router.get("/specs/{name}")
