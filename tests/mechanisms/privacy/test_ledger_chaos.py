@@ -96,6 +96,7 @@ def test_processes_that_race_for_one_call_are_given_one_outcome(ledger_url: str,
     assert len(ledger.calls("release-0")) == 1
 
 
+@pytest.mark.slow
 def test_a_curator_that_answers_with_its_own_draw_is_caught(ledger_url: str, tmp_path: Path):
     _, answers = crowd(ledger_url, tmp_path, processes=30, releases=1, calls=16, naive=True)
     found = violations(Ledger(ledger_url), answers)

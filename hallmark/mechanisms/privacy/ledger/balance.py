@@ -21,6 +21,7 @@ Oracle.  tests/mechanisms/privacy/ledger/test_balance.py, test_account_filter.py
 
 from collections import defaultdict
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
@@ -63,6 +64,12 @@ class Balance:
         self._stated_rho = Fraction(0)
         self._refuse_without_delta(terms)
         self._refuse_wrong_rho(terms)
+
+    def copy(self) -> "Balance":
+        """A balance that changes without changing this one."""
+        made = copy(self)
+        made._sums = self._sums.copy()
+        return made
 
     # What is taken and left
 

@@ -17,6 +17,7 @@ Reuse.   Writing an entry and reading it back both go through `Book.apply`, so t
 """
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, final
@@ -56,6 +57,13 @@ class LoggedCall(NamedTuple):
     request: str  # digest of what was asked
     events: tuple[Event, ...]
     at: str  # UTC, ISO 8601
+
+
+class ReleaseRecord(NamedTuple):
+    """What the ledger has about one release."""
+
+    reservation: Reservation | None  # whatever its state; None if there never was one
+    statements: list[Entry]  # in order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,13 +159,26 @@ class Book:
         Raises:
             LedgerError: names the first entry that breaks the law or cannot be read.
         """
-        book = cls(account)
+        return cls(account).continued(entries)
+
+    def continued(self, entries: Iterable[Entry]) -> "Book":
+        """This book, after more entries. Raises as `replay` does."""
         for entry in entries:
             try:
-                book.apply(entry)
+                self.apply(entry)
             except (LedgerError, KeyError, TypeError, ValueError) as error:
-                raise broken(account, entry.seq, f"a {entry.kind!r} entry, {error}") from error
-        return book
+                raise broken(self.account, entry.seq, f"a {entry.kind!r} entry, {error}") from error
+        return self
+
+    def copy(self) -> "Book":
+        """A book that further entries change without changing this one."""
+        made = copy(self)
+        made.reservations = dict(self.reservations)
+        made._balance = None if self._balance is None else self._balance.copy()
+        made._calls = {release: dict(calls) for release, calls in self._calls.items()}
+        made._costs = dict(self._costs)
+        made._statements = {release: list(said) for release, said in self._statements.items()}
+        return made
 
     def apply(self, entry: Entry) -> None:
         """Apply one more entry, or raise `LedgerError` and stay unchanged."""
@@ -251,6 +272,10 @@ class Book:
     def events(self, release: str) -> tuple[Event, ...]:
         """The events charged for a release's calls, in order."""
         return tuple(event for logged in self.calls(release) for event in logged.events)
+
+    def record(self, release: str) -> ReleaseRecord:
+        """What there is about a release."""
+        return ReleaseRecord(self.reservations.get(release), self.statements(release))
 
     def statements(self, release: str) -> list[Entry]:
         """The statements about a release, in order."""

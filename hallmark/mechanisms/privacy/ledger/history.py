@@ -33,14 +33,23 @@ def history(account: str, entries: Iterable[Entry]) -> Iterator[Step]:
     """
     book = Book(account)
     for entry in entries:
-        drawn_before = bool(book.calls(entry.release or ""))
-        book.apply(entry)
-        yield Step(
-            entry=entry,
-            budget=None if drawn_before and entry.kind == "charge" else _budget(book, entry),
-            reason=_reason(entry),
-            state=book.state,
-        )
+        yield step(book, entry)
+
+
+def step(book: Book, entry: Entry) -> Step:
+    """The step of the next entry of a book, which is applied to the book.
+
+    Raises:
+        LedgerError: the entry breaks the law of accounts.
+    """
+    drawn_before = bool(book.calls(entry.release or ""))
+    book.apply(entry)
+    return Step(
+        entry=entry,
+        budget=None if drawn_before and entry.kind == "charge" else _budget(book, entry),
+        reason=_reason(entry),
+        state=book.state,
+    )
 
 
 def _budget(book: Book, entry: Entry) -> Budget | None:

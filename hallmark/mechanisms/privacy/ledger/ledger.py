@@ -9,8 +9,9 @@ Claim.   (1) The reservations of an account that are not cancelled compose to at
 Proof.   Writers of an account read its entries, decide and append under the account's lock
          (`database`); `book` decides what may be appended, also when reading back; the primary keys
          (account, seq) and (release, call) refuse a second entry or outcome even without the lock.
-         Every transaction re-reads the whole chain (`chain`), and work that finds its result
-         already written changes nothing, so it may always run again.
+         Every transaction re-reads the whole chain (`chain`), of which no entry is replayed twice
+         (`replayed`), and work that finds its result already written changes nothing, so it may
+         always run again.
 Oracle.  tests/mechanisms/privacy/test_ledger_chaos.py: 50 processes, killed at random, on SQLite
          and PostgreSQL.
 """
@@ -34,6 +35,7 @@ from hallmark.mechanisms.privacy.ledger.book import (
     AccountState,
     Book,
     LoggedCall,
+    ReleaseRecord,
     Standing,
 )
 from hallmark.mechanisms.privacy.ledger.chain import Entry, Head
@@ -62,6 +64,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LoggedCall",
+    "ReleaseRecord",
     "Reservation",
     "Say",
     "Standing",
@@ -315,14 +318,7 @@ class Ledger:
 
     def reservation(self, release: str) -> Reservation | None:
         """The reservation of a release, whatever its state; None if there never was one."""
-
-        def work(connection: Connection) -> Reservation | None:
-            account = rows.account_of(connection, release)
-            if account is None:
-                return None
-            return rows.read_book(connection, account).reservations.get(release)
-
-        return self._database.read(work)
+        return self.records([release])[release].reservation
 
     def cancel(self, release: str, *, by: str, reason: str) -> None:
         """Give an unused reservation back; if that was done before, change nothing.
@@ -394,21 +390,21 @@ class Ledger:
 
     def statements(self, release: str) -> list[Entry]:
         """All statements about a release, in order; empty if it never had a reservation."""
-        return self.statements_of([release])[release]
+        return self.records([release])[release].statements
 
-    def statements_of(self, releases: Collection[str]) -> dict[str, list[Entry]]:
-        """The statements about several releases, as of `statements`; reads every account once."""
+    def records(self, releases: Collection[str]) -> dict[str, ReleaseRecord]:
+        """What there is about several releases, as of one moment; reads every account once."""
 
-        def work(connection: Connection) -> dict[str, list[Entry]]:
-            accounts = {release: rows.account_of(connection, release) for release in releases}
+        def work(connection: Connection) -> dict[str, ReleaseRecord]:
+            accounts = rows.accounts_of(connection, releases)
             books = {
-                account: rows.read_book(connection, account)
-                for account in set(accounts.values())
-                if account is not None
+                account: rows.read_book(connection, account) for account in set(accounts.values())
             }
             return {
-                release: [] if account is None else books[account].statements(release)
-                for release, account in accounts.items()
+                release: books[accounts[release]].record(release)
+                if release in accounts
+                else ReleaseRecord(None, [])
+                for release in releases
             }
 
         return self._database.read(work)
@@ -503,6 +499,22 @@ class Ledger:
     def entries(self, account: str) -> list[Entry]:
         """The whole history of an account as stored, unchecked."""
         return self._database.read(lambda connection: rows.read_entries(connection, account))
+
+    def history(self, account: str) -> tuple[AccountState, list[Entry]] | None:
+        """Terms and balance of an account, and the checked entries that they follow from, as of
+        one moment; None if there is no such account."""
+
+        def work(connection: Connection) -> tuple[AccountState, list[Entry]] | None:
+            if account not in rows.account_names(connection):
+                return None
+            book, entries = rows.read_history(connection, account)
+            return book.state, entries
+
+        return self._database.read(work)
+
+    def hashes(self, account: str) -> list[str]:
+        """Hashes of all entries of an account as stored, unchecked; none if it does not exist."""
+        return self._database.read(lambda connection: rows.read_hashes(connection, account))
 
     def verify(self, account: str) -> None:
         """Check the chain, law and balances of an account, and the measurement log against them.

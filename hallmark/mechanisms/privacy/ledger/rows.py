@@ -6,7 +6,7 @@ lock the account with `lock_book`.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +23,7 @@ from hallmark.mechanisms.privacy.ledger.chain import (
     hiding,
 )
 from hallmark.mechanisms.privacy.ledger.errors import LedgerError
+from hallmark.mechanisms.privacy.ledger.replayed import replayed
 from hallmark.mechanisms.privacy.ledger.tables import ACCOUNTS, ENTRIES, MEASUREMENTS, RELEASES
 
 _APPENDED = "ledger_appended"  # every transaction has a connection of its own, and so its info
@@ -67,10 +68,21 @@ def lock_book(connection: Connection, account: str) -> Book:
 
 def read_book(connection: Connection, account: str) -> Book:
     """The book of an account, after checking that its entries can be trusted."""
+    return read_history(connection, account)[0]
+
+
+def read_history(connection: Connection, account: str) -> tuple[Book, list[Entry]]:
+    """The book of an account, and the entries that it is made of, as of `read_book`."""
+    entries = _checked_entries(connection, account)
+    return replayed(account, entries), entries
+
+
+def _checked_entries(connection: Connection, account: str) -> list[Entry]:
+    """The history of an account, which is an unbroken chain up to the head that it states."""
     history = read_entries(connection, account)
     row = connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.name == account)).one()
     check_chain(account, history, length=row.seq, head=row.hash)
-    return Book.replay(account, history)
+    return history
 
 
 def read_entries(connection: Connection, account: str) -> list[Entry]:
@@ -87,6 +99,12 @@ def read_entries(connection: Connection, account: str) -> list[Entry]:
         except ValueError as error:
             raise broken(account, row["seq"], "its content is not JSON") from error
     return read
+
+
+def read_hashes(connection: Connection, account: str) -> list[str]:
+    """Hashes of an account's entries as stored, unchecked; none if there is no account."""
+    query = select(ENTRIES.c.hash).where(ENTRIES.c.account == account).order_by(ENTRIES.c.seq)
+    return list(connection.scalars(query))
 
 
 def append(
@@ -131,6 +149,12 @@ def account_of(connection: Connection, release: str) -> str | None:
     return connection.scalar(select(RELEASES.c.account).where(RELEASES.c.release == release))
 
 
+def accounts_of(connection: Connection, releases: Collection[str]) -> dict[str, str]:
+    """The accounts, as of `account_of`, of those of the releases that have one."""
+    query = select(RELEASES.c.release, RELEASES.c.account).where(RELEASES.c.release.in_(releases))
+    return {row.release: row.account for row in connection.execute(query)}
+
+
 def reserved_account(connection: Connection, release: str) -> str:
     """The account on which a release has, or had, a reservation. Raises if there is none."""
     account = account_of(connection, release)
@@ -171,7 +195,8 @@ def verify(connection: Connection, account: str) -> None:
     Raises:
         LedgerError: names the first bad entry, or the first whose outcome is missing or changed.
     """
-    book = read_book(connection, account)
+    history = _checked_entries(connection, account)
+    book = Book.replay(account, history)
     releases = select(RELEASES.c.release).where(RELEASES.c.account == account)
     if odd := book.reservations.keys() ^ set(connection.scalars(releases)):
         raise LedgerError(
@@ -182,7 +207,7 @@ def verify(connection: Connection, account: str) -> None:
         (MEASUREMENTS.c.account == account) | MEASUREMENTS.c.release.in_(releases)
     )
     outcomes = {(row.release, row.call): row for row in connection.execute(query)}
-    for entry in read_entries(connection, account):
+    for entry in history:
         if entry.kind == "charge":
             row = outcomes.pop((entry.release, entry.payload["call"]), None)
             if row is None:

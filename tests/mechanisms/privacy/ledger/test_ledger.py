@@ -98,6 +98,13 @@ def test_an_unknown_account_is_refused(ledger: Ledger):
         ledger.reserve("peopel", "r", THIRD, adjacency=RECORD, binding="plan")
 
 
+def test_hashes_are_those_of_the_entries(opened: Ledger):
+    opened.open_account("others", cap=CAP, adjacency=RECORD, by="steward", reason="law")
+    opened.set_cap("people", THIRD, by="board", reason="less")
+    assert opened.hashes("people") == [entry.hash for entry in opened.entries("people")]
+    assert opened.hashes("peopel") == []
+
+
 def test_a_cap_can_be_raised_and_lowered_to_what_is_taken(opened: Ledger):
     opened.set_cap("people", THIRD, by="board", reason="stop")
     assert opened.account("people").remaining == (0, 0)
