@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,8 @@ from pathlib import Path
 import httpx
 
 from deploy.local import database
+from deploy.local.pauses import Pauses
+from deploy.local.priority import yield_to_others
 from deploy.local.services import (
     LOOPBACK,
     Ports,
@@ -43,7 +46,6 @@ from hallmark.tasks.people.actions import Actor
 from hallmark.tasks.people.rights import Right, Role
 
 SECONDS = 240  # the longest wait for a service
-_BACKOFF = (1, 2, 5, 10, 30)  # seconds before a process that died is started again
 
 
 def main() -> int:
@@ -100,14 +102,16 @@ def main() -> int:
 
 
 class Processes:
-    """Processes that are kept running, each with the number of its starts."""
+    """Processes that are kept running."""
 
     def __init__(self, home: Path, environment: dict[str, str]) -> None:
         self._wanted: list[Service] = []
         self._logs = private_folder(home / "logs")
         self._environment = {**os.environ, **environment, "TMPDIR": str(home / "tmp")}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        self._starts: dict[str, int] = {}
+        self._started: dict[str, float] = {}  # when, by the monotonic clock
+        self._due: dict[str, float] = {}  # when those that died are started again
+        self._pauses: dict[str, Pauses] = defaultdict(Pauses)
 
     def start(self, service: Service) -> None:
         """Start a process and keep it running."""
@@ -136,12 +140,7 @@ class Processes:
         """Restart processes that die; never returns."""
         while True:
             for service in self._wanted:
-                if (code := self._running[service.name].poll()) is not None:
-                    pause = _BACKOFF[min(self._starts[service.name], len(_BACKOFF)) - 1]
-                    log = self._logs / f"{service.name}.log"
-                    print(f"{service.name} ended ({code}); restarting in {pause} s. See {log}")
-                    time.sleep(pause)
-                    self._start(service)
+                self._look_after(service)
             time.sleep(1)
 
     def stop(self) -> None:
@@ -155,9 +154,23 @@ class Processes:
             except subprocess.TimeoutExpired:
                 process.kill()
 
+    def _look_after(self, service: Service) -> None:
+        """Start a process that died again, once its pause is over; others do not wait for it."""
+        name, now = service.name, time.monotonic()
+        if (code := self._running[name].poll()) is None:
+            return
+        if name not in self._due:
+            pause = self._pauses[name].after(now - self._started[name])
+            log = self._logs / f"{name}.log"
+            print(f"{name} ended ({code}); restarting in {pause} s. See {log}")
+            self._due[name] = now + pause
+        elif now >= self._due[name]:
+            del self._due[name]
+            self._start(service)
+
     def _start(self, service: Service) -> None:
         with (self._logs / f"{service.name}.log").open("ab") as log:
-            self._running[service.name] = subprocess.Popen(
+            process = subprocess.Popen(
                 service.command,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
@@ -165,7 +178,11 @@ class Processes:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # this process passes Ctrl-C on
             )
-        self._starts[service.name] = self._starts.get(service.name, 0) + 1
+        if service.yields:
+            with suppress(ProcessLookupError):  # it ended at once; `watch` tells
+                yield_to_others(process.pid)
+        self._running[service.name] = process
+        self._started[service.name] = time.monotonic()
 
 
 @contextmanager

@@ -56,7 +56,7 @@ def of(url: str, purpose: str) -> str:
 def stop(home: Path) -> None:
     """Stop Hallmark's own server, if one was started."""
     folder = home / "postgres"
-    if folder.exists() and (programs := _programs()) is not None:
+    if folder.exists() and (programs := postgres_programs()) is not None:
         subprocess.run(
             [programs / "pg_ctl", "-D", folder, "-m", "fast", "stop"],
             stdout=subprocess.DEVNULL,
@@ -66,7 +66,7 @@ def stop(home: Path) -> None:
 
 def _own(home: Path) -> str:
     """Start a server that listens only on a socket in the home folder; returns its URL."""
-    programs = _programs()
+    programs = postgres_programs()
     if programs is None:
         raise DatabaseMissing(
             "PostgreSQL is not installed; install it (Debian: apt-get install postgresql), or name "
@@ -90,11 +90,11 @@ def _own(home: Path) -> str:
     return f"postgresql://hallmark@/?host={folder}"
 
 
-def _programs() -> Path | None:
+def postgres_programs() -> Path | None:
     """The folder of PostgreSQL's programs, which Debian does not put on the path."""
     found = shutil.which("pg_ctl")
     if found:
-        return Path(found).parent
+        return Path(found).resolve().parent
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
     return versions[-1].parent if versions else None
 

@@ -39,10 +39,15 @@ class Ports:
 
 @dataclass(frozen=True)
 class Service:
-    """A process that is kept running."""
+    """A process that is kept running.
+
+    Attributes:
+        yields: whether it computes, and lets those go first that answer people.
+    """
 
     name: str
     command: tuple[str, ...]
+    yields: bool = False
 
 
 def settings(home: Path, ports: Ports, server: str, releases: Path) -> dict[str, str]:
@@ -99,6 +104,7 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
                 "--local-directory",
                 str(home / "tmp"),
             ),
+            yields=True,
         )
         for number in range(1, workers + 1)
     )
@@ -122,6 +128,7 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
         Service(
             "worker",
             (*python, "prefect", "worker", "start", "--pool", POOL, "--type", "process"),
+            yields=True,
         ),
         Service(
             "desk",

@@ -1,11 +1,17 @@
-"""Server mode on one machine, before it has started anything."""
+"""Server mode on one machine: before it has started anything, and how it keeps it running."""
 
 import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+
+from deploy.local import __main__ as module
+from deploy.local.pauses import PAUSES
+from deploy.local.services import Service
 from tests.flows.services import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -22,3 +28,30 @@ def test_a_port_in_use_is_named_before_anything_is_started(tmp_path: Path):
     assert ended.returncode == 1
     assert ended.stderr == f"error: port in use: {port + 1} (desk); choose others with --port\n"
     assert not (tmp_path / "home" / "postgres").exists()
+
+
+def test_processes_that_end_are_started_again_without_waiting_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    clock = 0.0
+
+    def sleep(seconds: float) -> None:
+        """Let the clock run, and all processes end that were started."""
+        nonlocal clock
+        clock += seconds
+        for process in processes._running.values():
+            process.wait(60)
+        if clock > sum(PAUSES[:2]) + 2:  # one look per second tells, and one restarts
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: clock))
+    processes = module.Processes(tmp_path, {})
+    for name in ("one", "other"):
+        processes.start(Service(name, ("sh", "-c", f"echo started >> {tmp_path / name}; exit 3")))
+    with pytest.raises(KeyboardInterrupt):
+        processes.watch()
+    told = capsys.readouterr().out
+    for name in ("one", "other"):
+        assert (tmp_path / name).read_text().split() == ["started"] * 3
+        for pause in PAUSES[:2]:
+            assert f"{name} ended (3); restarting in {pause} s" in told
