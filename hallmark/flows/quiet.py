@@ -7,7 +7,8 @@ of the operator are kept, so that the same command can run against a Prefect ser
 import logging
 import os
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from signal import SIG_BLOCK, SIGINT, pthread_sigmask
@@ -45,8 +46,8 @@ def configure(*, verbose: bool = False) -> None:
 def start_orchestrator() -> Thread:
     """Start Prefect's own server in the background, unless a running one is configured.
 
-    It takes a few seconds, during which the program does its imports and the plan. Prefect finds
-    the server running; join the thread before running a flow.
+    It takes a few seconds, during which the program does its imports and the plan. Flows belong
+    into `orchestrated`, which waits for it.
 
     In a home that is new, making its database takes as long again. So an empty one is kept in the
     user's cache, by version of Prefect, and copied; the server still brings it up to date.
@@ -56,6 +57,23 @@ def start_orchestrator() -> Thread:
     starting = Thread(target=_start_server, name="orchestrator", daemon=True)
     starting.start()
     return starting
+
+
+@contextmanager
+def orchestrated(starting: Thread) -> Iterator[None]:
+    """Wait until the server is up that `start_orchestrator` starts; flows meanwhile run on it.
+
+    So do their tasks in other processes: Prefect passes its settings on to them, but not where the
+    server is that it found running, and each process would start one of its own.
+    """
+    from prefect.server.api.server import SubprocessASGIServer
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    starting.join()
+    server = SubprocessASGIServer()
+    ours = {PREFECT_API_URL: server.api_url} if server.running else {}
+    with temporary_settings(ours):
+        yield
 
 
 def _start_server() -> None:

@@ -7,16 +7,18 @@ can be read afterwards. It is public, but for what every time tells: see docs/op
 import fcntl
 import os
 import resource
+import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 from prefect.runtime import flow_run
-from pydantic import AwareDatetime, ValidationError
+from pydantic import AwareDatetime
 
 from hallmark.mechanisms.privacy.accountant import BudgetExceeded
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
@@ -26,9 +28,10 @@ from hallmark.schemas.loading import SpecError
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.log import RELEASE, tell
-from hallmark.tasks.installation.operator import operator
+from hallmark.tasks.installation.operator import end_standing_order, operator
 from hallmark.tasks.installation.progress import listening
 from hallmark.tasks.installation.signing import SigningError
+from hallmark.tasks.installation.stop_signals import Noted, stop_signals_noted
 from hallmark.tasks.installation.workspace import AlreadyRunning, Workspace, home, whole
 from hallmark.tasks.publish import Published
 from hallmark.tasks.spec.prepare import Prepared
@@ -76,8 +79,17 @@ class RunStatus(Section):
 
 @contextmanager
 def run_logged() -> Iterator[None]:
-    """Log the run that is under way in a flow: start, stages, failure, end."""
-    run, forget = _Run(), RELEASE.set(None)
+    """Log the run that is under way in a flow: start, stages, failure, end.
+
+    A run that somebody stops ends before its next stage, even where a library lost the signal.
+    """
+    with stop_signals_noted() as noted, _logged(_Run(noted)):
+        yield
+
+
+@contextmanager
+def _logged(run: "_Run") -> Iterator[None]:
+    forget = RELEASE.set(None)
     restore = _current.set(run)
     tell("run-started", flow=flow_run.flow_name, entry=_entry())
     try:
@@ -86,7 +98,7 @@ def run_logged() -> Iterator[None]:
     except BaseException as error:
         message = str(error) if isinstance(error, _SAFE) else None
         tell("failed", error=type(error).__name__, message=message)
-        run.how = "failed" if isinstance(error, Exception) else "stopped"
+        run.how = "stopped" if run.stops() or not isinstance(error, Exception) else "failed"
         run.error, run.message = type(error).__name__, message
         run.left_alone = isinstance(error, AlreadyRunning)
         raise
@@ -99,6 +111,7 @@ def run_logged() -> Iterator[None]:
 def about(prepared: Prepared) -> None:
     """Say which release the run under way is about."""
     RELEASE.set(prepared.spec.release)
+    end_standing_order(prepared.spec.release)
     if (run := _current.get()) is not None:
         run.prepared, run.by = prepared, operator()
 
@@ -124,10 +137,21 @@ def came_to(outcome: Published | Waiting) -> None:
         run.folder = None if isinstance(outcome, Waiting) else outcome.folder
 
 
-def statuses() -> list[RunStatus]:
-    """The last run of every release of this installation, by name of the release."""
-    found = (_read(Workspace(path.parent)) for path in (home() / "work").glob(f"*/{_FILE}"))
-    return sorted((status for status in found if status), key=lambda status: status.release)
+def statuses(which: Callable[[str], bool] | None = None) -> list[RunStatus]:
+    """The last run of every release of this installation, by name of the release.
+
+    Args:
+        which: of those alone of whose names this is true.
+    """
+    files = (home() / "work").glob(f"*/{_FILE}")
+    asked = files if which is None else (file for file in files if which(file.parent.name))
+    return sorted(filter(None, map(_read, asked)), key=lambda one: one.release)
+
+
+def status(release: str) -> RunStatus | None:
+    """The last run of a release; None where there was none."""
+    found = _read(Workspace.at(release).path / _FILE)
+    return found if found is not None and found.release == release else None
 
 
 def is_held(workspace: Workspace) -> bool:
@@ -146,7 +170,8 @@ def is_held(workspace: Workspace) -> bool:
 class _Run:
     """What is known of the run under way."""
 
-    def __init__(self) -> None:
+    def __init__(self, stops: Noted) -> None:
+        self.stops = stops
         self.prepared: Prepared | None = None
         self.how: How = "left-alone"
         self.error: str | None = None
@@ -165,6 +190,8 @@ class _Run:
         begun = set(self._stages) | ({self._stage[0]} if self._stage else set())
         if stage in begun:
             return
+        if stops := self.stops():  # and the run still goes on: a library lost the signal
+            signal.raise_signal(stops[-1])
         self._end_stage()
         self._stage = stage, time.monotonic()
         tell("stage-begun", stage=stage)
@@ -192,11 +219,11 @@ class _Run:
             return
         spec, now = self.prepared.spec, datetime.now(UTC)
         workspace = Workspace.of(spec.release)
-        earlier = _read(workspace)
+        earlier = _read(workspace.path / _FILE)
         published = earlier.published if earlier else None
         if published is None and how in ("published", "left-alone"):
             published = now  # by this run, or by another that was first
-        status = RunStatus(
+        now_known = RunStatus(
             release=spec.release,
             account=spec.population.account,
             expected_rows=spec.data.expected_rows,
@@ -214,15 +241,15 @@ class _Run:
             stages={**(earlier.stages if earlier else {}), **self._stages},
         )
         with whole(workspace.path / _FILE) as draft:
-            draft.write_text(status.model_dump_json(indent=1))
+            draft.write_text(now_known.model_dump_json(indent=1))
 
 
 _current: ContextVar[_Run | None] = ContextVar("run", default=None)
 
 
-def _read(workspace: Workspace) -> RunStatus | None:
-    with suppress(OSError, ValidationError):  # there is none, or another version wrote it
-        return RunStatus.model_validate_json((workspace.path / _FILE).read_bytes())
+def _read(file: Path) -> RunStatus | None:
+    with suppress(OSError, ValueError):  # there is none, or another version wrote it
+        return RunStatus.model_validate_json(file.read_bytes())
     return None
 
 

@@ -35,23 +35,33 @@ def revision(database: Path) -> list[tuple[str]]:
         return connection.execute("SELECT version_num FROM alembic_version").fetchall()
 
 
-def test_a_new_home_gets_a_copy_of_the_database_that_the_first_one_made(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    start(tmp_path / "one", cache)
-    (kept,) = (cache / "hallmark").iterdir()
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database that the first home of a user left in the cache."""
+    folder = tmp_path_factory.mktemp("first")
+    start(folder / "home", folder / "cache")
+    (database,) = (folder / "cache" / "hallmark").iterdir()
+    return database
+
+
+def test_a_new_home_gets_a_copy_of_the_database_that_the_first_one_made(
+    kept: Path, tmp_path: Path
+) -> None:
     assert kept.stat().st_mode & 0o077 == 0
     assert kept.parent.stat().st_mode & 0o077 == 0
     before = kept.read_bytes()
-    start(tmp_path / "two", cache)
+    start(tmp_path / "two", kept.parents[1])
     assert revision(tmp_path / "two/prefect/prefect.db") == revision(kept)
     assert kept.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"no database"])
-def test_a_damaged_one_is_left_alone(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_one_is_left_alone(kept: Path, tmp_path: Path, content: bytes) -> None:
     home, cache = tmp_path / "home", tmp_path / "cache"
-    start(tmp_path / "one", cache)
-    (kept,) = (cache / "hallmark").iterdir()
-    kept.write_bytes(content)
+    damaged = cache / "hallmark" / kept.name
+    damaged.parent.mkdir(parents=True)
+    damaged.write_bytes(content)
     start(home, cache)
+    assert damaged.read_bytes() == content
     assert revision(home / "prefect/prefect.db")

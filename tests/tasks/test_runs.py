@@ -20,6 +20,7 @@ from hallmark.tasks.publish import Published
 from hallmark.tasks.runs import MEMORY_STEP, about, came_to, is_held, run_logged, statuses
 from hallmark.tasks.spec.prepare import Prepared, prepare
 from tests import example
+from tests.flows.conftest import lose_ctrl_c, press_ctrl_c
 
 CANARY = "canary-50823"
 PUBLISHED = Published(
@@ -123,6 +124,36 @@ def test_only_errors_written_to_be_shown_are_quoted(
     assert failed.get("message") == message
     assert CANARY not in log_file().read_text() + statuses()[0].model_dump_json()
     assert statuses()[0].how == ("stopped" if isinstance(error, KeyboardInterrupt) else "failed")
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_stop_that_a_library_loses_ends_the_run_before_its_next_stage(prepared: Prepared) -> None:
+    def run() -> None:
+        with run_logged():
+            about(prepared)
+            announce("privatize")
+            lose_ctrl_c()
+            announce("privatize")
+            assert statuses()[0].how == "running"
+            announce("publish")
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert (statuses()[0].how, statuses()[0].stage) == ("stopped", "privatize")
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_run_was_stopped_also_where_a_library_wraps_the_signal(prepared: Prepared) -> None:
+    def run() -> None:
+        with run_logged():
+            about(prepared)
+            announce("generate")
+            press_ctrl_c()
+
+    with pytest.raises(ValueError, match="wraps it"):
+        run()
+    assert statuses()[0].how == "stopped"
 
 
 def test_a_run_that_begins_nothing_leaves_the_status_of_the_one_before(prepared: Prepared) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from hallmark.flows.cli.exits import ExitCode
 from hallmark.flows.screen import say, say_json
+from hallmark.tasks.installation.stop_signals import STOP_SIGNALS, stop_signals_noted
 
 if TYPE_CHECKING:  # imported where it is used, to keep --help quick
     from hallmark.schemas.documents.approvals import Waiting
@@ -35,31 +36,35 @@ def tell_ending(ending: "Published | Waiting", *, as_json: bool = False) -> None
 
 @contextmanager
 def stoppable(again: str = "again with --resume") -> Iterator[None]:
-    """End a run that is stopped by Ctrl-C with a message and `ExitCode.INTERRUPTED`.
+    """End a run that is stopped by Ctrl-C or SIGTERM with a message and an exit code of its own.
 
-    Libraries may wrap an interrupt in their own exception, so it is remembered here.
+    Whatever starts processes belongs in here: Python ends at once on a SIGTERM that nobody handles,
+    and leaves them behind.
 
     Args:
         again: how to run the command again in order to continue.
     """
-    pressed = False
 
-    def stop(*_: object) -> None:
-        nonlocal pressed
-        pressed = True
+    caught: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        caught.append(number)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    except BaseException:
-        if not pressed:
-            raise
-        say(
-            f"Stopped. Nothing is lost: run it {again} to continue; drawn noise is read back, and "
-            "nothing is charged twice",
-            err=True,
-        )
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with stop_signals_noted() as noted:
+        before = {number: signal.signal(number, stop) for number in STOP_SIGNALS}
+        try:
+            yield
+        except BaseException:
+            stopped = [*caught, *noted()]
+            if not stopped:
+                raise
+            say(
+                f"Stopped. Nothing is lost: run it {again} to continue; drawn noise is read back, "
+                "and nothing is charged twice",
+                err=True,
+            )
+            raise typer.Exit(ExitCode(128 + stopped[0])) from None  # as a shell tells a signal
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
