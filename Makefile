@@ -29,7 +29,7 @@ test: export OMP_NUM_THREADS ?= 1
 test: install
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-# Needs PostgreSQL, Chromium, and R with its package survey; skips what needs one that is missing.
+# Needs PostgreSQL, Chromium, Prometheus, and R with its package survey; skips what needs one that is missing.
 test-services: install
 	$(BIN)/pytest -m "service and not slow"
 

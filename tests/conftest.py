@@ -1,6 +1,7 @@
-"""Fixtures shared by all tests: a home of their own, and one quiet orchestrator a session."""
+"""Fixtures shared by tests: a home of their own, Ctrl-C, one quiet orchestrator a session."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HALLMARK_HOME", str(folder))
     monkeypatch.delenv("HALLMARK_LEDGER", raising=False)
     return folder
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C interrupts, also where the shell started the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

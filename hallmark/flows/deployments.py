@@ -1,6 +1,6 @@
 """Register what an operator can start on a Prefect server: forms of specs, and a calendar."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from hallmark.flows.scheduled import calendar_release
 from hallmark.schemas.loading import load_calendar
 from hallmark.schemas.spec_form import form_of
 from hallmark.tasks.installation.server_mode import POOL
-from hallmark.tasks.spec.instances import instance
+from hallmark.tasks.spec.instances import due
 from hallmark.tasks.spec.prepare import prepare
 
 
@@ -55,9 +55,8 @@ def deploy_calendar(calendar: Path, out: Path) -> list[str]:
     """
     entries = load_calendar(calendar).releases
     for name in entries:
-        instance(calendar, name, datetime.now(UTC))  # an invalid spec is found now, not at night
+        due(calendar, name, datetime.now(UTC))  # an invalid spec is found now, not at night
     calendar = calendar.absolute()  # keeps links: those of a ConfigMap lead to temporary folders
-    tag = f"calendar:{calendar}"
     for name, entry in entries.items():
         deployment: Any = calendar_release.to_deployment(
             name=name,
@@ -68,17 +67,22 @@ def deploy_calendar(calendar: Path, out: Path) -> list[str]:
                 "entry": name,
                 "out": str(out),
             },
-            tags=[tag],
+            tags=[_tag(calendar)],
             entrypoint_type=EntrypointType.MODULE_PATH,
         )
         deployment.apply(work_pool_name=POOL)
-    _take_off(tag, keep=set(entries))
+    take_off(calendar, keep=entries)
     return [f"calendar-release/{name}" for name in entries]
 
 
-def _take_off(tag: str, keep: set[str]) -> None:
+def take_off(calendar: Path, keep: Collection[str] = ()) -> None:
+    """Take the schedules of a calendar off the server, but for these entries."""
     with get_client(sync_client=True) as client:
-        ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[tag]))
+        ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[_tag(calendar)]))
         for deployment in client.read_deployments(deployment_filter=ours):
             if deployment.name not in keep:
                 client.delete_deployment(deployment.id)
+
+
+def _tag(calendar: Path) -> str:
+    return f"calendar:{calendar}"

@@ -4,7 +4,8 @@ Without a server (`PREFECT_API_URL`) the desk shows what is there and starts not
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -24,6 +25,7 @@ from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments import run_deployment
 from prefect.states import Cancelled, Cancelling
 
+from hallmark.schemas.loading import SpecError
 from hallmark.tasks.installation.errors import SafeError
 
 RELEASE, CERTIFY, REHEARSAL = "release/on-demand", "certify/on-demand", "rehearsal/on-demand"
@@ -42,13 +44,8 @@ class EngineRun:
 
     name: str
     state: str
-    began: datetime | None
+    began: datetime | None  # or is to begin
     url: str | None  # of its page, with its log
-
-    @property
-    def shown(self) -> str:
-        """When it began or is to begin."""
-        return "" if self.began is None else f"{self.began:%Y-%m-%d %H:%M} UTC"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,17 +154,11 @@ def calendar() -> list[CalendarEntry]:
     Raises:
         EngineMissing: there is no server, or it does not answer.
     """
-    _need_server()
-    try:
-        with get_client(sync_client=True) as client:
-            found = client.read_deployments(
-                flow_filter=FlowFilter(name=FlowFilterName(any_=[CALENDAR_FLOW])),
-                deployment_filter=DeploymentFilter(),
-            )
-    except Exception as error:
-        raise EngineMissing(
-            f"the orchestrator does not answer ({type(error).__name__}); see hallmark doctor"
-        ) from None
+    with answering(), get_client(sync_client=True) as client:
+        found = client.read_deployments(
+            flow_filter=FlowFilter(name=FlowFilterName(any_=[CALENDAR_FLOW])),
+            deployment_filter=DeploymentFilter(),
+        )
     now = datetime.now(UTC)
     entries = []
     for one in sorted(found, key=lambda deployment: deployment.name):
@@ -187,6 +178,24 @@ def calendar() -> list[CalendarEntry]:
             )
         )
     return entries
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Ask the orchestrator for something in the block.
+
+    Raises:
+        EngineMissing: there is no server, or it does not answer, or not as it should.
+    """
+    _need_server()
+    try:
+        yield
+    except (SafeError, SpecError):  # not the server's
+        raise
+    except Exception as error:  # of the client: many kinds, whose messages name addresses
+        raise EngineMissing(
+            f"the orchestrator does not answer ({type(error).__name__}); see hallmark doctor"
+        ) from None
 
 
 def _next(schedule: Any, now: datetime) -> list[datetime]:

@@ -4,12 +4,13 @@ A release continues by being run again, which checks its gates again, so startin
 twice changes nothing.
 """
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 
 from prefect import flow, get_run_logger
 
-from hallmark.flows.engine import CERTIFY, RELEASE, has_server, start
+from hallmark.flows.engine import CERTIFY, RELEASE, EngineMissing, has_server, start
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.tasks.gates.waiting import may_go_on, waiting_releases
 from hallmark.tasks.installation.profile import profile
@@ -24,14 +25,18 @@ def go_on_where_possible() -> list[str]:
     started = []
     for waiting in waiting_releases():
         if may_go_on(waiting, book, known):
-            run = go_on(waiting)
+            if (run := go_on(waiting)) is None:
+                continue
             get_run_logger().info("release %s continues: run %s", waiting.release, run)
             started.append(waiting.release)
     return started
 
 
 def go_on(waiting: Waiting) -> str | None:
-    """Start a run of the release on the server; returns its name, or None if there is no server.
+    """Start a run of the release on the server; returns its name.
+
+    None if there is no server, or it does not answer: what was decided stands all the same, and the
+    regular sweep starts the run later.
 
     Two calls within an hour for the same stop at the same gate start one run; a later call starts
     another, since the first run may have failed early.
@@ -39,16 +44,18 @@ def go_on(waiting: Waiting) -> str | None:
     if not has_server():
         return None
     stop = f"{waiting.model_dump_json()} {datetime.now(UTC):%Y-%m-%dT%H}"
-    return start(
-        RELEASE if waiting.file is None else CERTIFY,
-        {
-            "spec": waiting.spec,
-            "out": waiting.out,
-            "resume": True,
-            "folder": waiting.folder,
-            "order": waiting.order,
-        }
-        | ({} if waiting.file is None else {"file": waiting.file}),
-        release=waiting.release,
-        key=sha256(stop.encode()).hexdigest(),
-    )
+    with suppress(EngineMissing):
+        return start(
+            RELEASE if waiting.file is None else CERTIFY,
+            {
+                "spec": waiting.spec,
+                "out": waiting.out,
+                "resume": True,
+                "folder": waiting.folder,
+                "order": waiting.order,
+            }
+            | ({} if waiting.file is None else {"file": waiting.file}),
+            release=waiting.release,
+            key=sha256(stop.encode()).hexdigest(),
+        )
+    return None

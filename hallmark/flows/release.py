@@ -60,6 +60,7 @@ from hallmark.tasks.spec.prepare import (
 )
 from hallmark.tasks.spec.private_tables import note
 from hallmark.tasks.validate import validate
+from hallmark.tasks.withdrawals import refuse_given_up
 
 
 @flow(name="release", task_runner=DaskTaskRunner(cluster_kwargs=THREADS))
@@ -101,6 +102,7 @@ def carry_out(
     about(prepared)
     job = Job(prepared, ledger_url(), Workspace.of(prepared.spec.release), out)
     with job.workspace.held():
+        refuse_given_up(job.workspace)
         note(job.workspace, prepared.spec, prepared.folder, None)
         if (done := already_published(job)) is not None:
             load_into_database(prepared, Path(done.folder))

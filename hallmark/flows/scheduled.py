@@ -1,8 +1,10 @@
 """A release of the calendar, started by a schedule, or by an operator for a missed period."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 from prefect import flow
+from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 from prefect.states import Completed
 from prefect_dask import DaskTaskRunner
@@ -10,12 +12,13 @@ from prefect_dask import DaskTaskRunner
 from hallmark.flows.cluster import THREADS
 from hallmark.flows.endings import Ending, ended
 from hallmark.flows.release import carry_out
-from hallmark.tasks.installation.operator import ordered
+from hallmark.tasks.installation.operator import Order, numbered, ordered
 from hallmark.tasks.installation.places import given, out_folder
 from hallmark.tasks.installation.workspace import AlreadyRunning
 from hallmark.tasks.runs import run_logged
 from hallmark.tasks.spec.instances import instance
 from hallmark.tasks.spec.prepare import as_release
+from hallmark.tasks.spec.recurring import scheduled_by
 
 
 @flow(name="calendar-release", task_runner=DaskTaskRunner(cluster_kwargs=THREADS))
@@ -42,12 +45,27 @@ def calendar_release(
     """
     moment = flow_run.scheduled_start_time or datetime.now(UTC)
     with run_logged():
-        due = instance(given("calendar", calendar), entry, moment, period)
+        file = given("calendar", calendar)
+        due = instance(file, entry, moment, period)
         try:
             folder = out_folder(out)
             prepared = as_release(due.prepared)
-            with ordered(order, prepared.spec.release):
+            release = prepared.spec.release
+            with ordered(order or _order_of_schedule(file, entry, release), release):
                 outcome = carry_out(prepared, folder, resume=True, allowance=due.allowance)
         except AlreadyRunning as error:
             return Completed(name="Skipped", message=str(error))
         return ended(outcome)
+
+
+def _order_of_schedule(calendar: Path, entry: str, release: str) -> str | None:
+    """The order of whoever scheduled the entry at the desk, if the schedule started this run.
+
+    Who starts the entry on the server, or on the command line, becomes nobody else.
+    """
+    context = FlowRunContext.get()
+    run = None if context is None else context.flow_run
+    by = scheduled_by(calendar, entry) if run is not None and run.auto_scheduled else None
+    if by is None:
+        return None
+    return numbered(Order(release=release, by=by, at=datetime.now(UTC)))

@@ -46,7 +46,7 @@ def _history_faults(folder: Path, release: str, book: Ledger) -> Iterator[str]:
         return  # they are lost with the release's entries
     published = read_approvals(folder)
     said = published.said if isinstance(published, ApprovalsFile) else ()
-    if History.of(release, book.statements(release)).links != said:
+    if History.in_ledger(book, release).links != said:
         yield f"{APPROVALS_FILE} differs from the ledger's entries about its gates"
 
 
@@ -55,7 +55,7 @@ def _ledger_faults(folder: Path, record: AuditRecord, book: Ledger) -> Iterator[
     book.verify(account)
     lines = anchored(account)
     told = [*from_anchors(lines), *from_release(folder, account)]
-    for one in lacks(book.entries(account), told, given_up(lines)):
+    for one in lacks(book.hashes(account), told, given_up(lines)):
         yield f"it lacks {one.in_words()}"
     reservation = book.reservation(release)
     if reservation is None or reservation.account != account:
@@ -71,7 +71,7 @@ def _ledger_faults(folder: Path, record: AuditRecord, book: Ledger) -> Iterator[
         yield "the ledger charged different events from the recorded ones"
     if reservation.proved:  # the entries that the record names are lost, which somebody answers for
         return
-    known = {entry.hash for entry in book.entries(account)}
+    known = {NOT_RECORDED, *book.hashes(account)}
     for entry in record.account.entries:
-        if entry.digest not in known | {NOT_RECORDED}:
+        if entry.digest not in known:
             yield f"the recorded entry {entry.digest[:12]}… is not in the ledger"

@@ -2,9 +2,10 @@
 
 A backup is a tar archive for its owner alone: the ledger as rows (`privacy.ledger.copies`), the
 anchors file, the register of keys, the people of the desk with the log of what they did and the key
-that signs it, the specs that they wrote, the orchestrator's history where it is a file in the home,
-and, where asked for, the workspaces of releases without their coded records. `backup.json` comes
-first and has the digest of every other file. Other keys are not in it: they belong elsewhere.
+that signs it, the specs that they wrote, ordered and scheduled, the orchestrator's history where it
+is a file in the home, and, where asked for, the workspaces of releases without their coded records.
+`backup.json` comes first and has the digest of every other file. Other keys are not in it: they
+belong elsewhere.
 
 Order.   Anchors are read before the ledger, so the copy of the ledger has all that they vouch for.
 Draws.   Accounts that were put back wait until somebody answers for what was drawn since the backup
@@ -45,7 +46,6 @@ from hallmark.tasks.ledger.anchors import anchors_file, open_ledger
 from hallmark.tasks.ledger.rollback import mark_put_back
 from hallmark.tasks.people.actions import KEY_FILE, log_key_file
 from hallmark.tasks.people.database import people_file
-from hallmark.tasks.spec.places import specs_folder
 
 _CONTENTS, _LEDGER, _ANCHORS, _HISTORY = (
     "backup.json",
@@ -54,7 +54,9 @@ _CONTENTS, _LEDGER, _ANCHORS, _HISTORY = (
     "orchestrator.db",
 )
 _PEOPLE = "people.db"
-_SPECS, _WORK = "specs", "work"
+_WORK = "work"
+_DOCUMENTS = ("specs", "ordered", "orders", "calendar", "recurring")
+"""Folders of the home with what people of the desk wrote, and what runs read of it."""
 _NOT_KEPT = ("codes", "scratch", "lock")  # of a workspace: coded records, and what only a run needs
 
 
@@ -113,10 +115,7 @@ def back_up(file: Path, *, work: bool) -> Contents:
         for database, name in ((_history_file(), _HISTORY), (people_file(), _PEOPLE)):
             if database.exists():
                 copy_database(database, folder / name)
-        for spec in specs_folder().glob("*.yaml"):
-            private_folder(folder / _SPECS)
-            with suppress(FileNotFoundError):
-                shutil.copyfile(spec, folder / _SPECS / spec.name)
+        _copy_documents(folder)
         if work:
             _copy_workspaces(folder / _WORK)
         found = {
@@ -152,7 +151,7 @@ def put_back(file: Path) -> PutBack:
             (_HISTORY, _history_file()),
             (_PEOPLE, people_file()),
             (KEY_FILE, log_key_file()),
-            *((name, home() / name) for name in contents.files if _is_spec(PurePosixPath(name))),
+            *((name, home() / name) for name in contents.files if _is_document(name)),
         ):
             if name in contents.files and not _placed(folder / name, place):
                 kept.append(name)
@@ -168,6 +167,16 @@ def put_back(file: Path) -> PutBack:
 def _history_file() -> Path:
     """Where the orchestrator keeps its history, unless that is a database elsewhere."""
     return home() / "prefect" / "prefect.db"
+
+
+def _copy_documents(target: Path) -> None:
+    """Copy what people of the desk wrote; they may be at work meanwhile."""
+    for path in sorted(path for name in _DOCUMENTS for path in (home() / name).rglob("*")):
+        name = path.relative_to(home())
+        if path.is_file() and not path.is_symlink() and _is_document(name.as_posix()):
+            private_folder(target / name.parent)
+            with suppress(FileNotFoundError):
+                shutil.copyfile(path, target / name)
 
 
 def _copy_workspaces(target: Path) -> None:
@@ -252,7 +261,7 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) ->
     """A plain file at the place that its name says, in `folder` and for its owner alone."""
     parts = PurePosixPath(member.name).parts
     known = member.name in (_LEDGER, _ANCHORS, KEYS_FILE, _HISTORY, _PEOPLE, KEY_FILE)
-    known = known or _is_spec(PurePosixPath(member.name)) or (parts[0] == _WORK and len(parts) > 2)
+    known = known or _is_document(member.name) or (parts[0] == _WORK and len(parts) > 2)
     if not member.isreg() or not known or ".." in parts:
         raise BackupRefused(f"{member.name!r} in the archive is no file of a backup")
     place = folder.joinpath(*parts)
@@ -263,8 +272,10 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) ->
         shutil.copyfileobj(content, written)
 
 
-def _is_spec(name: PurePosixPath) -> bool:
-    return len(name.parts) == 2 and name.parts[0] == _SPECS and name.suffix == ".yaml"
+def _is_document(name: str) -> bool:
+    path = PurePosixPath(name)
+    is_hidden = path.name.startswith(".")  # a draft that is being written
+    return path.parts[0] in _DOCUMENTS and path.suffix in (".yaml", ".json") and not is_hidden
 
 
 def _refuse_other_anchors(file: Path, anchors: Path) -> None:

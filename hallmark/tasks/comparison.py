@@ -11,11 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.schemas.documents.manifest import SPEC_FILE
 from hallmark.tasks.gates.gate_history import History, changed
-from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.gates.waiting import shown_folder
 from hallmark.tasks.runs import RunStatus, statuses
 
 _CONTEXT = 2  # lines around each that differs
@@ -36,10 +35,9 @@ class Comparison:
     lines: tuple[str, ...] = ()
 
 
-def compared(waiting: Waiting, ledger: Ledger) -> list[Comparison]:
+def compared(waiting: Waiting, history: History) -> list[Comparison]:
     """With what the same gate was opened for before, and with the last release of the series."""
     found = []
-    history = History.of(waiting.release, ledger.statements(waiting.release))
     here = [one.opening for one in history.rounds if one.opening.gate == waiting.gate]
     if len(here) > 1:
         names = tuple(changed(here[-2].seen, here[-1].seen))
@@ -48,7 +46,7 @@ def compared(waiting: Waiting, ledger: Ledger) -> list[Comparison]:
     if before is not None and before.folder is not None:
         with suppress(OSError):  # a folder may be moved at any time
             old = (Path(before.folder) / SPEC_FILE).read_text(encoding="utf-8").splitlines()
-            new = _spec_of(waiting).splitlines()
+            new = (shown_folder(waiting) / SPEC_FILE).read_text(encoding="utf-8").splitlines()
             lines = tuple(_differing(old, new))
             found.append(
                 Comparison(f"the spec of {before.release}, last in the series", None, lines)
@@ -58,25 +56,13 @@ def compared(waiting: Waiting, ledger: Ledger) -> list[Comparison]:
 
 def _last_of_series(release: str) -> RunStatus | None:
     """The release that was published last of those whose names differ in numbers alone."""
-    series = [
-        one
-        for one in statuses()
-        if one.release != release
-        and one.published is not None
-        and not one.lost
-        and _series(one.release) == _series(release)
-    ]
+    others = statuses(lambda name: name != release and _series(name) == _series(release))
+    series = [one for one in others if one.published is not None and not one.lost]
     return max(series, key=lambda one: str(one.published), default=None)
 
 
 def _series(release: str) -> str:
     return re.sub(r"\d+", "#", release)
-
-
-def _spec_of(waiting: Waiting) -> str:
-    workspace = Workspace.of(waiting.release)
-    folder = workspace.path / "plan" if waiting.gate == "plan" else workspace.staging
-    return (folder / SPEC_FILE).read_text(encoding="utf-8")
 
 
 def _differing(old: list[str], new: list[str]) -> Iterable[str]:

@@ -112,7 +112,7 @@ def account_for(
     lines, entered = anchored(account), []
     if book.has_account(account):
         book.verify(account)
-        before = entries_of(book, account)
+        before = book.hashes(account)
         if cap is not None:
             book.set_cap(account, cap[0], rho_cap=cap[1], by=by, reason=reason)
         for proof in _forgotten(book, account, proofs):

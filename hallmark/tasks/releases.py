@@ -13,26 +13,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AwareDatetime, ValidationError
-
-from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger, ReleaseRecord, Reservation
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.schemas.documents.manifest import MANIFEST_FILE
 from hallmark.schemas.profile import Profile
-from hallmark.schemas.section import Section
 from hallmark.tasks.gates.approvals import Standing
-from hallmark.tasks.gates.waiting import NOTE, standings, waiting_releases
-from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.workspace import Workspace, home, whole
-from hallmark.tasks.runs import RunStatus, is_held, statuses
+from hallmark.tasks.gates.gate_history import History
+from hallmark.tasks.gates.waiting import standing_of, waiting_releases, waits
+from hallmark.tasks.installation.operator import Order, standing_order, standing_orders
+from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.runs import RunStatus, is_held, status, statuses
 from hallmark.tasks.spec.places import specs_folder
+from hallmark.tasks.spec.recurring import is_template
+from hallmark.tasks.withdrawals import Withdrawal, withdrawal
 
 State = Literal[
-    "draft", "running", "interrupted", "waiting", "embargoed", "rejected", "published", "lost",
-    "failed", "stopped", "withdrawn",
+    "draft", "ordered", "running", "interrupted", "waiting", "embargoed", "rejected", "published",
+    "lost", "failed", "stopped", "withdrawn",
 ]  # fmt: skip
 STATES: Mapping[State, str] = {
     "draft": "a spec that was never run",
+    "ordered": "a run was ordered, and has not begun",
     "running": "a run is under way",
     "interrupted": "the process of its run is gone; resume it",
     "waiting": "somebody must decide",
@@ -52,16 +53,8 @@ STAGES = (
 )  # fmt: skip
 """The stages of a run in their order; a release need not have all of them."""
 
-_WITHDRAWN = "withdrawn.json"
 
-
-class Withdrawal(Section):
-    """Word that a release was given up."""
-
-    release: str
-    by: str
-    at: AwareDatetime
-    reason: str
+_NOTHING = ReleaseRecord(None, [])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +68,8 @@ class ReleaseState:
         waits: what it waits for, and what was decided.
         spec: path of the spec, where it is known.
         folder: where it was published.
+        history: decisions about it; in a list, only of those that wait.
+        reservation: as of `history`.
     """
 
     release: str
@@ -88,7 +83,8 @@ class ReleaseState:
     standing: Standing | None = None
     spec: Path | None = None
     folder: Path | None = None
-    withdrawal: Withdrawal | None = None
+    history: History
+    reservation: Reservation | None = None
 
     @property
     def progress(self) -> float:
@@ -100,12 +96,23 @@ class ReleaseState:
 def releases(ledger: Ledger, known: Profile) -> list[ReleaseState]:
     """All releases, the latest news first."""
     runs = {run.release: run for run in statuses()}
-    waits = {waiting.release: waiting for waiting in waiting_releases()}
+    waiting = {one.release: one for one in waiting_releases()}
     drafts = {path.stem: path for path in specs_folder().glob("*.yaml")}
-    decided = standings(waits.values(), ledger, known)
+    for name in drafts.keys() - runs.keys() - waiting.keys():
+        if is_template(drafts[name]):
+            del drafts[name]
+    orders, records = standing_orders(), ledger.records(waiting.keys())
     found = [
-        _state(name, runs.get(name), waits.get(name), drafts.get(name), decided.get(name))
-        for name in {*runs, *waits, *drafts}
+        _state(
+            Workspace.at(name),
+            runs.get(name),
+            waiting.get(name),
+            drafts.get(name),
+            orders.get(name),
+            records.get(name, _NOTHING),
+            known,
+        )
+        for name in {*runs, *waiting, *drafts, *orders}
     ]
     long_ago = datetime.min.replace(tzinfo=UTC)
     return sorted(found, key=lambda one: (one.since or long_ago, one.release), reverse=True)
@@ -113,43 +120,37 @@ def releases(ledger: Ledger, known: Profile) -> list[ReleaseState]:
 
 def release_of(name: str, ledger: Ledger, known: Profile) -> ReleaseState | None:
     """One release; None where there is none of this name."""
-    run = next((one for one in statuses() if one.release == name), None)
-    waits = next((one for one in waiting_releases() if one.release == name), None)
+    run, waiting, order = status(name), waits(name), standing_order(name)
     spec = specs_folder() / f"{name}.yaml"
-    draft = spec if spec.parent == specs_folder() and spec.exists() else None
-    if run is None and waits is None and draft is None:
+    has_draft = spec.parent == specs_folder() and spec.exists() and not is_template(spec)
+    draft = spec if has_draft else None
+    if run is None and waiting is None and draft is None and order is None:
         return None
-    decided = standings([] if waits is None else [waits], ledger, known)
-    return _state(name, run, waits, draft, decided.get(name))
-
-
-def withdraw(name: str, by: str, reason: str) -> None:
-    """Note that a release is given up. What it has spent stays spent.
-
-    Raises:
-        SafeError: no reason is given.
-    """
-    if len(reason.strip()) < 3:
-        raise SafeError("give a reason of at least 3 characters; it stays with the release")
-    note = Withdrawal(release=name, by=by, at=datetime.now(UTC), reason=reason.strip())
-    with whole(Workspace.of(name).path / _WITHDRAWN) as draft:
-        draft.write_text(note.model_dump_json(indent=1))
-    # It waits no longer, so neither a decision nor the end of an embargo lets it go on.
-    (Workspace.of(name).path / NOTE).unlink(missing_ok=True)
+    record = ledger.records([name])[name]
+    return _state(Workspace.at(name), run, waiting, draft, order, record, known)
 
 
 def _state(
-    name: str,
+    workspace: Workspace,
     run: RunStatus | None,
     waits: Waiting | None,
     spec: Path | None,
-    there: Standing | None,
+    order: Order | None,
+    record: ReleaseRecord,
+    known: Profile,
 ) -> ReleaseState:
-    workspace = home() / "work" / name
-    withdrawal = _withdrawal(workspace)
-    state = _which(run, waits, there, withdrawal)
+    name, done = workspace.path.name, run is not None and run.published is not None
+    given_up = None if done else withdrawal(workspace)
+    history = History.of(name, record.statements)
+    at_gate = waits is not None and waits.gate != "embargo"
+    there = standing_of(waits, history, known) if waits is not None and at_gate else None
+    state = _which(workspace, run, waits, there, given_up, order)
     title = waits.title if waits else run.title if run else ""
-    since = withdrawal.at if withdrawal else waits.since if waits else _time_of(run, spec)
+    since = waits.since if waits else _time_of(run, spec)
+    if given_up is not None:
+        since = given_up.at
+    elif state == "ordered" and order is not None:
+        since = order.at
     if spec is None and waits is not None:
         spec = Path(waits.spec)
     return ReleaseState(
@@ -157,30 +158,37 @@ def _state(
         title=title or name,
         state=state,
         since=since,
-        words=_words(state, run, waits, there, withdrawal),
+        words=_words(state, run, waits, there, given_up, order),
         account="" if run is None else run.account,
         run=run,
         waits=waits,
         standing=there,
         spec=spec,
         folder=Path(run.folder) if run is not None and run.folder else None,
-        withdrawal=withdrawal,
+        history=history,
+        reservation=record.reservation,
     )
 
 
 def _which(
+    workspace: Workspace,
     run: RunStatus | None,
     waits: Waiting | None,
     there: Standing | None,
-    withdrawal: Withdrawal | None,
+    given_up: Withdrawal | None,
+    order: Order | None,
 ) -> State:
-    if withdrawal is not None:
-        return "withdrawn"
     if run is not None and run.published is not None:
         return "lost" if run.lost else "published"
-    if run is not None and run.how == "running":
-        held = is_held(Workspace(home() / "work" / run.release))
-        return "running" if held else "interrupted"
+    if given_up is not None:
+        return "withdrawn"
+    going = run is not None and run.how == "running"
+    if going and is_held(workspace):
+        return "running"
+    if order is not None:
+        return "ordered"
+    if going:
+        return "interrupted"
     if waits is not None:
         if there is None:
             return "embargoed"
@@ -197,11 +205,16 @@ def _words(
     run: RunStatus | None,
     waits: Waiting | None,
     there: Standing | None,
-    withdrawal: Withdrawal | None,
+    given_up: Withdrawal | None,
+    order: Order | None,
 ) -> str:
     match state:
-        case "withdrawn" if withdrawal is not None:
-            return f"{withdrawal.by}: {withdrawal.reason}"
+        case "withdrawn" if given_up is not None:
+            return f"{given_up.by}: {given_up.reason}"
+        case "ordered" if order is not None and order.begins is not None:
+            return f"by {order.by}, to begin {order.begins:%Y-%m-%d %H:%M} UTC"
+        case "ordered" if order is not None:
+            return f"by {order.by}; if its run does not begin, order it again"
         case "waiting" if waits is not None and there is not None:
             gaps = f"{len(there.blocking)} not recorded" if there.blocking else ""
             missing = ", ".join(filter(None, [*there.missing, gaps])) or "nothing; it goes on"
@@ -231,12 +244,6 @@ def _time_of(run: RunStatus | None, spec: Path | None) -> datetime | None:
         return run.published or run.ended or run.started
     with suppress(OSError):
         return None if spec is None else datetime.fromtimestamp(os.stat(spec).st_mtime, UTC)
-    return None
-
-
-def _withdrawal(workspace: Path) -> Withdrawal | None:
-    with suppress(OSError, ValidationError):
-        return Withdrawal.model_validate_json((workspace / _WITHDRAWN).read_bytes())
     return None
 
 

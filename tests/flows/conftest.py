@@ -40,18 +40,30 @@ class Killed(Exception):
     """What ends a run in place of a step of it."""
 
 
-def press_ctrl_c(*_: object, **__: object) -> NoReturn:
+def press_ctrl_c(*_: object, number: int = signal.SIGINT, **__: object) -> NoReturn:
     """In place of a step that takes long, in a library that wraps the interrupt."""
     with pytest.raises(KeyboardInterrupt):
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
     raise ValueError("as a library wraps it")
+
+
+def lose_ctrl_c() -> None:
+    """Ctrl-C at the end of something of a library, from which nothing is raised."""
+
+    class Ends:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    Ends()
 
 
 @pytest.fixture
 def hallmark(prefect: None, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hallmark]:
     """Run `hallmark` with these arguments, in a fresh home."""
-    # Imported while the streams are the test's own: libraries keep those that they meet first.
-    import hallmark.flows.cli.terminal  # noqa: F401
+    # Imported while the streams are the test's own: libraries keep those that they meet first. And
+    # before a test puts something in the place of what the flow imports.
+    import hallmark.flows.cli.terminal
+    import hallmark.flows.release  # noqa: F401
     from hallmark.flows.cli.app import main
 
     monkeypatch.setenv("TMPDIR", tempfile.gettempdir())

@@ -4,18 +4,18 @@ import base64
 import hashlib
 import json
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, unquote_plus, urlsplit
 
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 from joserfc.jws import JWSRegistry
+
+from tests.serving import Handler, serving
 
 CLIENT, SECRET = "hallmark-desk", "client-secret-of-the-tests+/%: of thirty-two bytes"
 Claims = dict[str, Any]
@@ -98,7 +98,7 @@ class ForgedProvider:
 def forged_provider() -> Iterator[ForgedProvider]:
     """A provider that answers on loopback meanwhile."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answers(Handler):
         def do_GET(self) -> None:
             self._say(provider.told(self.path))
 
@@ -113,14 +113,6 @@ def forged_provider() -> Iterator[ForgedProvider]:
             self.end_headers()
             self.wfile.write(answer[1])
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    provider = ForgedProvider(f"http://127.0.0.1:{server.server_port}")
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(Answers) as url:
+        provider = ForgedProvider(url)
         yield provider
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -15,13 +15,14 @@ from typing import Any
 
 import httpx
 import psutil
+import pyotp
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from ruamel.yaml import YAML
 from sqlalchemy import NullPool, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
-from tests.flows.people import introduce
+from tests.flows.people import PASSWORD, introduce
 from tests.flows.services import POSTGRES, free_port, wait_until
 from tests.tasks.statements import PROFILE
 
@@ -54,6 +55,12 @@ class Installation:
     @property
     def out(self) -> Path:
         return self.folder / "out"
+
+    @property
+    def first_link(self) -> str:
+        """The one address that was printed, which makes the first administrator."""
+        (address,) = re.findall(r"http://\S+", (self.folder / "up.txt").read_text())
+        return str(address)
 
     def password(self, service: str) -> str:
         return (self.home / f"{service}-password").read_text()
@@ -193,6 +200,16 @@ def browser(chromium: str) -> Iterator[Browser]:
         running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield running
         running.close()
+
+
+def accept(page: Page, address: str) -> None:
+    """Follow the link of an invitation, choose the password and set up codes."""
+    page.goto(address)
+    page.fill("#password", PASSWORD)
+    page.fill("#again", PASSWORD)
+    page.fill("#code", pyotp.TOTP(page.locator("code.seed").inner_text()).now())
+    page.get_by_role("button", name="Set up").click()
+    expect(page.get_by_role("heading", name="Releases")).to_be_visible()
 
 
 def signed_in(running: Browser, agency: Installation) -> Page:

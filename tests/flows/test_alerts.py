@@ -6,12 +6,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -36,6 +35,7 @@ from hallmark.tasks.reserve import reserve
 from hallmark.tasks.spec.prepare import prepare
 from tests import example
 from tests.flows.services import wait_until
+from tests.serving import Handler, serving
 
 ROOT = Path(__file__).parents[2]
 TENTH = Fraction(1, 10)
@@ -49,26 +49,12 @@ NAMES = [
 NOTED = "hallmark: note runs that fell silent"
 
 
+@dataclass
 class Bell:
     """A web server on this machine that keeps what it is sent."""
 
-    def __init__(self) -> None:
-        self.heard: list[dict[str, Any]] = []
-        heard = self.heard
-
-        class Ear(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                content = self.rfile.read(int(self.headers["Content-Length"]))
-                heard.append(json.loads(content))
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Ear)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/alert"
-        Thread(target=self.server.serve_forever, daemon=True).start()
+    url: str
+    heard: list[dict[str, Any]]
 
     @property
     def told(self) -> list[dict[str, Any]]:
@@ -81,10 +67,17 @@ class Bell:
 
 @pytest.fixture
 def bell() -> Iterator[Bell]:
-    found = Bell()
-    yield found
-    found.server.shutdown()
-    found.server.server_close()
+    heard: list[dict[str, Any]] = []
+
+    class Ear(Handler):
+        def do_POST(self) -> None:
+            content = self.rfile.read(int(self.headers["Content-Length"]))
+            heard.append(json.loads(content))
+            self.send_response(204)
+            self.end_headers()
+
+    with serving(Ear) as url:
+        yield Bell(f"{url}/alert", heard)
 
 
 @pytest.fixture

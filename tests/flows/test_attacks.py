@@ -22,6 +22,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.schemas.documents.decisions import Decision
 from hallmark.tasks.gates.decision_keys import sign
+from hallmark.tasks.gates.gate_history import History
 from hallmark.tasks.gates.waiting import asked_now
 from hallmark.tasks.installation.signing import private_key
 from tests import example
@@ -45,6 +46,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]
         yield running
 
 
+@pytest.mark.slow
 def test_a_release_started_without_a_folder_is_published_where_it_lasts(
     attacked: Installation, tmp_path: Path
 ):
@@ -150,7 +152,8 @@ def signed(
         waits = Waiting.model_validate_json(
             (attacked.home / "work" / release / "waiting.json").read_bytes()
         )
-        asked = asked_now(waits, Ledger(attacked.environment["HALLMARK_LEDGER"]))
+        book = Ledger(attacked.environment["HALLMARK_LEDGER"])
+        asked = asked_now(waits, History.in_ledger(book, release))
     said = {
         **asked,
         "role": "reviewer",

@@ -194,6 +194,7 @@ def test_a_run_that_fails_validation_reserves_nothing_and_may_start_again(
     assert violations(house) == []
 
 
+@pytest.mark.slow
 def test_two_runs_of_a_release_at_once_draw_once_and_publish_once(quick_house: House) -> None:
     house, key = quick_house, Key(quick_house.folder / "key.pem")
     # Whichever is first waits for its key, so it cannot be done before the other one begins.
@@ -213,6 +214,7 @@ def test_two_runs_of_a_release_at_once_draw_once_and_publish_once(quick_house: H
     assert violations(house) == disagreements(house) == []
 
 
+@pytest.mark.slow
 def test_of_two_releases_that_together_overspend_exactly_one_starts(quick_house: House) -> None:
     house, other = quick_house, quick_house.folder / "other.yaml"
     text = (house.folder / "spec.yaml").read_text()
@@ -226,6 +228,7 @@ def test_of_two_releases_that_together_overspend_exactly_one_starts(quick_house:
     assert violations(house) == []
 
 
+@pytest.mark.slow
 def test_a_release_survives_the_loss_of_its_database_connection(
     tmp_path: Path, settings: dict[str, str], postgres: str
 ) -> None:
@@ -255,6 +258,7 @@ def test_a_release_survives_the_loss_of_its_database_connection(
     assert violations(house) == disagreements(house) == []
 
 
+@pytest.mark.slow
 def test_a_release_goes_on_when_a_worker_is_killed_counting_and_another_generating(
     tmp_path: Path, settings: dict[str, str]
 ) -> None:

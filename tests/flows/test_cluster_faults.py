@@ -150,10 +150,8 @@ def test_a_release_goes_on_when_a_worker_is_killed_at_each_stage(
     assert violations(house) == disagreements(house) == []
 
 
-@pytest.mark.parametrize(
-    "task",
-    [task if task == "generate" else pytest.param(task, marks=pytest.mark.slow) for task in STAGES],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("task", STAGES)
 def test_a_release_goes_on_when_a_worker_is_cut_off_and_comes_back(
     task: str, house: House, office: Office
 ) -> None:

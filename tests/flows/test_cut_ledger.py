@@ -24,7 +24,11 @@ MST = {"name": "mst"}
 PURE = {"neighbours": "replace_one", "unit": "record", "epsilon": "1", "delta": "1e-5"}
 
 
-@pytest.mark.parametrize("left", [2, 1, 0], ids=lambda left: f"{left} entries left")
+@pytest.mark.parametrize(
+    "left",
+    [pytest.param(2, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow), 0],
+    ids=lambda left: f"{left} entries left",
+)
 def test_a_run_that_was_killed_after_a_draw_does_not_draw_it_again(
     left: int, postgres: str, tmp_path: Path
 ):
@@ -49,6 +53,7 @@ def agency(tmp_path: Path) -> Iterator[Installation]:
         yield running
 
 
+@pytest.mark.slow
 def test_a_ledger_cut_to_its_first_entry_is_refused_by_the_server_and_seen_by_an_auditor(
     agency: Installation, tmp_path: Path
 ):

@@ -1,6 +1,8 @@
 """The review desk: what it shows, whom it lets in, and which decisions it takes."""
 
 import html
+import re
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,15 +10,19 @@ import pytest
 from ruamel.yaml import YAML
 from starlette.testclient import TestClient
 
-from hallmark.flows.desk import desk
+from hallmark.flows import engine
+from hallmark.flows.desk import accounts, assets, desk
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.decisions import Decision
 from hallmark.schemas.visible import visible
 from hallmark.tasks.gates.decision_keys import sign
+from hallmark.tasks.gates.gate_history import History
 from hallmark.tasks.gates.waiting import asked_now, waiting_of, waiting_releases
+from hallmark.tasks.installation.operator import ordering
 from hallmark.tasks.installation.signing import private_key
 from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.people.rights import Role
+from hallmark.tasks.spec.places import specs_folder
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import as_somebody, introduce
@@ -49,7 +55,7 @@ def decision(keys: dict[str, Path], name: str = "Ada", **changes: object) -> dic
     """What a browser sends after somebody has decided."""
     waits = waiting_of("test-release")
     content = {
-        **asked_now(waits, Ledger(ledger_url())),
+        **asked_now(waits, History.in_ledger(Ledger(ledger_url()), "test-release")),
         "role": "methodologist",
         "person": name,
         "decision": "approve",
@@ -124,7 +130,9 @@ def test_a_decision_that_is_posted_again_is_refused(client: TestClient, keys: di
 
 
 def test_the_page_holds_what_a_decision_must_name(client: TestClient, keys: dict[str, Path]):
-    asked = asked_now(waiting_of("test-release"), Ledger(ledger_url()))
+    asked = asked_now(
+        waiting_of("test-release"), History.in_ledger(Ledger(ledger_url()), "test-release")
+    )
     assert str(asked["previous"]) in client.get("/releases/test-release").text
 
 
@@ -145,6 +153,38 @@ def test_pages_run_no_foreign_script_and_are_not_cached(client: TestClient, home
     assert "script-src 'self'" in headers["Content-Security-Policy"]
     assert "unsafe" not in headers["Content-Security-Policy"]
     assert headers["Cache-Control"] == "no-store"
+
+
+def test_a_decision_stands_where_the_orchestrator_does_not_answer(
+    client: TestClient, keys: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    answer = client.post("/decisions", json=decision(keys))
+    assert (answer.status_code, answer.json()["passed"], answer.json()["run"]) == (200, True, None)
+
+
+def test_pages_are_not_compressed(client: TestClient, home: Path):
+    page = client.get("/", headers={"Accept-Encoding": "gzip"})
+    assert len(page.content) > 1000
+    assert "Content-Encoding" not in page.headers
+
+
+def test_styles_and_scripts_are_compressed_and_kept_for_as_long_as_they_are_the_same(
+    client: TestClient, home: Path, tmp_path: Path
+):
+    for path in assets.FOLDER.iterdir():
+        answer = client.get(f"{assets.ADDRESS}/{path.name}", headers={"Accept-Encoding": "gzip"})
+        assert "immutable" in answer.headers["Cache-Control"]
+        assert (answer.headers.get("Content-Encoding") == "gzip") == (path.stat().st_size > 500)
+        assert answer.content == path.read_bytes()
+    for elsewhere in ("/static/desk.css", "/static/0/desk.css", f"{assets.ADDRESS}/nowhere.css"):
+        answer = client.get(elsewhere)
+        assert answer.status_code == 404
+        assert answer.headers["Cache-Control"] == "no-store"
+    same = shutil.copytree(assets.FOLDER, tmp_path / "static")
+    assert assets.address_of(same) == assets.ADDRESS
+    (same / "desk.css").write_text("p {}")
+    assert assets.address_of(same) != assets.ADDRESS
 
 
 def test_words_of_others_are_never_markup(
@@ -253,3 +293,70 @@ def test_a_release_that_was_given_up_waits_no_longer(client: TestClient, keys: d
     assert (
         client.post("/releases/test-release/withdraw", data={"reason": "again"}).status_code == 409
     )
+
+
+def test_a_release_is_ordered_until_its_run_begins(
+    client: TestClient, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    started: list[dict[str, object]] = []
+    monkeypatch.setattr(engine, "start", lambda _, given, **__: started.append(given))
+    monkeypatch.setattr(engine, "stop", lambda _: 1)
+    monkeypatch.setenv("HALLMARK_DATA", str(tmp_path))
+    spec = example.write(tmp_path, release="mine", mechanism={"name": "mst"})
+    (specs_folder() / "mine.yaml").write_bytes(spec.read_bytes())
+
+    def shown() -> str:
+        return html.unescape(client.get("/releases/mine").text)
+
+    assert client.post("/releases/mine/start", data={"at": "2090-01-01T08:00"}).status_code == 200
+    assert "by tess, to begin 2090-01-01 08:00 UTC" in shown()
+    assert client.post("/releases/mine/stop").status_code == 200
+    assert '<span class="state draft">' in shown()
+    assert client.post("/releases/mine/start").status_code == 200
+    assert '<span class="state ordered">' in shown()
+    assert "by tess; if its run does not begin, order it again" in shown()
+    assert len(started) == 2
+
+    (specs_folder() / "mine.yaml").write_text(spec.read_text().replace("epsilon: '1'", ""))
+    refused = client.post("/releases/mine/start")
+    assert refused.status_code == 409
+    assert "privacy.epsilon" in refused.text
+    assert len(started) == 2
+
+
+def test_entries_of_an_account_are_shown_page_by_page(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(accounts, "_MOST", 2)
+    steward = TestClient(desk, headers=as_somebody(Role.STEWARD))
+    terms = {"delta": "1e-5", "neighbours": "replace_one", "name": "paged"}
+    steward.post("/accounts", data=terms | {"epsilon": "1", "reason": "meeting 1"})
+    for number in range(2, 6):
+        cap = {"epsilon": str(number), "delta": "1e-5", "reason": f"meeting {number}"}
+        assert steward.post("/accounts/paged/cap", data=cap).status_code == 200
+
+    def meetings(query: str) -> tuple[list[str], list[str]]:
+        text = steward.get(f"/accounts/paged{query}").text
+        return re.findall(r"meeting \d", text), re.findall(r"\?before=\d+", text)
+
+    assert meetings("") == (["meeting 5", "meeting 4"], ["?before=4"])
+    assert meetings("?before=4") == (["meeting 3", "meeting 2"], ["?before=2"])
+    assert meetings("?before=2") == (["meeting 1"], [])
+    assert meetings("?before=-7") == ([], [])
+
+
+def test_a_release_that_the_desk_only_ordered_is_there_until_it_is_stopped(
+    client: TestClient, home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As one of a calendar is, which has no spec at the desk."""
+    monkeypatch.setattr(engine, "stop", lambda _: 1)
+    with ordering("monthly-2026-11", "ada"):
+        pass
+    assert '<span class="state ordered">' in client.get("/releases/monthly-2026-11").text
+    assert "monthly-2026-11" in client.get("/?state=ordered").text
+    left = client.post("/releases/monthly-2026-11/stop", follow_redirects=False)
+    assert (left.status_code, left.headers["Location"]) == (303, "/")  # it has no page any more
+    assert "monthly-2026-11" not in client.get("/").text
+
+
+@pytest.mark.parametrize("name", ["%00", "a%00b", "..", "%2e%2e"])
+def test_what_is_no_name_of_a_release_is_no_page(client: TestClient, home: Path, name: str):
+    assert client.get(f"/releases/{name}").status_code in (200, 404)

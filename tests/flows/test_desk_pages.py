@@ -28,6 +28,7 @@ from tests.flows.people import PASSWORD, introduce, join
 from tests.flows.server import browser, need_browser
 
 pytestmark = pytest.mark.service
+expect.set_options(timeout=30_000)  # as for a page, on a busy machine
 
 SIZES = {"screen": (1280, 900), "telephone": (390, 844)}
 PAGES = {
@@ -177,6 +178,17 @@ def test_a_reviewer_decides_with_their_key_and_others_see_it(site: Site, chrome:
     auditor.goto(f"{site.url}/log?about=test-release")
     row = auditor.get_by_role("row").filter(has_text="decided")
     expect(row).to_contain_text("decision: approve; gate: plan; person: Ada; role: methodologist")
+
+
+def test_a_browser_asks_for_styles_and_scripts_once(site: Site, chrome: Browser) -> None:
+    page = enter(chrome, site, Role.VIEWER)
+    taken = """performance.getEntriesByType("resource")
+        .filter(one => one.name.includes("/static/")).map(one => one.transferSize)"""
+    page.goto(f"{site.url}/keys")
+    first = page.evaluate(taken)
+    page.goto(f"{site.url}/keys")
+    assert any(first)
+    assert page.evaluate(taken) == [0] * len(first)
 
 
 def test_whoever_cannot_undo_is_asked_first(site: Site, chrome: Browser) -> None:

@@ -5,14 +5,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyotp
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests import example
-from tests.flows.people import PASSWORD
 from tests.flows.server import (
     Installation,
+    accept,
     browser,
     installation,
     need_postgres_and_browser,
@@ -35,17 +34,10 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 @pytest.fixture(scope="module")
 def page(house: Installation) -> Iterator[Page]:
     """The browser of its first administrator, who follows the one address that is printed."""
-    said = (house.folder / "up.txt").read_text()
-    (address,) = re.findall(r"http://\S+", said)
     with browser(need_postgres_and_browser()) as chrome:
         page = chrome.new_context(viewport={"width": 1280, "height": 900}).new_page()
         page.set_default_timeout(60_000)
-        page.goto(address)
-        page.fill("#password", PASSWORD)
-        page.fill("#again", PASSWORD)
-        page.fill("#code", pyotp.TOTP(page.locator("code.seed").inner_text()).now())
-        page.get_by_role("button", name="Set up").click()
-        expect(page.get_by_role("heading", name="Releases")).to_be_visible()
+        accept(page, house.first_link)
         yield page
 
 

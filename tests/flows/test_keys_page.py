@@ -146,7 +146,7 @@ def test_a_passkey_is_made_registered_and_opens_a_gate(
     page.get_by_role("button", name="Approve", exact=True).click()
     expect(page.locator("#answer.good")).to_contain_text("Recorded.")
 
-    (one,) = History.of("test-release", Ledger(ledger_url()).statements("test-release")).rounds
+    (one,) = History.in_ledger(Ledger(ledger_url()), "test-release").rounds
     assert [signed.key for signed in one.decisions] == [made]
     assert is_genuine(one.decisions[0])
     assert hallmark("release", spec, "--out", tmp_path / "out", "--resume").code == 0

@@ -85,7 +85,7 @@ def test_a_spec_of_every_method_is_planned(name: str, tmp_path: Path) -> None:
     assert plan.method.expected_records == ROWS
 
 
-@pytest.mark.parametrize("name", ["dpam", "sep-fem"])
+@pytest.mark.parametrize("name", ["dpam", pytest.param("sep-fem", marks=pytest.mark.slow)])
 def test_a_release_has_its_answers_with_bounds_and_breaks_no_rule(
     name: str, tmp_path: Path
 ) -> None:

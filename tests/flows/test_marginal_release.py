@@ -94,8 +94,7 @@ def assert_sound(published: Published) -> dict[str, Any]:
     ("selection", "generator"),
     [
         pair
-        if pair in {("all", "noise-aware"), ("workload", "graphical-model"), ("mwem", "particles")}
-        or pair in {("aim", "noise-aware"), ("mst", "private-gsd")}
+        if pair in {("mwem", "particles"), ("aim", "noise-aware"), ("mst", "private-gsd")}
         else pytest.param(*pair, marks=pytest.mark.slow)
         for pair in product(SELECTIONS, GENERATORS)
     ],

@@ -30,6 +30,7 @@ from hallmark.schemas.documents.decisions import Decision
 from hallmark.schemas.documents.manifest import RECORD_FILE, SIGNATURE_FILE
 from hallmark.tasks.gates.approvals import decide
 from hallmark.tasks.gates.decision_keys import sign
+from hallmark.tasks.gates.gate_history import History
 from hallmark.tasks.gates.waiting import asked_now, waiting_of
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.workspace import ledger_url
@@ -54,6 +55,7 @@ DRAWN = [  # what differs between two releases of the very same table
     r"manifest\.json\.created$",
     r"manifest\.json\.ledger\.hash$",  # covers a nonce
     r"manifest\.json\.files\.(approvals\.json|audit-report\.(json|html))\.(sha256|bytes)$",
+    r"manifest\.json\.files\.for-people\.html\.sha256$",  # tells the minute it was created
 ]
 
 
@@ -94,7 +96,7 @@ def released(base: Path, spec: Path, name: str) -> Path:
     release(str(spec), str(base / "out"))
     waits, book = waiting_of("test-release"), open_ledger(ledger_url())
     said = {
-        **asked_now(waits, book),
+        **asked_now(waits, History.in_ledger(book, "test-release")),
         "role": "methodologist",
         "person": "Ada",
         "decision": "approve",

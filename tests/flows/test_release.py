@@ -87,7 +87,9 @@ def test_privpgd_releases_a_table_that_verifies(tmp_path: Path) -> None:
 def test_a_private_number_of_records_is_told_nowhere(tmp_path: Path) -> None:
     rows = 5417  # found by no other figure of the release
     example.open_account(adjacency=ADD_REMOVE)
-    published = run(example.write(tmp_path, rows, privacy=privacy(neighbours="add_remove")))
+    mechanism = {"name": "privpgd", "generator": {"descent": {"epochs": 5}}}
+    sections = {"privacy": privacy(neighbours="add_remove"), "mechanism": mechanism}
+    published = run(example.write(tmp_path, rows, **sections))
     assert_sound(published)
     assert record_of(published)["protected"]["rows"] == "not recorded"
     texts = [p for p in Path(published.folder).iterdir() if p.suffix in (".json", ".html", ".yaml")]
@@ -151,6 +153,7 @@ def test_a_folder_of_parquet_parts_is_released_like_one_file(tmp_path: Path) -> 
     assert record_of(published)["protected"]["rows"] == ROWS
 
 
+@pytest.mark.slow
 def test_with_a_huge_budget_one_way_marginals_are_recovered(tmp_path: Path) -> None:
     huge = Fraction(500)
     example.open_account(cap=Budget(epsilon=huge, delta=Fraction(1, 10**4)))

@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from hallmark.flows.desk import (
     accounts,
+    calendar,
     desk,
     entrance,
     keys,
@@ -56,7 +57,7 @@ def fresh(seed: str, login: str) -> str:
 
 
 def test_the_table_of_rights_names_every_route_and_no_other():
-    rooms = (accounts, keys, log_in, people, provider, releases, specs)
+    rooms = (accounts, calendar, keys, log_in, people, provider, releases, specs)
     routes = [desk.routes, *(room.router.routes for room in rooms)]
     found = {
         (method, route.path)

@@ -1,13 +1,20 @@
 """Recurring releases: a release and a budget in each period, whoever starts it."""
 
+import getpass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
 
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.schemas.loading import SpecError
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.runs import status
+from hallmark.tasks.spec.instances import due, instance
+from hallmark.tasks.spec.places import tables_folder
 from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.spec.recurring import scheduling
 from tests import example
 from tests.flows.conftest import Hallmark, press_ctrl_c
 
@@ -114,6 +121,54 @@ def test_an_embargo_of_the_calendar_becomes_the_release_s_own(hallmark: Hallmark
     instance = prepare(Path(calendar.parent.parent / "home/calendar/acs/2026-11.yaml"))
     assert instance.spec.embargo is not None
     assert instance.spec.embargo.strftime("%H:%M") == "09:00"
+
+
+def test_neither_a_look_nor_a_later_run_puts_the_publication_off(
+    hallmark: Hallmark, calendar: Path, home: Path
+):
+    calendar.write_text(calendar.read_text() + "    embargo: {days: 3, at: '09:00'}\n")
+    early = datetime(2026, 11, 1, 2, tzinfo=UTC)
+    kept = home / "calendar" / "acs" / "2026-11.yaml"
+    first = instance(calendar, "acs", early).prepared.spec
+    assert first.embargo == datetime(2026, 11, 4, 9, tzinfo=UTC)
+    before = kept.read_bytes()
+    later = early + timedelta(days=20)
+    assert due(calendar, "acs", later).prepared.spec == first
+    assert hallmark("calendar", "show", calendar).code == 0
+    assert kept.read_bytes() == before
+    assert instance(calendar, "acs", later, "2026-11").prepared.spec == first
+    calendar.write_text(calendar.read_text().replace("days: 3", "days: 5"))
+    changed = instance(calendar, "acs", later).prepared.spec.embargo
+    assert changed == datetime(2026, 11, 6, 9, tzinfo=UTC)
+    other = due(calendar, "acs", later, "2026-12").prepared.spec.embargo
+    assert other == datetime(2026, 11, 26, 9, tzinfo=UTC)
+
+
+def test_a_wrong_spec_is_named_by_its_own_file(calendar: Path):
+    spec = calendar.parent / "spec.yaml"
+    spec.write_text(spec.read_text().replace("name: mst", "name: most"))
+    with pytest.raises(SpecError, match=rf"{spec}:\d+: mechanism.name"):
+        due(calendar, "acs", datetime.now(UTC))
+
+
+def test_what_was_scheduled_at_the_desk_runs_on_the_tables_there(
+    hallmark: Hallmark, calendar: Path, home: Path
+):
+    """Here on the order of whoever types the command; of whoever scheduled it in server mode."""
+    spec = calendar.parent / "spec.yaml"
+    content = YAML().load(spec)
+    content["data"]["source"] = "of-{period}.csv"
+    with spec.open("w") as handle:
+        YAML().dump(content, handle)
+    (calendar.parent / "table.csv").rename(tables_folder() / "of-2026-11.csv")
+    entry = {"period": "month", "cron": "0 2 1 * *", "budget": {"epsilon": "1/2", "delta": "1e-5"}}
+    with scheduling("acs", spec.read_text(), entry, "ada") as ours:
+        pass
+    code, said = run(hallmark, ours, "2026-11")
+    assert code == 0, said
+    known = status("acs-2026-11")
+    assert known is not None
+    assert (known.by, known.how) == (getpass.getuser(), "published")
 
 
 def test_a_run_stopped_by_ctrl_c_says_how_to_go_on(

@@ -3,20 +3,24 @@
 One installation serves all of these tests, which take minutes: run them with `make test-services`.
 """
 
+import getpass
+import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
-import pyotp
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.tasks.runs import RunStatus
 from tests import example
-from tests.flows.people import PASSPHRASE, PASSWORD
+from tests.flows.people import PASSPHRASE
 from tests.flows.server import (
     SECONDS,
     Installation,
+    accept,
     browser,
     fill_form,
     need_postgres_and_browser,
@@ -106,6 +110,57 @@ def test_a_schedule_fires_and_its_release_runs_on_the_dask_workers(agency: Insta
     assert "tls://" in log
 
 
+@pytest.mark.slow
+def test_an_operator_lets_a_release_recur_at_the_desk(agency: Installation, chrome: Browser):
+    """Who has no shell: uploads a table, writes a spec of every period, and schedules it."""
+    made = agency.folder / "recurring"
+    spec = example.write(made, release="visits-{period}", **SPEC)
+    text = spec.read_text().replace("table.csv", "visits-{period}.csv").replace(f"{made}/", "")
+    soon = datetime.now(UTC) + timedelta(minutes=3)
+    period = f"{soon:%Y-%m-%d}"
+    table = (made / "table.csv").rename(made / f"visits-{period}.csv")
+    desk = at_desk(chrome, agency, "olga", "operator")
+    desk.goto(f"{agency.desk}/specs")
+    desk.set_input_files("#table", table)
+    desk.get_by_role("button", name="Upload", exact=True).click()
+    desk.fill("#name", "visits")
+    desk.set_input_files("#spec", {"name": "s.yaml", "mimeType": "", "buffer": text.encode()})
+    desk.get_by_role("button", name="Begin", exact=True).click()
+    expect(desk.get_by_role("heading", level=1)).to_have_text("Spec of visits in every period")
+
+    desk.goto(f"{agency.desk}/calendar")
+    desk.select_option("#spec", "visits")
+    desk.select_option("#period", "day")
+    desk.select_option("#about", "this")
+    desk.fill("#at", f"{soon:%H:%M}")
+    desk.fill("#epsilon", "1/4")
+    desk.get_by_role("button", name="Schedule", exact=True).click()
+    row = desk.get_by_role("row", name="scheduled by olga")
+    expect(row).to_contain_text(f"{soon.minute} {soon.hour} * * * UTC")
+    expect(row.get_by_role("link")).to_have_text(f"visits-{period}")
+
+    def by(period: str) -> str:
+        """Who made the release of a period, as its status says."""
+        folder = agency.out / f"visits-{period}"
+        wait_until(folder.exists, f"the release of {period} is published", 2 * SECONDS)
+        assert agency.hallmark("verify", folder).returncode == 0
+        status = agency.home / "work" / folder.name / "run.json"
+        return RunStatus.model_validate_json(status.read_bytes()).by
+
+    assert by(period) == "olga"
+    # Whoever starts it on the server has no order, and becomes nobody else.
+    shutil.copyfile(table, agency.home / "tables" / "visits-2020-01-01.csv")
+    agency.prefect("deployment", "run", "calendar-release/visits", '--param=period="2020-01-01"')
+    assert by("2020-01-01") == getpass.getuser()
+
+    desk.on("dialog", lambda dialog: dialog.accept())
+    desk.goto(f"{agency.desk}/calendar")
+    row.get_by_role("button", name="Remove").click()
+    expect(desk.get_by_role("row", name="monthly")).to_be_visible()
+    expect(row).to_have_count(0)
+    assert agency.prefect("deployment", "inspect", "calendar-release/visits").returncode != 0
+
+
 def test_a_release_that_waits_survives_a_restart_of_the_server(
     agency: Installation, chrome: Browser, tmp_path: Path
 ):
@@ -125,6 +180,7 @@ def test_a_release_that_waits_survives_a_restart_of_the_server(
     wait_until((agency.out / "patient").exists, "the release is published")
 
 
+@pytest.mark.slow
 def test_a_certificate_is_started_approved_and_audited_on_the_server(
     agency: Installation, tmp_path: Path
 ):
@@ -153,6 +209,7 @@ def test_a_certificate_is_started_approved_and_audited_on_the_server(
     wait_until(lambda: agency.runs("on-demand")[0]["state_type"] == "FAILED", "the audit fails")
 
 
+@pytest.mark.slow
 def test_an_operator_cannot_rehearse_on_the_private_table(agency: Installation, tmp_path: Path):
     """Neither by a parameter, nor by a declaration of the table by another name or of a copy."""
 
@@ -223,15 +280,15 @@ def _answers(agency: Installation) -> bool:
 
 def reviewing(chrome: Browser, agency: Installation) -> Page:
     """The desk as a reviewer sees it after logging in."""
-    made = agency.hallmark("people", "add", "rita", "--name", "Rita R", "--role", "reviewer")
-    made = made if made.returncode == 0 else agency.hallmark("people", "invite", "rita")
+    return at_desk(chrome, agency, "rita", "reviewer")
+
+
+def at_desk(chrome: Browser, agency: Installation, login: str, role: str) -> Page:
+    """The desk as somebody in a role sees it after logging in."""
+    made = agency.hallmark("people", "add", login, "--name", login.title(), "--role", role)
+    made = made if made.returncode == 0 else agency.hallmark("people", "invite", login)
     page = chrome.new_context().new_page()
-    page.goto(made.stdout.split()[-1])
-    page.fill("#password", PASSWORD)
-    page.fill("#again", PASSWORD)
-    page.fill("#code", pyotp.TOTP(page.locator("code.seed").inner_text()).now())
-    page.get_by_role("button", name="Set up").click()
-    page.wait_for_url(f"http://localhost:{agency.port + 1}/")
+    accept(page, made.stdout.split()[-1])
     page.set_default_timeout(SECONDS * 1000)
     return page
 

@@ -1,11 +1,11 @@
 """A small time-stamping authority on the loopback address: `openssl ts` behind an HTTP server."""
 
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+
+from tests.serving import Handler, serving
 
 _CONFIGURATION = """
 [tsa]
@@ -30,7 +30,7 @@ def authority(folder: Path) -> Iterator[str]:
     (folder / "serial").write_text("01\n")
     (folder / "tsa.cnf").write_text(_CONFIGURATION.format(folder=folder))
 
-    class Answers(BaseHTTPRequestHandler):
+    class Answers(Handler):
         def do_POST(self) -> None:
             (folder / "query").write_bytes(self.rfile.read(int(self.headers["Content-Length"])))
             _openssl(
@@ -41,18 +41,8 @@ def authority(folder: Path) -> Iterator[str]:
             self.end_headers()
             self.wfile.write((folder / "reply").read_bytes())
 
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Answers)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(Answers) as url:
+        yield url
 
 
 def _certificates(folder: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.tasks.backup import BackupRefused, back_up, put_back
 from hallmark.tasks.installation.key_register import add, register_file
+from hallmark.tasks.installation.operator import Order, numbered, operator, ordered
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.ledger.anchors import anchors_file, open_ledger
 from hallmark.tasks.ledger.rollback import LedgerRolledBack, mark_put_back, refuse_rolled_back
@@ -22,8 +23,11 @@ from hallmark.tasks.people import directory
 from hallmark.tasks.people.actions import Actor, check, exported, record
 from hallmark.tasks.people.rights import Role
 from hallmark.tasks.spec.places import specs_folder
+from hallmark.tasks.spec.recurring import recurring_calendars, scheduled_by, scheduling
 from tests.passkeys import Passkey
 from tests.tasks.cut import ACCOUNT, opened
+
+MONTHLY = {"period": "month", "cron": "0 2 1 * *", "budget": {"epsilon": "1"}}
 
 
 @pytest.fixture
@@ -81,11 +85,18 @@ def test_people_their_log_and_their_specs_are_kept_and_put_back(
     by = Actor("the test", "command line")
     directory.add("ada", "Ada Lovelace", [Role.STEWARD], by=by)
     (specs_folder() / "mine.yaml").write_text("release: mine\n")
+    number = numbered(Order(release="mine", by="ada", at=datetime.now(UTC)))
+    with scheduling("visits", "release: visits-{period}\n", MONTHLY, "ada") as calendar:
+        before = calendar.read_text()
     back_up(tmp_path / "with-people.tar", work=False)
     monkeypatch.setenv("HALLMARK_HOME", str(tmp_path / "elsewhere"))
     put_back(tmp_path / "with-people.tar")
     assert [one.name for one in directory.people()] == ["Ada Lovelace"]
     assert (specs_folder() / "mine.yaml").read_text() == "release: mine\n"
+    with ordered(number, "mine"):
+        assert operator() == "ada"
+    (calendar,) = recurring_calendars()
+    assert (calendar.read_text(), scheduled_by(calendar, "visits")) == (before, "ada")
     record(by, "log-exported")
     assert check(exported()) == 2  # all of it by one key
     assert put_back(tmp_path / "with-people.tar").kept.count("people.db") == 1

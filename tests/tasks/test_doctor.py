@@ -4,13 +4,11 @@ import os
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -32,6 +30,7 @@ from hallmark.tasks.spec.prepare import prepare
 from tests import example
 from tests.flows.people import introduce
 from tests.flows.services import free_port
+from tests.serving import Handler, serving
 from tests.tasks.statements import write_profile
 from tests.tasks.test_runs import published_in
 
@@ -270,40 +269,31 @@ def test_a_run_that_was_killed_is_found_and_one_that_lives_is_not(
 # The server, as far as one stands in for servers that cannot be run here
 
 
-class Standin:
+@contextmanager
+def standin(
+    *, runs: str, ahead: timedelta = timedelta(0), status: int = 200
+) -> Iterator[dict[str, str]]:
     """Answers as a Prefect server of some version, to everybody or to nobody."""
 
-    def __init__(self, *, runs: str, ahead: timedelta = timedelta(0), status: int = 200) -> None:
-        class Answers(BaseHTTPRequestHandler):
-            def answer(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                found: dict[str, Any] = {"/api/admin/version": f'"{runs}"'}
-                text = found.get(self.path, "[]").encode()
-                code = 404 if self.path == "/api/work_pools/hallmark" else status
-                self.send_response(code)
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
+    class Answers(Handler):
+        def answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            found: dict[str, Any] = {"/api/admin/version": f'"{runs}"'}
+            text = found.get(self.path, "[]").encode()
+            code = 404 if self.path == "/api/work_pools/hallmark" else status
+            self.send_response(code)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
 
-            do_GET = do_POST = answer
+        do_GET = do_POST = answer
 
-            def date_time_string(self, timestamp: float | None = None) -> str:
-                then = datetime.now(UTC) + ahead
-                return then.strftime("%a, %d %b %Y %H:%M:%S GMT")
+        def date_time_string(self, timestamp: float | None = None) -> str:
+            then = datetime.now(UTC) + ahead
+            return then.strftime("%a, %d %b %Y %H:%M:%S GMT")
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-        Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def __enter__(self) -> dict[str, str]:
-        url = f"http://127.0.0.1:{self.server.server_port}"
-        return {"PREFECT_API_URL": f"{url}/api", "HALLMARK_DESK_URL": url}
-
-    def __exit__(self, *_: object) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+    with serving(Answers) as url:
+        yield {"PREFECT_API_URL": f"{url}/api", "HALLMARK_DESK_URL": url}
 
 
 def test_a_published_release_whose_folder_is_gone_is_found(home: Path, tmp_path: Path) -> None:
@@ -348,7 +338,7 @@ def test_a_server_that_does_not_answer_is_wrong() -> None:
 
 
 def test_a_server_of_another_version_is_wrong() -> None:
-    with Standin(runs="3.0.0") as named:
+    with standin(runs="3.0.0") as named:
         assert said(server.prefect_server(named))[0] == (
             "wrong",
             f"{named['PREFECT_API_URL']} runs Prefect 3.0.0, but this installation has "
@@ -357,7 +347,7 @@ def test_a_server_of_another_version_is_wrong() -> None:
 
 
 def test_a_server_that_asks_for_no_password_is_told() -> None:
-    with Standin(runs=version("prefect")) as named:
+    with standin(runs=version("prefect")) as named:
         found = said(server.prefect_server(named))
         assert "asks for no password" in found[0][1]
         assert [verdict for verdict, _ in found] == ["warn", "warn", "wrong"]  # nothing is there
@@ -365,13 +355,13 @@ def test_a_server_that_asks_for_no_password_is_told() -> None:
 
 
 def test_a_server_that_does_not_let_us_in_is_wrong() -> None:
-    with Standin(runs="3", status=401) as named:
+    with standin(runs="3", status=401) as named:
         assert only(server.prefect_server(named))[0] == "wrong"
         assert only(server.desk(named))[0] == "wrong"
 
 
 def test_clocks_that_are_apart_are_told() -> None:
-    with Standin(runs=version("prefect"), ahead=timedelta(minutes=10)) as named:
+    with standin(runs=version("prefect"), ahead=timedelta(minutes=10)) as named:
         found = said(server.prefect_server(named))
     assert any("clocks of this machine and the server differ" in words for _, words in found)
 

@@ -58,7 +58,7 @@ def verify(
         others, said = _elsewhere(path, account, entries, tsa_ca)
         told += others
         seen += said
-    refuse_lacking(account, entries, told, lost=given_up(lines))
+    refuse_lacking(account, [entry.hash for entry in entries], told, lost=given_up(lines))
     for line in seen or [_nothing_known(account)]:
         say(line)
 

@@ -49,7 +49,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     epilog="Exit codes: 0 done, 2 wrong usage or an invalid spec, 3 the data break the spec, 4 not "
     "enough budget, 5 the result failed a check or was rejected, 6 verification failed, 7 waiting "
-    "for an approval or an embargo, 130 stopped by Ctrl-C, 1 any other error.",
+    "for an approval or an embargo, 130 stopped by Ctrl-C, 143 by SIGTERM, 1 any other error.",
 )
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(calendar_app, name="calendar")
@@ -209,20 +209,21 @@ def release(
     from hallmark.tasks.ledger.anchors import open_ledger
 
     refuse_without_account(known, open_ledger(ledger_url()), out)
-    starting = quiet.start_orchestrator()
-    from hallmark.flows.cli.terminal_progress import progress_shown
-    from hallmark.flows.cluster import on_cluster
-    from hallmark.flows.release import release as flow
-    from hallmark.tasks.installation.places import out_folder
-    from hallmark.tasks.spec.prepare import as_release, prepare
+    with stoppable():
+        starting = quiet.start_orchestrator()
+        from hallmark.flows.cli.terminal_progress import progress_shown
+        from hallmark.flows.cluster import on_cluster
+        from hallmark.flows.release import release as flow
+        from hallmark.tasks.installation.places import out_folder
+        from hallmark.tasks.spec.prepare import as_release, prepare
 
-    with stoppable(), progress_shown(enabled=not as_json):
-        as_release(prepare(spec, folder))
-        starting.join()
-        run = on_cluster(flow, processes=processes, scheduler=scheduler)
-        start = str(folder) if folder else None
-        where = str(out_folder(out and out.absolute()))
-        ending = run(spec=str(spec), out=where, resume=resume, folder=start)
+        with progress_shown(enabled=not as_json):
+            as_release(prepare(spec, folder))
+            run = on_cluster(flow, processes=processes, scheduler=scheduler)
+            start = str(folder) if folder else None
+            where = str(out_folder(out and out.absolute()))
+            with quiet.orchestrated(starting):
+                ending = run(spec=str(spec), out=where, resume=resume, folder=start)
     tell_ending(ending, as_json=as_json)
 
 
@@ -250,17 +251,28 @@ def deploy(
     ] = None,
     out: OutOption = None,
 ) -> None:
-    """Offer specs and a calendar on the Prefect server at PREFECT_API_URL."""
+    """Offer specs and a calendar on the Prefect server at PREFECT_API_URL.
+
+    What was scheduled at the desk to recur is offered in any case.
+    """
     quiet.configure()
     if not os.environ.get("PREFECT_API_URL"):
         raise typer.BadParameter("PREFECT_API_URL is not set; start a server with: make up")
     from hallmark.flows.deployments import deploy_calendar, deploy_forms
+    from hallmark.schemas.loading import SpecError
+    from hallmark.tasks.installation.errors import SafeError
     from hallmark.tasks.installation.places import out_folder
+    from hallmark.tasks.spec.recurring import recurring_calendars
 
     where = out_folder(out and out.absolute())
     offered = deploy_forms(spec or [], where)
     if calendar is not None:
         offered += deploy_calendar(calendar, where)
+    for kept in recurring_calendars():
+        try:
+            offered += deploy_calendar(kept, where)
+        except (SafeError, SpecError) as error:  # mended at the desk, which starts after this
+            say(f"Not offered: {error}")
     for name in offered:
         say(f"Offered {name}")
     if not offered:

@@ -68,6 +68,7 @@ def waiting(
 ) -> None:
     """List the releases that are waiting for an approval or for the end of an embargo."""
     from hallmark.flows.cli.terminal_operations import print_waiting
+    from hallmark.tasks.gates.gate_history import History
     from hallmark.tasks.gates.waiting import standing_of, waiting_releases
     from hallmark.tasks.installation.profile import profile
     from hallmark.tasks.installation.workspace import ledger_url
@@ -77,9 +78,20 @@ def waiting(
     if as_json:
         say_json([one.model_dump(mode="json") for one in found])
         return
-    book, known = open_ledger(ledger_url()), profile()
+    records = open_ledger(ledger_url()).records([one.release for one in found])
+    known = profile()
     print_waiting(
-        [(one, None if one.gate == "embargo" else standing_of(one, book, known)) for one in found]
+        [
+            (
+                one,
+                None
+                if one.gate == "embargo"
+                else standing_of(
+                    one, History.of(one.release, records[one.release].statements), known
+                ),
+            )
+            for one in found
+        ]
     )
 
 
@@ -185,6 +197,7 @@ def _decide(
     from hallmark.flows.going_on import go_on
     from hallmark.tasks.gates.approvals import decide
     from hallmark.tasks.gates.decision_keys import sign
+    from hallmark.tasks.gates.gate_history import History
     from hallmark.tasks.gates.waiting import asked_now, standing_of, waiting_of
     from hallmark.tasks.installation.profile import profile
     from hallmark.tasks.installation.workspace import ledger_url
@@ -193,7 +206,7 @@ def _decide(
     waits, book, known = waiting_of(release), open_ledger(ledger_url()), profile()
     said = Decision.model_validate(
         {
-            **asked_now(waits, book),
+            **asked_now(waits, History.in_ledger(book, release)),
             "role": role,
             "person": name,
             "decision": decision,
@@ -202,7 +215,7 @@ def _decide(
         }
     )
     decide(book, sign(said, signer), waits, known.approvers)
-    there = standing_of(waits, book, known)
+    there = standing_of(waits, History.in_ledger(book, release), known)
     say(f"Recorded: {name} ({role}) decided to {decision} {release} at the {waits.gate} gate.")
     if there.rejected:
         say("The release stops here. Nothing was published, and no budget was given back.")

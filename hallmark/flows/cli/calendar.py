@@ -27,13 +27,11 @@ def show(calendar: CalendarArgument) -> None:
     quiet.configure()
     from hallmark.flows.cli.terminal_operations import print_calendar
     from hallmark.schemas.loading import load_calendar
-    from hallmark.tasks.spec.instances import instance
+    from hallmark.tasks.spec.instances import due
 
     now = datetime.now(UTC)
     entries = load_calendar(calendar).releases
-    print_calendar(
-        [(name, entry, instance(calendar, name, now)) for name, entry in entries.items()]
-    )
+    print_calendar([(name, entry, due(calendar, name, now)) for name, entry in entries.items()])
 
 
 @calendar_app.command("run")
@@ -52,15 +50,18 @@ def run(
     from hallmark.flows import quiet
 
     quiet.configure()
-    starting = quiet.start_orchestrator()
-    from hallmark.flows.cli.terminal_progress import progress_shown
-    from hallmark.flows.scheduled import calendar_release
-    from hallmark.tasks.installation.places import out_folder
+    with stoppable("again"):
+        starting = quiet.start_orchestrator()
+        from hallmark.flows.cli.terminal_progress import progress_shown
+        from hallmark.flows.scheduled import calendar_release
+        from hallmark.tasks.installation.places import out_folder
 
-    with stoppable("again"), progress_shown(enabled=True):
-        starting.join()
-        where = str(out_folder(out and out.absolute()))
-        ending = calendar_release(calendar=str(calendar), entry=entry, out=where, period=period)
+        with progress_shown(enabled=True):
+            where = str(out_folder(out and out.absolute()))
+            with quiet.orchestrated(starting):
+                ending = calendar_release(
+                    calendar=str(calendar), entry=entry, out=where, period=period
+                )
     if ending is None:
         say("Another run of this release is in progress; nothing was done.")
     else:

@@ -54,19 +54,20 @@ def certify(
     from hallmark.tasks.ledger.anchors import open_ledger
 
     refuse_without_account(known, open_ledger(ledger_url()), out)
-    starting = quiet.start_orchestrator()
-    # first: the cluster's library stays quiet if it is imported before Prefect
-    from hallmark.flows import cluster
-    from hallmark.flows.certify import certify as flow
-    from hallmark.flows.cli.terminal_progress import progress_shown
-    from hallmark.tasks.installation.places import out_folder
-    from hallmark.tasks.spec.prepare import prepare_certificate
+    with stoppable():
+        starting = quiet.start_orchestrator()
+        # first: the cluster's library stays quiet if it is imported before Prefect
+        from hallmark.flows import cluster
+        from hallmark.flows.certify import certify as flow
+        from hallmark.flows.cli.terminal_progress import progress_shown
+        from hallmark.tasks.installation.places import out_folder
+        from hallmark.tasks.spec.prepare import prepare_certificate
 
-    with stoppable(), progress_shown(enabled=not as_json):
-        prepare_certificate(spec, file, folder)
-        starting.join()
-        run = cluster.on_cluster(flow, processes=processes, scheduler=scheduler)
-        start = str(folder) if folder else None
-        where = str(out_folder(out and out.absolute(), otherwise="certificates"))
-        ending = run(spec=str(spec), file=str(file), out=where, resume=resume, folder=start)
+        with progress_shown(enabled=not as_json):
+            prepare_certificate(spec, file, folder)
+            run = cluster.on_cluster(flow, processes=processes, scheduler=scheduler)
+            start = str(folder) if folder else None
+            where = str(out_folder(out and out.absolute(), otherwise="certificates"))
+            with quiet.orchestrated(starting):
+                ending = run(spec=str(spec), file=str(file), out=where, resume=resume, folder=start)
     tell_ending(ending, as_json=as_json)

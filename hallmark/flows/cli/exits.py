@@ -14,6 +14,7 @@ class ExitCode(IntEnum):
     VERIFICATION = 6  # a release folder is not what it claims
     WAITING = 7  # for an approval, or for the end of an embargo; run again with --resume
     INTERRUPTED = 130  # by Ctrl-C; run again with --resume
+    TERMINATED = 143  # by SIGTERM; run again with --resume
 
 
 # By qualified name: importing the classes would load every library before a short message.
@@ -39,6 +40,7 @@ CODES = {
     "hallmark.tasks.gates.rehearsal.RehearsalFailed": ExitCode.FAILED,
     "hallmark.tasks.gates.rehearsal_table.RehearsalRefused": ExitCode.USAGE,
     "hallmark.tasks.reserve.AlreadyStarted": ExitCode.USAGE,
+    "hallmark.tasks.withdrawals.GivenUp": ExitCode.USAGE,
     "hallmark.tasks.installation.key_register.RegisterRefused": ExitCode.USAGE,
     "hallmark.tasks.installation.signing_command.SigningError": ExitCode.USAGE,
     "hallmark.tasks.installation.time_stamp.TimeStampRefused": ExitCode.FAILED,

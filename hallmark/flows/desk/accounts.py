@@ -1,32 +1,27 @@
-"""The accounts of privacy budget, and the calendar of recurring releases."""
+"""The accounts of privacy budget."""
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Form, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
-from hallmark.flows import engine
 from hallmark.flows.desk.pages import ledger, page
 from hallmark.flows.desk.visitor import logged_in
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.ledger.history import history
 from hallmark.mechanisms.privacy.ledger.ledger import AccountState, LedgerError
+from hallmark.mechanisms.privacy.ledger.steps import steps
 from hallmark.schemas.exact import read_exact
-from hallmark.schemas.loading import SpecError
 from hallmark.schemas.section import IDENTIFIER
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.operator import give_order
 from hallmark.tasks.ledger import words
 from hallmark.tasks.ledger.rollback import refuse_rolled_back
-from hallmark.tasks.people.actions import record
-from hallmark.tasks.spec.instances import instance
+from hallmark.tasks.people.actions import doing
 
 router = APIRouter()
+_MOST = 100  # entries of an account on one page
 
 
 @dataclass(frozen=True)
@@ -54,24 +49,27 @@ def accounts_page(request: Request) -> Response:
 
 
 @router.get("/accounts/{account}")
-def account_page(request: Request, account: str) -> Response:
-    """One account: by which release, when and for what its budget was taken."""
-    book = ledger()
-    if not book.has_account(account):
+def account_page(request: Request, account: str, before: int | None = None) -> Response:
+    """One account: by which release, when and for what its budget was taken, the latest first."""
+    book, problem = ledger(), ""
+    found = book.history(account)
+    if found is None:
         raise HTTPException(404, f"there is no account {account!r}")
-    state, problem = book.account(account), ""
+    state, entries = found
     try:
         refuse_rolled_back(book, account)
     except LedgerError as error:
         problem = str(error)
-    steps = list(history(account, book.entries(account)))[::-1]
+    last = state.entries if before is None else max(0, min(before - 1, state.entries))
+    told = steps(account, entries, max(0, last - _MOST), last)
     return page(
         request,
         "account",
         state=state,
         part=Gauge.of(state),
         words=words,
-        steps=steps,
+        steps=told[::-1],
+        more=last - _MOST + 1 if last > _MOST else None,
         problem=problem,
     )
 
@@ -88,23 +86,24 @@ def open_account(
     records: Annotated[int, Form(ge=1)] = 1,
 ) -> Response:
     """Open an account with a cap that its releases together never exceed."""
-    by, cap = logged_in(request), _budget(epsilon, delta)
+    by, cap, why = logged_in(request), _budget(epsilon, delta), _reason(reason)
     if re.fullmatch(IDENTIFIER, name) is None:
         raise SafeError(
             f"{name!r} cannot be the population.account of a spec; use lowercase letters, digits "
             "and dashes between them"
         )
     book = ledger()
-    refuse_rolled_back(book, name)
-    book.open_account(
-        name,
-        cap=cap,
-        composition="sum" if cap.is_pure else "zcdp",
-        adjacency=Adjacency(neighbours=neighbours, records=records, person=person.strip() or None),
-        by=by.person.login,
-        reason=_reason(reason),
-    )
-    record(by.actor, "account-opened", name, epsilon=epsilon, delta=delta, reason=reason)
+    relation = Adjacency(neighbours=neighbours, records=records, person=person.strip() or None)
+    with doing(by.actor, "account-opened", name, epsilon=epsilon, delta=delta, reason=why):
+        refuse_rolled_back(book, name)
+        book.open_account(
+            name,
+            cap=cap,
+            composition="sum" if cap.is_pure else "zcdp",
+            adjacency=relation,
+            by=by.person.login,
+            reason=why,
+        )
     return RedirectResponse(f"/accounts/{name}", 303)
 
 
@@ -117,49 +116,11 @@ def change_cap(
     reason: Annotated[str, Form(max_length=2000)],
 ) -> Response:
     """Change the cap of an account; never below what is spent or reserved."""
-    by, book = logged_in(request), ledger()
-    refuse_rolled_back(book, account)
-    book.set_cap(account, _budget(epsilon, delta), by=by.person.login, reason=_reason(reason))
-    record(by.actor, "cap-changed", account, epsilon=epsilon, delta=delta, reason=reason)
+    by, cap, why, book = logged_in(request), _budget(epsilon, delta), _reason(reason), ledger()
+    with doing(by.actor, "cap-changed", account, epsilon=epsilon, delta=delta, reason=why):
+        refuse_rolled_back(book, account)
+        book.set_cap(account, cap, by=by.person.login, reason=why)
     return RedirectResponse(f"/accounts/{account}", 303)
-
-
-@router.get("/calendar")
-def calendar_page(request: Request) -> Response:
-    """All recurring releases: when each is due, and which release that makes."""
-    rows, problem = [], ""
-    try:
-        for entry in engine.calendar():
-            rows.append((entry, *_due(entry)))
-    except engine.EngineMissing as error:
-        problem = str(error)
-    return page(request, "calendar", rows=rows, problem=problem)
-
-
-@router.post("/calendar/{entry}/run")
-def run_entry(
-    request: Request, entry: str, period: Annotated[str, Form(max_length=40)] = ""
-) -> Response:
-    """Run an entry's release now, or that of a missed period."""
-    known = {one.name: one for one in engine.calendar()}
-    if entry not in known:
-        raise HTTPException(404, f"the calendar has no entry {entry!r}")
-    one, by = known[entry], logged_in(request)
-    due = instance(Path(one.calendar), entry, datetime.now(UTC), period.strip() or None)
-    release = due.prepared.spec.release
-    record(by.actor, "ordered", release, entry=entry, period=period)
-    engine.start(
-        f"{engine.CALENDAR_FLOW}/{entry}",
-        {
-            "calendar": one.calendar,
-            "entry": entry,
-            "out": one.out or None,
-            "period": period.strip() or None,
-            "order": give_order(release, by.person.login),
-        },
-        release=release,
-    )
-    return RedirectResponse(f"/releases/{release}", 303)
 
 
 def _budget(epsilon: str, delta: str) -> Budget:
@@ -178,12 +139,3 @@ def _reason(text: str) -> str:
     if len(text.strip()) < 3:
         raise SafeError("say why, and who decided it; it stays in the ledger")
     return text.strip()
-
-
-def _due(entry: engine.CalendarEntry) -> tuple[str, str]:
-    """The release that is due in the current period, or what is wrong."""
-    try:
-        due = instance(Path(entry.calendar), entry.name, datetime.now(UTC))
-    except (SafeError, SpecError, OSError) as error:
-        return "", str(error)
-    return due.prepared.spec.release, ""

@@ -6,17 +6,29 @@ decision is signed in the approver's own browser, and entered only if it counts
 (`tasks.gates.approvals`). By default it listens on this machine alone.
 """
 
-from pathlib import Path
+import gc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.staticfiles import StaticFiles
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.base import RequestResponseEndpoint
 
-from hallmark.flows.desk import accounts, keys, log_in, people, provider, releases, specs
+from hallmark.flows.desk import (
+    accounts,
+    assets,
+    calendar,
+    keys,
+    log_in,
+    people,
+    provider,
+    releases,
+    specs,
+)
 from hallmark.flows.desk.entrance import Entrance, genuine
-from hallmark.flows.desk.pages import message
+from hallmark.flows.desk.pages import ledger, message
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.schemas.loading import SpecError
 from hallmark.schemas.skeleton import SkeletonError
@@ -24,19 +36,30 @@ from hallmark.tasks.gates.gate_history import HistoryBroken
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.prometheus import CONTENT_TYPE, Exposition
 
-_HERE = Path(__file__).parent
 _metrics = Exposition()
+
+
+@asynccontextmanager
+async def _ready(_: FastAPI) -> AsyncIterator[None]:
+    """Read the accounts once before people come, all at once: afterwards only what is new is."""
+    with suppress(LedgerError):  # the pages tell
+        await run_in_threadpool(lambda: ledger().accounts())
+    # What is imported and read by now stays; to look through it for garbage stops everybody.
+    gc.collect()
+    gc.freeze()
+    yield
 
 
 desk = FastAPI(
     title="Hallmark desk",
+    lifespan=_ready,
     docs_url=None,
     redoc_url=None,
     openapi_url=None,
     dependencies=[Depends(genuine)],
 )
-desk.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
-for rooms in (log_in, provider, people, releases, specs, accounts, keys):
+desk.mount(assets.ADDRESS, assets.files, name="static")
+for rooms in (log_in, provider, people, releases, specs, calendar, accounts, keys):
     desk.include_router(rooms.router)
 
 desk.add_middleware(Entrance)
@@ -52,7 +75,8 @@ async def _guarded(request: Request, call_next: RequestResponseEndpoint) -> Resp
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"
     answer.headers["Cross-Origin-Opener-Policy"] = "same-origin"
-    answer.headers["Cache-Control"] = "no-store"
+    is_asset = request.url.path.startswith(f"{assets.ADDRESS}/") and answer.status_code < 400
+    answer.headers["Cache-Control"] = assets.KEPT if is_asset else "no-store"
     return answer
 
 

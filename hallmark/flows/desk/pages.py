@@ -9,6 +9,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from hallmark.flows.desk import assets
 from hallmark.flows.desk.visitor import visitor_of
 from hallmark.flows.engine import engine_url
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
@@ -38,6 +39,7 @@ _templates = Environment(
 _templates.filters["moment"] = _moment
 _templates.filters["visible"] = visible
 _templates.globals["Right"] = Right
+_templates.globals["static"] = assets.ADDRESS
 
 
 def page(request: Request, template: str, status: int = 200, **more: Any) -> HTMLResponse:

@@ -12,6 +12,7 @@ from fastapi.responses import FileResponse, RedirectResponse
 
 from hallmark.flows import engine
 from hallmark.flows.desk.pages import ledger, page
+from hallmark.flows.desk.specs import prepared_draft
 from hallmark.flows.desk.visitor import logged_in
 from hallmark.flows.going_on import go_on
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
@@ -23,13 +24,13 @@ from hallmark.tasks.comparison import compared
 from hallmark.tasks.gates import approvals
 from hallmark.tasks.gates.approvals import DecisionRefused, decide
 from hallmark.tasks.gates.gate_history import History
-from hallmark.tasks.gates.waiting import asked_now, standing_of, waiting_of
+from hallmark.tasks.gates.waiting import asked_now, shown_folder, standing_of, waiting_of
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.operator import give_order
+from hallmark.tasks.installation.operator import end_standing_order, ordering
 from hallmark.tasks.installation.places import releases_home
 from hallmark.tasks.installation.profile import profile
-from hallmark.tasks.installation.workspace import Workspace, whole
-from hallmark.tasks.people.actions import actions, record
+from hallmark.tasks.installation.workspace import whole
+from hallmark.tasks.people.actions import actions, doing, record
 from hallmark.tasks.people.comments import comment, comments
 from hallmark.tasks.people.rights import Right
 from hallmark.tasks.releases import (
@@ -38,10 +39,10 @@ from hallmark.tasks.releases import (
     published_files,
     release_of,
     releases,
-    withdraw,
 )
 from hallmark.tasks.spec.confined import refuse_beyond
 from hallmark.tasks.spec.places import ordered_spec, specs_folder, tables_folder
+from hallmark.tasks.withdrawals import withdraw
 
 router = APIRouter()
 _STAGED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
@@ -75,11 +76,10 @@ def overview(request: Request, state: str = "", find: str = "") -> Response:
 @router.get("/releases/{release}")
 def release_page(request: Request, release: str) -> Response:
     """A release: what it waits for and the form to decide, its history, documents and runs."""
-    visitor, book, known = logged_in(request), ledger(), profile()
-    one = _release(release, book, known)
+    visitor, known = logged_in(request), profile()
+    one = _release(release, ledger(), known)
     reviews = visitor.may(Right.REVIEW)
-    history = History.of(release, book.statements(release))
-    decision = _to_decide(one, book) if reviews and one.standing is not None else None
+    decision = _to_decide(one) if reviews and one.standing is not None else None
     return page(
         request,
         "release",
@@ -88,8 +88,7 @@ def release_page(request: Request, release: str) -> Response:
         approvers=known.approvers,
         report=REPORT_FILE,
         now=datetime.now(UTC).isoformat(timespec="seconds"),
-        outcomes=list(history.outcomes()),
-        reservation=book.reservation(release) if reviews else None,
+        outcomes=list(one.history.outcomes()),
         files=published_files(one),
         runs=engine.runs_of(release),
         server=engine.has_server(),
@@ -101,7 +100,7 @@ def release_page(request: Request, release: str) -> Response:
 @router.get("/releases/{release}/files/{name}")
 def staged_file(request: Request, release: str, name: str) -> Response:
     """A file of the staged release, or of the plan, as it would be published."""
-    folder = _shown_folder(_at_gate(release))
+    folder = shown_folder(_at_gate(release))
     if name not in {path.name for path in folder.iterdir()}:
         raise HTTPException(404, f"{release} has no file {name}")
     record(logged_in(request).actor, "opened", release, file=name)
@@ -130,10 +129,8 @@ def take_decision(request: Request, signed: SignedDecision) -> dict[str, Any]:
     """Enter a signed decision, and continue the release if nothing is missing any more."""
     waiting, visitor = _at_gate(signed.decision.release), logged_in(request)
     book, known = ledger(), profile()
-    _refuse_another(signed, visitor.person.login, known, book)
-    decide(book, signed, waiting, known.approvers)
     said = signed.decision
-    record(
+    with doing(
         visitor.actor,
         "decided",
         waiting.release,
@@ -141,8 +138,10 @@ def take_decision(request: Request, signed: SignedDecision) -> dict[str, Any]:
         role=said.role,
         decision=said.decision,
         gate=waiting.gate,
-    )
-    there = standing_of(waiting, book, known)
+    ):
+        _refuse_another(signed, visitor.person.login, known, book)
+        decide(book, signed, waiting, known.approvers)
+    there = standing_of(waiting, History.in_ledger(book, waiting.release), known)
     return {
         "passed": there.passed,
         "rejected": there.rejected is not None,
@@ -163,27 +162,24 @@ def start(
     visitor, one = logged_in(request), _release(release, ledger(), profile())
     spec, folder, out = _ordered_spec(one)
     moment = _moment(at)
-    record(
-        visitor.actor,
-        "scheduled" if moment else "ordered",
-        release,
-        at="now" if moment is None else moment.isoformat(),
-        resume=str(again).lower(),
-    )
-    parameters = {
-        "spec": str(spec),
-        "folder": folder,
-        "out": out,
-        "resume": again,
-        "order": give_order(release, visitor.person.login),
-    }
-    is_certificate = one.waits is not None and one.waits.file is not None
-    engine.start(
-        engine.CERTIFY if is_certificate else engine.RELEASE,
-        parameters | ({"file": one.waits.file} if one.waits and is_certificate else {}),
-        release=release,
-        at=moment,
-    )
+    parameters = {"spec": str(spec), "folder": folder, "out": out, "resume": again}
+    file = None if one.waits is None else one.waits.file
+    with (
+        doing(
+            visitor.actor,
+            "scheduled" if moment else "ordered",
+            release,
+            at="now" if moment is None else moment.isoformat(),
+            resume=str(again).lower(),
+        ),
+        ordering(release, visitor.person.login, moment) as number,
+    ):
+        engine.start(
+            engine.RELEASE if file is None else engine.CERTIFY,
+            parameters | {"order": number} | ({} if file is None else {"file": file}),
+            release=release,
+            at=moment,
+        )
     return RedirectResponse(f"/releases/{release}", 303)
 
 
@@ -192,21 +188,24 @@ def rehearse(request: Request, release: str) -> Response:
     """Rehearse a release at no budget."""
     visitor, one = logged_in(request), _release(release, ledger(), profile())
     spec, folder, _ = _ordered_spec(one)
-    record(visitor.actor, "ordered", release, rehearsal="true")
-    engine.start(engine.REHEARSAL, {"spec": str(spec), "folder": folder}, release=release)
+    with doing(visitor.actor, "ordered", release, rehearsal="true"):
+        engine.start(engine.REHEARSAL, {"spec": str(spec), "folder": folder}, release=release)
     return RedirectResponse(f"/releases/{release}", 303)
 
 
 @router.post("/releases/{release}/stop")
 def stop(request: Request, release: str) -> Response:
     """Ask the runs of a release that are under way to end; nothing is lost."""
-    record(logged_in(request).actor, "stopped", release)
-    if engine.stop(release) == 0:
-        raise SafeError(
-            f"no run of release {release!r} that was started at the desk is under way; stop others "
-            "where they were started"
-        )
-    return RedirectResponse(f"/releases/{release}", 303)
+    with doing(logged_in(request).actor, "stopped", release):
+        stopped = engine.stop(release)
+        end_standing_order(release)
+        if stopped == 0:
+            raise SafeError(
+                f"no run of release {release!r} that was started at the desk is under way; stop "
+                "others where they were started"
+            )
+    is_left = release_of(release, ledger(), profile()) is not None
+    return RedirectResponse(f"/releases/{release}" if is_left else "/", 303)
 
 
 @router.post("/releases/{release}/reopen")
@@ -215,8 +214,8 @@ def reopen(
 ) -> Response:
     """Reopen the gate at which a release was rejected."""
     visitor = logged_in(request)
-    approvals.reopen(ledger(), release, reason=reason, by=visitor.person.login)
-    record(visitor.actor, "reopened", release, reason=reason)
+    with doing(visitor.actor, "reopened", release, reason=reason):
+        approvals.reopen(ledger(), release, reason=reason, by=visitor.person.login)
     return RedirectResponse(f"/releases/{release}", 303)
 
 
@@ -229,25 +228,22 @@ def give_up(
     one = _release(release, book, profile())
     if one.state in ("running", "published", "withdrawn"):
         raise SafeError(f"release {release!r} is {one.state}; it cannot be given up")
-    there = book.reservation(release)
-    if there is not None and there.state == "reserved" and not book.calls(release):
-        book.cancel(release, by=visitor.person.login, reason=reason)
-    withdraw(release, visitor.person.login, reason)
-    record(visitor.actor, "withdrawn", release, reason=reason)
+    with doing(visitor.actor, "withdrawn", release, reason=reason):
+        withdraw(release, book, by=visitor.person.login, reason=reason)
     return RedirectResponse(f"/releases/{release}", 303)
 
 
-def _to_decide(one: ReleaseState, book: Ledger) -> dict[str, Any]:
+def _to_decide(one: ReleaseState) -> dict[str, Any]:
     """What a page shows for a decision: the contents, what changed, and what to sign."""
     assert one.waits is not None, "it waits at a gate"
-    folder = _shown_folder(one.waits)
+    folder = shown_folder(one.waits)
     plan = json.loads((folder / "plan.json").read_text()) if one.waits.gate == "plan" else None
     return {
         "plan": plan,
         "staged": sorted(path.name for path in folder.iterdir()) if plan is None else [],
         "roles": sorted(set(one.waits.required)),
-        "content": json.dumps(asked_now(one.waits, book)),
-        "compared": compared(one.waits, book),
+        "content": json.dumps(asked_now(one.waits, one.history)),
+        "compared": compared(one.waits, one.history),
     }
 
 
@@ -266,8 +262,7 @@ def _refuse_another(signed: SignedDecision, login: str, known: Profile, book: Le
             f"{said.person} has the login {listed.login}, and you are logged in as {login}; "
             "everybody hands in their own decisions"
         )
-    history = History.of(said.release, book.statements(said.release))
-    if known_as(login) in history.starters:
+    if known_as(login) in History.in_ledger(book, said.release).starters:
         raise DecisionRefused(
             f"{login} started the release, and nobody decides about what they started"
         )
@@ -287,11 +282,6 @@ def _at_gate(release: str) -> Waiting:
         raise HTTPException(404, str(error)) from error
 
 
-def _shown_folder(waiting: Waiting) -> Path:
-    workspace = Workspace.of(waiting.release)
-    return workspace.path / "plan" if waiting.gate == "plan" else workspace.staging
-
-
 def _file(path: Path) -> Response:
     return FileResponse(
         path,
@@ -309,9 +299,15 @@ def _ordered_spec(one: ReleaseState) -> tuple[Path, str | None, str | None]:
         with whole(copy) as draft:  # what is looked at here is what runs
             shutil.copyfile(own, draft)
             refuse_beyond(draft)
+            prepared_draft(draft)
         return copy, str(tables_folder()), None if there is None else str(there)
     if one.waits is not None:
         return Path(one.waits.spec), one.waits.folder, one.waits.out
+    if one.run is not None and one.run.entry is not None:
+        raise SafeError(
+            f"release {one.release!r} is of the calendar; run its entry {one.run.entry!r} for its "
+            "period again, on the page Calendar"
+        )
     raise SafeError(
         f"the desk does not know the spec of release {one.release!r}, which was started elsewhere; "
         "continue it there, or save its spec at the desk"

@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 from hallmark import schemas
 from hallmark.flows.desk.pages import page, part
 from hallmark.flows.desk.visitor import logged_in
+from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.exact import read_exact
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.section import IDENTIFIER
@@ -24,7 +26,7 @@ from hallmark.tasks.forecast.verdict import in_words
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 from hallmark.tasks.ledger.accounts import about_balance, balance
-from hallmark.tasks.people.actions import record
+from hallmark.tasks.people.actions import doing
 from hallmark.tasks.spec.confined import SpecConfined, refuse_beyond
 from hallmark.tasks.spec.places import PUBLIC, public_folder, specs_folder, tables_folder
 from hallmark.tasks.spec.prepare import Prepared, prepare
@@ -69,12 +71,12 @@ def upload(
     if file.exists():
         raise SafeError(f"there is a table {name!r} already; rename the new one")
     with (
+        doing(logged_in(request).actor, "table-uploaded", name, public=str(public).lower()),
         whole(file) as draft,
         os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as kept,
     ):
         while chunk := table.file.read(_CHUNK):
             kept.write(chunk)
-    record(logged_in(request).actor, "table-uploaded", name, public=str(public).lower())
     return RedirectResponse("/specs", 303)
 
 
@@ -96,8 +98,8 @@ def begin(
         text = re.sub(r"(?m)^release: .*$", f"release: {name}", text, count=1)
     else:
         raise SafeError("upload a spec, or choose one of the tables; nothing was begun")
-    _keep(file, text)
-    record(logged_in(request).actor, "spec-saved", name)
+    with doing(logged_in(request).actor, "spec-saved", name):
+        _keep(file, text)
     return RedirectResponse(f"/specs/{name}", 303)
 
 
@@ -111,17 +113,10 @@ def check(text: Text, name: Annotated[str, Body()] = "") -> Response:
         except (SpecError, SpecConfined) as error:
             problems = [_problem(line, draft) for line in str(error).splitlines()]
             return JSONResponse({"problems": problems, "complete": False})
-    problems = [_warning(text) for text in found.warnings()]
-    if name and found.release != name:
+    problems = [_warning(warning) for warning in found.warnings()]
+    if name and (wrong := _wrong_name(name, text, found.release)):
         problems.append(
-            {
-                "line": None,
-                "column": None,
-                "key": "release",
-                "message": f"is {found.release!r}, and this spec is kept as {name!r}; "
-                "write one name",
-                "severity": "error",
-            }
+            {"line": None, "column": None, "key": "release", "message": wrong, "severity": "error"}
         )
     complete = all(one["severity"] != "error" for one in problems)
     return JSONResponse({"problems": problems, "complete": complete})
@@ -132,7 +127,7 @@ def plan(text: Text, epsilons: Annotated[list[str], Body()] = []) -> Response:  
     """What a release of the spec will cost and how good it will be, as a part of the page."""
     with _draft(text) as draft:
         refuse_beyond(draft)
-        prepared = _prepared(draft)
+        prepared = prepared_draft(draft)
         summary, found = plan_summary(prepared), balance(prepared.spec)
         summary["warnings"] += about_balance(prepared.spec, found)
         others = list(sweep(prepared, [_epsilon(one) for one in epsilons]))
@@ -142,23 +137,25 @@ def plan(text: Text, epsilons: Annotated[list[str], Body()] = []) -> Response:  
 @router.get("/specs/{name}")
 def spec_page(request: Request, name: str) -> Response:
     """The editor of one spec."""
-    file = _existing(name)
-    return page(request, "spec", name=name, text=file.read_text(encoding="utf-8"))
+    text = _existing(name).read_text(encoding="utf-8")
+    return page(request, "spec", name=name, text=text, recurs=PERIOD_MARK in text)
 
 
 @router.post("/specs/{name}")
 def save(request: Request, name: str, text: Annotated[str, Form(max_length=MOST_SPEC)]) -> Response:
     """Save a spec, complete or not."""
-    _keep(_existing(name), text.replace("\r\n", "\n"))
-    record(logged_in(request).actor, "spec-saved", name)
+    file = _existing(name)
+    with doing(logged_in(request).actor, "spec-saved", name):
+        _keep(file, text.replace("\r\n", "\n"))
     return RedirectResponse(f"/specs/{name}", 303)
 
 
 @router.post("/specs/{name}/remove")
 def remove(request: Request, name: str) -> Response:
     """Remove a draft; what was released by it stays."""
-    _existing(name).unlink()
-    record(logged_in(request).actor, "spec-removed", name)
+    file = _existing(name)
+    with doing(logged_in(request).actor, "spec-removed", name):
+        file.unlink()
     return RedirectResponse("/specs", 303)
 
 
@@ -175,13 +172,48 @@ def _bars(others: list[Alternative]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _prepared(draft: Path) -> Prepared:
+def prepared_draft(draft: Path) -> Prepared:
+    """A spec of the desk as a run would prepare it.
+
+    Raises:
+        SafeError: it is not complete; line by line.
+    """
     try:
         return prepare(draft, tables_folder())
     except SpecError as error:
         problems = [_problem(line, draft) for line in error.problems]
         lines = "\n".join(f"{one['key']}: {one['message']}" for one in problems)
         raise SafeError(f"the spec is not complete yet:\n{lines}") from None
+
+
+def looked_at(name: str, template: str) -> None:
+    """Look at a template as of this month, before anybody relies on it.
+
+    Raises:
+        SafeError: it names files that the desk does not keep, is not complete, or does not name
+            its releases as `name` wants; line by line.
+    """
+    with _draft(template) as draft:
+        refuse_beyond(draft)
+        release = prepared_draft(draft).spec.release
+    if wrong := _wrong_name(name, template, release):
+        raise SafeError(f"release: {wrong}")
+
+
+def _wrong_name(name: str, text: str, release: str) -> str:
+    """What is wrong with the name of a release, whose spec is kept as `name`."""
+    if PERIOD_MARK not in text:
+        if release == name:
+            return ""
+        return f"is {release!r}, and this spec is kept as {name!r}; write one name"
+    wanted = f"{name}-{PERIOD_MARK}"
+    if release == _as_of_now(wanted):
+        return ""
+    return f"a spec of every period that is kept as {name!r} is about release {wanted}; write that"
+
+
+def _as_of_now(template: str) -> str:
+    return template.replace(PERIOD_MARK, f"{datetime.now(UTC):%Y-%m}")
 
 
 def _epsilon(text: str) -> Any:
@@ -212,10 +244,10 @@ def _warning(text: str) -> dict[str, Any]:
 
 @contextmanager
 def _draft(text: str) -> Iterator[Path]:
-    """The text in a file that nobody else sees, as the loader reads files."""
+    """The text, as of this month, in a file that nobody else sees, as the loader reads files."""
     with tempfile.TemporaryDirectory(dir=private_folder(home() / "tmp")) as folder:
         file = Path(folder) / "spec.yaml"
-        file.write_text(text, encoding="utf-8")
+        file.write_text(_as_of_now(text), encoding="utf-8")
         yield file
 
 

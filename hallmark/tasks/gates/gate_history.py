@@ -17,7 +17,7 @@ from datetime import timedelta
 
 from pydantic import ValidationError
 
-from hallmark.mechanisms.privacy.ledger.ledger import Entry
+from hallmark.mechanisms.privacy.ledger.ledger import Entry, Ledger
 from hallmark.schemas.documents.approvals import OVERRIDE, GateName, Role, known_as
 from hallmark.schemas.documents.decisions import (
     COUNTED,
@@ -110,6 +110,11 @@ class History:
                     "write to the database"
                 ) from None
         return history
+
+    @classmethod
+    def in_ledger(cls, ledger: Ledger, release: str) -> "History":
+        """The history of a release, as of `of`."""
+        return cls.of(release, ledger.statements(release))
 
     def _with(self, entry: Entry) -> "History":
         payload = entry.payload

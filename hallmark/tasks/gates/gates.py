@@ -37,7 +37,7 @@ from hallmark.tasks.installation.log import tell
 from hallmark.tasks.installation.operator import order_number
 from hallmark.tasks.installation.profile import approvals_of, profile
 from hallmark.tasks.installation.signing import digest, key_for
-from hallmark.tasks.installation.workspace import Workspace, home, private_folder, whole
+from hallmark.tasks.installation.workspace import Workspace, home, whole
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.sources import source_digest
@@ -61,7 +61,7 @@ def plan_gate(job: Job[Prepared]) -> Waiting | None:
     prepared, workspace = job.prepared, job.workspace
     if not approvals_of(prepared.spec).plan:
         return None
-    shown = private_folder(workspace.path / "plan")
+    shown = workspace.plan
     summary = json.dumps(plan_summary(prepared), indent=1, sort_keys=True)
     (shown / "plan.json").write_text(summary)
     (shown / "release-spec.yaml").write_bytes(prepared.spec_file)
@@ -254,7 +254,7 @@ def _is_open(
 
 
 def _history(job: Job[Prepared]) -> History:
-    return History.of(job.release, open_ledger(job.ledger).statements(job.release))
+    return History.in_ledger(open_ledger(job.ledger), job.release)
 
 
 def _stop_if_rejected(history: History, workspace: Workspace) -> None:

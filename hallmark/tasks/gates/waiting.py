@@ -3,54 +3,41 @@
 Whoever asks needs no stage of a release, nor the orchestrator: see `tasks.gates.gates` for those.
 """
 
-from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
-
-from pydantic import ValidationError
 
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.schemas.profile import Profile
 from hallmark.tasks.gates.approvals import DecisionRefused, Standing, standing
 from hallmark.tasks.gates.gate_history import History
-from hallmark.tasks.installation.workspace import home
+from hallmark.tasks.installation.workspace import Workspace, home
 
 NOTE = "waiting.json"
 """The file in a release's workspace that says what it waits for."""
 
 
-def standing_of(waiting: Waiting, ledger: Ledger, known: Profile) -> Standing:
+def standing_of(waiting: Waiting, history: History, known: Profile) -> Standing:
     """What was decided about a release that waits at a gate."""
     assert waiting.gate != "embargo", "nobody decides about the end of an embargo"
-    return standings([waiting], ledger, known)[waiting.release]
+    return standing(
+        history,
+        waiting.gate,
+        required=waiting.required,
+        approvers=known.approvers,
+        blocking=waiting.blocking,
+    )
 
 
-def standings(waiting: Iterable[Waiting], ledger: Ledger, known: Profile) -> dict[str, Standing]:
-    """What was decided about each release that waits at a gate, from one snapshot of the ledger."""
-    waiting = list(waiting)
-    said = ledger.statements_of([one.release for one in waiting if one.gate != "embargo"])
-    return {
-        one.release: standing(
-            History.of(one.release, said[one.release]),
-            one.gate,
-            required=one.required,
-            approvers=known.approvers,
-            blocking=one.blocking,
-        )
-        for one in waiting
-        if one.gate != "embargo"
-    }
-
-
-def asked_now(waiting: Waiting, ledger: Ledger) -> dict[str, Any]:
+def asked_now(waiting: Waiting, history: History) -> dict[str, Any]:
     """What a decision about a release that waits has to say, beside who decides what and why.
 
     Raises:
         DecisionRefused: its gate was opened by an earlier version, in a form that is no longer
             decided about.
     """
-    history = History.of(waiting.release, ledger.statements(waiting.release))
     if history.head is None:
         raise DecisionRefused(
             f"release {waiting.release!r} waits since an earlier version of Hallmark; run it again "
@@ -67,13 +54,14 @@ def asked_now(waiting: Waiting, ledger: Ledger) -> dict[str, Any]:
 
 def waiting_releases() -> list[Waiting]:
     """All releases that wait on this installation, the longest wait first."""
-    found = []
-    for path in (home() / "work").glob(f"*/{NOTE}"):
-        try:
-            found.append(Waiting.model_validate_json(path.read_bytes()))
-        except (OSError, ValidationError):  # it went on at this moment, or is no file of ours
-            continue
-    return sorted(found, key=lambda waiting: waiting.since)
+    notes = map(_read, (home() / "work").glob(f"*/{NOTE}"))
+    return sorted(filter(None, notes), key=lambda waiting: waiting.since)
+
+
+def waits(release: str) -> Waiting | None:
+    """What a release waits for; None where it does not."""
+    found = _read(Workspace.at(release).path / NOTE)
+    return found if found is not None and found.release == release else None
 
 
 def waiting_of(release: str) -> Waiting:
@@ -82,14 +70,20 @@ def waiting_of(release: str) -> Waiting:
     Raises:
         DecisionRefused: it waits at none.
     """
-    found = {waiting.release: waiting for waiting in waiting_releases()}
-    if release not in found or found[release].gate == "embargo":
-        others = sorted(one.release for one in found.values() if one.gate != "embargo")
+    found = waits(release)
+    if found is None or found.gate == "embargo":
+        others = sorted(one.release for one in waiting_releases() if one.gate != "embargo")
         raise DecisionRefused(
             f"release {release!r} waits at no gate here; "
             + (f"these do: {', '.join(others)}" if others else "none does")
         )
-    return found[release]
+    return found
+
+
+def shown_folder(waiting: Waiting) -> Path:
+    """The folder of what is to be decided about."""
+    workspace = Workspace.of(waiting.release)
+    return workspace.plan if waiting.gate == "plan" else workspace.staging
 
 
 def may_go_on(waiting: Waiting, ledger: Ledger, known: Profile) -> bool:
@@ -97,4 +91,10 @@ def may_go_on(waiting: Waiting, ledger: Ledger, known: Profile) -> bool:
     if waiting.gate == "embargo":
         assert waiting.until is not None, "an embargo has an end"
         return datetime.now(UTC) >= waiting.until
-    return standing_of(waiting, ledger, known).passed
+    return standing_of(waiting, History.in_ledger(ledger, waiting.release), known).passed
+
+
+def _read(note: Path) -> Waiting | None:
+    with suppress(OSError, ValueError):  # it went on at this moment, or is no file of ours
+        return Waiting.model_validate_json(note.read_bytes())
+    return None

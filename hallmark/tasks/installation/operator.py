@@ -2,7 +2,9 @@
 
 The desk knows who is logged in. It writes an order, a file in the home folder that only the
 installation's own processes can write, and the run that it starts is given the order's random
-number. So nobody who can merely start runs on the server can claim to be somebody else.
+number. So nobody who can merely start runs on the server can claim to be somebody else. Until that
+run begins, the order stands: a note in the release's workspace says so, whatever becomes of the
+server's queue.
 """
 
 import getpass
@@ -11,7 +13,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,9 +22,10 @@ from pydantic import AwareDatetime, ValidationError
 
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.workspace import home, private_folder, whole
+from hallmark.tasks.installation.workspace import Workspace, home, private_folder, whole
 
 OPERATOR_VARIABLE = "HALLMARK_OPERATOR"
+_STANDING = "ordered.json"
 _NUMBER = r"[0-9a-f]{32}"
 _order: ContextVar[tuple[str, "Order"] | None] = ContextVar("order", default=None)
 
@@ -37,6 +40,7 @@ class Order(Section):
     release: str
     by: str  # login at the desk
     at: AwareDatetime
+    begins: AwareDatetime | None = None  # when its run is to begin; None: at once
 
 
 def operator() -> str:
@@ -53,14 +57,44 @@ def order_number() -> str | None:
     return None if found is None else found[0]
 
 
-def give_order(release: str, by: str) -> str:
-    """Write somebody's order to run a release; returns its number, which the run must name."""
+def numbered(order: Order) -> str:
+    """Keep an order; returns the number by which a run names it."""
     number = secrets.token_hex(16)
-    order = Order(release=release, by=by, at=datetime.now(UTC))
-    with whole(_file(number)) as draft:
-        draft.touch(mode=0o600)
-        draft.write_text(order.model_dump_json())
+    _write(order, _file(number))
     return number
+
+
+@contextmanager
+def ordering(release: str, by: str, begins: datetime | None = None) -> Iterator[str]:
+    """Write somebody's order to run a release, whose number the run must name.
+
+    The block starts the run. If it raises, the order does not stand.
+    """
+    order = Order(release=release, by=by, at=datetime.now(UTC), begins=begins)
+    number = numbered(order)
+    _write(order, _note(Workspace.of(release)))
+    try:
+        yield number
+    except Exception:
+        end_standing_order(release)
+        raise
+
+
+def standing_order(release: str) -> Order | None:
+    """The last order to run a release, while no run of it has begun since."""
+    found = _read(_note(Workspace.at(release)))
+    return found if found is not None and found.release == release else None
+
+
+def standing_orders() -> dict[str, Order]:
+    """All orders that stand, by the release that they are about."""
+    notes = map(_read, (home() / "work").glob(f"*/{_STANDING}"))
+    return {order.release: order for order in notes if order is not None}
+
+
+def end_standing_order(release: str) -> None:
+    """Note that a run has begun, or that none shall."""
+    _note(Workspace.at(release)).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -90,6 +124,22 @@ def ordered(number: str | None, release: str) -> Iterator[None]:
         yield
     finally:
         _order.reset(before)
+
+
+def _write(order: Order, file: Path) -> None:
+    with whole(file) as draft:
+        draft.touch(mode=0o600)
+        draft.write_text(order.model_dump_json())
+
+
+def _note(workspace: Workspace) -> Path:
+    return workspace.path / _STANDING
+
+
+def _read(note: Path) -> Order | None:
+    with suppress(OSError, ValueError):  # its run began at this moment, or it is no name of a file
+        return Order.model_validate_json(note.read_bytes())
+    return None
 
 
 def _file(number: str) -> Path:

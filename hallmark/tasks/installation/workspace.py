@@ -74,6 +74,11 @@ class Workspace:
         """The workspace of `release` under the home folder, created with mode 0700."""
         return cls(private_folder(home() / "work" / release))
 
+    @classmethod
+    def at(cls, release: str) -> "Workspace":
+        """The workspace of `release`, whether there is one or not."""
+        return cls(home() / "work" / release)
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the workspace for one run; the system lets go when the process ends, even killed.
@@ -105,6 +110,11 @@ class Workspace:
     def codes(self) -> Path:
         """Folder of coded private records, a folder in it for each attempt to code them."""
         return private_folder(self.path / "codes")
+
+    @property
+    def plan(self) -> Path:
+        """Folder of what is shown to those who decide about the plan."""
+        return private_folder(self.path / "plan")
 
     @property
     def staging(self) -> Path:

@@ -64,25 +64,28 @@ def refuse_rolled_back(book: Ledger, account: str, out: Path | None = None) -> N
     if lines:
         signer(lines[-1])
     told = [*from_anchors(lines), *(from_releases(out, account) if out else ())]
-    refuse_lacking(account, entries_of(book, account), told, lost=given_up(lines))
+    # Read after the anchors: an entry is in the ledger before its head is anchored.
+    refuse_lacking(account, book.hashes(account), told, lost=given_up(lines))
 
 
 def refuse_lacking(
-    account: str, entries: Sequence[Entry], told: Iterable[Told], *, lost: frozenset[str]
+    account: str, hashes: Sequence[str], told: Iterable[Told], *, lost: frozenset[str]
 ) -> None:
     """Return if the chain holds all that is told, but for what was given up.
 
+    Args:
+        hashes: of all entries of the chain.
     Raises:
         LedgerRolledBack: it does not.
     """
-    lacking = lacks(entries, told, lost=lost)
+    lacking = lacks(hashes, told, lost=lost)
     if not lacking:
         return
     last = max(lacking, key=lambda one: (one.entries or 0, one.at))
     folders = sorted({one.folder.parent for one in lacking if one.folder is not None})
     releases = "".join(f" --releases {folder}" for folder in folders)
     raise LedgerRolledBack(
-        f"ledger account {account!r} ends at entry {len(entries)}, and lacks {last.in_words()}. It "
+        f"ledger account {account!r} ends at entry {len(hashes)}, and lacks {last.in_words()}. It "
         "was cut off, rewritten or put back from a copy since; or HALLMARK_LEDGER names another "
         "ledger than before. What it has forgotten would be drawn again, with fresh noise, so "
         "nothing was entered. Put the ledger back that has these entries, and find out who can "
@@ -183,8 +186,8 @@ def from_release(folder: Path, account: str) -> Iterator[Told]:
 
 
 def lacks(
-    entries: Iterable[Entry], told: Iterable[Told], lost: frozenset[str] = frozenset()
+    hashes: Iterable[str], told: Iterable[Told], lost: frozenset[str] = frozenset()
 ) -> list[Told]:
     """What is told and not in the chain, but for what was given up."""
-    there = {entry.hash for entry in entries} | lost
+    there = {*hashes, *lost}
     return [one for one in told if one.hash not in there]

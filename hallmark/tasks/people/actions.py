@@ -5,13 +5,17 @@ own Ed25519 key (`action-log-key.pem` in the home folder). So an entry that is c
 moved is found, as is one by somebody without the key. Whoever has the key and the file could cut
 entries off its end: an export kept elsewhere shows that.
 
-An entry is written in the transaction of what it tells, or before it is done.
+An entry is written in the transaction of what it tells (`record`), or before that is begun, with a
+second one should it be refused (`doing`). So nothing is done that the log does not tell, wherever
+the process is killed; what it was killed in the middle of is told without having been done, and the
+ledger or the release says which.
 """
 
 import base64
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -21,6 +25,7 @@ from typing import Any, Literal, get_args
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.signing import kept_key
 from hallmark.tasks.installation.workspace import home
@@ -50,11 +55,13 @@ ActionName = Literal[
     "ordered",
     "stopped",
     "scheduled",
+    "unscheduled",
     "reopened",
     "withdrawn",
     "account-opened",
     "cap-changed",
     "log-exported",
+    "not-done",
 ]
 ACTIONS: tuple[ActionName, ...] = get_args(ActionName)
 
@@ -113,16 +120,15 @@ def record(
     *,
     within: sqlite3.Connection | None = None,
     **details: str,
-) -> None:
-    """Enter an action.
+) -> int:
+    """Enter an action; returns the entry's number.
 
     Args:
         within: the transaction of the change that the entry tells.
     """
     if within is None:
         with writing() as connection:
-            record(actor, action, about, within=connection, **details)
-        return
+            return record(actor, action, about, within=connection, **details)
     last = within.execute("SELECT entry FROM actions ORDER BY number DESC LIMIT 1").fetchone()
     before = None if last is None else _read(last["entry"])
     entry = Action(
@@ -140,6 +146,21 @@ def record(
         "INSERT INTO actions (number, entry, signature) VALUES (?, ?, ?)",
         (entry.number, entry.text, signature),
     )
+    return entry.number
+
+
+@contextmanager
+def doing(actor: Actor, action: ActionName, about: str = "", **details: str) -> Iterator[None]:
+    """Enter an action before the block does it, and that it was not done if the block raises."""
+    number = record(actor, action, about, within=None, **details)
+    try:
+        yield
+    except Exception as error:
+        # Other messages might quote what a log that is exported must not say.
+        is_safe = isinstance(error, SafeError | LedgerError)
+        why = str(error) if is_safe else type(error).__name__
+        record(actor, "not-done", about, entry=str(number), why=why)
+        raise
 
 
 def actions(

@@ -1,16 +1,23 @@
 """One period's release of a calendar: its spec, its allowance, and when it may be published."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.ledger.ledger import Allowance
 from hallmark.schemas.calendar import PERIOD_MARK, Scheduled
-from hallmark.schemas.loading import load_calendar
+from hallmark.schemas.loading import SpecError, load_calendar
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
-from hallmark.tasks.spec.prepare import Prepared, prepare
+from hallmark.tasks.spec.places import calendar_folder
+from hallmark.tasks.spec.prepare import PlanRefused, Prepared, prepare
+from hallmark.tasks.spec.recurring import sources_folder
+
+_FIRST = "  # days after a run at "
+_EMBARGO = re.compile(rf"\nembargo: \S+{_FIRST}(\S+)\n\Z")
 
 
 class CalendarRefused(SafeError):
@@ -25,8 +32,17 @@ class Instance:
     allowance: Allowance
 
 
+def due(calendar: Path, name: str, moment: datetime, period: str | None = None) -> Instance:
+    """The release that a run at `moment` would be about. Keeps nothing; else as `instance`."""
+    with TemporaryDirectory(dir=private_folder(home() / "tmp")) as folder:
+        return _instance(calendar, name, moment, period, Path(folder))
+
+
 def instance(calendar: Path, name: str, moment: datetime, period: str | None = None) -> Instance:
-    """The release of an entry of a calendar for one period.
+    """The release of an entry of a calendar for one period, for a run.
+
+    Its spec is kept: after a gate, the release goes on from there. The days of an embargo are
+    counted from the first run of the period: no later one puts the publication off.
 
     Args:
         name: of the entry.
@@ -37,6 +53,12 @@ def instance(calendar: Path, name: str, moment: datetime, period: str | None = N
         CalendarRefused: no such entry or period, or a spec that does not name its period.
         PlanRefused: the mechanism cannot serve the spec.
     """
+    return _instance(calendar, name, moment, period, private_folder(calendar_folder() / name))
+
+
+def _instance(
+    calendar: Path, name: str, moment: datetime, period: str | None, folder: Path
+) -> Instance:
     entries = load_calendar(calendar).releases
     if name not in entries:
         raise CalendarRefused(
@@ -48,10 +70,11 @@ def instance(calendar: Path, name: str, moment: datetime, period: str | None = N
     except ValueError as error:
         raise CalendarRefused(f"{calendar}: releases.{name}: {error}") from None
     template = calendar.parent / entry.spec
-    spec = private_folder(home() / "calendar" / name) / f"{period}.yaml"
+    first = _first_run(calendar_folder() / name / f"{period}.yaml") or moment
+    spec = folder / f"{period}.yaml"
     with whole(spec) as draft:
-        draft.write_text(_filled_in(template, entry, period, moment), encoding="utf-8")
-    prepared = prepare(spec, template.parent)
+        draft.write_text(_filled_in(template, entry, period, first), encoding="utf-8")
+    prepared = _prepared(spec, template, sources_folder(calendar, template))
     if period not in prepared.spec.release:
         raise CalendarRefused(
             f"{template}: release: must hold {PERIOD_MARK}, such as {name}-{PERIOD_MARK}, so that "
@@ -61,7 +84,27 @@ def instance(calendar: Path, name: str, moment: datetime, period: str | None = N
     return Instance(prepared=prepared, allowance=Allowance(name=f"{name} {period}", budget=budget))
 
 
-def _filled_in(template: Path, entry: Scheduled, period: str, moment: datetime) -> str:
+def _prepared(spec: Path, template: Path, sources: Path) -> Prepared:
+    """As `prepare`; problems name the template, which has the same lines and is to be mended."""
+    try:
+        return prepare(spec, sources)
+    except SpecError as error:
+        lines = [line.replace(str(spec), str(template)) for line in error.problems]
+        raise SpecError(lines) from None
+    except PlanRefused as error:
+        raise PlanRefused(str(error).replace(str(spec), str(template))) from None
+
+
+def _first_run(spec: Path) -> datetime | None:
+    """The moment that the embargo of a kept spec is counted from; None if it has none."""
+    try:
+        found = _EMBARGO.search(spec.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return None if found is None else datetime.fromisoformat(found[1])
+
+
+def _filled_in(template: Path, entry: Scheduled, period: str, first: datetime) -> str:
     try:
         text = template.read_text(encoding="utf-8")
     except OSError as error:
@@ -69,5 +112,7 @@ def _filled_in(template: Path, entry: Scheduled, period: str, moment: datetime) 
             f"{template}: cannot be read ({error.strerror}); fix the calendar's spec"
         ) from None
     text = text.replace(PERIOD_MARK, period)
-    until = entry.embargo_of(moment)
-    return text if until is None else f"{text.rstrip()}\nembargo: {until.isoformat()}\n"
+    until = entry.embargo_of(first)
+    if until is None:
+        return text
+    return f"{text.rstrip()}\nembargo: {until.isoformat()}{_FIRST}{first.isoformat()}\n"

@@ -23,6 +23,16 @@ def public_folder() -> Path:
     return private_folder(tables_folder() / PUBLIC)
 
 
+def calendar_folder() -> Path:
+    """Where the specs of single periods are kept, by the name of the calendar's entry."""
+    return private_folder(home() / "calendar")
+
+
+def recurring_folder() -> Path:
+    """Where it is kept what was scheduled at the desk to recur."""
+    return private_folder(home() / "recurring")
+
+
 def ordered_spec(release: str) -> Path:
     """The spec that a run ordered at the desk reads, which nobody edits there."""
     return private_folder(home() / "ordered") / f"{release}.yaml"

@@ -111,7 +111,8 @@ def test_a_loss_that_somebody_answers_for_is_recorded_and_told_ever_after(
 def test_a_release_is_refused_until_somebody_answers_for_the_loss_and_then_says_so(
     hallmark: Hallmark, tmp_path: Path
 ) -> None:
-    book, spec = opened(), example.write(tmp_path, 300, release="next")
+    book = opened()
+    spec = example.write(tmp_path, 300, release="next", mechanism={"name": "mst"})
     book.cancel("test-release", by="tests", reason="unused")
     cut(ledger_url(), 1)
     release = ("release", spec, "--out", tmp_path / "out")

@@ -9,9 +9,10 @@ import subprocess
 import sys
 import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pandas as pd
 import pytest
@@ -393,15 +394,37 @@ def test_a_release_prints_where_it_is_what_it_cost_and_how_to_read_on(
     assert Path(published["folder"]).is_dir()
 
 
-def test_a_release_stopped_by_ctrl_c_says_how_to_go_on(
-    hallmark: Hallmark, spec: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, ExitCode.INTERRUPTED), (signal.SIGTERM, ExitCode.TERMINATED)],
+)
+def test_a_release_stopped_by_ctrl_c_or_sigterm_says_how_to_go_on(
+    number: int, code: ExitCode, hallmark: Hallmark, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hallmark(*OPEN)
-    monkeypatch.setattr("hallmark.tasks.spec.prepare.as_release", press_ctrl_c)
-    handler = signal.getsignal(signal.SIGINT)
+    stop = partial(press_ctrl_c, number=number)
+    monkeypatch.setattr("hallmark.tasks.spec.prepare.as_release", stop)
+    handler = signal.getsignal(number)
     done = hallmark("release", spec, "--out", spec.parent / "out")
-    assert_said(done, ExitCode.INTERRUPTED, "run it again with --resume to continue")
-    assert signal.getsignal(signal.SIGINT) is handler
+    assert_said(done, code, "run it again with --resume to continue")
+    assert signal.getsignal(number) is handler
+
+
+def test_a_sigterm_that_a_library_wraps_while_prefect_handles_it_says_the_same(
+    hallmark: Hallmark, spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prefect.utilities.engine import capture_sigterm
+
+    def fail(*_: object) -> NoReturn:
+        with capture_sigterm():
+            with suppress(BaseException):
+                signal.raise_signal(signal.SIGTERM)
+            raise ValueError("as a library wraps it")
+
+    hallmark(*OPEN)
+    monkeypatch.setattr("hallmark.tasks.spec.prepare.as_release", fail)
+    done = hallmark("release", spec, "--out", spec.parent / "out")
+    assert_said(done, ExitCode.TERMINATED, "run it again with --resume to continue")
 
 
 def test_an_out_that_is_a_file_is_refused_before_anything_is_reserved(

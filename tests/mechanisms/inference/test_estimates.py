@@ -1,6 +1,7 @@
 """Values, ratios and simultaneous errors of estimates, on simulated answers."""
 
 from fractions import Fraction
+from itertools import product
 from math import inf, isnan
 
 import numpy as np
@@ -58,8 +59,13 @@ def test_answers_without_noise_give_the_exact_values():
     assert found.values == pytest.approx([truth(WEIGHED), truth(IN_GROUP)])
 
 
-@pytest.mark.parametrize("total", [None, RECORDS])
-@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize(
+    ("noise", "total"),
+    [
+        pytest.param(*pair, marks=pytest.mark.slow if pair == ("laplace", RECORDS) else ())
+        for pair in product(NOISES, (None, RECORDS))
+    ],
+)
 def test_intervals_cover_as_often_as_stated(noise, total):
     rng, runs, confidence = np.random.default_rng(5), 1500, 0.9
     covered = {"sum": 0, "ratio": 0, "narrow": 0}

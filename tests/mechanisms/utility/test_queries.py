@@ -79,10 +79,10 @@ def test_records_are_looked_at_only_where_single_columns_leave_a_box_open(
         return share(table, box)
 
     monkeypatch.setattr(counting_queries, "_share", watching)
-    found = draw_boxes(columns, sizes, rng=np.random.default_rng(5))
+    found = draw_boxes(columns, sizes, rng=np.random.default_rng(5), queries=60)
     with_columns, counted[:] = len(counted), []
     monkeypatch.setattr(counting_queries, "_may_be_accepted", lambda *_: True)
-    assert draw_boxes(columns, sizes, rng=np.random.default_rng(5)) == found
+    assert draw_boxes(columns, sizes, rng=np.random.default_rng(5), queries=60) == found
     assert with_columns < len(counted) / 4
 
 

@@ -106,7 +106,7 @@ def said(
 
 
 def history(book: Ledger) -> History:
-    return History.of("r", book.statements("r"))
+    return History.in_ledger(book, "r")
 
 
 def stands(ledger: Ledger, where: Waiting, **changes: Any) -> Standing:

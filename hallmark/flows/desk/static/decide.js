@@ -27,6 +27,8 @@ form.addEventListener("submit", async (event) => {
   }
 });
 
+for (const button of form.querySelectorAll("button")) button.disabled = false;
+
 function say(text, kind = "") {
   answer.textContent = text;
   answer.className = kind;

@@ -1,4 +1,5 @@
-// What every page of the desk does: ask before what cannot be undone.
+// What every page of the desk does: ask before what cannot be undone. Buttons that need a script
+// cannot be pressed before it is there.
 
 document.addEventListener("submit", (event) => {
   const question = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;
@@ -7,3 +8,4 @@ document.addEventListener("submit", (event) => {
     event.stopImmediatePropagation();
   }
 }, { capture: true });
+for (const button of document.querySelectorAll("form[data-confirm] button")) button.disabled = false;

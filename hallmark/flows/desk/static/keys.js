@@ -45,6 +45,7 @@ function onSubmit(id, make) {
       say(`No key was made: ${error.message}`, "bad");
     }
   });
+  form.querySelector("button[type=submit]").disabled = false;
 }
 
 // PKCS #8 under PBES2 (RFC 8018): PBKDF2 with HMAC-SHA-256, then AES-256-CBC; as OpenSSL reads it.

@@ -27,6 +27,8 @@ form.addEventListener("submit", async (event) => {
   }
 });
 
+form.querySelector("button").disabled = false;
+
 function say(words, kind = "hint") {
   const line = document.createElement("p");
   line.className = kind;

@@ -1,0 +1,145 @@
+"""Whatever is done at the desk is in its log before it is done, wherever the desk is killed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from httpx import Response
+from starlette.testclient import TestClient
+
+from hallmark.flows import engine
+from hallmark.flows.desk import desk
+from hallmark.flows.desk.routes import NEEDED
+from hallmark.mechanisms.privacy.adjacency import Neighbours
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.people.actions import Action, actions
+from hallmark.tasks.people.rights import Right, Role
+from hallmark.tasks.spec.places import specs_folder, tables_folder
+from hallmark.tasks.spec.recurring import scheduling
+from tests import example
+from tests.flows.conftest import Hallmark
+from tests.flows.people import as_somebody, introduce
+from tests.flows.test_desk import decision
+
+Send = Callable[[str], Response]
+HERE = "hallmark.flows.desk"
+REASON = {"reason": "for the test"}
+CAP = {"epsilon": "1", "delta": "1e-6", **REASON}
+RECURS = {"spec": "weekly", "period": "week", "at": "06:00", "epsilon": "1", "delta": "1e-6"}
+MONTHLY = {"period": "month", "cron": "0 6 1 * *", "budget": {"epsilon": "1", "delta": "1e-6"}}
+DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    # route: what does it, what the log calls it, and what is sent
+    "/decisions": (f"{HERE}.releases.decide", "decided", {}),
+    "/releases/{release}/start": ("hallmark.flows.engine.start", "ordered", {}),
+    "/releases/{release}/rehearse": ("hallmark.flows.engine.start", "ordered", {}),
+    "/releases/{release}/stop": ("hallmark.flows.engine.stop", "stopped", {}),
+    "/releases/{release}/reopen": (
+        "hallmark.tasks.gates.approvals.reopen", "reopened", {"data": REASON},
+    ),
+    "/releases/{release}/withdraw": (f"{HERE}.releases.withdraw", "withdrawn", {"data": REASON}),
+    "/accounts": (
+        f"{HERE}.accounts.refuse_rolled_back", "account-opened",
+        {"data": CAP | {"name": "others", "neighbours": Neighbours.REPLACE_ONE.value}},
+    ),
+    "/accounts/{account}/cap": (
+        f"{HERE}.accounts.refuse_rolled_back", "cap-changed", {"data": CAP},
+    ),
+    "/calendar": (f"{HERE}.calendar.deploy_calendar", "scheduled", {"data": RECURS}),
+    "/calendar/{entry}/run": ("hallmark.flows.engine.start", "ordered", {}),
+    "/calendar/{entry}/remove": (f"{HERE}.calendar.take_off", "unscheduled", {}),
+    "/tables": (
+        f"{HERE}.specs.whole", "table-uploaded", {"files": {"table": ("t.csv", b"a\n1\n")}},
+    ),
+    "/specs": (
+        f"{HERE}.specs._keep", "spec-saved",
+        {"data": {"name": "another"}, "files": {"spec": ("s.yaml", b"release: another\n")}},
+    ),
+    "/specs/{name}": (f"{HERE}.specs._keep", "spec-saved", {"data": {"text": "release: draft\n"}}),
+    "/specs/{name}/remove": ("pathlib.Path.unlink", "spec-removed", {}),
+}  # fmt: skip
+NOTHING_CHANGES = {"/specs/check", "/specs/plan"}
+IN_ONE_TRANSACTION = {"/releases/{release}/comments"}  # with their entry, in the file of people
+
+
+def test_no_deed_is_left_out_here():
+    """But for what administrators and everybody do about people, which is one transaction."""
+    done = {
+        path
+        for (method, path), needed in NEEDED.items()
+        if method == "POST" and isinstance(needed, Right) and needed != Right.MANAGE
+    }
+    assert done == {*DEEDS, *NOTHING_CHANGES, *IN_ONE_TRANSACTION}
+
+
+@pytest.fixture
+def send(hallmark: Hallmark, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Send:
+    """Sends a request to a route, for which all is there that it needs."""
+    keys = introduce(tmp_path / "keys", home)
+    spec = example.write(tmp_path / "data", approvals={"plan": ["methodologist"]})
+    example.open_account()
+    assert hallmark("release", spec, "--out", tmp_path / "out").code == 7
+    (specs_folder() / "draft.yaml").write_text("release: draft\n")
+    monthly = example.write(tmp_path / "monthly", release="monthly-{period}")
+    with scheduling("monthly", monthly.read_text(), MONTHLY, "tess") as calendar:
+        pass
+    entry = engine.CalendarEntry(
+        name="monthly",
+        calendar=str(calendar),
+        out="",
+        schedule="",
+        paused=False,
+        next=None,
+    )
+    monkeypatch.setattr(engine, "calendar", lambda: [entry])
+    weekly = example.write(tmp_path / "weekly", release="weekly-{period}")
+    text = weekly.read_text().replace(f"{weekly.parent}/", "")
+    (specs_folder() / "weekly.yaml").write_text(text)
+    (weekly.parent / "table.csv").rename(tables_folder() / "table.csv")
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    everything = [role for role in Role if role != Role.ADMINISTRATOR]
+    sender = TestClient(desk, headers=as_somebody(*everything))
+
+    def send(route: str) -> Response:
+        path = route.format(
+            release="test-release", account="test-people", entry="monthly", name="draft"
+        )
+        given = dict(DEEDS[route][2])
+        if route == "/decisions":
+            given["json"] = decision(keys)
+        return sender.post(path, follow_redirects=False, **given)
+
+    return send
+
+
+@pytest.mark.parametrize("route", DEEDS)
+def test_a_deed_is_told_before_it_is_done_and_if_it_is_refused(
+    send: Send, route: str, monkeypatch: pytest.MonkeyPatch
+):
+    seen: list[Action] = []
+
+    def refuse(*_: object, **__: object) -> None:
+        seen.extend(actions(most=1))
+        raise SafeError("not today")
+
+    deed, called, _ = DEEDS[route]
+    with monkeypatch.context() as patched:
+        patched.setattr(deed, refuse)
+        answer = send(route)
+    assert (answer.status_code, answer.json()) == (409, {"detail": "not today"})
+    (told,) = seen
+    assert (told.who, told.action) == ("tess", called)
+    after, same = actions(most=2)
+    assert same == told
+    assert (after.action, after.about) == ("not-done", told.about)
+    assert after.details == {"entry": str(told.number), "why": "not today"}
+
+
+def test_of_an_unexpected_error_only_the_kind_is_told(send: Send, monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("of person 4711")
+
+    monkeypatch.setattr("hallmark.flows.desk.releases.withdraw", fail)
+    with pytest.raises(ValueError, match="4711"):
+        send("/releases/{release}/withdraw")
+    assert actions(most=1)[0].details["why"] == "ValueError"
