@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -210,6 +211,22 @@ def accept(page: Page, address: str) -> None:
     page.fill("#code", pyotp.TOTP(page.locator("code.seed").inner_text()).now())
     page.get_by_role("button", name="Set up").click()
     expect(page.get_by_role("heading", name="Releases")).to_be_visible()
+
+
+def comes_to(page: Page, *states: str) -> None:
+    """Go to the page of a release, which is open, until it shows one of some states.
+
+    Going there waits for the answer to a form that was just sent, where reloading fails.
+    """
+    deadline = time.monotonic() + SECONDS
+    while (state := _state(page)) not in states:
+        assert time.monotonic() < deadline, f"{page.url} shows {state}, never {' or '.join(states)}"
+        time.sleep(0.1)
+
+
+def _state(page: Page) -> str:
+    page.goto(page.url)
+    return page.locator("h1 + p .state").inner_text()
 
 
 def signed_in(running: Browser, agency: Installation) -> Page:

@@ -16,10 +16,10 @@ from tests.flows.server import (
     Installation,
     accept,
     browser,
+    comes_to,
     need_postgres_and_browser,
 )
 from tests.flows.server import agency as agency_of
-from tests.flows.services import wait_until
 from tests.tasks.statements import ABOUT
 
 pytestmark = pytest.mark.service
@@ -94,7 +94,7 @@ def test_six_people_make_a_release(
     operator = people[Role.OPERATOR]
     at(operator, "survey")
     operator.get_by_role("button", name="Start").click()
-    wait_until(lambda: "waiting" in state(operator), "the release waits", seconds=SECONDS)
+    comes_to(operator, "waiting")
     expect(operator.get_by_role("heading", name="Decide", exact=True)).to_have_count(0)
 
     viewer = people[Role.VIEWER]
@@ -103,7 +103,7 @@ def test_six_people_make_a_release(
     expect(viewer.locator("iframe")).to_have_count(0)
 
     decide(people[Role.REVIEWER], agency)
-    wait_until(lambda: "published" in state(viewer), "the release is published", seconds=SECONDS)
+    comes_to(viewer, "published")
     with viewer.expect_download() as download:
         viewer.get_by_role("link", name="manifest.json").click()
     assert json.loads(Path(download.value.path()).read_text())["release_id"] == "survey"
@@ -180,9 +180,3 @@ def at(page: Page, release: str) -> None:
 def _address(page: Page, path: str) -> str:
     """A path of the desk that the page is of."""
     return "/".join(page.url.split("/")[:3]) + path
-
-
-def state(page: Page) -> str:
-    """The state that the page of a release shows, once it is loaded anew."""
-    page.reload()
-    return page.locator("h1 + p .state").inner_text()

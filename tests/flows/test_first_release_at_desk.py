@@ -13,6 +13,7 @@ from tests.flows.server import (
     Installation,
     accept,
     browser,
+    comes_to,
     installation,
     need_postgres_and_browser,
 )
@@ -66,7 +67,7 @@ def test_a_table_is_released_from_the_browser_alone(
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_role("heading", name="Runs of the orchestrator")).to_be_visible()
     wait_until((house.out / "mine").exists, "the release is published")
-    wait_until(lambda: "published" in state(page), "the desk shows that")
+    comes_to(page, "published")
     expect(page.get_by_role("cell", name=re.compile("by administrator"))).to_be_visible()
     page.screenshot(path=house.folder / "published.png", full_page=True)
     with page.expect_download() as download:
@@ -102,12 +103,7 @@ def test_a_run_is_stopped_and_resumed(house: Installation, page: Page, tmp_path:
     run = house.home / "work" / "stopped" / "run.json"
     wait_until(run.exists, "the run has begun")
     page.get_by_role("button", name="Stop its runs").click()
-
-    def ended() -> bool:
-        page.goto(f"http://localhost:{house.port + 1}/releases/stopped")
-        return state(page) in ("interrupted", "stopped")
-
-    wait_until(ended, "the run is stopped")
+    comes_to(page, "interrupted", "stopped")
     page.get_by_role("button", name="Resume").click()
     wait_until((house.out / "stopped").exists, "the release is published")
     assert house.hallmark("verify", house.out / "stopped").returncode == 0
@@ -118,9 +114,3 @@ def written_for_the_desk(spec: Path, folder: Path, table: str = "table.csv") -> 
     text = spec.read_text().replace(str(folder / "table.csv"), table)
     (folder / "for-the-desk.yaml").write_text(text)
     return folder / "for-the-desk.yaml"
-
-
-def state(page: Page) -> str:
-    """The state that the page of a release shows, once it is loaded anew."""
-    page.reload()
-    return page.locator("h1 + p .state").inner_text()
