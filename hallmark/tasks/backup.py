@@ -36,6 +36,7 @@ from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.key_register import KEYS_FILE, register_file
 from hallmark.tasks.installation.workspace import (
+    WORK,
     copy_database,
     home,
     ledger_url,
@@ -54,7 +55,6 @@ _CONTENTS, _LEDGER, _ANCHORS, _HISTORY = (
     "orchestrator.db",
 )
 _PEOPLE = "people.db"
-_WORK = "work"
 _DOCUMENTS = ("specs", "ordered", "orders", "calendar", "recurring")
 """Folders of the home with what people of the desk wrote, and what runs read of it."""
 _NOT_KEPT = ("codes", "scratch", "lock")  # of a workspace: coded records, and what only a run needs
@@ -117,7 +117,7 @@ def back_up(file: Path, *, work: bool) -> Contents:
                 copy_database(database, folder / name)
         _copy_documents(folder)
         if work:
-            _copy_workspaces(folder / _WORK)
+            _copy_workspaces(folder / WORK)
         found = {
             path.relative_to(folder).as_posix(): path
             for path in sorted(folder.rglob("*"))
@@ -155,10 +155,10 @@ def put_back(file: Path) -> PutBack:
         ):
             if name in contents.files and not _placed(folder / name, place):
                 kept.append(name)
-        for release in sorted((folder / _WORK).glob("*")):
-            place = private_folder(home() / _WORK) / release.name
+        for release in sorted((folder / WORK).glob("*")):
+            place = private_folder(home() / WORK) / release.name
             if place.exists():
-                kept.append(f"{_WORK}/{release.name}")
+                kept.append(f"{WORK}/{release.name}")
             else:
                 release.replace(place)
     return PutBack(contents, tuple(kept))
@@ -181,7 +181,7 @@ def _copy_documents(target: Path) -> None:
 
 def _copy_workspaces(target: Path) -> None:
     """Copy what is kept of all workspaces; a run may be writing, or removing, meanwhile."""
-    work = home() / _WORK
+    work = home() / WORK
     for path in sorted(work.rglob("*")):
         inside = path.relative_to(work).parts
         if len(inside) < 2 or inside[1] in _NOT_KEPT or path.is_symlink() or not path.is_file():
@@ -261,7 +261,7 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) ->
     """A plain file at the place that its name says, in `folder` and for its owner alone."""
     parts = PurePosixPath(member.name).parts
     known = member.name in (_LEDGER, _ANCHORS, KEYS_FILE, _HISTORY, _PEOPLE, KEY_FILE)
-    known = known or _is_document(member.name) or (parts[0] == _WORK and len(parts) > 2)
+    known = known or _is_document(member.name) or (parts[0] == WORK and len(parts) > 2)
     if not member.isreg() or not known or ".." in parts:
         raise BackupRefused(f"{member.name!r} in the archive is no file of a backup")
     place = folder.joinpath(*parts)

@@ -21,7 +21,7 @@ from hallmark.tasks.gates.approvals import Standing
 from hallmark.tasks.gates.gate_history import History
 from hallmark.tasks.gates.waiting import standing_of, waiting_releases, waits
 from hallmark.tasks.installation.operator import Order, standing_order, standing_orders
-from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.installation.workspace import Workspace, workspaces_place
 from hallmark.tasks.runs import RunStatus, is_held, status, statuses
 from hallmark.tasks.spec.places import specs_folder
 from hallmark.tasks.spec.recurring import is_template
@@ -101,10 +101,11 @@ def releases(ledger: Ledger, known: Profile) -> list[ReleaseState]:
     for name in drafts.keys() - runs.keys() - waiting.keys():
         if is_template(drafts[name]):
             del drafts[name]
+    folder = workspaces_place()
     orders, records = standing_orders(), ledger.records(waiting.keys())
     found = [
         _state(
-            Workspace.at(name),
+            Workspace(folder / name),
             runs.get(name),
             waiting.get(name),
             drafts.get(name),

@@ -32,7 +32,7 @@ from hallmark.tasks.installation.operator import end_standing_order, operator
 from hallmark.tasks.installation.progress import listening
 from hallmark.tasks.installation.signing import SigningError
 from hallmark.tasks.installation.stop_signals import Noted, stop_signals_noted
-from hallmark.tasks.installation.workspace import AlreadyRunning, Workspace, home, whole
+from hallmark.tasks.installation.workspace import AlreadyRunning, Workspace, whole, workspaces_place
 from hallmark.tasks.publish import Published
 from hallmark.tasks.spec.prepare import Prepared
 
@@ -143,7 +143,7 @@ def statuses(which: Callable[[str], bool] | None = None) -> list[RunStatus]:
     Args:
         which: of those alone of whose names this is true.
     """
-    files = (home() / "work").glob(f"*/{_FILE}")
+    files = workspaces_place().glob(f"*/{_FILE}")
     asked = files if which is None else (file for file in files if which(file.parent.name))
     return sorted(filter(None, map(_read, asked)), key=lambda one: one.release)
 

@@ -12,6 +12,8 @@ from starlette.testclient import TestClient
 
 from hallmark.flows import engine
 from hallmark.flows.desk import accounts, assets, desk
+from hallmark.mechanisms.privacy.ledger import steps
+from hallmark.mechanisms.privacy.ledger.history import Step
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.decisions import Decision
 from hallmark.schemas.visible import visible
@@ -341,6 +343,29 @@ def test_entries_of_an_account_are_shown_page_by_page(home: Path, monkeypatch: p
     assert meetings("?before=4") == (["meeting 3", "meeting 2"], ["?before=2"])
     assert meetings("?before=2") == (["meeting 1"], [])
     assert meetings("?before=-7") == ([], [])
+
+
+def test_accounts_are_folded_before_anybody_comes(home: Path, monkeypatch: pytest.MonkeyPatch):
+    example.open_account()
+    headers = as_somebody(Role.AUDITOR)
+
+    def fold(*_: object) -> list[Step]:
+        raise AssertionError("an entry was folded for whoever came first")
+
+    with TestClient(desk, headers=headers) as client:
+        monkeypatch.setattr(steps, "_told", fold)
+        assert client.get("/accounts/test-people").status_code == 200
+
+
+def test_a_desk_whose_accounts_cannot_be_read_starts_and_says_so(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    headers = as_somebody(Role.AUDITOR)
+    home.joinpath("ledger.db").write_bytes(b"no database")
+    with TestClient(desk, headers=headers) as client:
+        answer = client.get("/accounts")
+    assert answer.status_code == 503
+    assert "ledger" in answer.text
 
 
 def test_a_release_that_the_desk_only_ordered_is_there_until_it_is_stopped(

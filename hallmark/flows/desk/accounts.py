@@ -1,6 +1,7 @@
 """The accounts of privacy budget."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,6 +12,8 @@ from hallmark.flows.desk.pages import ledger, page
 from hallmark.flows.desk.visitor import logged_in
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.ledger.chain import Entry
+from hallmark.mechanisms.privacy.ledger.history import Step
 from hallmark.mechanisms.privacy.ledger.ledger import AccountState, LedgerError
 from hallmark.mechanisms.privacy.ledger.steps import steps
 from hallmark.schemas.exact import read_exact
@@ -41,6 +44,19 @@ class Gauge:
         return cls((100 - left) * share, (100 - left) * (1 - share), left)
 
 
+def look_once() -> None:
+    """Fold every account, so that nobody who opens its page waits for that.
+
+    Raises:
+        LedgerError: an account breaks the law of accounts.
+    """
+    book = ledger()
+    for account in book.accounts():
+        if (found := book.history(account.name)) is not None:
+            state, entries = found
+            _latest(state, entries, state.entries)
+
+
 @router.get("/accounts")
 def accounts_page(request: Request) -> Response:
     """All accounts with their gauges."""
@@ -61,17 +77,21 @@ def account_page(request: Request, account: str, before: int | None = None) -> R
     except LedgerError as error:
         problem = str(error)
     last = state.entries if before is None else max(0, min(before - 1, state.entries))
-    told = steps(account, entries, max(0, last - _MOST), last)
     return page(
         request,
         "account",
         state=state,
         part=Gauge.of(state),
         words=words,
-        steps=told[::-1],
+        steps=_latest(state, entries, last),
         more=last - _MOST + 1 if last > _MOST else None,
         problem=problem,
     )
+
+
+def _latest(state: AccountState, entries: Sequence[Entry], last: int) -> list[Step]:
+    """The steps of a page, the latest first, up to the entry of number `last`."""
+    return steps(state.name, entries, max(0, last - _MOST), last)[::-1]
 
 
 @router.post("/accounts")

@@ -28,7 +28,7 @@ from hallmark.flows.desk import (
     specs,
 )
 from hallmark.flows.desk.entrance import Entrance, genuine
-from hallmark.flows.desk.pages import ledger, message
+from hallmark.flows.desk.pages import message
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.schemas.loading import SpecError
 from hallmark.schemas.skeleton import SkeletonError
@@ -43,7 +43,7 @@ _metrics = Exposition()
 async def _ready(_: FastAPI) -> AsyncIterator[None]:
     """Read the accounts once before people come, all at once: afterwards only what is new is."""
     with suppress(LedgerError):  # the pages tell
-        await run_in_threadpool(lambda: ledger().accounts())
+        await run_in_threadpool(accounts.look_once)
     # What is imported and read by now stays; to look through it for garbage stops everybody.
     gc.collect()
     gc.freeze()

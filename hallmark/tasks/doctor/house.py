@@ -19,7 +19,13 @@ from hallmark.tasks.installation.signing import (
     refuse_ended,
     signing_key,
 )
-from hallmark.tasks.installation.workspace import Workspace, home, ledger_url, no_ledger_yet
+from hallmark.tasks.installation.workspace import (
+    Workspace,
+    home,
+    ledger_url,
+    no_ledger_yet,
+    workspaces_place,
+)
 from hallmark.tasks.ledger.anchors import AnchorsDamaged, open_ledger
 from hallmark.tasks.ledger.rollback import (
     anchored_accounts,
@@ -157,7 +163,7 @@ def interrupted() -> Iterator[Finding]:
     """Releases whose run was killed: what it left behind, and how to continue."""
     broken = 0
     running = {status.release: status for status in statuses() if status.how == "running"}
-    for folder in sorted((home() / "work").glob("*")):
+    for folder in sorted(workspaces_place().glob("*")):
         codes = (folder / "codes").exists()
         if not (codes or folder.name in running) or is_held(Workspace(folder)):
             continue

@@ -13,7 +13,7 @@ from hallmark.schemas.documents.approvals import Waiting
 from hallmark.schemas.profile import Profile
 from hallmark.tasks.gates.approvals import DecisionRefused, Standing, standing
 from hallmark.tasks.gates.gate_history import History
-from hallmark.tasks.installation.workspace import Workspace, home
+from hallmark.tasks.installation.workspace import Workspace, workspaces_place
 
 NOTE = "waiting.json"
 """The file in a release's workspace that says what it waits for."""
@@ -54,7 +54,7 @@ def asked_now(waiting: Waiting, history: History) -> dict[str, Any]:
 
 def waiting_releases() -> list[Waiting]:
     """All releases that wait on this installation, the longest wait first."""
-    notes = map(_read, (home() / "work").glob(f"*/{NOTE}"))
+    notes = map(_read, workspaces_place().glob(f"*/{NOTE}"))
     return sorted(filter(None, notes), key=lambda waiting: waiting.since)
 
 

@@ -22,7 +22,13 @@ from pydantic import AwareDatetime, ValidationError
 
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.workspace import Workspace, home, private_folder, whole
+from hallmark.tasks.installation.workspace import (
+    Workspace,
+    home,
+    private_folder,
+    whole,
+    workspaces_place,
+)
 
 OPERATOR_VARIABLE = "HALLMARK_OPERATOR"
 _STANDING = "ordered.json"
@@ -88,7 +94,7 @@ def standing_order(release: str) -> Order | None:
 
 def standing_orders() -> dict[str, Order]:
     """All orders that stand, by the release that they are about."""
-    notes = map(_read, (home() / "work").glob(f"*/{_STANDING}"))
+    notes = map(_read, workspaces_place().glob(f"*/{_STANDING}"))
     return {order.release: order for order in notes if order is not None}
 
 

@@ -19,6 +19,7 @@ from hallmark.tasks.installation.errors import SafeError
 
 PRIVATE_MODE = 0o700
 LEDGER_VARIABLE = "HALLMARK_LEDGER"
+WORK = "work"
 
 
 class AlreadyRunning(SafeError):
@@ -34,6 +35,11 @@ def home_place() -> Path:
     """Where the home folder is, or will be."""
     folder = Path(os.environ.get("HALLMARK_HOME") or Path.home() / ".hallmark").expanduser()
     return folder.resolve()
+
+
+def workspaces_place() -> Path:
+    """Where the workspaces of releases are, or will be."""
+    return home_place() / WORK
 
 
 def rehearsal_home(folder: Path) -> Path:
@@ -72,12 +78,12 @@ class Workspace:
     @classmethod
     def of(cls, release: str) -> "Workspace":
         """The workspace of `release` under the home folder, created with mode 0700."""
-        return cls(private_folder(home() / "work" / release))
+        return cls(private_folder(home() / WORK / release))
 
     @classmethod
     def at(cls, release: str) -> "Workspace":
         """The workspace of `release`, whether there is one or not."""
-        return cls(home() / "work" / release)
+        return cls(workspaces_place() / release)
 
     @contextmanager
     def held(self) -> Iterator[None]:

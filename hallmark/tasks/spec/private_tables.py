@@ -16,7 +16,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import Section
-from hallmark.tasks.installation.workspace import Workspace, home_place, is_rehearsal_home, whole
+from hallmark.tasks.installation.workspace import (
+    Workspace,
+    is_rehearsal_home,
+    whole,
+    workspaces_place,
+)
 from hallmark.tasks.sources import overlap
 from hallmark.tasks.sources.secret import keyed_digest
 from hallmark.tasks.spec.likeness import Likeness
@@ -111,7 +116,7 @@ def _key(digest: str) -> str:
 
 
 def _noted() -> Iterator[Noted]:
-    for path in sorted((home_place() / "work").glob(f"*/{_FILE}")):
+    for path in sorted(workspaces_place().glob(f"*/{_FILE}")):
         yield from _read(path)
 
 
