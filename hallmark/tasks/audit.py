@@ -55,7 +55,8 @@ def _ledger_faults(folder: Path, record: AuditRecord, book: Ledger) -> Iterator[
     book.verify(account)
     lines = anchored(account)
     told = [*from_anchors(lines), *from_release(folder, account)]
-    for one in lacks(book.hashes(account), told, given_up(lines)):
+    hashes = book.hashes(account)
+    for one in lacks(hashes, told, given_up(lines)):
         yield f"it lacks {one.in_words()}"
     reservation = book.reservation(release)
     if reservation is None or reservation.account != account:
@@ -71,7 +72,7 @@ def _ledger_faults(folder: Path, record: AuditRecord, book: Ledger) -> Iterator[
         yield "the ledger charged different events from the recorded ones"
     if reservation.proved:  # the entries that the record names are lost, which somebody answers for
         return
-    known = {NOT_RECORDED, *book.hashes(account)}
+    known = {NOT_RECORDED, *hashes}
     for entry in record.account.entries:
         if entry.digest not in known:
             yield f"the recorded entry {entry.digest[:12]}… is not in the ledger"

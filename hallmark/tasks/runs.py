@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Literal
 
 from prefect.runtime import flow_run
@@ -28,11 +27,12 @@ from hallmark.schemas.loading import SpecError
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.log import RELEASE, tell
+from hallmark.tasks.installation.notes import note_about, notes, read_note
 from hallmark.tasks.installation.operator import end_standing_order, operator
 from hallmark.tasks.installation.progress import listening
 from hallmark.tasks.installation.signing import SigningError
 from hallmark.tasks.installation.stop_signals import Noted, stop_signals_noted
-from hallmark.tasks.installation.workspace import AlreadyRunning, Workspace, whole, workspaces_place
+from hallmark.tasks.installation.workspace import AlreadyRunning, Workspace, whole
 from hallmark.tasks.publish import Published
 from hallmark.tasks.spec.prepare import Prepared
 
@@ -143,15 +143,12 @@ def statuses(which: Callable[[str], bool] | None = None) -> list[RunStatus]:
     Args:
         which: of those alone of whose names this is true.
     """
-    files = workspaces_place().glob(f"*/{_FILE}")
-    asked = files if which is None else (file for file in files if which(file.parent.name))
-    return sorted(filter(None, map(_read, asked)), key=lambda one: one.release)
+    return sorted(notes(RunStatus, _FILE, which), key=lambda one: one.release)
 
 
 def status(release: str) -> RunStatus | None:
     """The last run of a release; None where there was none."""
-    found = _read(Workspace.at(release).path / _FILE)
-    return found if found is not None and found.release == release else None
+    return note_about(RunStatus, release, _FILE)
 
 
 def is_held(workspace: Workspace) -> bool:
@@ -219,7 +216,7 @@ class _Run:
             return
         spec, now = self.prepared.spec, datetime.now(UTC)
         workspace = Workspace.of(spec.release)
-        earlier = _read(workspace.path / _FILE)
+        earlier = read_note(RunStatus, workspace.path / _FILE)
         published = earlier.published if earlier else None
         if published is None and how in ("published", "left-alone"):
             published = now  # by this run, or by another that was first
@@ -245,12 +242,6 @@ class _Run:
 
 
 _current: ContextVar[_Run | None] = ContextVar("run", default=None)
-
-
-def _read(file: Path) -> RunStatus | None:
-    with suppress(OSError, ValueError):  # there is none, or another version wrote it
-        return RunStatus.model_validate_json(file.read_bytes())
-    return None
 
 
 def _entry() -> str | None:

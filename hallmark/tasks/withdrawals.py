@@ -1,14 +1,14 @@
 """Releases that were given up: what was reserved goes back, and no run goes on with them."""
 
-from contextlib import suppress
 from datetime import UTC, datetime
 
-from pydantic import AwareDatetime, ValidationError
+from pydantic import AwareDatetime
 
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.section import Section
 from hallmark.tasks.gates.waiting import NOTE
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.notes import read_note
 from hallmark.tasks.installation.operator import end_standing_order
 from hallmark.tasks.installation.workspace import Workspace, whole
 
@@ -52,9 +52,7 @@ def withdraw(release: str, ledger: Ledger, *, by: str, reason: str) -> None:
 
 def withdrawal(workspace: Workspace) -> Withdrawal | None:
     """Word that the release of a workspace was given up; None where it was not."""
-    with suppress(OSError, ValidationError):
-        return Withdrawal.model_validate_json((workspace.path / _FILE).read_bytes())
-    return None
+    return read_note(Withdrawal, workspace.path / _FILE)
 
 
 def refuse_given_up(workspace: Workspace) -> None:

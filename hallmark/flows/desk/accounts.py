@@ -51,8 +51,8 @@ def look_once() -> None:
         LedgerError: an account breaks the law of accounts.
     """
     book = ledger()
-    for account in book.accounts():
-        if (found := book.history(account.name)) is not None:
+    for account in book.account_names():
+        if (found := book.history(account)) is not None:
             state, entries = found
             _latest(state, entries, state.entries)
 

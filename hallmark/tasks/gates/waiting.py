@@ -3,7 +3,6 @@
 Whoever asks needs no stage of a release, nor the orchestrator: see `tasks.gates.gates` for those.
 """
 
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from hallmark.schemas.documents.approvals import Waiting
 from hallmark.schemas.profile import Profile
 from hallmark.tasks.gates.approvals import DecisionRefused, Standing, standing
 from hallmark.tasks.gates.gate_history import History
-from hallmark.tasks.installation.workspace import Workspace, workspaces_place
+from hallmark.tasks.installation.notes import note_about, notes
+from hallmark.tasks.installation.workspace import Workspace
 
 NOTE = "waiting.json"
 """The file in a release's workspace that says what it waits for."""
@@ -54,14 +54,12 @@ def asked_now(waiting: Waiting, history: History) -> dict[str, Any]:
 
 def waiting_releases() -> list[Waiting]:
     """All releases that wait on this installation, the longest wait first."""
-    notes = map(_read, workspaces_place().glob(f"*/{NOTE}"))
-    return sorted(filter(None, notes), key=lambda waiting: waiting.since)
+    return sorted(notes(Waiting, NOTE), key=lambda waiting: waiting.since)
 
 
 def waits(release: str) -> Waiting | None:
     """What a release waits for; None where it does not."""
-    found = _read(Workspace.at(release).path / NOTE)
-    return found if found is not None and found.release == release else None
+    return note_about(Waiting, release, NOTE)
 
 
 def waiting_of(release: str) -> Waiting:
@@ -92,9 +90,3 @@ def may_go_on(waiting: Waiting, ledger: Ledger, known: Profile) -> bool:
         assert waiting.until is not None, "an embargo has an end"
         return datetime.now(UTC) >= waiting.until
     return standing_of(waiting, History.in_ledger(ledger, waiting.release), known).passed
-
-
-def _read(note: Path) -> Waiting | None:
-    with suppress(OSError, ValueError):  # it went on at this moment, or is no file of ours
-        return Waiting.model_validate_json(note.read_bytes())
-    return None

@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,13 +22,8 @@ from pydantic import AwareDatetime, ValidationError
 
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.workspace import (
-    Workspace,
-    home,
-    private_folder,
-    whole,
-    workspaces_place,
-)
+from hallmark.tasks.installation.notes import note_about, notes
+from hallmark.tasks.installation.workspace import Workspace, home, private_folder, whole
 
 OPERATOR_VARIABLE = "HALLMARK_OPERATOR"
 _STANDING = "ordered.json"
@@ -78,7 +73,7 @@ def ordering(release: str, by: str, begins: datetime | None = None) -> Iterator[
     """
     order = Order(release=release, by=by, at=datetime.now(UTC), begins=begins)
     number = numbered(order)
-    _write(order, _note(Workspace.of(release)))
+    _write(order, Workspace.of(release).path / _STANDING)
     try:
         yield number
     except Exception:
@@ -88,19 +83,17 @@ def ordering(release: str, by: str, begins: datetime | None = None) -> Iterator[
 
 def standing_order(release: str) -> Order | None:
     """The last order to run a release, while no run of it has begun since."""
-    found = _read(_note(Workspace.at(release)))
-    return found if found is not None and found.release == release else None
+    return note_about(Order, release, _STANDING)
 
 
 def standing_orders() -> dict[str, Order]:
     """All orders that stand, by the release that they are about."""
-    notes = map(_read, workspaces_place().glob(f"*/{_STANDING}"))
-    return {order.release: order for order in notes if order is not None}
+    return {order.release: order for order in notes(Order, _STANDING)}
 
 
 def end_standing_order(release: str) -> None:
     """Note that a run has begun, or that none shall."""
-    _note(Workspace.at(release)).unlink(missing_ok=True)
+    (Workspace.at(release).path / _STANDING).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -136,16 +129,6 @@ def _write(order: Order, file: Path) -> None:
     with whole(file) as draft:
         draft.touch(mode=0o600)
         draft.write_text(order.model_dump_json())
-
-
-def _note(workspace: Workspace) -> Path:
-    return workspace.path / _STANDING
-
-
-def _read(note: Path) -> Order | None:
-    with suppress(OSError, ValueError):  # its run began at this moment, or it is no name of a file
-        return Order.model_validate_json(note.read_bytes())
-    return None
 
 
 def _file(number: str) -> Path:

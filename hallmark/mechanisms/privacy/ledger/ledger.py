@@ -202,7 +202,11 @@ class Ledger:
 
     def has_account(self, name: str) -> bool:
         """Whether there is an account of that name."""
-        return self._database.read(lambda connection: name in rows.account_names(connection))
+        return name in self.account_names()
+
+    def account_names(self) -> list[str]:
+        """Names of all accounts, in order."""
+        return self._database.read(rows.account_names)
 
     def accounts(self) -> list[AccountState]:
         """All accounts, by name."""
