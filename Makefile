@@ -17,7 +17,7 @@ install: .venv/.installed
 
 release: install
 	$(BIN)/python -m hallmark.flows.demo build/rand-hie.csv
-	$(BIN)/hallmark release hallmark/schemas/examples/rand-hie.yaml --out releases
+	$(BIN)/hallmark release schemas/examples/rand-hie.yaml --out releases
 
 # Server mode on this machine; options as in `python -m deploy.local --help`, in UP.
 up: install
@@ -52,7 +52,7 @@ docs: install
 
 # The desk's spec editor, from its sources to the bundle that is committed; needs Node.js 20 or later.
 editor:
-	cd hallmark/flows/desk/editor && npm ci --ignore-scripts --no-audit --no-fund && npm test && npm run build
+	cd flows/desk/editor && npm ci --ignore-scripts --no-audit --no-fund && npm test && npm run build
 
 clean:
 	rm -rf .venv build releases

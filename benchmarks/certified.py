@@ -44,7 +44,7 @@ from hallmark.tasks.spec.coding import TableCodec
 from hallmark.tasks.spec.public_data import read_public
 
 ROOT = Path(__file__).parents[1]
-SPEC = ROOT / "hallmark/schemas/examples/sparse-lipschitz.yaml"
+SPEC = ROOT / "schemas/examples/sparse-lipschitz.yaml"
 DATA = ROOT / "../shared/data/nist-acs"
 GRIDS = (5, 10, 15, 20, 25, 30)
 POINTS = (50, 100, 250, 500, 1000, 2000, 4000)

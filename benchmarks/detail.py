@@ -45,7 +45,7 @@ from hallmark.tasks.spec.coding import TableCodec
 
 HERE = Path(__file__).parents[1]
 DATA = HERE / "../shared/data"
-SPEC = HERE / "hallmark/schemas/examples/nist-acs-2019.yaml"
+SPEC = HERE / "schemas/examples/nist-acs-2019.yaml"
 MOST_ROWS = 20_000  # told apart by a tree
 _ADULT = {  # public intervals and cells
     "age": [17, 20, 22, 24, 26, 28, 30, 33, 36, 39, 42, 45, 48, 51, 55, 60, 65, 70, 80, 91],

@@ -220,7 +220,7 @@ def commit() -> str:
             ["git", *words], cwd=folder, capture_output=True, text=True, check=True
         ).stdout.strip()
 
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", "../hallmark/mechanisms")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", "../mechanisms")
     return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 

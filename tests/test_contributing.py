@@ -16,14 +16,14 @@ CHANGES = {
     for file, text in zip(STEPS[::2], STEPS[1::2], strict=True)
 }
 """For each file of the example, its blocks: language and text."""
-WRITTEN = ("README.md", "hallmark/schemas/release-spec.schema.json", "docs/spec-reference.md")
+WRITTEN = ("README.md", "schemas/release-spec.schema.json", "docs/spec-reference.md")
 """Files that are written from the catalogue."""
 LOAD_A_SPEC = """
 from pathlib import Path
 from hallmark.schemas.loading import load_spec
 
 spec = Path("spec.yaml")
-text = Path("hallmark/schemas/examples/psmm.yaml").read_text()
+text = Path("schemas/examples/psmm.yaml").read_text()
 spec.write_text(text.replace("psmm", "independent"))
 assert load_spec(spec).mechanism.name == "independent"
 """
@@ -33,7 +33,9 @@ def copy(source: Path, target: Path, changed: set[Path]) -> None:
     """Copy a folder: by links, except for files that will be changed and the folders above them."""
     target.mkdir()
     for entry in source.iterdir():
-        if entry in changed:
+        if entry.is_symlink():
+            (target / entry.name).symlink_to(entry.readlink())
+        elif entry in changed:
             (target / entry.name).write_bytes(entry.read_bytes())
         elif any(entry in file.parents for file in changed):
             copy(entry, target / entry.name, changed)
@@ -53,7 +55,8 @@ def with_block(before: str, block: str) -> str:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with the example in it."""
     project = tmp_path_factory.mktemp("contributing") / "project"
-    copy(ROOT, project, {ROOT / file for file in (*CHANGES, *WRITTEN)})
+    package = "hallmark/__init__.py"  # beside links to the folders, which stay within the copy
+    copy(ROOT, project, {ROOT / file for file in (*CHANGES, *WRITTEN, package)})
     for file, blocks in CHANGES.items():
         path = project / file
         path.parent.mkdir(exist_ok=True)

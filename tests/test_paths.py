@@ -24,6 +24,8 @@ ENDINGS = {
 """Last parts of paths: `pmm/tree.py` says enough to find the file."""
 NO_FILES = {"load.py", "hallmark/front"}  # written into a release folder; a label of Kubernetes
 OF_AN_EXAMPLE = "/independent/"  # added by whoever follows CONTRIBUTING
+LINKED = {link.name for link in (ROOT / "hallmark").iterdir() if link.is_symlink()}
+"""Folders that are imported as `hallmark.*` alone."""
 ROOTS = "|".join(sorted(folder for folder in FOLDERS if re.fullmatch(r"\w+", folder)))
 
 FROM_THE_ROOT = re.compile(rf"(?<![\w/.*{{}}<$:\"-])(?:{ROOTS})/[\w./-]*\w(?![\w/{{<*-])")
@@ -80,9 +82,10 @@ def test_comments_and_messages_name_files_that_exist() -> None:
 def wrong_commands(text: str) -> Iterator[str]:
     """Modules that `python -m` is to run, and that are neither ours nor installed."""
     for module in COMMAND.findall(text):
-        path = module.replace(".", "/")
-        ours = {f"{path}.py", f"{path}/__main__.py"} & FILES
-        if not ours and (path.partition("/")[0] in FOLDERS or not find_spec(module.split(".")[0])):
+        path, top = module.replace(".", "/"), module.partition(".")[0]
+        files = {(ROOT / file).resolve() for file in (f"{path}.py", f"{path}/__main__.py")}
+        ours = top not in LINKED and {str(file.relative_to(ROOT)) for file in files} & FILES
+        if not ours and (top in FOLDERS or not find_spec(top)):
             yield module
 
 
@@ -98,8 +101,10 @@ def test_commands_run_modules_that_exist() -> None:
 
 
 def test_a_command_that_runs_nothing_is_found() -> None:
-    text = "python -m mechanisms.no_table, python -m hallmark.no_module, python -m pip install"
-    assert list(wrong_commands(text)) == ["mechanisms.no_table", "hallmark.no_module"]
+    text = "python -m hallmark.flows.demo, python -m flows.demo, python -m hallmark.no_module"
+    text += ", python -m hallmark, python -m pip install, python -m benchmarks.no_table"
+    wrong = ["flows.demo", "hallmark.no_module", "benchmarks.no_table"]
+    assert list(wrong_commands(text)) == wrong
 
 
 def test_a_proof_or_an_oracle_that_is_missing_is_found() -> None:

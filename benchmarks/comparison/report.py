@@ -30,7 +30,7 @@ domain, δ = 10⁻⁵ and one thread; a fifth of the records is held out and see
 **Metrics**, all of which are better when smaller: error of gradient boosting that learnt on the
 synthetic records, on the held-out ones; relative error of the covariance matrix; mean relative
 error of 200 counting and 200 threshold queries on three columns each; mean sliced W1 distance, and
-mean total variation, of all pairs of columns (`hallmark/mechanisms/utility`).
+mean total variation, of all pairs of columns (`mechanisms/utility`).
 
 **Relations.** An ε where a record may be replaced says more than one where it is added or removed,
 so a peer is compared with ours at *its* relation. ⇄ marks a peer that protects the other relation

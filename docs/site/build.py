@@ -18,8 +18,14 @@ from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).parents[2]
 PAGES, SITE = ROOT / "build/pages", ROOT / "build/site"
-SOURCES = ("*.md", "docs/**/*.md", "deploy/*.md", "hallmark/**/*.md", "docs/site/*.[cj]s*")
-EXAMPLES = Path("hallmark/schemas/examples")
+SOURCES = (
+    "*.md",
+    "docs/**/*.md",
+    "deploy/*.md",
+    *(f"{name}/**/*.md" for name in ("flows", "tasks", "mechanisms", "schemas")),
+    "docs/site/*.[cj]s*",
+)
+EXAMPLES = Path("schemas/examples")
 LINK = re.compile(r"\]\(([^)\s#]+)")
 SHIM = "https://unpkg.com/iframe-worker/shim"  # the theme's; ours is beside this file
 OUR_SHIM = "docs/site/iframe-worker.js"

@@ -20,15 +20,15 @@ from hallmark.schemas.section import IDENTIFIER
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/spec-reference.md"
-EXAMPLES = ROOT / "hallmark/schemas/examples"
+EXAMPLES = ROOT / "schemas/examples"
 MOST_CHARACTERS = 48  # of an example
 
 HEAD = """# The release spec, key by key
 
 This page is written from the model that reads a spec (`python -m docs.site.spec_reference`).
 Editors complete and check a spec with its
-[JSON Schema](../hallmark/schemas/release-spec.schema.json), `hallmark init` makes a skeleton from a
-table's header, and the [examples](../hallmark/schemas/examples) are whole specs. What one key says
+[JSON Schema](../schemas/release-spec.schema.json), `hallmark init` makes a skeleton from a
+table's header, and the [examples](../schemas/examples) are whole specs. What one key says
 about another is checked by `hallmark validate`, which names the line.
 
 An *exact* number is read as it is written: `0.1` is one tenth, `1/3` one third. A *code* is a text,

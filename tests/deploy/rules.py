@@ -93,7 +93,7 @@ def known(name: str) -> bool:
 def _ours() -> frozenset[str]:
     """Strings of our code that are names of variables."""
     found = set()
-    for package in ("hallmark", "deploy"):
+    for package in ("flows", "tasks", "mechanisms", "schemas", "deploy"):
         for path in (ROOT / package).rglob("*.py"):
             found |= {
                 node.value

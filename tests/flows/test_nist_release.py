@@ -15,7 +15,7 @@ from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.verification import verify_release
 from tests.flows.test_rules_release import values
 
-EXAMPLE = Path("hallmark/schemas/examples/nist-acs-2019.yaml")
+EXAMPLE = Path("schemas/examples/nist-acs-2019.yaml")
 HOUSEHOLDS = ("DENSITY", "PWGTP", "WGTP")  # about places and households; weights are not released
 RECORDS = 27_253
 

@@ -8,7 +8,7 @@ import pytest
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
 
-EXAMPLES = Path(__file__).parents[2] / "hallmark/schemas/examples"
+EXAMPLES = Path(__file__).parents[2] / "schemas/examples"
 NIST = Path(__file__).parents[2] / "../shared/data/nist-acs/national2019.csv"
 MOST_CELLS = {
     "rand-hie": 32,

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from hallmark.schemas.json_schema import SCHEMA_FILE, release_spec_schema, schema_text
 
 ROOT = Path(__file__).parents[2]
-SOUND = [Path(__file__).parent / "wages.yaml", *(ROOT / "hallmark/schemas/examples").glob("*.yaml")]
+SOUND = [Path(__file__).parent / "wages.yaml", *(ROOT / "schemas/examples").glob("*.yaml")]
 
 
 def as_editors_see(file: Path):

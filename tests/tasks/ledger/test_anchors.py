@@ -110,9 +110,9 @@ def test_all_that_writes_to_the_ledger_has_its_heads_written_down() -> None:
     ours = Path(anchors.__file__)
     exempt = {
         ours,
-        ROOT / "hallmark/tasks/gates/rehearsal.py",
+        ROOT / "tasks/gates/rehearsal.py",
     }  # whose ledger is in a home of its own
-    for folder in ("hallmark/flows", "hallmark/tasks", "deploy"):
+    for folder in ("flows", "tasks", "deploy"):
         for file in (ROOT / folder).rglob("*.py"):
             if file not in exempt:
                 made = re.findall(r"(?<!\w)Ledger\(", file.read_text())

@@ -206,7 +206,7 @@ def test_a_rule_that_needs_too_large_a_table_is_refused_with_its_size() -> None:
 
 
 def nist() -> tuple[Any, TableCodec, RuleCells]:
-    spec = load_spec(Path(__file__).parents[3] / "hallmark/schemas/examples/nist-acs-2019.yaml")
+    spec = load_spec(Path(__file__).parents[3] / "schemas/examples/nist-acs-2019.yaml")
     codec = TableCodec.of(spec.columns)
     return spec, codec, rule_cells(spec, codec)
 

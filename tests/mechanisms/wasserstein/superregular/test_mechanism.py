@@ -32,7 +32,7 @@ RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
 LINE = Domain((line("x", 64),))
 MIXED = Domain((line("x", 12, has_null=True), nominal("c", 2)))
 TOWNS = Domain((places("town", np.random.default_rng(1).random((15, 2)), has_null=True),))
-PROOFS = Path(__file__).parents[4] / "hallmark/mechanisms/wasserstein/superregular/superregular.md"
+PROOFS = Path(__file__).parents[4] / "mechanisms/wasserstein/superregular/superregular.md"
 
 
 def table(domain: Domain, rows: int, rng: np.random.Generator) -> np.ndarray:

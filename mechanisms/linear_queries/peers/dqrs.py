@@ -103,7 +103,7 @@ class Dqrs(DualQuery):
                 parameter=f"x at least {last.slack} in the last round, and more before",
                 standard_deviation=0.5,
                 sensitivity=f"log odds move by {float(last.coin.epsilon):.3g} at most",
-                source="hallmark/mechanisms/privacy/refresh.py",
+                source="mechanisms/privacy/refresh.py",
                 unit="of 0 or 1",
             ),
             replace(drawn, cells=sum(self.draws), parameter=told),

@@ -1,5 +1,5 @@
 // Passkeys: make one, and sign a decision with one. Their text form is that of
-// hallmark/schemas/documents/approver_keys.py: passkey:RP_ID:CREDENTIAL_ID:KEY.
+// schemas/documents/approver_keys.py: passkey:RP_ID:CREDENTIAL_ID:KEY.
 
 const ES256 = -7;
 const ED25519 = -8;

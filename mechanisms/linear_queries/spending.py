@@ -79,5 +79,5 @@ def choice_line(
         parameter=f"epsilon = {event.epsilon} each",
         standard_deviation=pi / sqrt(6) * float(2 * sensitivity / event.epsilon),
         sensitivity=f"{float(sensitivity):g} records of misfit",
-        source="hallmark/mechanisms/privacy/linear_queries.py, LinearQueries.sensitivity",
+        source="mechanisms/privacy/linear_queries.py, LinearQueries.sensitivity",
     )

@@ -73,7 +73,7 @@ class NoiseLine:
             parameter=parameter,
             standard_deviation=sqrt(query.noise.variance),
             sensitivity=sensitivity,
-            source=f"hallmark/mechanisms/privacy/transforms.py, {type(transform).__name__}",
+            source=f"mechanisms/privacy/transforms.py, {type(transform).__name__}",
             unit=unit,
         )
 
@@ -93,7 +93,7 @@ class NoiseLine:
             parameter=f"epsilon = {event.epsilon} each",
             standard_deviation=pi / sqrt(6) * float(scale),
             sensitivity=f"{adjacency.l1} records of misfit",
-            source="hallmark/mechanisms/privacy/queries.py, L1Score",
+            source="mechanisms/privacy/queries.py, L1Score",
         )
 
 
