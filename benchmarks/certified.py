@@ -40,8 +40,8 @@ from hallmark.mechanisms.wasserstein.sparse_lipschitz import SparseLipschitz
 from hallmark.mechanisms.wasserstein.sparse_lipschitz.mechanism import CALL
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.table_sections import PublicData
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.public_data import read_public
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.public_data import read_public
 
 ROOT = Path(__file__).parents[1]
 SPEC = ROOT / "schemas/examples/sparse-lipschitz.yaml"

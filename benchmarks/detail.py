@@ -41,7 +41,7 @@ from hallmark.mechanisms.utility.pairs import pair_differences
 from hallmark.mechanisms.utility.sliced_pairs import directions
 from hallmark.schemas.columns.columns import Column, NumericColumn
 from hallmark.schemas.loading import load_spec
-from hallmark.tasks.spec.coding import TableCodec
+from hallmark.tasks.planning.coding import TableCodec
 
 HERE = Path(__file__).parents[1]
 DATA = HERE / "../shared/data"

@@ -37,9 +37,9 @@ from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from hallmark.schemas.loading import load_spec
+from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.questions.answers import first_order
 from hallmark.tasks.questions.functions import Function, cells_between
-from hallmark.tasks.spec.coding import TableCodec
 
 SPEC = Path(__file__).parents[1] / "hallmark" / "schemas" / "examples" / "rand-hie.yaml"
 CONFIDENCE = 0.95

@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from benchmarks.desk import ACCOUNT, BY, EXAMPLE, desk, fill
 from hallmark.tasks.people import directory, sessions
 from hallmark.tasks.people.rights import Role
-from hallmark.tasks.spec.places import specs_folder
+from hallmark.tasks.planning.places import specs_folder
 
 CATEGORIES = ("performance", "accessibility", "best-practices")
 SETTINGS = {"telephone": [], "screen": ["--preset=desktop"]}

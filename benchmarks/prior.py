@@ -31,7 +31,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
-from hallmark.tasks.spec.coding import TableCodec
+from hallmark.tasks.planning.coding import TableCodec
 
 _REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 _TRIPLES = 150

@@ -45,7 +45,7 @@ from hallmark.mechanisms.replicates.rerun import Rerunning
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.replicates.weights import Weighing
 from hallmark.mechanisms.request import Request
-from hallmark.tasks.spec.coding import TableCodec
+from hallmark.tasks.planning.coding import TableCodec
 
 CONFIDENCE = 0.95
 JUDGE = 20_261_126

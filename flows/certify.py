@@ -8,8 +8,8 @@ from hallmark.flows.endings import Ending, ended
 from hallmark.flows.release import carry_out
 from hallmark.tasks.installation.operator import ordered
 from hallmark.tasks.installation.places import given, out_folder
+from hallmark.tasks.planning.prepare import prepare_certificate
 from hallmark.tasks.runs import run_logged
-from hallmark.tasks.spec.prepare import prepare_certificate
 
 
 @flow(name="certify", task_runner=DaskTaskRunner(cluster_kwargs=THREADS))

@@ -15,8 +15,8 @@ from hallmark.flows.scheduled import calendar_release
 from hallmark.schemas.loading import load_calendar
 from hallmark.schemas.spec_form import form_of
 from hallmark.tasks.installation.server_mode import POOL
-from hallmark.tasks.spec.instances import due
-from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.planning.instances import due
+from hallmark.tasks.planning.prepare import prepare
 
 
 def deploy_forms(specs: Iterable[Path], out: Path) -> list[str]:

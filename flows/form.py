@@ -15,8 +15,8 @@ from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.spec_form import SpecForm, filled_in
 from hallmark.tasks.installation.places import given, out_folder
 from hallmark.tasks.installation.workspace import home, private_folder, whole
+from hallmark.tasks.planning.prepare import as_release, prepare
 from hallmark.tasks.runs import run_logged
-from hallmark.tasks.spec.prepare import as_release, prepare
 
 
 # The dashboard makes the form from the type; Hallmark checks what it sends, with its own messages.

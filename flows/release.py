@@ -38,6 +38,14 @@ from hallmark.tasks.ledger.budget_left import tell_budget
 from hallmark.tasks.ledger.charged_twice import warn_if_charged_twice
 from hallmark.tasks.output.finalise import FinalFile, finalise, nothing_to_write, staged
 from hallmark.tasks.output.output_table import load_into_database, refuse_occupied
+from hallmark.tasks.planning.prepare import (
+    PreparedCertificate,
+    PreparedRelease,
+    Product,
+    as_release,
+    prepare,
+)
+from hallmark.tasks.planning.private_tables import note
 from hallmark.tasks.privatize import measure_to_certify, privatize, select
 from hallmark.tasks.publish import (
     Published,
@@ -51,14 +59,6 @@ from hallmark.tasks.report import report
 from hallmark.tasks.reserve import reserved
 from hallmark.tasks.review import review
 from hallmark.tasks.runs import about, run_logged
-from hallmark.tasks.spec.prepare import (
-    PreparedCertificate,
-    PreparedRelease,
-    Product,
-    as_release,
-    prepare,
-)
-from hallmark.tasks.spec.private_tables import note
 from hallmark.tasks.validate import validate
 from hallmark.tasks.withdrawals import refuse_given_up
 

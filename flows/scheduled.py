@@ -15,10 +15,10 @@ from hallmark.flows.release import carry_out
 from hallmark.tasks.installation.operator import Order, numbered, ordered
 from hallmark.tasks.installation.places import given, out_folder
 from hallmark.tasks.installation.workspace import AlreadyRunning
+from hallmark.tasks.planning.instances import instance
+from hallmark.tasks.planning.prepare import as_release
+from hallmark.tasks.planning.recurring import scheduled_by
 from hallmark.tasks.runs import run_logged
-from hallmark.tasks.spec.instances import instance
-from hallmark.tasks.spec.prepare import as_release
-from hallmark.tasks.spec.recurring import scheduled_by
 
 
 @flow(name="calendar-release", task_runner=DaskTaskRunner(cluster_kwargs=THREADS))

@@ -1,14 +1,14 @@
 """Refuse a release in which something declared public is a copy of the private table.
 
-The place of a table is known before anything is read (`tasks.spec.private_tables`). Its content is
-known once the private table has been read, which is here, before it is asked anything.
+The place of a table is known before anything is read (`tasks.planning.private_tables`). Its content
+is known once the private table has been read, which is here, before it is asked anything.
 """
 
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import Workspace, is_rehearsal_home
-from hallmark.tasks.spec.likeness import Likeness
-from hallmark.tasks.spec.prepare import Prepared
-from hallmark.tasks.spec.private_tables import note
+from hallmark.tasks.planning.likeness import Likeness
+from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.private_tables import note
 
 
 class CopyRefused(SafeError):

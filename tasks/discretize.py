@@ -11,8 +11,8 @@ from prefect import task
 from hallmark.tasks.code_files import persons_of, write_kept
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.spec.prepare import Prepared
-from hallmark.tasks.spec.truncation import kept
+from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.truncation import kept
 
 
 @task(name="discretize")

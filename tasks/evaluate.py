@@ -24,6 +24,8 @@ from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.planning.coding import Codec, TableCodec
+from hallmark.tasks.planning.truncation import kept, keys
 from hallmark.tasks.sources import (
     DatabasePart,
     SourceError,
@@ -35,8 +37,6 @@ from hallmark.tasks.sources import (
     told_of,
     written_as_released,
 )
-from hallmark.tasks.spec.coding import Codec, TableCodec
-from hallmark.tasks.spec.truncation import kept, keys
 
 NOTICE = (
     "INTERNAL - do not publish: this compares with the private data exactly, without noise, and no "

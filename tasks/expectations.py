@@ -18,7 +18,7 @@ from hallmark.mechanisms.arrays import Mask
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
 from hallmark.schemas.exact import decimal
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.spec.coding import Codec, is_multiple
+from hallmark.tasks.planning.coding import Codec, is_multiple
 
 
 class ValidationFailed(SafeError):

@@ -18,7 +18,7 @@ from hallmark.mechanisms.domain.totals import PublicTotals, hold
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.progress import reporter
 from hallmark.tasks.installation.workspace import Workspace, whole
-from hallmark.tasks.spec.prepare import PreparedRelease
+from hallmark.tasks.planning.prepare import PreparedRelease
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.spec.prepare import Prepared
+from hallmark.tasks.planning.prepare import Prepared
 
 Planned = TypeVar("Planned", bound=Prepared, covariant=True)
 Other = TypeVar("Other", bound=Prepared)

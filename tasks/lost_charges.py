@@ -39,7 +39,7 @@ from hallmark.tasks.ledger.rollback import (
     lacks,
     mark_put_back,
 )
-from hallmark.tasks.spec.prepare import adjacency
+from hallmark.tasks.planning.prepare import adjacency
 from hallmark.tasks.verification import verify_release
 from hallmark.tasks.verification.documents import read_documents, read_manifest
 

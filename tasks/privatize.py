@@ -21,7 +21,7 @@ from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.rollback import refuse_rolled_back
-from hallmark.tasks.spec.prepare import Prepared, PreparedCertificate, PreparedRelease
+from hallmark.tasks.planning.prepare import Prepared, PreparedCertificate, PreparedRelease
 
 Result = TypeVar("Result")
 

@@ -27,9 +27,9 @@ from hallmark.tasks.installation.workspace import home
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.charged_twice import charged_twice
+from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.private_tables import private_at, whose
 from hallmark.tasks.rendering.wording import certificate_in_words
-from hallmark.tasks.spec.prepare import Prepared
-from hallmark.tasks.spec.private_tables import private_at, whose
 from hallmark.tasks.verification import verify_release
 
 

@@ -26,10 +26,10 @@ from hallmark.tasks.expectations import (
     second_opinion,
 )
 from hallmark.tasks.offending import Frequent, Offending, write_piece
+from hallmark.tasks.planning.coding import Codec, NumericCodec, TableCodec
+from hallmark.tasks.planning.likeness import RecordSums
+from hallmark.tasks.planning.truncation import keys
 from hallmark.tasks.sources import Cells, DatabasePart, Part, batches_of_cells, first_rows
-from hallmark.tasks.spec.coding import Codec, NumericCodec, TableCodec
-from hallmark.tasks.spec.likeness import RecordSums
-from hallmark.tasks.spec.truncation import keys
 
 _COMPARED = 10_000  # rows that Great Expectations counts too
 

@@ -22,9 +22,9 @@ from hallmark.tasks.gates.gate_history import History
 from hallmark.tasks.gates.waiting import standing_of, waiting_releases, waits
 from hallmark.tasks.installation.operator import Order, standing_order, standing_orders
 from hallmark.tasks.installation.workspace import Workspace, workspaces_place
+from hallmark.tasks.planning.places import specs_folder
+from hallmark.tasks.planning.recurring import is_template
 from hallmark.tasks.runs import RunStatus, is_held, status, statuses
-from hallmark.tasks.spec.places import specs_folder
-from hallmark.tasks.spec.recurring import is_template
 from hallmark.tasks.withdrawals import Withdrawal, withdrawal
 
 State = Literal[

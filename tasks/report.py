@@ -39,6 +39,7 @@ from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.rollback import anchored, losses
 from hallmark.tasks.output.finalise import FinalFile
 from hallmark.tasks.output.measurements import published_part, write_measurements
+from hallmark.tasks.planning.prepare import Prepared
 from hallmark.tasks.record.answers import write_answers
 from hallmark.tasks.record.artifacts import show_in_dashboard
 from hallmark.tasks.record.dictionary import data_dictionary
@@ -46,7 +47,6 @@ from hallmark.tasks.record.executed import Executed
 from hallmark.tasks.record.record import audit_record
 from hallmark.tasks.record.record_utility import certificate_file
 from hallmark.tasks.rendering import files_for_users, rendered_files
-from hallmark.tasks.spec.prepare import Prepared
 
 _ROOT = Path(__file__).parents[2]
 _PACKAGES = ("dp-accounting", "numpy", "opendp", "pandas", "prefect", "pyarrow", "scipy")

@@ -11,7 +11,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Allowance, LedgerError
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.ledger.accounts import refuse_without_account
 from hallmark.tasks.ledger.anchors import open_ledger
-from hallmark.tasks.spec.prepare import Prepared
+from hallmark.tasks.planning.prepare import Prepared
 
 
 class AlreadyStarted(SafeError):

@@ -46,11 +46,11 @@ from hallmark.tasks.expectations import rule_of_truncation
 from hallmark.tasks.generate import SyntheticFile
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.planning.cell_labels import cell_labels
+from hallmark.tasks.planning.prepare import Prepared
 from hallmark.tasks.record.pairs import is_ordered
 from hallmark.tasks.rendering import render_internal_review
 from hallmark.tasks.review_pairs import compared
-from hallmark.tasks.spec.cell_labels import cell_labels
-from hallmark.tasks.spec.prepare import Prepared
 
 _WORST_QUERIES = 30  # shown one by one
 _SAMPLE = 200_000  # records that are compared one with another

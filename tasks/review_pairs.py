@@ -7,6 +7,7 @@ import numpy as np
 from hallmark.mechanisms.arrays import AnyCodes, Counts
 from hallmark.mechanisms.privacy.cells import CellMap, count_codes
 from hallmark.schemas.documents.internal_review import PairReview, PairsReview
+from hallmark.tasks.planning.coding import Codec
 from hallmark.tasks.record.pairs import (
     association,
     correlation,
@@ -16,7 +17,6 @@ from hallmark.tasks.record.pairs import (
     pair_table,
     subgroups,
 )
-from hallmark.tasks.spec.coding import Codec
 
 _WORST = 9  # pairs shown
 

@@ -33,8 +33,8 @@ from hallmark.tasks.installation.progress import listening
 from hallmark.tasks.installation.signing import SigningError
 from hallmark.tasks.installation.stop_signals import Noted, stop_signals_noted
 from hallmark.tasks.installation.workspace import AlreadyRunning, Workspace, whole
+from hallmark.tasks.planning.prepare import Prepared
 from hallmark.tasks.publish import Published
-from hallmark.tasks.spec.prepare import Prepared
 
 How = Literal["running", "published", "waiting", "left-alone", "failed", "stopped"]
 

@@ -28,11 +28,11 @@ from hallmark.tasks.expectations import Rule, ValidationFailed, rule_of_truncati
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace, private_folder
 from hallmark.tasks.offending import Frequent, Offending, merged, pieces, write_page
+from hallmark.tasks.planning.likeness import Likeness, RecordSums, likeness_of_records
+from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.truncation import LeftOut
 from hallmark.tasks.reading import Finding, PartRead, compare, named, read_part
 from hallmark.tasks.sources import file_hash, file_paths, parts
-from hallmark.tasks.spec.likeness import Likeness, RecordSums, likeness_of_records
-from hallmark.tasks.spec.prepare import Prepared
-from hallmark.tasks.spec.truncation import LeftOut
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from benchmarks.scale.cluster import cluster
 from benchmarks.scale.peers import LIBRARIES
 from benchmarks.scale.tables import spec_of, write
 from hallmark.tasks.forecast.time import time_forecast
-from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.planning.prepare import prepare
 
 _HOME = ROOT / "build/scale"
 _POLLED = 0.2  # seconds between two looks at the memory of all processes
@@ -82,9 +82,9 @@ def ours(spec: Path) -> Mapping[str, Any]:
 
     from hallmark.mechanisms.privacy.cells import count_codes, marginal
     from hallmark.tasks.code_files import Drafts, load
+    from hallmark.tasks.planning.prepare import prepare
     from hallmark.tasks.reading import read_part
     from hallmark.tasks.sources import parts
-    from hallmark.tasks.spec.prepare import prepare
 
     prepared = prepare(spec)
     shape = prepared.codec.domain.shape

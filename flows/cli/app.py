@@ -37,7 +37,7 @@ from hallmark.flows.cli.running import stoppable, tell_ending
 from hallmark.flows.screen import say, say_json
 
 if TYPE_CHECKING:
-    from hallmark.tasks.spec.prepare import Prepared
+    from hallmark.tasks.planning.prepare import Prepared
 
 app = typer.Typer(
     name="hallmark",
@@ -75,7 +75,7 @@ def init(
     """Write the skeleton of a spec; every bound is left for you to fill in."""
     if out is not None and out.exists():
         raise typer.BadParameter(f"{out} exists; give another file, nothing was written")
-    from hallmark.tasks.spec.skeletons import skeleton
+    from hallmark.tasks.planning.skeletons import skeleton
 
     text = skeleton(source, Path() if out is None else out.parent)
     if out is None:
@@ -95,7 +95,7 @@ def validate(
 ) -> None:
     """Check a spec; with --data, check the private table against it."""
     quiet.configure()
-    from hallmark.tasks.spec.prepare import prepare
+    from hallmark.tasks.planning.prepare import prepare
 
     prepared = prepare(spec)
     for warning in prepared.spec.warnings():
@@ -143,7 +143,7 @@ def plan(
     from hallmark.tasks.forecast.summary import plan_summary
     from hallmark.tasks.forecast.sweep import sweep as compared
     from hallmark.tasks.ledger.accounts import about_balance, balance
-    from hallmark.tasks.spec.prepare import prepare
+    from hallmark.tasks.planning.prepare import prepare
 
     if question is not None:
         _tell_precision(prepare(spec), question, width, as_json=as_json)
@@ -215,7 +215,7 @@ def release(
         from hallmark.flows.cluster import on_cluster
         from hallmark.flows.release import release as flow
         from hallmark.tasks.installation.places import out_folder
-        from hallmark.tasks.spec.prepare import as_release, prepare
+        from hallmark.tasks.planning.prepare import as_release, prepare
 
         with progress_shown(enabled=not as_json):
             as_release(prepare(spec, folder))
@@ -236,7 +236,7 @@ def rehearse(spec: SpecArgument) -> None:
     quiet.configure()
     from hallmark.flows.cli.terminal_operations import print_rehearsal
     from hallmark.tasks.gates.rehearsal import rehearse as run
-    from hallmark.tasks.spec.prepare import prepare
+    from hallmark.tasks.planning.prepare import prepare
 
     print_rehearsal(run(prepare(spec)))
 
@@ -262,7 +262,7 @@ def deploy(
     from hallmark.schemas.loading import SpecError
     from hallmark.tasks.installation.errors import SafeError
     from hallmark.tasks.installation.places import out_folder
-    from hallmark.tasks.spec.recurring import recurring_calendars
+    from hallmark.tasks.planning.recurring import recurring_calendars
 
     where = out_folder(out and out.absolute())
     offered = deploy_forms(spec or [], where)

@@ -27,7 +27,7 @@ def show(calendar: CalendarArgument) -> None:
     quiet.configure()
     from hallmark.flows.cli.terminal_operations import print_calendar
     from hallmark.schemas.loading import load_calendar
-    from hallmark.tasks.spec.instances import due
+    from hallmark.tasks.planning.instances import due
 
     now = datetime.now(UTC)
     entries = load_calendar(calendar).releases

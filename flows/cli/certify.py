@@ -61,7 +61,7 @@ def certify(
         from hallmark.flows.certify import certify as flow
         from hallmark.flows.cli.terminal_progress import progress_shown
         from hallmark.tasks.installation.places import out_folder
-        from hallmark.tasks.spec.prepare import prepare_certificate
+        from hallmark.tasks.planning.prepare import prepare_certificate
 
         with progress_shown(enabled=not as_json):
             prepare_certificate(spec, file, folder)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # what is only shown is imported by whoever made it
     from hallmark.schemas.documents.approvals import Waiting
     from hallmark.tasks.gates.approvals import Standing
     from hallmark.tasks.gates.rehearsal import Rehearsal
-    from hallmark.tasks.spec.instances import Instance
+    from hallmark.tasks.planning.instances import Instance
 
 
 def print_waiting(found: "Sequence[tuple[Waiting, Standing | None]]") -> None:

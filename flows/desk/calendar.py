@@ -20,9 +20,9 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.operator import ordering
 from hallmark.tasks.installation.places import out_folder
 from hallmark.tasks.people.actions import doing
-from hallmark.tasks.spec.instances import Instance, due
-from hallmark.tasks.spec.places import specs_folder
-from hallmark.tasks.spec.recurring import (
+from hallmark.tasks.planning.instances import Instance, due
+from hallmark.tasks.planning.places import specs_folder
+from hallmark.tasks.planning.recurring import (
     recurring_calendar,
     recurring_calendars,
     scheduled_by,

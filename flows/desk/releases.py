@@ -33,6 +33,8 @@ from hallmark.tasks.installation.workspace import whole
 from hallmark.tasks.people.actions import actions, doing, record
 from hallmark.tasks.people.comments import comment, comments
 from hallmark.tasks.people.rights import Right
+from hallmark.tasks.planning.confined import refuse_beyond
+from hallmark.tasks.planning.places import ordered_spec, specs_folder, tables_folder
 from hallmark.tasks.releases import (
     STATES,
     ReleaseState,
@@ -40,8 +42,6 @@ from hallmark.tasks.releases import (
     release_of,
     releases,
 )
-from hallmark.tasks.spec.confined import refuse_beyond
-from hallmark.tasks.spec.places import ordered_spec, specs_folder, tables_folder
 from hallmark.tasks.withdrawals import withdraw
 
 router = APIRouter()

@@ -27,10 +27,10 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 from hallmark.tasks.ledger.accounts import about_balance, balance
 from hallmark.tasks.people.actions import doing
-from hallmark.tasks.spec.confined import SpecConfined, refuse_beyond
-from hallmark.tasks.spec.places import PUBLIC, public_folder, specs_folder, tables_folder
-from hallmark.tasks.spec.prepare import Prepared, prepare
-from hallmark.tasks.spec.skeletons import skeleton
+from hallmark.tasks.planning.confined import SpecConfined, refuse_beyond
+from hallmark.tasks.planning.places import PUBLIC, public_folder, specs_folder, tables_folder
+from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.skeletons import skeleton
 
 router = APIRouter()
 MOST_SPEC = 2_000_000  # characters of a spec

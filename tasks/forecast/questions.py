@@ -10,13 +10,13 @@ from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.forecast import foreseen
 from hallmark.schemas.question import Question, QuestionError
 from hallmark.tasks.output.measurements import published_part
-from hallmark.tasks.questions.questioning import Questioning
-from hallmark.tasks.spec.prepare import (
+from hallmark.tasks.planning.prepare import (
     PlanRefused,
     Prepared,
     ask_all,
     at_epsilon,
 )
+from hallmark.tasks.questions.questioning import Questioning
 
 CONFIDENCE = 0.95
 _STEPS = 12  # of a search: the epsilon is found to within a few percent

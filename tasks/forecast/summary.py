@@ -10,11 +10,11 @@ from hallmark.schemas.rules.rule_syntax import Determines
 from hallmark.tasks.forecast.questions import precisions
 from hallmark.tasks.forecast.time import time_forecast
 from hallmark.tasks.forecast.verdict import about_nothing, in_words, verdicts
+from hallmark.tasks.planning.cell_labels import cell_labels
+from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.rule_tables import rule_cells
+from hallmark.tasks.planning.rule_values import holds_several
 from hallmark.tasks.rendering.wording import listed
-from hallmark.tasks.spec.cell_labels import cell_labels
-from hallmark.tasks.spec.prepare import Prepared
-from hallmark.tasks.spec.rule_tables import rule_cells
-from hallmark.tasks.spec.rule_values import holds_several
 
 
 def plan_summary(prepared: Prepared) -> dict[str, Any]:

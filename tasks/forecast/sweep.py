@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from hallmark.tasks.forecast.verdict import Verdict, in_words, verdicts
-from hallmark.tasks.spec.prepare import PlanRefused, Prepared, at_epsilon
+from hallmark.tasks.planning.prepare import PlanRefused, Prepared, at_epsilon
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ from hallmark.tasks.installation.signing import digest, key_for
 from hallmark.tasks.installation.workspace import Workspace, home, whole
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.planning.prepare import Prepared
 from hallmark.tasks.sources import source_digest
-from hallmark.tasks.spec.prepare import Prepared
 
 
 class PlanChanged(SafeError):

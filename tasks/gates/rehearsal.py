@@ -39,7 +39,7 @@ from hallmark.tasks.installation.workspace import (
     rehearsal_home,
     whole,
 )
-from hallmark.tasks.spec.prepare import Prepared, adjacency, as_release, budget
+from hallmark.tasks.planning.prepare import Prepared, adjacency, as_release, budget
 
 ACCOUNT = "rehearsal"
 _RESULT = "rehearsal.json"

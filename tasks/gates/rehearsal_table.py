@@ -2,7 +2,7 @@
 
 A rehearsal is charged to nobody and may be repeated, so on the private table it would give it away.
 A spec can therefore only be rehearsed on a table that it declares public or made up, and not where
-that is the private table by another name, or a copy of it (`tasks.spec.private_tables`).
+that is the private table by another name, or a copy of it (`tasks.planning.private_tables`).
 """
 
 import re
@@ -18,13 +18,13 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.output.writing import write_csv
+from hallmark.tasks.planning.likeness import Likeness, likeness
+from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.private_tables import private_at, private_like, whose
+from hallmark.tasks.planning.public_data import public_source
+from hallmark.tasks.planning.rule_tables import rule_cells
+from hallmark.tasks.planning.rule_values import decode
 from hallmark.tasks.sources import Source, SourceError, consistent, file_hashes, is_there
-from hallmark.tasks.spec.likeness import Likeness, likeness
-from hallmark.tasks.spec.prepare import Prepared
-from hallmark.tasks.spec.private_tables import private_at, private_like, whose
-from hallmark.tasks.spec.public_data import public_source
-from hallmark.tasks.spec.rule_tables import rule_cells
-from hallmark.tasks.spec.rule_values import decode
 
 
 class RehearsalRefused(SafeError):

@@ -1,9 +1,10 @@
 """Notice that one private table is charged to several accounts.
 
 Each account then stays within its cap, but none shows the total privacy loss of the people in the
-table. Copies are recognised by the installation's keyed digests (`tasks.spec.private_tables`), only
-in restricted workspaces: that two tables are equal is an exact fact about both, so no public file
-says it. A table that has changed since, or that another installation charges, is not recognised.
+table. Copies are recognised by the installation's keyed digests (`tasks.planning.private_tables`),
+only in restricted workspaces: that two tables are equal is an exact fact about both, so no public
+file says it. A table that has changed since, or that another installation charges, is not
+recognised.
 """
 
 import sys
@@ -11,8 +12,8 @@ import sys
 from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.log import tell
 from hallmark.tasks.ledger.anchors import open_ledger
-from hallmark.tasks.spec.prepare import Prepared
-from hallmark.tasks.spec.private_tables import releases_like
+from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.private_tables import releases_like
 
 
 def warn_if_charged_twice(prepared: Prepared, ledger: str) -> None:

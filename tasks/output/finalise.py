@@ -33,11 +33,11 @@ from hallmark.tasks.installation.workspace import Workspace, private_folder
 from hallmark.tasks.output.labelled_files import write_labelled
 from hallmark.tasks.output.released import broken_totals, released_source, released_values
 from hallmark.tasks.output.writing import join_csv, write_csv
+from hallmark.tasks.planning.prepare import Prepared, PreparedCertificate
+from hallmark.tasks.planning.rule_tables import rule_cells
+from hallmark.tasks.planning.rule_values import decode
 from hallmark.tasks.reading import read_part
 from hallmark.tasks.sources import parts
-from hallmark.tasks.spec.prepare import Prepared, PreparedCertificate
-from hallmark.tasks.spec.rule_tables import rule_cells
-from hallmark.tasks.spec.rule_values import decode
 from hallmark.tasks.validate import merge
 
 

@@ -21,9 +21,9 @@ from hallmark.tasks.installation.databases import connected, sql_reason
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.signing import digest
 from hallmark.tasks.output.released import released_source
+from hallmark.tasks.planning.coding import codec_of
+from hallmark.tasks.planning.prepare import Prepared
 from hallmark.tasks.sources import batches, parts
-from hallmark.tasks.spec.coding import codec_of
-from hallmark.tasks.spec.prepare import Prepared
 
 
 class TableRefused(SafeError):

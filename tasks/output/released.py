@@ -12,8 +12,8 @@ import pandas as pd
 from hallmark.schemas.columns.category_columns import BooleanColumn, CategoryColumn
 from hallmark.schemas.columns.labelled import category_numbers
 from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.planning.coding import codec_of
 from hallmark.tasks.sources import Source, batches, parts, written_as_released
-from hallmark.tasks.spec.coding import codec_of
 
 
 def released_source(spec: ReleaseSpec, path: Path) -> Source:

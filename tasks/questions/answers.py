@@ -23,6 +23,8 @@ from hallmark.mechanisms.inference.given import given
 from hallmark.mechanisms.replicates.estimates import from_replicates
 from hallmark.schemas.columns.columns import NumericColumn
 from hallmark.schemas.question import Question, QuestionError, Statistic
+from hallmark.tasks.planning.cell_labels import cell_labels
+from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.questions.facts import Fact, Facts
 from hallmark.tasks.questions.functions import (
     ONE,
@@ -34,8 +36,6 @@ from hallmark.tasks.questions.functions import (
     product,
     value_of,
 )
-from hallmark.tasks.spec.cell_labels import cell_labels
-from hallmark.tasks.spec.coding import TableCodec
 
 Basis = Literal["exact", "given", "nominal", "first order", "replicates", "records"]
 """What an interval rests on: `exact`, on the law of the noise; `given`, on that law and on the

@@ -16,9 +16,9 @@ from hallmark.mechanisms.inference.blue import NotMeasured
 from hallmark.mechanisms.inference.estimates import Estimates
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.privacy.cells import count_codes, marginal
+from hallmark.tasks.planning.cell_labels import cell_labels
+from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.questions.functions import Function, cells_between, known
-from hallmark.tasks.spec.cell_labels import cell_labels
-from hallmark.tasks.spec.coding import TableCodec
 
 MOST_CATEGORIES = 12  # of a column without order; of one with more, no correlation is looked at
 _CLEAR = 4  # deviations that a variance is from 0, for a correlation to be told

@@ -13,9 +13,9 @@ from hallmark.mechanisms.domain.rules import Rules
 from hallmark.mechanisms.domain.totals import PublicTotals
 from hallmark.mechanisms.inference.blue import LinearQuery
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.rule_tables import rule_cells
-from hallmark.tasks.spec.total_tables import total_cells
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.rule_tables import rule_cells
+from hallmark.tasks.planning.total_tables import total_cells
 
 Fact = tuple[LinearQuery, float]
 """A query and its answer."""

@@ -15,8 +15,8 @@ from hallmark.schemas.question import QuestionError
 from hallmark.schemas.rules.rule_syntax import Determines
 from hallmark.schemas.rules.rule_truth import truth
 from hallmark.schemas.rules.rules import Rule
-from hallmark.tasks.spec.coding import Codec, TableCodec
-from hallmark.tasks.spec.query_tables import representatives
+from hallmark.tasks.planning.coding import Codec, TableCodec
+from hallmark.tasks.planning.query_tables import representatives
 
 MOST_COMBINATIONS = 2**22  # of codes of the columns that a function depends on
 

@@ -18,10 +18,10 @@ from hallmark.mechanisms.marginals.binning.bins import Bins
 from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.question import Question, parse_question
 from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.questions.answers import Answering, Answers
 from hallmark.tasks.questions.correlations import Correlation, correlations
 from hallmark.tasks.questions.facts import Facts
-from hallmark.tasks.spec.coding import TableCodec
 
 
 @dataclass(frozen=True, eq=False)

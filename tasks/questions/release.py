@@ -29,9 +29,9 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.output.measurements import MeasurementFile, read_measurements
 from hallmark.tasks.output.released import released_values
 from hallmark.tasks.output.replicates import read_replicates
+from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.questions.answers import Answers
 from hallmark.tasks.questions.questioning import Questioning
-from hallmark.tasks.spec.coding import TableCodec
 
 
 class CannotAsk(SafeError):

@@ -16,8 +16,8 @@ from hallmark.schemas.documents.data_dictionary import (
     Interval,
 )
 from hallmark.schemas.documents.manifest import REPLICATES_FILES
-from hallmark.tasks.spec.coding import Codec
-from hallmark.tasks.spec.prepare import Prepared
+from hallmark.tasks.planning.coding import Codec
+from hallmark.tasks.planning.prepare import Prepared
 
 _OUTSIDE = {
     "refuse": "there are none: the release would have been refused",

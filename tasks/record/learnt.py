@@ -21,10 +21,10 @@ from hallmark.schemas.documents.audit_questions import (
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
 from hallmark.schemas.question import QuestionError, listed
 from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.questions.answers import MEANING
 from hallmark.tasks.questions.correlations import Correlation
 from hallmark.tasks.questions.questioning import Questioning
-from hallmark.tasks.spec.coding import TableCodec
 
 CONFIDENCE = 0.95
 _MOST_CELLS = 12  # of a column whose cells are groups

@@ -35,10 +35,10 @@ from hallmark.schemas.documents.decisions import COUNTED
 from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.generate import MOVED, TOTALLED
+from hallmark.tasks.planning.coding import Codec
 from hallmark.tasks.record.executed import Executed
 from hallmark.tasks.record.record_privacy import account, guarantee, mechanism, weaknesses
 from hallmark.tasks.record.record_utility import utility
-from hallmark.tasks.spec.coding import Codec
 
 
 def audit_record(run: Executed) -> AuditRecord:

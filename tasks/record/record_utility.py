@@ -15,12 +15,12 @@ from hallmark.schemas.documents.audit_utility import Answer, Answers, Marginal, 
 from hallmark.schemas.documents.certificate import CertificateFile
 from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.manifest import ANSWERS_FILE
+from hallmark.tasks.planning.cell_labels import cell_labels
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.prepare import Prepared
 from hallmark.tasks.questions.questioning import SharedCells
 from hallmark.tasks.record.learnt import learnt
 from hallmark.tasks.record.pairs import pairs
-from hallmark.tasks.spec.cell_labels import cell_labels
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.prepare import Prepared
 
 if TYPE_CHECKING:  # the stages that a run went through import the orchestrator
     from hallmark.tasks.record.executed import Executed

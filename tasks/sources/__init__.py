@@ -2,8 +2,8 @@
 
 Every batch is a frame of text: one string a cell, `None` where the spec's null markers stand (or
 where Parquet or the database holds a null). What a text means is decided in one place,
-`tasks.spec.coding`. No message in here shows a cell, nor a column name that the spec does not know:
-in a file without a header line those names would be a person's values.
+`tasks.planning.coding`. No message in here shows a cell, nor a column name that the spec does not
+know: in a file without a header line those names would be a person's values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

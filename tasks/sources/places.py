@@ -4,7 +4,7 @@ Links, hard links, relative paths and `file://` URLs are followed on this machin
 store the bucket and the key decide, whatever endpoint or alias of the protocol (`s3`, `s3a`) they
 are reached by: stores that share names are taken for one, which can only refuse too much. One store
 reached by two kinds of protocol, or a file served over HTTP, is not seen through here; the digests
-of `tasks.spec.likeness` are for that.
+of `tasks.planning.likeness` are for that.
 """
 
 import os

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hallmark.schemas.loading import load_calendar, load_profile
-from hallmark.tasks.spec.instances import instance
+from hallmark.tasks.planning.instances import instance
 from tests.deploy.stacks import DEPLOY, compose
 
 AGENCY = DEPLOY / "agency"

@@ -13,7 +13,7 @@ from hallmark.mechanisms.privacy.cells import CellMap
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.schemas.documents.certificate import CertificateFile
-from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.verification import verify_release
 from tests.flows.house import ACCOUNT, RELEASE, House
 

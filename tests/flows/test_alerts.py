@@ -31,8 +31,8 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.ledger.budget_left import percent_left, tell_budget
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.reserve import reserve
-from hallmark.tasks.spec.prepare import prepare
 from tests import example
 from tests.flows.services import wait_until
 from tests.serving import Handler, serving

@@ -10,7 +10,7 @@ import pytest
 from hallmark.mechanisms.marginals.binning.mechanism import CALL, Binned
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.gates.gates import TableChanged
-from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.planning.prepare import prepare
 from tests import example
 from tests.flows.conftest import Killed
 from tests.flows.test_marginal_release import assert_sound, run

@@ -24,7 +24,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
-from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.validate import check_table, refuse_failures
 from tests.example import SOURCE, open_account
 from tests.flows.conftest import Hallmark

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from distributed import Client
 
 from hallmark.mechanisms.privacy.events import ExponentialMechanism
-from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.planning.prepare import prepare
 from tests.flows.house import ACCOUNT, RELEASE, House, Run
 from tests.flows.services import dask_cluster, wait_until
 from tests.flows.story import disagreements, violations

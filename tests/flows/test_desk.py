@@ -24,7 +24,7 @@ from hallmark.tasks.installation.operator import ordering
 from hallmark.tasks.installation.signing import private_key
 from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.people.rights import Role
-from hallmark.tasks.spec.places import specs_folder
+from hallmark.tasks.planning.places import specs_folder
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import as_somebody, introduce

@@ -14,8 +14,8 @@ from hallmark.schemas.loading import load_calendar
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.people.actions import actions
 from hallmark.tasks.people.rights import Role
-from hallmark.tasks.spec.places import specs_folder, tables_folder
-from hallmark.tasks.spec.recurring import recurring_calendar, recurring_calendars, scheduled_by
+from hallmark.tasks.planning.places import specs_folder, tables_folder
+from hallmark.tasks.planning.recurring import recurring_calendar, recurring_calendars, scheduled_by
 from tests import example
 from tests.flows.people import as_somebody
 

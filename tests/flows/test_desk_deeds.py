@@ -15,8 +15,8 @@ from hallmark.mechanisms.privacy.adjacency import Neighbours
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.people.actions import Action, actions
 from hallmark.tasks.people.rights import Right, Role
-from hallmark.tasks.spec.places import specs_folder, tables_folder
-from hallmark.tasks.spec.recurring import scheduling
+from hallmark.tasks.planning.places import specs_folder, tables_folder
+from hallmark.tasks.planning.recurring import scheduling
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import as_somebody, introduce

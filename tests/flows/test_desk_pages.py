@@ -20,8 +20,8 @@ from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.people import directory
 from hallmark.tasks.people.database import writing
 from hallmark.tasks.people.rights import Role
+from hallmark.tasks.planning.places import specs_folder
 from hallmark.tasks.runs import RunStatus
-from hallmark.tasks.spec.places import specs_folder
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import PASSWORD, introduce, join

@@ -35,9 +35,9 @@ from hallmark.tasks.gates.waiting import asked_now, waiting_of
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.rendering import rendered_files
 from hallmark.tasks.sources import source_digest
-from hallmark.tasks.spec.prepare import prepare
 from hallmark.tasks.verification import verify_release
 from tests import example
 

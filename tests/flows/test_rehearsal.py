@@ -12,9 +12,9 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.manifest import Manifest
 from hallmark.tasks.gates.rehearsal import RehearsalFailed, last_rehearsal, rehearse, rehearsed
 from hallmark.tasks.installation.workspace import home, ledger_url
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.prometheus import Exposition
 from hallmark.tasks.runs import statuses
-from hallmark.tasks.spec.prepare import prepare
 from hallmark.tasks.verification import verify_release
 from tests import example
 from tests.flows.conftest import Hallmark

@@ -10,11 +10,11 @@ from ruamel.yaml import YAML
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.loading import SpecError
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.planning.instances import due, instance
+from hallmark.tasks.planning.places import tables_folder
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.recurring import scheduling
 from hallmark.tasks.runs import status
-from hallmark.tasks.spec.instances import due, instance
-from hallmark.tasks.spec.places import tables_folder
-from hallmark.tasks.spec.prepare import prepare
-from hallmark.tasks.spec.recurring import scheduling
 from tests import example
 from tests.flows.conftest import Hallmark, press_ctrl_c
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.spec.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import Prepared, prepare
 from tests import example
 
 ROWS = 300

@@ -22,8 +22,8 @@ from hallmark.tasks.ledger.rollback import LedgerRolledBack, mark_put_back, refu
 from hallmark.tasks.people import directory
 from hallmark.tasks.people.actions import Actor, check, exported, record
 from hallmark.tasks.people.rights import Role
-from hallmark.tasks.spec.places import specs_folder
-from hallmark.tasks.spec.recurring import recurring_calendars, scheduled_by, scheduling
+from hallmark.tasks.planning.places import specs_folder
+from hallmark.tasks.planning.recurring import recurring_calendars, scheduled_by, scheduling
 from tests.passkeys import Passkey
 from tests.tasks.cut import ACCOUNT, opened
 

@@ -19,6 +19,7 @@ from hallmark.tasks.code_files import Drafts
 from hallmark.tasks.discretize import truncated
 from hallmark.tasks.installation import databases
 from hallmark.tasks.installation.databases import DatabaseRefused
+from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.reading import compare, read_part
 from hallmark.tasks.sources import (
     DatabaseTable,
@@ -30,7 +31,6 @@ from hallmark.tasks.sources import (
     source_digest,
 )
 from hallmark.tasks.sources import database as reader
-from hallmark.tasks.spec.coding import TableCodec
 from tests import example
 from tests.flows.services import postgres
 

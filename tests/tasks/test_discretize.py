@@ -14,10 +14,10 @@ from hallmark.schemas.loading import load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.code_files import Drafts, left_out
 from hallmark.tasks.discretize import truncated
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.truncation import keys
 from hallmark.tasks.reading import read_part
 from hallmark.tasks.sources import Source, batches, parquet_files, parts
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.truncation import keys
 from tests import example
 
 COLUMNS = ("age", "income", "region", "employed", "since")

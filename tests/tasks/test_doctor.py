@@ -25,8 +25,8 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.progress import announce
 from hallmark.tasks.installation.signing_command import public_key_in
 from hallmark.tasks.installation.workspace import Workspace, ledger_url, private_folder
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.runs import about, came_to, run_logged
-from hallmark.tasks.spec.prepare import prepare
 from tests import example
 from tests.flows.people import introduce
 from tests.flows.services import free_port

@@ -20,8 +20,8 @@ from hallmark.tasks.evaluate import (
 )
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.guard import StageFailed
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.prepare import prepare
 from tests import example
 
 ROWS = 400

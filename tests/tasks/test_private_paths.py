@@ -24,10 +24,10 @@ from hallmark.tasks.copies import CopyRefused, refuse_copies
 from hallmark.tasks.gates.rehearsal_table import rehearsal_table
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.spec.instances import instance
-from hallmark.tasks.spec.likeness import likeness, likeness_of_codes
-from hallmark.tasks.spec.prepare import Prepared, prepare, prepare_certificate
-from hallmark.tasks.spec.private_tables import note
+from hallmark.tasks.planning.instances import instance
+from hallmark.tasks.planning.likeness import likeness, likeness_of_codes
+from hallmark.tasks.planning.prepare import Prepared, prepare, prepare_certificate
+from hallmark.tasks.planning.private_tables import note
 from tests import example
 
 ROOT = Path(__file__).parents[2]

@@ -13,9 +13,9 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.tasks.installation.log import FIELDS
 from hallmark.tasks.installation.progress import announce
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.prometheus import STATES, Exposition
 from hallmark.tasks.runs import about, came_to, run_logged
-from hallmark.tasks.spec.prepare import prepare
 from tests import example
 from tests.tasks.cut import ACCOUNT, cut, opened
 from tests.tasks.test_runs import published_in, waiting

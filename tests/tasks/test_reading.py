@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from hallmark.schemas.loading import load_spec
 from hallmark.tasks.code_files import Drafts, load
+from hallmark.tasks.planning.coding import NumericCodec, TableCodec, codec_of
 from hallmark.tasks.reading import PartRead, read_part
 from hallmark.tasks.sources import Source, batches, batches_of_cells, parts
-from hallmark.tasks.spec.coding import NumericCodec, TableCodec, codec_of
 from tests import example
 
 MARKERS = ("NA", "9", "-1", "9.5", "1e3", "-0", "0.1", "007", "inf", "")

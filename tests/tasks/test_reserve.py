@@ -7,8 +7,8 @@ import pytest
 from hallmark.mechanisms.privacy.events import DiscreteGaussian
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger, LedgerError
 from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.planning.prepare import Prepared, prepare
 from hallmark.tasks.reserve import AlreadyStarted, cancel_if_unused, reserve
-from hallmark.tasks.spec.prepare import Prepared, prepare
 from tests import example
 
 

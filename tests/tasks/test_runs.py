@@ -15,10 +15,10 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.log import log_file
 from hallmark.tasks.installation.progress import announce
 from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.planning.prepare import Prepared, prepare
 from hallmark.tasks.prometheus import state_of
 from hallmark.tasks.publish import Published
 from hallmark.tasks.runs import MEMORY_STEP, about, came_to, is_held, run_logged, statuses
-from hallmark.tasks.spec.prepare import Prepared, prepare
 from tests import example
 from tests.flows.conftest import lose_ctrl_c, press_ctrl_c
 

@@ -17,10 +17,10 @@ from hallmark.tasks import expectations, offending, reading
 from hallmark.tasks.expectations import Rule, ValidationFailed, second_opinion
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.offending import Frequent, merged
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.reading import Finding, compare, read_part
 from hallmark.tasks.sources import Source, batches, parquet_files, parts
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.prepare import prepare
 from hallmark.tasks.validate import check_table, merge, refuse_failures, write_findings
 from tests import example
 

@@ -21,7 +21,7 @@ from hallmark.flows.cli.exits import ExitCode
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.manifest import RECORD_FILE, REPORT_FILE
 from hallmark.tasks.installation.workspace import ledger_url
-from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.planning.prepare import prepare
 from tests import example
 from tests.flows.conftest import Done, Hallmark, press_ctrl_c
 from tests.tasks.cut import cut
@@ -403,7 +403,7 @@ def test_a_release_stopped_by_ctrl_c_or_sigterm_says_how_to_go_on(
 ) -> None:
     hallmark(*OPEN)
     stop = partial(press_ctrl_c, number=number)
-    monkeypatch.setattr("hallmark.tasks.spec.prepare.as_release", stop)
+    monkeypatch.setattr("hallmark.tasks.planning.prepare.as_release", stop)
     handler = signal.getsignal(number)
     done = hallmark("release", spec, "--out", spec.parent / "out")
     assert_said(done, code, "run it again with --resume to continue")
@@ -422,7 +422,7 @@ def test_a_sigterm_that_a_library_wraps_while_prefect_handles_it_says_the_same(
             raise ValueError("as a library wraps it")
 
     hallmark(*OPEN)
-    monkeypatch.setattr("hallmark.tasks.spec.prepare.as_release", fail)
+    monkeypatch.setattr("hallmark.tasks.planning.prepare.as_release", fail)
     done = hallmark("release", spec, "--out", spec.parent / "out")
     assert_said(done, ExitCode.TERMINATED, "run it again with --resume to continue")
 

@@ -7,7 +7,7 @@ import pytest
 from hallmark.mechanisms.domain.domain import Kind
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.tasks.spec.coding import codec_of
+from hallmark.tasks.planning.coding import codec_of
 from tests.schemas.test_loading import WAGES
 
 CITIES = """\

@@ -14,8 +14,8 @@ from hallmark.schemas.loading import SpecError
 from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.tasks.forecast.questions import epsilon_for, precisions
 from hallmark.tasks.forecast.summary import plan_summary
+from hallmark.tasks.planning.prepare import Prepared, at_epsilon, mechanism_of, prepare
 from hallmark.tasks.questions.answers import Answering
-from hallmark.tasks.spec.prepare import Prepared, at_epsilon, mechanism_of, prepare
 from tests import example
 
 QUESTION = "count where age < 40 by region"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hallmark.tasks.forecast.summary import plan_summary
-from hallmark.tasks.spec.prepare import prepare
+from hallmark.tasks.planning.prepare import prepare
 from tests import example
 
 

@@ -8,8 +8,8 @@ import pytest
 from hallmark.mechanisms import batches
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.forecast.time import TimeForecast, time_forecast
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.rendering.wording import duration
-from hallmark.tasks.spec.prepare import prepare
 from tests import example
 
 

@@ -12,11 +12,11 @@ from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.tasks.gates.rehearsal import environment, rehearsal_spec, rehearse
 from hallmark.tasks.gates.rehearsal_table import RehearsalRefused, RehearsalTable, rehearsal_table
 from hallmark.tasks.installation.workspace import AlreadyRunning, Workspace, rehearsal_home
-from hallmark.tasks.spec.prepare import PlanRefused, prepare
-from hallmark.tasks.spec.private_tables import note
+from hallmark.tasks.planning.prepare import PlanRefused, prepare
+from hallmark.tasks.planning.private_tables import note
 from hallmark.tasks.validate import check_table
 from tests import example
-from tests.tasks.spec.test_private_tables import COPIES, SPELLINGS, Way
+from tests.tasks.planning.test_private_tables import COPIES, SPELLINGS, Way
 
 ROWS = 50
 

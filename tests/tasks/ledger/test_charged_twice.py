@@ -13,9 +13,9 @@ from hallmark.tasks.installation.log import log_file
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.charged_twice import charged_twice, warn_if_charged_twice
-from hallmark.tasks.spec.likeness import likeness
-from hallmark.tasks.spec.prepare import Prepared, prepare
-from hallmark.tasks.spec.private_tables import note
+from hallmark.tasks.planning.likeness import likeness
+from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.private_tables import note
 from tests import example
 
 RECORD = Adjacency(neighbours=Neighbours.REPLACE_ONE)

@@ -25,8 +25,8 @@ from hallmark.tasks.ledger.rollback import (
     from_releases,
     refuse_rolled_back,
 )
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.reserve import reserve
-from hallmark.tasks.spec.prepare import prepare
 from tests import example
 from tests.tasks.cut import ACCOUNT, cut, opened
 from tests.tasks.released import Released

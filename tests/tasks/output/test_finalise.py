@@ -27,6 +27,7 @@ from hallmark.tasks.output import finalise as stage
 from hallmark.tasks.output.finalise import FinalCheckFailed, FinalFile
 from hallmark.tasks.output.released import released_source
 from hallmark.tasks.output.writing import write_csv
+from hallmark.tasks.planning.prepare import Prepared, prepare
 from hallmark.tasks.record.dictionary import data_dictionary
 from hallmark.tasks.sources import (
     SourceError,
@@ -36,7 +37,6 @@ from hallmark.tasks.sources import (
     source_of,
     written_as_released,
 )
-from hallmark.tasks.spec.prepare import Prepared, prepare
 from hallmark.tasks.verification import conformity
 from hallmark.tasks.verification.conformity import nonconformities
 from tests import example

@@ -18,7 +18,7 @@ from hallmark.tasks.output.measurements import (
     read_measurements,
     write_measurements,
 )
-from hallmark.tasks.spec.coding import TableCodec
+from hallmark.tasks.planning.coding import TableCodec
 from tests import example
 
 CODEC = TableCodec.of(ReleaseSpec.model_validate(example.spec("table.csv")).columns)

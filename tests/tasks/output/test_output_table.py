@@ -25,7 +25,7 @@ from hallmark.tasks.output.output_table import (
     refuse_occupied,
 )
 from hallmark.tasks.output.released import released_values
-from hallmark.tasks.spec.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import Prepared, prepare
 from tests import example
 from tests.flows.services import postgres
 

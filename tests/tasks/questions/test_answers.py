@@ -17,9 +17,9 @@ from hallmark.mechanisms.privacy.queries import GaussianNoise
 from hallmark.mechanisms.privacy.transforms import HISTOGRAM
 from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.questions.answers import Answering
 from hallmark.tasks.questions.facts import Facts
-from hallmark.tasks.spec.coding import TableCodec
 from tests import example
 
 SPEC = ReleaseSpec.model_validate(example.spec("table.csv"))

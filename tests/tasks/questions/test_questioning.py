@@ -17,9 +17,9 @@ from hallmark.mechanisms.privacy.queries import GaussianNoise
 from hallmark.mechanisms.privacy.transforms import HISTOGRAM
 from hallmark.schemas.question import QuestionError
 from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.questions.correlations import correlations
 from hallmark.tasks.questions.questioning import Questioning, SharedCells
-from hallmark.tasks.spec.coding import TableCodec
 from tests import example
 
 

@@ -10,6 +10,8 @@ import pytest
 from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.privacy.cells import ArrayCounter, count_codes
 from hallmark.schemas.documents.internal_review import PairsReview
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.record import pairs as record_pairs
 from hallmark.tasks.record.pairs import (
     MOST_GROUPS,
@@ -22,8 +24,6 @@ from hallmark.tasks.record.pairs import (
     pairs,
 )
 from hallmark.tasks.review_pairs import compared
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.prepare import prepare
 from tests import example
 
 

@@ -16,8 +16,8 @@ from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.manifest import RECORD_FILE
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.promise import promised
+from hallmark.tasks.planning.cell_labels import cell_labels
 from hallmark.tasks.record.record import domain_in_words, truncation_in_words
-from hallmark.tasks.spec.cell_labels import cell_labels
 from tests import example
 from tests.tasks.released import ROWS, Released, released
 from tests.tasks.statements import ABOUT, write_profile

@@ -11,8 +11,8 @@ from hallmark.mechanisms.privacy.events import (
     DiscreteLaplace,
     ExponentialMechanism,
 )
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.record.spending import split
-from hallmark.tasks.spec.prepare import prepare
 from tests import example
 
 LAPLACE = DiscreteLaplace(l1=2, scale=Fraction(8), times=3)

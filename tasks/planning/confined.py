@@ -15,7 +15,7 @@ from typing import Any
 
 from hallmark.schemas.yaml_document import Unreadable, read_document
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.spec.places import PUBLIC, tables_folder
+from hallmark.tasks.planning.places import PUBLIC, tables_folder
 
 DATA = "HALLMARK_DATA"
 """Variable: the absolute folder of the agency's private tables."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hallmark.tasks.spec.confined import DATA, SpecConfined, refuse_beyond
+from hallmark.tasks.planning.confined import DATA, SpecConfined, refuse_beyond
 
 ALLOWED = [
     "data: {source: table.csv}",

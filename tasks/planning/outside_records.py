@@ -17,11 +17,11 @@ from hallmark.schemas.documents.certificate import CertifiedFile
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.signing import digest
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.likeness import Likeness, likeness_of_codes
+from hallmark.tasks.planning.private_tables import private_at, private_like
+from hallmark.tasks.planning.public_data import misplaced
 from hallmark.tasks.sources import Source, SourceError, batches, parts, told_of, written_as_released
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.likeness import Likeness, likeness_of_codes
-from hallmark.tasks.spec.private_tables import private_at, private_like
-from hallmark.tasks.spec.public_data import misplaced
 
 
 class OutsideRecordsRefused(SafeError):

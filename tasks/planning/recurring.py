@@ -20,7 +20,7 @@ from hallmark.schemas.loading import SpecError, load_calendar
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.operator import Order
 from hallmark.tasks.installation.workspace import private_folder, whole
-from hallmark.tasks.spec.places import recurring_folder, specs_folder, tables_folder
+from hallmark.tasks.planning.places import recurring_folder, specs_folder, tables_folder
 
 _CALENDAR = "calendar.yaml"
 

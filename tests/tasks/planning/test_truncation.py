@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hallmark.tasks.spec.truncation import LeftOut, kept, keys
+from hallmark.tasks.planning.truncation import LeftOut, kept, keys
 
 
 def persons(rows: int = 60, seed: int = 3) -> pd.Series:

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
-from hallmark.tasks.spec.coding import Codec
+from hallmark.tasks.planning.coding import Codec
 
 
 def cell_labels(codec: Codec) -> tuple[str, ...]:

@@ -17,8 +17,8 @@ from numba import int64, njit, uint64
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.sources import Source, batches, file_hashes, parts
-from hallmark.tasks.spec.coding import TableCodec
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.table_sections import PublicData
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.planning.public_data import PublicDataError, read_public
 from hallmark.tasks.sources import SourceError
-from hallmark.tasks.spec.public_data import PublicDataError, read_public
 from tests.schemas.columns.test_places_columns import CITIES, text_with
 
 TEXT = "city,age,sex\nb,17,1\nm,,2\nh,65,9\n"

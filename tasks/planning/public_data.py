@@ -12,8 +12,8 @@ from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.table_sections import PublicData, TableFile
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.planning.coding import Codec, TableCodec
 from hallmark.tasks.sources import Source, SourceError, batches, parts, written_as
-from hallmark.tasks.spec.coding import Codec, TableCodec
 
 
 class PublicDataError(SafeError):

@@ -22,9 +22,9 @@ from hallmark.tasks.installation.workspace import (
     whole,
     workspaces_place,
 )
+from hallmark.tasks.planning.likeness import Likeness
 from hallmark.tasks.sources import overlap
 from hallmark.tasks.sources.secret import keyed_digest
-from hallmark.tasks.spec.likeness import Likeness
 
 _FILE = "private-tables.json"
 

@@ -27,9 +27,9 @@ from hallmark.schemas.rules.rule_syntax import (
     Value,
 )
 from hallmark.schemas.rules.rules import Rule, parse_rule
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.rule_tables import RuleCells, RuleTooWide, rule_cells, rules_on
-from hallmark.tasks.spec.rule_values import decode
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.rule_tables import RuleCells, RuleTooWide, rule_cells, rules_on
+from hallmark.tasks.planning.rule_values import decode
 from tests import example
 
 NIST = Path(__file__).parents[3] / "../shared/data/nist-acs/national2019.csv"

@@ -12,9 +12,9 @@ from hallmark.schemas.calendar import PERIOD_MARK, Scheduled
 from hallmark.schemas.loading import SpecError, load_calendar
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
-from hallmark.tasks.spec.places import calendar_folder
-from hallmark.tasks.spec.prepare import PlanRefused, Prepared, prepare
-from hallmark.tasks.spec.recurring import sources_folder
+from hallmark.tasks.planning.places import calendar_folder
+from hallmark.tasks.planning.prepare import PlanRefused, Prepared, prepare
+from hallmark.tasks.planning.recurring import sources_folder
 
 _FIRST = "  # days after a run at "
 _EMBARGO = re.compile(rf"\nembargo: \S+{_FIRST}(\S+)\n\Z")

@@ -17,8 +17,8 @@ from hallmark.mechanisms.arrays import Mask
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
 from hallmark.schemas.rules.rule_syntax import Determines
 from hallmark.schemas.rules.rules import Rule
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.rule_tables import RuleCells
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.rule_tables import RuleCells
 
 REDRAWS = 30  # how often a record draws again; after so many, parts of cells are chosen
 CANDIDATES = 8  # values that are tried for all records that must agree

@@ -8,9 +8,9 @@ import pytest
 
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.prepare import PlanRefused, prepare
-from hallmark.tasks.spec.total_tables import TotalRefused, total_cells
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.prepare import PlanRefused, prepare
+from hallmark.tasks.planning.total_tables import TotalRefused, total_cells
 from tests import example
 
 ROWS = 600

@@ -15,9 +15,9 @@ from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.linear_queries import Boxes, EachCell
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.query_workload import MOST_COLUMNS
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.prepare import PlanRefused, prepare
-from hallmark.tasks.spec.query_tables import QueryTables, query_tables
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.prepare import PlanRefused, prepare
+from hallmark.tasks.planning.query_tables import QueryTables, query_tables
 from tests import example
 
 FRAME = example.table(2000)

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from hallmark.mechanisms.domain.domain import Kind
 from hallmark.schemas.columns.columns import Column
-from hallmark.tasks.spec.coding import Codec, TableCodec, codec_of
+from hallmark.tasks.planning.coding import Codec, TableCodec, codec_of
 
 PUBLIC = {"kind": "public", "reference": "codebook"}
 AGE = {"type": "numeric", "integer": True, "minimum": 0, "maximum": 99, "cell_width": 5}

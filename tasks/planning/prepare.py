@@ -40,15 +40,15 @@ from hallmark.schemas.spec_sections import Privacy
 from hallmark.schemas.table_sections import PublicData
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import is_rehearsal_home
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.likeness import Likeness, likeness_of_codes
+from hallmark.tasks.planning.outside_records import OutsideRecords, read_outside_records
+from hallmark.tasks.planning.private_tables import PublicTable, private_at, private_like, whose
+from hallmark.tasks.planning.public_data import PublicDataError, public_source, read_public
+from hallmark.tasks.planning.query_tables import query_tables
+from hallmark.tasks.planning.rule_tables import RuleTooWide, rule_cells
+from hallmark.tasks.planning.total_tables import TotalRefused, total_cells
 from hallmark.tasks.sources import Source, consistent, source_of
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.likeness import Likeness, likeness_of_codes
-from hallmark.tasks.spec.outside_records import OutsideRecords, read_outside_records
-from hallmark.tasks.spec.private_tables import PublicTable, private_at, private_like, whose
-from hallmark.tasks.spec.public_data import PublicDataError, public_source, read_public
-from hallmark.tasks.spec.query_tables import query_tables
-from hallmark.tasks.spec.rule_tables import RuleTooWide, rule_cells
-from hallmark.tasks.spec.total_tables import TotalRefused, total_cells
 
 _BYTES_PER_WRITTEN_ENTRY = 50  # a value, its text, and what is read back
 GRANTED_MARGINALS = 2  # columns certified jointly with a share, where the spec does not say

@@ -3,7 +3,7 @@
 A condition is evaluated on one value of every cell, which stands for all of them: conditions that
 a cell does not decide were refused (`schemas.query_cuts`).
 
-Oracle.  tests/tasks/spec/test_query_tables.py counts records in original units.
+Oracle.  tests/tasks/planning/test_query_tables.py counts records in original units.
 """
 
 import hashlib
@@ -44,9 +44,9 @@ from hallmark.schemas.rules.rule_parts import atoms, compared
 from hallmark.schemas.rules.rule_syntax import Determines
 from hallmark.schemas.rules.rule_truth import truth
 from hallmark.schemas.rules.rules import Rule
-from hallmark.tasks.spec.coding import Values
-from hallmark.tasks.spec.likeness import Likeness
-from hallmark.tasks.spec.private_tables import PublicTable, private_at, private_like, whose
+from hallmark.tasks.planning.coding import Values
+from hallmark.tasks.planning.likeness import Likeness
+from hallmark.tasks.planning.private_tables import PublicTable, private_at, private_like, whose
 
 
 @dataclass(frozen=True, eq=False)

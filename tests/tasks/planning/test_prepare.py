@@ -20,8 +20,8 @@ from hallmark.schemas.loading import load_spec
 from hallmark.schemas.spec_checks import SoundSections, problems_between
 from hallmark.schemas.spec_sections import MechanismChoice
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.spec.prepare import PlanRefused, adjacency, budget, mechanism_of, prepare
-from hallmark.tasks.spec.private_tables import note
+from hallmark.tasks.planning.prepare import PlanRefused, adjacency, budget, mechanism_of, prepare
+from hallmark.tasks.planning.private_tables import note
 from tests import example
 
 

@@ -16,8 +16,8 @@ Proof.   Statements compare columns with constants and with each other, so their
          A cell that holds fewer values of a grid than that is cut into all of them.
          `A determines B` is a table where the groups of A state the function, by names that are
          codes of B; else it is left to the records to settle.
-Oracle.  tests/tasks/spec/test_rule_tables.py: every value of small columns; random values of large
-         ones.
+Oracle.  tests/tasks/planning/test_rule_tables.py: every value of small columns; random values of
+         large ones.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.rules.rule_parts import Atom, atoms, compared
 from hallmark.schemas.rules.rule_syntax import Comparison, Determines, Expression, Member, Value
 from hallmark.schemas.rules.rules import Rule
-from hallmark.tasks.spec.coding import CategoryCodec, Codec, TableCodec, Values, multiples
+from hallmark.tasks.planning.coding import CategoryCodec, Codec, TableCodec, Values, multiples
 
 MOST_CELLS = 2**24  # of one table
 

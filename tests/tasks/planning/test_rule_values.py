@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import chisquare
 
 from hallmark.schemas.rules.rules import parse_rule
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.rule_tables import rules_on
-from hallmark.tasks.spec.rule_values import decode
-from tests.tasks.spec.test_rule_tables import column
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.rule_tables import rules_on
+from hallmark.tasks.planning.rule_values import decode
+from tests.tasks.planning.test_rule_tables import column
 
 FALSE_POSITIVE_RATE = 1e-6
 AGE = {"type": "numeric", "integer": True, "minimum": 0, "maximum": 99, "cell_width": 10,

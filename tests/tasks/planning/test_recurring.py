@@ -7,8 +7,8 @@ import pytest
 
 from hallmark.schemas.loading import load_calendar
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.spec.places import specs_folder, tables_folder
-from hallmark.tasks.spec.recurring import (
+from hallmark.tasks.planning.places import specs_folder, tables_folder
+from hallmark.tasks.planning.recurring import (
     is_template,
     recurring_calendar,
     recurring_calendars,

@@ -5,7 +5,7 @@ what lies on which side of it is only known once values are drawn. (Edit rules m
 values are drawn until they obey.)
 
 Claim.   A record is in a group exactly where every value in its cells is.
-Oracle.  tests/tasks/spec/test_total_tables.py compares with values drawn from the cells.
+Oracle.  tests/tasks/planning/test_total_tables.py compares with values drawn from the cells.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ from hallmark.schemas.public_totals import PublicTotal as StatedTotal
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.rules.rule_syntax import Determines, Not
 from hallmark.schemas.rules.rules import Rule
-from hallmark.tasks.spec.coding import TableCodec
-from hallmark.tasks.spec.rule_tables import RuleTooWide, rules_on
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.rule_tables import RuleTooWide, rules_on
 
 
 class TotalRefused(ValueError):
