@@ -11,7 +11,7 @@ from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.manifest import APPROVALS_FILE, RECORD_FILE
 from hallmark.tasks.gates.gate_history import History, HistoryBroken
 from hallmark.tasks.ledger.anchors import open_ledger
-from hallmark.tasks.ledger.rollback import anchored, from_anchors, from_release, given_up, lacks
+from hallmark.tasks.ledger.rollback import Recorded, from_release
 from hallmark.tasks.verification import Check, Verification, verify_release
 from hallmark.tasks.verification.approvals import read_approvals
 
@@ -53,10 +53,9 @@ def _history_faults(folder: Path, release: str, book: Ledger) -> Iterator[str]:
 def _ledger_faults(folder: Path, record: AuditRecord, book: Ledger) -> Iterator[str]:
     release, account = record.identity.release_id, record.account.name
     book.verify(account)
-    lines = anchored(account)
-    told = [*from_anchors(lines), *from_release(folder, account)]
+    recorded = Recorded.of(account, from_release(folder, account))
     hashes = book.hashes(account)
-    for one in lacks(hashes, told, given_up(lines)):
+    for one in recorded.lacking(hashes):
         yield f"it lacks {one.in_words()}"
     reservation = book.reservation(release)
     if reservation is None or reservation.account != account:

@@ -30,15 +30,7 @@ from hallmark.tasks.ledger.anchors import (
     signed,
     write,
 )
-from hallmark.tasks.ledger.rollback import (
-    anchored,
-    entries_of,
-    from_anchors,
-    from_releases,
-    given_up,
-    lacks,
-    mark_put_back,
-)
+from hallmark.tasks.ledger.rollback import Recorded, from_releases, mark_put_back
 from hallmark.tasks.planning.prepare import adjacency
 from hallmark.tasks.verification import verify_release
 from hallmark.tasks.verification.documents import read_documents, read_manifest
@@ -109,30 +101,26 @@ def account_for(
         LedgerError: the account is damaged, or kept under another relation or unit.
     """
     proofs = [proof for folder in folders for proof in proofs_in(folder, account)]
-    lines, entered = anchored(account), []
+    told = [head for folder in folders for head in from_releases(folder, account)]
+    recorded, before = Recorded.of(account, told), book.hashes(account)
+    entered = []
     if book.has_account(account):
         book.verify(account)
-        before = book.hashes(account)
         if cap is not None:
             book.set_cap(account, cap[0], rho_cap=cap[1], by=by, reason=reason)
         for proof in _forgotten(book, account, proofs):
             _enter(book, account, proof, by, reason)
             entered.append(proof)
-    else:
-        before = []
-    told = [*from_anchors(lines), *(one for f in folders for one in from_releases(f, account))]
-    lost = {one.hash for one in lacks(before, told, lost=given_up(lines))}
-    entries = entries_of(book, account)
+    lost = {head.hash for head in recorded.lacking(before)}
+    now = book.hashes(account)
     if lost:
-        head = (
-            entries[-1].head if entries else Head(account=account, entries=0, hash=genesis(account))
-        )
+        head = Head(account=account, entries=len(now), hash=[genesis(account), *now][-1])
         write(
             signed(anchor_of(head, lost=lost, by=by, reason=reason), installation_key()),
             anchors_file(),
         )
     mark_put_back([account], None)
-    return Restored(tuple(entered), len(lost), len(entries))
+    return Restored(tuple(entered), len(lost), len(now))
 
 
 def proofs_in(out: Path, account: str) -> Iterator[Proof]:

@@ -36,7 +36,7 @@ from hallmark.tasks.installation.stages import run_times
 from hallmark.tasks.installation.workspace import home
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
-from hallmark.tasks.ledger.rollback import anchored, losses
+from hallmark.tasks.ledger.rollback import Recorded
 from hallmark.tasks.output.finalise import FinalFile
 from hallmark.tasks.output.measurements import published_part, write_measurements
 from hallmark.tasks.planning.prepare import Prepared
@@ -80,7 +80,7 @@ def report(
             events=book.events(spec.release),
             account=book.account(spec.population.account),
             entries=book.entries(spec.population.account),
-            losses=losses(anchored(spec.population.account)),
+            losses=Recorded.of(spec.population.account).losses,
             decisions=decided_on_plan(job),  # those on this record come later
             tables_shown=tables_shown(job),
             synthetic=synthetic.load(),

@@ -1,7 +1,7 @@
 """Reserve the budget of a release before private data are read; give it back if unused."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from prefect import task
@@ -26,12 +26,14 @@ def reserve(
     *,
     resume: bool,
     allowance: Allowance | None = None,
-) -> None:
+) -> bool:
     """Reserve the whole budget of the plan; two releases that would together overspend cannot both.
 
     Args:
         out: folder of published releases, which tell what the ledger must hold.
         allowance: what the release counts against beside the account's cap.
+    Returns:
+        Whether the reservation is new; else an earlier run made it, which may still be under way.
     Raises:
         AlreadyStarted: the release has a reservation, and `resume` is false or it is the
             certificate of another file.
@@ -71,6 +73,7 @@ def reserve(
         allowance=allowance,
         cost=cost(prepared.plan.events),
     )
+    return started is None
 
 
 @contextmanager
@@ -83,30 +86,25 @@ def reserved(
     allowance: Allowance | None = None,
 ) -> Iterator[None]:
     """Hold the budget of a release; where the work fails before its first draw, give it back."""
-    standing = open_ledger(ledger).reservation(prepared.spec.release)
-    reserve(prepared, ledger, out, resume=resume, allowance=allowance)
-    if standing is not None and standing.state != "cancelled":
-        yield  # made by an earlier run, which may still be under way: not ours to give back
-        return
+    is_ours = reserve(prepared, ledger, out, resume=resume, allowance=allowance)
     try:
         yield
     except BaseException as error:
-        cancel_if_unused(prepared, ledger, reason=f"the run ended with {type(error).__name__}")
+        if is_ours:
+            cancel_if_unused(prepared, ledger, reason=f"the run ended with {type(error).__name__}")
         raise
 
 
 def cancel_if_unused(prepared: Prepared, ledger: str, reason: str) -> bool:
     """Give the reservation back if nothing was drawn on it; a draw is never refunded.
 
-    Where the ledger cannot be reached the reservation stays, and the run can be resumed.
+    If the ledger cannot be reached, the reservation stays, and the run can be resumed.
     """
     release = prepared.spec.release
-    try:
+    with suppress(LedgerError):  # also if another run of the release has drawn at this very moment
         book = open_ledger(ledger)
         reservation = book.reservation(release)
-        if reservation is None or reservation.state != "reserved":
-            return False
-        book.cancel(release, by="release flow", reason=reason)
-    except LedgerError:  # also where another run of the release has drawn in this very moment
-        return False
-    return True
+        if reservation is not None and reservation.state == "reserved":
+            book.cancel(release, by="release flow", reason=reason)
+            return True
+    return False

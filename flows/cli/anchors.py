@@ -1,6 +1,7 @@
 """`hallmark ledger verify`, `anchor`: check that no entries of the ledger are lost."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,6 @@ from hallmark.flows.screen import say, say_json
 from hallmark.tasks.installation.workspace import ledger_url
 
 if TYPE_CHECKING:  # imported where they are used, to keep --help quick
-    from hallmark.mechanisms.privacy.ledger.ledger import Entry
     from hallmark.schemas.documents.ledger_anchor import SignedAnchor
     from hallmark.tasks.installation.signing import SigningKey
     from hallmark.tasks.ledger.rollback import Told
@@ -39,26 +39,20 @@ def verify(
 ) -> None:
     """Walk the account's hash chain, recompute its balance, and compare it with its anchors."""
     from hallmark.tasks.ledger.anchors import open_ledger
-    from hallmark.tasks.ledger.rollback import (
-        anchored,
-        entries_of,
-        from_anchors,
-        given_up,
-        refuse_lacking,
-    )
+    from hallmark.tasks.ledger.rollback import Recorded
 
-    book, lines = open_ledger(ledger_url()), anchored(account)
-    if book.has_account(account) or not lines:
+    book, recorded = open_ledger(ledger_url()), Recorded.of(account)
+    if book.has_account(account) or not recorded.anchors:
         book.verify(account)
         say(f"{account}: the chain is intact, and the balance follows from its entries.")
-    entries = entries_of(book, account)
-    told = list(from_anchors(lines))
-    seen = [*_described(lines, entries, tsa_ca)]
+    hashes = book.hashes(account)
+    seen = [*_described(recorded.anchors, len(hashes), tsa_ca)]
+    told: list[Told] = []
     for path in anchor or ():
-        others, said = _elsewhere(path, account, entries, tsa_ca)
+        others, said = _elsewhere(path, account, len(hashes), tsa_ca)
         told += others
         seen += said
-    refuse_lacking(account, [entry.hash for entry in entries], told, lost=given_up(lines))
+    replace(recorded, elsewhere=tuple(told)).refuse_lacking(hashes)
     for line in seen or [_nothing_known(account)]:
         say(line)
 
@@ -106,10 +100,12 @@ def anchor(
         )
 
 
-def _described(
-    lines: "Sequence[SignedAnchor]", entries: "Sequence[Entry]", roots: Path | None
-) -> Iterator[str]:
-    """Sentences about what anchors vouch for: the newest anchor, who signed, what was lost."""
+def _described(lines: "Sequence[SignedAnchor]", entries: int, roots: Path | None) -> Iterator[str]:
+    """Sentences about what anchors vouch for: the newest anchor, who signed, what was lost.
+
+    Args:
+        entries: number of entries that the ledger has of the account.
+    """
     from hallmark.tasks.ledger.anchors import installation_key, signer
 
     if not lines:
@@ -117,7 +113,7 @@ def _described(
     newest, own = lines[-1].anchor, installation_key()
     signers = {signer(line) for line in lines}
     by = " and ".join(sorted(_signer_in_words(one, own) for one in signers))
-    since = len(entries) - newest.head.entries
+    since = entries - newest.head.entries
     yield (
         f"The newest anchor is from {newest.at:%Y-%m-%d %H:%M} UTC ({_ago(newest.at)}) and covers "
         f"all entries up to {newest.head.entries}, {by}. "
@@ -163,7 +159,7 @@ def _stamps(lines: "Sequence[SignedAnchor]", roots: Path | None) -> Iterator[str
 
 
 def _elsewhere(
-    path: Path, account: str, entries: "Sequence[Entry]", roots: Path | None
+    path: Path, account: str, entries: int, roots: Path | None
 ) -> "tuple[list[Told], list[str]]":
     """Facts about an account from a release folder or another file of anchors."""
     from hallmark.schemas.documents.manifest import MANIFEST_FILE

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal
-from fractions import Fraction
+from decimal import ROUND_FLOOR
 from pathlib import Path
 
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
@@ -12,6 +11,7 @@ from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.workspace import ledger_url, no_ledger_yet
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.rollback import refuse_rolled_back
+from hallmark.tasks.ledger.words import six_digits
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Balance:
         """The budget left, rounded down; empty if unknown."""
         if self.left is None:
             return ""
-        epsilon, delta = map(_rounded_down, self.left)
+        epsilon, delta = (six_digits(value, ROUND_FLOOR) for value in self.left)
         return f"{'about ' * self.about}epsilon {epsilon}, delta {delta}"
 
 
@@ -75,7 +75,7 @@ def about_balance(spec: ReleaseSpec, found: Balance) -> Iterator[str]:
 
 
 def refuse_without_account(spec: ReleaseSpec, book: Ledger, out: Path | None) -> None:
-    """Return if the ledger has the account that the spec names.
+    """Refuse a ledger without the account that the spec names.
 
     Args:
         out: folder of published releases, if known, which show what the ledger must contain.
@@ -99,8 +99,3 @@ def no_account(spec: ReleaseSpec) -> str:
         f"{account} --epsilon CAP --delta CAP --neighbours {privacy.neighbours} "
         f"--max-records {privacy.max_records} {person}--reason WHY"
     )
-
-
-def _rounded_down(value: Fraction) -> str:
-    six = Context(prec=6, rounding=ROUND_FLOOR)
-    return f"{float(six.divide(Decimal(value.numerator), Decimal(value.denominator))):g}"

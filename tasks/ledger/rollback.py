@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hallmark.mechanisms.privacy.ledger.ledger import Entry, Ledger, LedgerError
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
 from hallmark.schemas.documents.ledger_anchor import Anchor, SignedAnchor
 from hallmark.schemas.documents.manifest import MANIFEST_FILE, RECORD_FILE, Manifest
 from hallmark.tasks.installation.workspace import home, whole
@@ -42,15 +42,72 @@ class Told:
         return f"{which} that {self.where} tells of, of {self.at:%Y-%m-%d %H:%M} UTC"
 
 
+@dataclass(frozen=True)
+class Recorded:
+    """Everything that is recorded about an account outside the ledger.
+
+    Attributes:
+        anchors: the account's lines in the anchors file, in the order of writing.
+        elsewhere: heads that published releases or other files tell.
+    """
+
+    account: str
+    anchors: tuple[SignedAnchor, ...]
+    elsewhere: tuple[Told, ...]
+
+    @classmethod
+    def of(cls, account: str, elsewhere: Iterable[Told] = ()) -> "Recorded":
+        """What this installation has recorded, and what is told elsewhere.
+
+        Raises:
+            AnchorsDamaged: the anchors file cannot be read.
+        """
+        lines = (line for line in read(anchors_file()) if line.anchor.head.account == account)
+        return cls(account, tuple(lines), tuple(elsewhere))
+
+    @property
+    def losses(self) -> tuple[Anchor, ...]:
+        """The anchors by which somebody said that entries of the account are lost for good."""
+        return tuple(line.anchor for line in self.anchors if line.anchor.lost)
+
+    def lacking(self, hashes: Iterable[str]) -> list[Told]:
+        """Heads that a chain with these hashes lacks, other than those given up."""
+        there = {*hashes, *(lost for anchor in self.losses for lost in anchor.lost)}
+        told = (*from_anchors(self.anchors), *self.elsewhere)
+        return [one for one in told if one.hash not in there]
+
+    def refuse_lacking(self, hashes: Sequence[str]) -> None:
+        """Refuse a chain, given by the hashes of all its entries, that lacks a recorded head.
+
+        Raises:
+            LedgerRolledBack: it does.
+        """
+        lacking = self.lacking(hashes)
+        if not lacking:
+            return
+        last = max(lacking, key=lambda one: (one.entries or 0, one.at))
+        folders = sorted({one.folder.parent for one in lacking if one.folder is not None})
+        releases = "".join(f" --releases {folder}" for folder in folders)
+        raise LedgerRolledBack(
+            f"ledger account {self.account!r} ends at entry {len(hashes)}, and lacks "
+            f"{last.in_words()}. It was cut off, rewritten or put back from a copy since; or "
+            "HALLMARK_LEDGER names another ledger than before. What it has forgotten would be "
+            "drawn again, with fresh noise, so nothing was entered. Put the ledger back that has "
+            "these entries, and find out who can write to the database. If it is lost for good, "
+            f"say so; that is recorded and published: hallmark ledger restored {self.account}"
+            f"{releases} --reason WHY"
+        )
+
+
 def refuse_rolled_back(book: Ledger, account: str, out: Path | None = None) -> None:
-    """Return if the ledger holds every head that this installation knows of the account.
+    """Refuse a ledger that lacks a head that this installation knows of the account.
 
     Args:
         account: also one that the ledger does not have, and should have.
-        out: folder of published releases, which are looked at besides.
+        out: folder of published releases, whose heads count too.
     Raises:
-        LedgerRolledBack: it does not; or it was put back from a backup, and nobody has answered for
-            what was drawn since.
+        LedgerRolledBack: it lacks one; or it was put back from a backup, and nobody has answered
+            for what was drawn since.
         AnchorsDamaged: the anchors file was changed.
     """
     if (since := unanswered_since(account)) is not None:
@@ -60,43 +117,15 @@ def refuse_rolled_back(book: Ledger, account: str, out: Path | None = None) -> N
             "was released since, with the folder of all published releases: hallmark ledger "
             f"restored {account} --releases FOLDER --reason WHY"
         )
-    lines = anchored(account)
-    if lines:
-        signer(lines[-1])
-    told = [*from_anchors(lines), *(from_releases(out, account) if out else ())]
+    recorded = Recorded.of(account, from_releases(out, account) if out else ())
+    if recorded.anchors:
+        signer(recorded.anchors[-1])
     # Read after the anchors: an entry is in the ledger before its head is anchored.
-    refuse_lacking(account, book.hashes(account), told, lost=given_up(lines))
-
-
-def refuse_lacking(
-    account: str, hashes: Sequence[str], told: Iterable[Told], *, lost: frozenset[str]
-) -> None:
-    """Return if the chain holds all that is told, but for what was given up.
-
-    Args:
-        hashes: of all entries of the chain.
-    Raises:
-        LedgerRolledBack: it does not.
-    """
-    lacking = lacks(hashes, told, lost=lost)
-    if not lacking:
-        return
-    last = max(lacking, key=lambda one: (one.entries or 0, one.at))
-    folders = sorted({one.folder.parent for one in lacking if one.folder is not None})
-    releases = "".join(f" --releases {folder}" for folder in folders)
-    raise LedgerRolledBack(
-        f"ledger account {account!r} ends at entry {len(hashes)}, and lacks {last.in_words()}. It "
-        "was cut off, rewritten or put back from a copy since; or HALLMARK_LEDGER names another "
-        "ledger than before. What it has forgotten would be drawn again, with fresh noise, so "
-        "nothing was entered. Put the ledger back that has these entries, and find out who can "
-        "write to the database. If it is lost for good, say so; that is recorded and published: "
-        f"hallmark ledger restored {account}{releases} --reason WHY"
-    )
+    recorded.refuse_lacking(book.hashes(account))
 
 
 def unanswered_since(account: str) -> str | None:
-    """When the backup was written that the account was put back from; None where nobody has to
-    answer for it."""
+    """The time of the backup that the account was put back from; None if nobody need answer."""
     return _put_back().get(account)
 
 
@@ -124,19 +153,9 @@ def _put_back_file() -> Path:
     return home() / "ledger-put-back.json"
 
 
-def entries_of(book: Ledger, account: str) -> list[Entry]:
-    """The history of an account; none where the ledger does not have it."""
-    return book.entries(account) if book.has_account(account) else []
-
-
 def anchored_accounts() -> set[str]:
     """Accounts that the anchors file tells of, even if they are gone. Raises `AnchorsDamaged`."""
     return {line.anchor.head.account for line in read(anchors_file())}
-
-
-def anchored(account: str) -> list[SignedAnchor]:
-    """The lines of the anchors file that are about an account. Raises `AnchorsDamaged`."""
-    return [line for line in read(anchors_file()) if line.anchor.head.account == account]
 
 
 def from_anchors(lines: Iterable[SignedAnchor], where: str = "the anchors file") -> Iterator[Told]:
@@ -145,16 +164,6 @@ def from_anchors(lines: Iterable[SignedAnchor], where: str = "the anchors file")
         head = line.anchor.head
         if head.entries:
             yield Told(head.hash, head.entries, line.anchor.at, where)
-
-
-def losses(lines: Iterable[SignedAnchor]) -> tuple[Anchor, ...]:
-    """The anchors by which somebody said that entries of the account are lost for good."""
-    return tuple(line.anchor for line in lines if line.anchor.lost)
-
-
-def given_up(lines: Iterable[SignedAnchor]) -> frozenset[str]:
-    """Heads that somebody said were lost."""
-    return frozenset(lost for anchor in losses(lines) for lost in anchor.lost)
 
 
 def from_releases(out: Path, account: str) -> Iterator[Told]:
@@ -183,11 +192,3 @@ def from_release(folder: Path, account: str) -> Iterator[Told]:
             for entry in record["entries"]:
                 told = entry["digest"]
                 yield Told(told, None, manifest.created, where, folder)
-
-
-def lacks(
-    hashes: Iterable[str], told: Iterable[Told], lost: frozenset[str] = frozenset()
-) -> list[Told]:
-    """What is told and not in the chain, but for what was given up."""
-    there = {*hashes, *lost}
-    return [one for one in told if one.hash not in there]

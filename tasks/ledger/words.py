@@ -51,7 +51,10 @@ def left(state: AccountState) -> str:
 
 
 def _amount(epsilon: Fraction, delta: Fraction, rounding: str) -> str:
-    """The budget to six digits, rounded so that nobody counts on budget that does not exist."""
+    return f"ε {six_digits(epsilon, rounding)}, δ {six_digits(delta, rounding)}"
+
+
+def six_digits(value: Fraction, rounding: str) -> str:
+    """The value to six digits, rounded so that nobody counts on budget that does not exist."""
     six = Context(prec=6, rounding=rounding)
-    shown = (six.divide(Decimal(e.numerator), Decimal(e.denominator)) for e in (epsilon, delta))
-    return "ε {:g}, δ {:g}".format(*map(float, shown))
+    return f"{float(six.divide(Decimal(value.numerator), Decimal(value.denominator))):g}"
