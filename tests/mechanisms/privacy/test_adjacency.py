@@ -25,17 +25,18 @@ def neighbours(adjacency):
         for records in combinations_with_replacement(range(CELLS), count)
     ]
     replace = adjacency.neighbours is Neighbours.REPLACE_ONE
+    if replace and adjacency.records == 1 and adjacency.person is None:
+        owned.remove(())  # a unit that is a record has exactly one
     for other in [(), *OTHERS]:
         for before in owned:
-            if replace and adjacency.records == 1 and not before:
-                continue  # a unit that is a record has exactly one
             for after in owned if replace else [()]:
-                if replace and adjacency.records == 1 and not after:
-                    continue
                 yield histogram(other + before), histogram(other + after)
 
 
-ADJACENCIES = [Adjacency(neighbours=n, records=r) for n in Neighbours for r in (1, 2, 3)]
+ADJACENCIES = [
+    *(Adjacency(neighbours=n, records=r) for n in Neighbours for r in (1, 2, 3)),
+    *(Adjacency(neighbours=n, person="name") for n in Neighbours),
+]
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES, ids=str)
