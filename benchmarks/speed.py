@@ -27,7 +27,7 @@ from hallmark.mechanisms.blocks.programs import Loss, Program, Support, solve
 from hallmark.mechanisms.certificates.family import noise_costs
 from hallmark.mechanisms.certificates.quantiles import kept_statistics
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.geometry.transport import transport_many
+from hallmark.mechanisms.geometry.transport import transport
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
@@ -71,7 +71,7 @@ def quantiles(columns: int, cells: int, draws: int, processes: int) -> None:
     estimator = FamilyEstimator(family, strategies, ADJACENCY)
     errors = strategies[0].simulate(draws, np.random.default_rng(0), total_is_public=True)
     began = time.perf_counter()
-    transport_many(family.blocks[0].space, errors)
+    transport(family.blocks[0].space, errors)
     print(f"{draws} flows on {cells} x {cells}, one core: {time.perf_counter() - began:.1f} s")
 
     with (

@@ -136,7 +136,7 @@ def evaluate(loss: Loss, space: FiniteSpace, difference: Floats) -> float:
     """The loss of a difference of total 0, exactly."""
     match loss:
         case "U_T":
-            return transport(space, difference)
+            return float(transport(space, difference))
         case "L_T":
             return float(path_loss(space, difference))
         case "L_tree":

@@ -10,7 +10,7 @@ Oracle.  tests/mechanisms/certificates/test_family.py simulates releases and cou
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -84,36 +84,6 @@ def certify_family(
     return _certificate(
         estimator.family, estimate, synthetic_codes, noise, compute=compute, distances=distances
     )
-
-
-def best_of(
-    estimator: FamilyEstimator,
-    estimate: FamilyEstimate,
-    candidates: Sequence[AnyCodes],
-    *,
-    confidence: float,
-    compute: Compute,
-    distances: Floats | None = None,
-) -> tuple[int, FamilyCertificate]:
-    """Position of the candidate with the least bound for the largest block, and its certificate.
-
-    One event bounds all tables, however many are compared, so the choice costs no confidence.
-    Arguments as of `certify_family`.
-
-    Raises:
-        ValueError: there is no candidate, or one without a record.
-    """
-    if not candidates:
-        raise ValueError("candidates: there is none; give one synthetic table at least")
-    noise = noise_quantiles(estimator, confidence=confidence, compute=compute)
-    certificates = [
-        _certificate(estimator.family, estimate, codes, noise, compute=compute, distances=distances)
-        for codes in candidates
-    ]
-    # Bounds stop at the diameter, so the sums of their terms tell vacuous ones apart.
-    values = [sum(certificate.bounds[0].terms.values()) for certificate in certificates]
-    best = int(np.argmin(values))
-    return best, certificates[best]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

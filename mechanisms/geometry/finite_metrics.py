@@ -18,8 +18,6 @@ from typing import Literal
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import dijkstra
 
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.domain.domain import Attribute
@@ -149,16 +147,6 @@ def cell_distances(attribute: Attribute) -> Floats:
     between = np.pad(attribute.distances, (0, int(attribute.has_null)), constant_values=1.0)
     np.fill_diagonal(between, 0.0)
     return between
-
-
-def distances(space: FiniteSpace) -> Floats:
-    """Distances between all points of a small space, shape (size, size), by shortest paths."""
-    graph = coo_array(
-        (space.lengths.astype(np.float64), (space.tails, space.heads)),
-        shape=(space.nodes, space.nodes),
-    )
-    between = dijkstra(graph.tocsr(), directed=False, indices=space.places)
-    return np.asarray(between[:, space.places] * space.unit)
 
 
 def _great_circles(points: Floats) -> Floats:

@@ -1,15 +1,14 @@
 """Transport along a line, and what it says about other spaces: bounds in linear time.
 
 Claim.   On differences w of mass zero, W1 <= `path_loss` and W1 <= `tree_loss`; where `is_line`, W1
-         = `path_loss`; `axis_lower_bound` <= W1. All are seminorms of w.
+         = `path_loss`. Both losses are seminorms of w.
 Source.  "Certified private data release for sparse Lipschitz functions" (AISTATS 2024), (10), for
          the loss along a path.
 Proof.   Carrying mass only along the path is one way to transport: what passes between two
          consecutive points is the mass up to there. On a tree, match what can be matched inside the
          lowest nodes first: min(|w_left|, |w_right|), or 0 where these have one sign, is
          (|w_left| + |w_right| - |w_node|)/2, and it moves by the node's diameter at most. (With
-         diameters that shrink going down this is a sum of |w_node| with nonnegative weights.) A
-         map that lengthens no distance lengthens no transport: hence the lower bound.
+         diameters that shrink going down this is a sum of |w_node| with nonnegative weights.)
          If the path is as long as its ends are apart, then so is every stretch of it, as a shorter
          way between two of its points would shorten that between the ends: the space is a line.
 Oracle.  tests/mechanisms/geometry/test_line.py solves the transport linear program.
@@ -77,51 +76,6 @@ def tree_loss(
     return np.asarray(loss)
 
 
-def w1_on_line(
-    positions_a: Floats, weights_a: Floats, positions_b: Floats, weights_b: Floats
-) -> float:
-    """W1 between two discrete measures on the real line.
-
-    Args:
-        positions_a, positions_b: any order, repetitions allowed, shapes (n,) and (m,).
-        weights_a, weights_b: of the same total; they may be negative.
-    Raises:
-        ValueError: shapes differ, a number is not finite, or the totals differ.
-    """
-    for name, positions, weights in (("a", positions_a, weights_a), ("b", positions_b, weights_b)):
-        if positions.ndim != 1 or positions.shape != weights.shape:
-            raise ValueError(
-                f"measure {name}: positions of shape {positions.shape} for weights of shape "
-                f"{weights.shape}; give both shape (n,)"
-            )
-        if not (np.isfinite(positions).all() and np.isfinite(weights).all()):
-            raise ValueError(f"measure {name}: a position or a weight is not a finite number")
-    weights = np.concatenate([weights_a, -weights_b])
-    refuse_surplus(weights)
-    return float(_on_line(np.concatenate([positions_a, positions_b]), weights))
-
-
-def axis_lower_bound(coordinates: Floats, difference: NDArray[np.number]) -> Floats:
-    """At most W1: the largest W1 among the images of a difference on several lines.
-
-    Args:
-        coordinates: of every point on every line, no farther apart than the points themselves, as
-            the coordinates of a grid in the l_inf metric are; shape (lines, size).
-        difference: signed masses of mass zero, shape (..., size).
-    Returns:
-        Shape (...), in mass times distance.
-    Raises:
-        ValueError: the shapes do not fit, a number is not finite, or the mass is not zero.
-    """
-    if coordinates.ndim != 2 or coordinates.size == 0:
-        raise ValueError(f"coordinates have shape {coordinates.shape}, not (lines, size)")
-    if not np.isfinite(coordinates).all():
-        raise ValueError("a coordinate is not a finite number")
-    masses = _finite(difference, coordinates.shape[1])
-    refuse_surplus(masses)
-    return np.max([_on_line(positions, masses) for positions in coordinates], axis=0)
-
-
 def is_line(space: FiniteSpace) -> bool:
     """Whether the path of the space is a straight line, so that `path_loss` is W1."""
     length = float(space.gaps.sum())
@@ -145,7 +99,12 @@ def signed_masses(space: FiniteSpace, difference: NDArray[np.number]) -> Floats:
     """
     if space.size == 0:
         raise ValueError("the space has no points, so it carries no measure")
-    return _finite(difference, space.size)
+    if difference.ndim == 0 or difference.shape[-1] != space.size:
+        raise ValueError(f"masses have shape {difference.shape}, but there are {space.size} points")
+    finite = np.asarray(difference, dtype=np.float64)
+    if not np.isfinite(finite).all():
+        raise ValueError(f"{int((~np.isfinite(finite)).sum())} masses are not finite numbers")
+    return finite
 
 
 def surplus(masses: Floats) -> Floats:
@@ -170,19 +129,3 @@ def refuse_surplus(masses: Floats) -> None:
             f"a difference has mass {worst:.6g}, not 0, and transport neither makes nor destroys "
             "mass; settle the surplus at a point or at a hub"
         )
-
-
-def _on_line(positions: Floats, masses: Floats) -> Floats:
-    """W1 on the line, masses of shape (..., n) at positions of shape (n,)."""
-    order = np.argsort(positions)
-    passing = np.abs(np.cumsum(masses[..., order], axis=-1)[..., :-1])
-    return np.asarray(passing @ np.diff(positions[order]))
-
-
-def _finite(masses: NDArray[np.number], size: int) -> Floats:
-    if masses.ndim == 0 or masses.shape[-1] != size:
-        raise ValueError(f"masses have shape {masses.shape}, but there are {size} points")
-    finite = np.asarray(masses, dtype=np.float64)
-    if not np.isfinite(finite).all():
-        raise ValueError(f"{int((~np.isfinite(finite)).sum())} masses are not finite numbers")
-    return finite

@@ -12,10 +12,14 @@ Proof.   Path: transport costs sum_l gap_l |C_l - F_l| for the cumulative sums C
          terms with F_l <= x, a convex and nonincreasing function. Adding the next term makes the
          slope change by 2 gap at its c; then what slope is above zero, gap in all, is taken away
          from the right. If b_l is where the slope changes last, to zero, F_l = min(b_l, F_(l+1)).
-         Space: the signed measure flows to the probability measure, through a depot where mass is
-         made or destroyed (bounded_lipschitz.py), and from every point any amount may go on to a
-         common sink, at no cost; the sink takes 1. What is nonnegative and sums to 1 is just what
-         can flow into it, and the cost of the way there is the distance.
+         Space: the bounded-Lipschitz distance is the largest integral of f over |f| <= 1 that
+         differ by at most the distances. In the dual, part of the mass is moved and the rest made
+         or destroyed at cost 1 a unit, in a depot at distance 1 of all points. It never pays to
+         destroy here what is made there, as that costs 2 and distances are at most 1. So the
+         signed measure flows to the probability measure, through the depot where need be, and from
+         every point any amount may go on to a common sink, at no cost; the sink takes 1. What is
+         nonnegative and sums to 1 is just what can flow into it, and the cost of the way there is
+         the distance.
 Oracle.  tests/mechanisms/geometry/test_projection.py: linear programs for both.
 """
 
@@ -27,11 +31,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Floats
-from hallmark.mechanisms.geometry.bounded_lipschitz import CREATION_COST
 from hallmark.mechanisms.geometry.line import is_line, path_loss, signed_masses, surplus
 from hallmark.mechanisms.geometry.spaces import FiniteSpace
 from hallmark.mechanisms.geometry.transport import FlowSolver, network_with_hub, whole_masses
 
+CREATION_COST = 1.0  # of a unit of mass made or destroyed: the diameter
 COARSEST = 2.0**-20  # unit in which shares may still be rounded
 
 

@@ -32,6 +32,7 @@ from hallmark.mechanisms.geometry.line import (
     path_loss,
     refuse_surplus,
     signed_masses,
+    surplus,
     tree_loss,
 )
 from hallmark.mechanisms.geometry.spaces import FiniteSpace
@@ -44,22 +45,14 @@ MOST_BITS = 50  # of all masses together; a float has 53
 SOLVER_BITS = 62  # what costs times masses, and masses through one node, must fit into
 
 
-def transport(space: FiniteSpace, difference: NDArray[np.number]) -> float:
-    """W1 between two measures on a space, from their difference, in mass times distance.
+def transport(space: FiniteSpace, differences: NDArray[np.number]) -> Floats:
+    """W1 between two measures on a space, in mass times distance; (..., size) to (...).
+
+    Several differences are solved one after the other, and the solver does not let other threads
+    run: use several processes.
 
     Args:
-        difference: signed masses of mass zero, shape (size,).
-    Raises:
-        ValueError, RuntimeError: as `transport_many` says.
-    """
-    return float(transport_many(space, _one(difference)))
-
-
-def transport_many(space: FiniteSpace, differences: NDArray[np.number]) -> Floats:
-    """`transport` of several differences, one after the other; (..., size) to (...).
-
-    The solver does not let other threads run: use several processes.
-
+        differences: signed masses of mass zero.
     Raises:
         ValueError: the space has no points, the last axis is not its points, an entry is not
             finite, or a difference has a mass other than zero.
@@ -73,27 +66,16 @@ def transport_many(space: FiniteSpace, differences: NDArray[np.number]) -> Float
 
 
 def hub_transport(
-    space: FiniteSpace, difference: NDArray[np.number], *, radius: float = HUB_RADIUS
-) -> float:
-    """W1 with what is left over settled at a hub, in mass times distance; a seminorm.
+    space: FiniteSpace, differences: NDArray[np.number], *, radius: float = HUB_RADIUS
+) -> Floats:
+    """W1 with what is left over settled at a hub, in mass times distance; (..., size) to (...).
 
     Every point lies at distance `radius` of the hub, rounded up to a whole number of half units of
     the space (1/2 and 1 are exact on the house's grids and metrics).
 
     Args:
-        difference: signed masses of any mass, shape (size,).
+        differences: signed masses of any mass.
         radius: at least 1/2.
-    Raises:
-        ValueError, RuntimeError: as `hub_transport_many` says.
-    """
-    return float(hub_transport_many(space, _one(difference), radius=radius))
-
-
-def hub_transport_many(
-    space: FiniteSpace, differences: NDArray[np.number], *, radius: float = HUB_RADIUS
-) -> Floats:
-    """`hub_transport` of several differences, one after the other; (..., size) to (...).
-
     Raises:
         ValueError: the space has no points, the last axis is not its points, an entry is not
             finite, or the radius is less than 1/2.
@@ -111,29 +93,14 @@ def transport_cost(space: FiniteSpace, differences: Floats) -> Floats:
     """
     if not is_small(space):
         return tree_loss(space, differences, surplus_cost=HUB_RADIUS)
-    scale = np.abs(differences).sum(axis=-1)
-    if (np.abs(differences.sum(axis=-1)) <= 1e-9 * np.maximum(scale, 1.0)).all():
-        return transport_many(space, differences)  # the hub is no shortcut, and slows the solver
-    return hub_transport_many(space, differences)
+    if not surplus(differences).any():
+        return transport(space, differences)  # the hub is no shortcut, and slows the solver
+    return hub_transport(space, differences)
 
 
 def is_small(space: FiniteSpace) -> bool:
     """Whether flows on a space are affordable, so that `transport_cost` is exact."""
     return space.size <= MOST_FLOW_POINTS
-
-
-def anchored(space: FiniteSpace, differences: NDArray[np.number], anchor: int) -> Floats:
-    """The differences with their surplus taken off at one point: mass zero, shape (..., size).
-
-    Raises:
-        ValueError: the space has no points, the last axis is not its points, an entry is not
-            finite, or there is no such point.
-    """
-    masses = signed_masses(space, differences).copy()
-    if not 0 <= anchor < space.size:
-        raise ValueError(f"anchor {anchor} is no point of a space of {space.size}")
-    masses[..., anchor] -= masses.sum(axis=-1)
-    return masses
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -261,12 +228,6 @@ def whole_masses(masses: Floats, most: int) -> tuple[Integers, float]:
     _, exponent = frexp(float(np.abs(masses).sum()))
     shift = most.bit_length() - 1 - exponent
     return np.rint(np.ldexp(masses, shift)).astype(np.int64), 2.0**-shift
-
-
-def _one(difference: NDArray[np.number]) -> NDArray[np.number]:
-    if difference.ndim != 1:
-        raise ValueError(f"one difference has shape (size,), not {difference.shape}")
-    return difference
 
 
 def _costs(network: Network, places: Integers, masses: Floats, *, settled_at: int) -> Floats:

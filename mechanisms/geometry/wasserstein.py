@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hallmark.mechanisms.domain.domain import Attribute, Kind
 from hallmark.mechanisms.geometry.finite_metrics import cell_distances, finite_space
 from hallmark.mechanisms.geometry.spaces import FiniteSpace
-from hallmark.mechanisms.geometry.transport import hub_transport_many
+from hallmark.mechanisms.geometry.transport import hub_transport
 
 HUB = 0.5  # position of the hub on the line
 RADIUS = 0.5  # largest distance between the hub and a cell
@@ -55,7 +55,7 @@ def w1(attribute: Attribute, difference: NDArray[np.number]) -> NDArray[np.float
     if attribute.kind is Kind.NOMINAL:
         return np.asarray(RADIUS * np.abs(difference).sum(axis=-1), dtype=np.float64)
     if attribute.kind is Kind.METRIC:
-        return _by_flow(attribute, difference)
+        return hub_transport(_cells(attribute), difference)
     positions, levels = attribute.positions, attribute.levels
     middle = int(np.searchsorted(positions, HUB))
     # An edge of the left half is crossed by all that lies left of it, one of the right half by all
@@ -67,11 +67,6 @@ def w1(attribute: Attribute, difference: NDArray[np.number]) -> NDArray[np.float
     if attribute.has_null:
         cost = cost + RADIUS * np.abs(difference[..., levels])
     return np.asarray(cost, dtype=np.float64)
-
-
-def _by_flow(attribute: Attribute, difference: NDArray[np.number]) -> NDArray[np.float64]:
-    rows = difference.reshape(-1, attribute.cells)
-    return hub_transport_many(_cells(attribute), rows).reshape(difference.shape[:-1])
 
 
 @lru_cache(maxsize=64)

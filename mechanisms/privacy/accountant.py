@@ -27,7 +27,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import inf, sqrt
-from typing import TYPE_CHECKING
 
 from opendp.combinators import make_zCDP_to_approxDP
 
@@ -54,9 +53,6 @@ from hallmark.mechanisms.privacy.noise import (
 from hallmark.mechanisms.privacy.privacy_loss import epsilon_at_least, epsilon_at_most
 from hallmark.mechanisms.privacy.rounding import float_above, float_below, sqrt_above
 
-if TYPE_CHECKING:
-    from dp_accounting import dp_event
-
 __all__ = [
     "AccountantDisagreement",
     "Bracket",
@@ -66,7 +62,6 @@ __all__ = [
     "fits",
     "pure_epsilon",
     "rho",
-    "to_dp_event",
     "zcdp_epsilon",
 ]
 
@@ -143,25 +138,6 @@ def bracket(events: Iterable[Event], delta: Fraction) -> Bracket:
             f"{second_method} claims {second}; do not release, and report this"
         )
     return found
-
-
-def to_dp_event(events: Iterable[Event]) -> "dp_event.ComposedDpEvent":
-    """The composition in dp-accounting's vocabulary, with every draw as its cost in zCDP.
-
-    That library has no event for a discrete Gaussian or an exponential mechanism, and its Laplace
-    event is about one coordinate. Use the result only in an `RdpAccountant` with ADD_OR_REMOVE_ONE,
-    the only relation that leaves sensitivities as stated.
-    """
-    from dp_accounting import dp_event
-
-    return dp_event.ComposedDpEvent(
-        [
-            dp_event.SelfComposedDpEvent(
-                dp_event.ZCDpEvent(float_above(rho([event]) / event.times)), event.times
-            )
-            for event in checked(events)
-        ]
-    )
 
 
 def _composition(events: Iterable[Event]) -> tuple[Event, ...]:

@@ -20,7 +20,7 @@ from hallmark.mechanisms.blocks.strategies.strategy import Strategy
 from hallmark.mechanisms.domain.domain import Domain, Kind
 from hallmark.mechanisms.geometry.finite_metrics import MAX_POINTS as MAX_METRIC_POINTS
 from hallmark.mechanisms.geometry.line import is_line, path_loss, tree_loss
-from hallmark.mechanisms.geometry.transport import hub_transport_many
+from hallmark.mechanisms.geometry.transport import hub_transport
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.transforms import Total
 from hallmark.mechanisms.request import Request
@@ -100,7 +100,7 @@ class _NoiseCosts:
         if is_line(space):
             cost = path_loss(space, errors, surplus_cost=0.5)
         elif space.size <= MOST_TRANSPORTED:
-            cost = hub_transport_many(space, errors)
+            cost = hub_transport(space, errors)
         else:
             cost = tree_loss(space, errors, surplus_cost=0.5) * self._overstated
         return Design(grid=grid, family=family, strategy=strategy, noise_cost=float(cost.mean()))

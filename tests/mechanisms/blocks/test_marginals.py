@@ -18,9 +18,9 @@ from hallmark.mechanisms.blocks.marginals import (
     whole,
 )
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.geometry.finite_metrics import distances
 from hallmark.mechanisms.privacy.cells import count_codes
 from tests.builders.columns import line, nominal, places
+from tests.mechanisms.geometry.small_spaces import distances
 
 MIXED = Domain(
     (

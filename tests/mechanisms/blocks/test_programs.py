@@ -10,12 +10,11 @@ from hallmark.mechanisms.blocks import programs
 from hallmark.mechanisms.blocks.marginals import marginals, over
 from hallmark.mechanisms.blocks.programs import Program, Support, evaluate, graph, solve
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.geometry.finite_metrics import distances
 from hallmark.mechanisms.geometry.spaces import FiniteSpace
 from hallmark.mechanisms.privacy.cells import count_codes
 from tests.builders.codes import random_codes
 from tests.builders.columns import line, nominal, places
-from tests.mechanisms.geometry.small_spaces import SPACES, balanced, cheapest_coupling
+from tests.mechanisms.geometry.small_spaces import SPACES, balanced, cheapest_coupling, distances
 
 LOSSES = ["U_T", "L_tree", "L_T"]
 MIXED = Domain((line("x", 9, has_null=True), nominal("c", 3), line("y", 4)))

@@ -18,7 +18,6 @@ from hallmark.mechanisms.certificates import family as certificates
 from hallmark.mechanisms.certificates.family import (
     GOOD_DRAWS,
     affordable_draws,
-    best_of,
     certify_family,
     certify_family_and_columns,
     noise_quantiles,
@@ -26,12 +25,11 @@ from hallmark.mechanisms.certificates.family import (
 from hallmark.mechanisms.certificates.quantiles import least_draws
 from hallmark.mechanisms.compute import SERIAL, Compute, Serial
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.geometry import transport
 from hallmark.mechanisms.geometry.line import tree_loss
 from hallmark.mechanisms.geometry.transport import (
-    hub_transport_many,
+    hub_transport,
+    transport,
     transport_cost,
-    transport_many,
 )
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
@@ -41,6 +39,7 @@ from tests.builders.codes import random_codes
 from tests.builders.columns import line, nominal, places
 
 FALSE_POSITIVE_RATE = 1e-6
+FLOW_POINTS = "hallmark.mechanisms.geometry.transport.MOST_FLOW_POINTS"
 RELEASES = 200
 CONFIDENCE = 0.8
 RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
@@ -178,7 +177,7 @@ def test_bounds_hold_for_records_of_a_mixed_table(order, k, adjacency, tmp_path)
 
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_bounds_along_trees_hold_as_well(adjacency, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(transport, "MOST_FLOW_POINTS", 0)
+    monkeypatch.setattr(FLOW_POINTS, 0)
     missed = mixed_misses(marginals(MIXED, 2, 4), adjacency, 60, tmp_path)
     assert binom.sf(missed - 1, 60, 1 - CONFIDENCE) > FALSE_POSITIVE_RATE
 
@@ -209,7 +208,7 @@ def test_without_noise_the_terms_are_distances_that_can_be_computed(adjacency) -
             {
                 "discretisation": block.radius,
                 "privatisation": 0.0,
-                "projection": float(transport_many(block.space, one - other)),
+                "projection": float(transport(block.space, one - other)),
                 "rounding to records": block.distances_to_points(synthetic).mean(),
             }
         )
@@ -281,7 +280,7 @@ def test_the_noise_term_is_what_simulated_errors_cost(adjacency) -> None:
     space = family.blocks[0].space
     rng = np.random.default_rng(49)
     errors = estimator.simulate(4000, rng)
-    costs = hub_transport_many(space, errors.tables[0]) + np.abs(errors.total) / 2
+    costs = hub_transport(space, errors.tables[0]) + np.abs(errors.total) / 2
     found = noise_quantiles(estimator, confidence=0.9, compute=SERIAL)
     # The rank lies above the level by its doubt and by how few draws there are.
     above = float((costs > found.blocks[0]).mean())
@@ -314,44 +313,6 @@ def test_no_synthetic_record_is_refused() -> None:
         )
 
 
-# The choice among candidates
-
-
-def test_the_best_candidate_is_the_one_with_the_least_bound_of_its_own() -> None:
-    family = marginals(MIXED, 2, 3)
-    estimator = made(family, PUBLIC, Fraction(10))
-    private = random_codes(MIXED.shape, 300, 51)
-    estimate = measured(estimator, private, np.random.default_rng(3))
-    candidates = [np.zeros((10, 3), dtype=int), private[:100], private[:3]]
-    best, certificate = best_of(estimator, estimate, candidates, confidence=0.9, compute=SERIAL)
-    alone = [
-        certify_family(estimator, estimate, codes, confidence=0.9, compute=SERIAL).bounds
-        for codes in candidates
-    ]
-    assert best == 1
-    assert certificate.bounds == alone[1]
-    assert alone[1][0].value < min(alone[0][0].value, alone[2][0].value)
-
-
-def test_vacuous_candidates_are_still_told_apart() -> None:
-    family = marginals(FLAGS, 1, 2)
-    estimator = made(family, PUBLIC, Fraction(1, 10))
-    private = np.zeros((30, 2), dtype=int)
-    estimate = measured(exact(family), private, np.random.default_rng(4))
-    best, certificate = best_of(
-        estimator, estimate, [private + 1, private], confidence=0.9, compute=SERIAL
-    )
-    assert certificate.bounds[0].vacuous
-    assert best == 1
-
-
-def test_a_choice_among_nothing_is_refused() -> None:
-    estimator = made(marginals(FLAGS, 1, 2), PUBLIC)
-    estimate = measured(estimator, random_codes(FLAGS.shape, 9, 50), np.random.default_rng(2))
-    with pytest.raises(ValueError, match="candidates: there is none"):
-        best_of(estimator, estimate, [], confidence=0.9, compute=SERIAL)
-
-
 # The cost, and how often it is simulated
 
 
@@ -359,18 +320,18 @@ def test_the_cost_is_exact_transport_with_a_surplus_settled_at_half_the_diameter
     space = marginals(MIXED, 2, 3).blocks[0].space
     rng = np.random.default_rng(52)
     masses = rng.normal(size=(4, space.size))
-    assert transport_cost(space, masses) == pytest.approx(hub_transport_many(space, masses))
+    assert transport_cost(space, masses) == pytest.approx(hub_transport(space, masses))
     shares = rng.dirichlet(np.ones(space.size), size=2)
     assert (transport_cost(space, shares) <= 0.5 + 1e-9).all()
     moved = shares[:1] - shares[1:]
-    assert transport_cost(space, moved) == pytest.approx(transport_many(space, moved))
+    assert transport_cost(space, moved) == pytest.approx(transport(space, moved))
 
 
 def test_along_trees_the_cost_is_a_bound_on_transport(monkeypatch) -> None:
     space = marginals(MIXED, 2, 3).blocks[0].space
     masses = np.random.default_rng(53).normal(size=(20, space.size))
     flows = transport_cost(space, masses)
-    monkeypatch.setattr(transport, "MOST_FLOW_POINTS", space.size - 1)
+    monkeypatch.setattr(FLOW_POINTS, space.size - 1)
     trees = transport_cost(space, masses)
     assert trees == pytest.approx(tree_loss(space, masses, surplus_cost=0.5))
     assert (trees >= flows - 1e-9).all()
@@ -420,7 +381,7 @@ def test_bounding_along_trees_is_another_simulation(tmp_path, monkeypatch) -> No
     compute = Counting(tmp_path)
     quantiles(compute)
     monkeypatch.setattr(certificates, "MOST_FLOW_POINTS", 2)  # of the digest
-    monkeypatch.setattr(transport, "MOST_FLOW_POINTS", 2)
+    monkeypatch.setattr(FLOW_POINTS, 2)
     quantiles(compute)
     assert len(compute.done) == 2
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 from scipy.optimize import linprog
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import dijkstra
 
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.domain.domain import Attribute, Kind
@@ -47,11 +49,6 @@ def grid(k: int, dimension: int) -> FiniteSpace:
     return product_space([axis(line, k)] * dimension)
 
 
-def coordinates(k: int, dimension: int) -> Floats:
-    """Of the points of `grid(k, dimension)`, shape (dimension, size)."""
-    return (np.indices((k,) * dimension).reshape(dimension, -1) + 0.5) / k
-
-
 def holed() -> FiniteSpace:
     """A grid in which some nodes are no points, times a line with a null and two categories."""
     ends = column(Kind.ORDINAL, np.array([0.0, 0.5, 1.0]))
@@ -90,6 +87,16 @@ def scattered(sixteenths: list[int]) -> FiniteSpace:
 def short_triangle() -> FiniteSpace:
     """Three points that are no line, though the path through them is shorter than 1."""
     return finite_space(np.array([[0, 3, 4], [3, 0, 5], [4, 5, 0]]) / 16)
+
+
+def distances(space: FiniteSpace) -> Floats:
+    """Distances between all points, shape (size, size), by shortest paths."""
+    graph = coo_array(
+        (space.lengths.astype(np.float64), (space.tails, space.heads)),
+        shape=(space.nodes, space.nodes),
+    )
+    between = dijkstra(graph.tocsr(), directed=False, indices=space.places)
+    return np.asarray(between[:, space.places] * space.unit)
 
 
 SPACES = {

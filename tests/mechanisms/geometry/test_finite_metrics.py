@@ -10,10 +10,10 @@ from hallmark.mechanisms.geometry.finite_metrics import (
     UNIT,
     cell_distances,
     check_metric,
-    distances,
     finite_space,
     pairwise,
 )
+from tests.mechanisms.geometry.small_spaces import distances
 
 
 def random_metrics() -> list[np.ndarray]:

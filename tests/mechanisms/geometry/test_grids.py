@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
-from hallmark.mechanisms.geometry.finite_metrics import UNIT, distances, pairwise
+from hallmark.mechanisms.geometry.finite_metrics import UNIT, pairwise
 from hallmark.mechanisms.geometry.grids import Axis, axis, cell_map, product_space
 from hallmark.mechanisms.geometry.paths import path_length
-from tests.mechanisms.geometry.small_spaces import nominal, numeric
+from tests.mechanisms.geometry.small_spaces import distances, nominal, numeric
 
 
 def ordinal(levels: int, has_null: bool = False) -> Attribute:

@@ -4,27 +4,23 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.stats import wasserstein_distance
 
 from hallmark.mechanisms.domain.domain import Kind
-from hallmark.mechanisms.geometry.finite_metrics import distances
 from hallmark.mechanisms.geometry.grids import axis, product_space
 from hallmark.mechanisms.geometry.line import (
-    axis_lower_bound,
     is_line,
     path_loss,
     surplus,
     tree_loss,
-    w1_on_line,
 )
 from hallmark.mechanisms.geometry.spaces import FiniteSpace
-from hallmark.mechanisms.geometry.transport import anchored, hub_transport, transport
+from hallmark.mechanisms.geometry.transport import hub_transport, transport
 from tests.mechanisms.geometry.small_spaces import (
     SPACES,
     balanced,
     cheapest_coupling,
     column,
-    coordinates,
+    distances,
     grid,
 )
 
@@ -121,13 +117,13 @@ def test_anchored_at_the_end_of_the_path_transport_is_below_the_papers_loss() ->
     space, k = grid(4, 2), 4
     rng = np.random.default_rng(7)
     end, origin = int(space.order[-1]), 0
+    points = np.eye(space.size)
     for _ in range(20):
         difference = rng.normal(size=space.size)
-        exact = transport(space, anchored(space, difference, end))
+        exact = transport(space, difference - difference.sum() * points[end])
         assert path_loss(space, difference, surplus_cost=1 / k) >= exact - 1e-9
-    unit = np.eye(space.size)[end]
-    assert path_loss(space, unit, surplus_cost=1 / k) == pytest.approx(0.25)
-    assert transport(space, anchored(space, unit, origin)) == pytest.approx(0.75)
+    assert path_loss(space, points[end], surplus_cost=1 / k) == pytest.approx(0.25)
+    assert transport(space, points[end] - points[origin]) == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -154,67 +150,6 @@ def test_masses_that_are_no_numbers_are_refused(loss: Loss) -> None:
         loss(grid(3, 1), np.array([0.0, np.nan, 0.0]))
     with pytest.raises(ValueError, match="but there are 3 points"):
         loss(grid(3, 1), np.zeros(4))
-
-
-def test_w1_on_the_line_agrees_with_scipy() -> None:
-    rng = np.random.default_rng(10)
-    for n, m in ((1, 1), (5, 3), (40, 70)):
-        a, b = rng.normal(size=n), np.round(rng.normal(size=m), 1)  # with ties
-        p, q = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(m))
-        assert w1_on_line(a, 7 * p, b, 7 * q) == pytest.approx(7 * wasserstein_distance(a, b, p, q))
-
-
-def test_w1_on_the_line_takes_signed_measures() -> None:
-    positions = np.array([3.0, 0.0, 1.0])
-    signed, rest = np.array([2.0, 1.0, -2.0]), np.array([0.0, 1.0, 0.0])
-    # Two units go from 3 to 1; the other unit stays at 0.
-    assert w1_on_line(positions, signed, positions, rest) == pytest.approx(4.0)
-
-
-def test_w1_on_the_line_refuses_what_is_no_pair_of_measures() -> None:
-    one = np.ones(1)
-    with pytest.raises(ValueError, match=r"has mass 1, not 0"):
-        w1_on_line(one, 2 * one, one, one)
-    with pytest.raises(ValueError, match="measure b: positions of shape"):
-        w1_on_line(one, one, one, np.ones(2))
-    with pytest.raises(ValueError, match="measure a: a position or a weight is not a finite"):
-        w1_on_line(one * np.nan, one, one, one)
-
-
-def test_axes_bound_transport_from_below() -> None:
-    rng = np.random.default_rng(11)
-    for k, dimension in ((4, 2), (3, 3)):
-        space = grid(k, dimension)
-        batch = np.array([balanced(space.size, rng) for _ in range(20)])
-        exact = np.array([transport(space, row) for row in batch])
-        below = axis_lower_bound(coordinates(k, dimension), batch)
-        assert (below <= exact + 1e-9).all()
-        assert (below >= 0.1 * exact).all()
-
-
-def test_on_one_axis_the_lower_bound_is_transport() -> None:
-    difference = balanced(6, np.random.default_rng(12))
-    below = axis_lower_bound(coordinates(6, 1), difference)
-    assert below == pytest.approx(transport(grid(6, 1), difference))
-
-
-def test_distances_to_a_landmark_bound_transport_from_below() -> None:
-    rng = np.random.default_rng(13)
-    for space in SPACES.values():
-        difference = balanced(space.size, rng)
-        below = axis_lower_bound(distances(space), difference)
-        assert below <= transport(space, difference) + 1e-9
-
-
-def test_axes_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="coordinates have shape"):
-        axis_lower_bound(np.zeros((0, 3)), np.zeros(3))
-    with pytest.raises(ValueError, match="coordinate is not a finite"):
-        axis_lower_bound(np.full((1, 3), np.nan), np.zeros(3))
-    with pytest.raises(ValueError, match="but there are 3 points"):
-        axis_lower_bound(np.zeros((1, 3)), np.zeros(4))
-    with pytest.raises(ValueError, match="has mass 1, not 0"):
-        axis_lower_bound(np.zeros((1, 3)), np.eye(3)[0])
 
 
 def test_a_surplus_is_more_than_rounding() -> None:

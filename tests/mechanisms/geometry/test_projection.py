@@ -9,12 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from hallmark.mechanisms.geometry.bounded_lipschitz import bounded_lipschitz
-from hallmark.mechanisms.geometry.finite_metrics import distances
-from hallmark.mechanisms.geometry.projection import project, project_on_path
+from hallmark.mechanisms.geometry.projection import CREATION_COST, project, project_on_path
 from hallmark.mechanisms.geometry.spaces import FiniteSpace
-from hallmark.mechanisms.geometry.transport import transport
-from tests.mechanisms.geometry.small_spaces import SPACES, grid, places
+from hallmark.mechanisms.geometry.transport import hub_transport, transport
+from tests.mechanisms.geometry.small_spaces import SPACES, distances, grid, places
 
 EXACT = [name for name in SPACES if name != "triangle"]  # whose unit does not divide 1
 
@@ -41,6 +39,11 @@ def least_distance(between: np.ndarray, masses: np.ndarray) -> float:
     )
     assert solved.success
     return float(solved.fun)
+
+
+def bounded_lipschitz(space: FiniteSpace, difference: np.ndarray) -> float:
+    """The largest integral over |f| <= 1 that differ by at most the distances."""
+    return float(hub_transport(space, difference, radius=CREATION_COST))
 
 
 def least_path_cost(gaps: np.ndarray, masses: np.ndarray) -> float:

@@ -24,7 +24,6 @@ from hallmark.mechanisms.privacy.accountant import (
     fits,
     pure_epsilon,
     rho,
-    to_dp_event,
     zcdp_epsilon,
 )
 from hallmark.mechanisms.privacy.budget import Budget
@@ -325,7 +324,8 @@ def test_accountants_that_contradict_each_other_are_caught(monkeypatch):
 def test_an_rdp_accountant_agrees_with_the_zcdp_route():
     for events in ([gaussian(2, 28, known=False)], [CHOICE, LAPLACE]):
         second = rdp.RdpAccountant(neighboring_relation=ADD_REMOVE)
-        second.compose(to_dp_event(events))
+        for event in events:
+            second.compose(dp_event.ZCDpEvent(float(rho([event]))))
         ours = zcdp_epsilon(rho(events), DELTA)
         assert ours <= second.get_epsilon(1e-5) <= ours * 1.01
 
@@ -338,7 +338,6 @@ def test_unknown_events_are_refused_everywhere():
     for charge in (
         pure_epsilon,
         rho,
-        to_dp_event,
         lambda events: epsilon(events, DELTA),
         lambda events: fits(events, budget),
         lambda events: bracket(events, DELTA),

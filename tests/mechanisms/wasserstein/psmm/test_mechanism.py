@@ -10,13 +10,13 @@ from scipy.stats import binom
 
 from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.geometry.finite_metrics import distances
 from hallmark.mechanisms.geometry.transport import hub_transport, transport
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.wasserstein.psmm import PSMM
 from hallmark.mechanisms.wasserstein.single_histogram.release import distribution
 from tests.builders.columns import line, nominal, places
+from tests.mechanisms.geometry.small_spaces import distances
 from tests.mechanisms.wasserstein.single_histogram.runs import (
     curator_of,
     error_of,
