@@ -45,7 +45,7 @@ class Fault:
             ValueError: the text to find does not occur exactly once.
         """
         if (times := text.count(self.find)) != 1:
-            raise ValueError(f"{self.id}: its text occurs {times} times in {self.file}")
+            raise ValueError(f"its text occurs {times} times in {self.file}")
         return text.replace(self.find, self.put)
 
 
