@@ -82,7 +82,7 @@ def released(
     measured = mechanism.measure(curator, plan, selection)  # type: ignore[arg-type]
     curator.check(budget)
     rng = np.random.default_rng(seed)
-    made = mechanism.generate(plan, measured, rows=None, rng=rng, progress=lambda *_: None)
+    made = mechanism.generate(plan, measured, rows=None, rng=rng)
     certificate = mechanism.certify(plan, measured, made, confidence=0.95, rng=rng)
     bounds = [bound.value for bound in certificate.bounds if bound.target in LINES]
     return made.codes.astype(np.int64), float(np.mean(bounds))

@@ -113,9 +113,7 @@ def release(
     rng = np.random.default_rng(seed)
     curator: Any = SimulatedCurator(codes=tables.private, adjacency=ADJACENCY, rng=rng)
     answers = mechanism.measure(curator, plan, None)
-    synthetic = mechanism.generate(
-        plan, answers, rows=None, rng=rng, progress=lambda share, doing: None
-    )
+    synthetic = mechanism.generate(plan, answers, rows=None, rng=rng)
     estimate = plan.estimator.estimate(
         answers.tables[CALL][: len(plan.estimator.queries)], len(tables.private)
     )

@@ -30,6 +30,7 @@ from hallmark.mechanisms.certificates.bracket import Bracket, enclose, maps_to_c
 from hallmark.mechanisms.certificates.with_share import WithShare
 from hallmark.mechanisms.compute import SERIAL, Serial
 from hallmark.mechanisms.contract import Certificate, Mechanism
+from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter
 from hallmark.mechanisms.registry import MECHANISMS
@@ -79,11 +80,14 @@ def release(case: Case, plan: Any, seed: int, kept: Path) -> tuple[Certificate, 
     )
     selection = case.mechanism.select(curator, plan)
     answers = case.mechanism.measure(curator, plan, selection)
-    synthetic = case.mechanism.generate(
-        plan, answers, rows=None, rng=rng, progress=lambda share, doing: None
-    )
+    synthetic = case.mechanism.generate(plan, answers, rows=None, rng=rng)
     certificate = case.mechanism.certify(
-        plan, answers, synthetic, confidence=CONFIDENCE, rng=rng, compute=Serial(kept)
+        plan,
+        answers,
+        synthetic,
+        confidence=CONFIDENCE,
+        rng=rng,
+        execution=Execution(compute=Serial(kept)),
     )
     return certificate, synthetic.codes
 

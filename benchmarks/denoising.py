@@ -39,7 +39,7 @@ def fitted(generator: NoiseAware, *, refined: bool = True) -> Callable[[Evidence
 
     def denoise(evidence: Evidence) -> Tables:
         rng = np.random.default_rng(0)
-        model = generator.fit(evidence, rng=rng, progress=lambda share, doing: None)
+        model = generator.fit(evidence, rng=rng)
         if refined:
             return model.targets
         return {m.clique: model.marginal(m.clique) for m in evidence.marginals}

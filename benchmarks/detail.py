@@ -203,7 +203,7 @@ def main() -> None:
             chosen = mechanism.select(curator, plan)
             measured = mechanism.measure(curator, plan, chosen)
             curator.check(budget)
-            made = mechanism.generate(plan, measured, rows=None, rng=rng, progress=lambda *_: None)
+            made = mechanism.generate(plan, measured, rows=None, rng=rng)
             certificate = mechanism.certify(plan, measured, made, confidence=0.95, rng=rng)
             spent = time.process_time() - begun
             frame = codec.decode(made.codes, rng)

@@ -129,7 +129,6 @@ def _model(domain: Domain, answers: Sequence[Answer]) -> NoiseAwareModel:
     return NoiseAware().fit(
         evidence_of(domain, answers, None),
         rng=np.random.default_rng(0),
-        progress=lambda share, doing: None,
     )
 
 

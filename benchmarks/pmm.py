@@ -134,9 +134,7 @@ def run(name: str, records: int, depth: int) -> None:
         with stages.stage("answers read from the log"):
             measurements = mechanism.measure(asked, plan, None)
     with stages.stage("consistency and records"):
-        synthetic = mechanism.generate(
-            plan, measurements, rows=None, rng=rng, progress=lambda share, what: None
-        )
+        synthetic = mechanism.generate(plan, measurements, rows=None, rng=rng)
     with stages.stage("certificate"):
         certificate = mechanism.certify(
             plan, measurements, synthetic, confidence=CONFIDENCE, rng=rng

@@ -83,7 +83,7 @@ def released(
     rng = np.random.default_rng(seed)
     curator = SimulatedCurator(codes=codes, adjacency=_REPLACE, rng=rng)
     measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    made = mechanism.generate(plan, measured, rows=None, rng=rng, progress=lambda *_: None)
+    made = mechanism.generate(plan, measured, rows=None, rng=rng)
     return made.codes, made.history.get(LEANED, {})
 
 

@@ -129,7 +129,7 @@ def run(seeds: int, say: Any) -> list[dict[str, float]]:
         for strength in STRENGTHS:
             penalty = replace(plain, reference=reference, strength=strength)
             model = replace(GENERATOR, penalties=(penalty,)).fit(
-                evidence, rng=np.random.default_rng([8, seed]), progress=lambda share, doing: None
+                evidence, rng=np.random.default_rng([8, seed])
             )
             real, synthetic = by_column(train, sizes), by_column(model.codes, sizes)
             count = counting_error(real, synthetic, sizes, rng=np.random.default_rng(11))

@@ -133,9 +133,7 @@ def measured(case: Case, stage: Callable[[str, float], None]) -> Line:
     curator.check(budget)
     synthetic = timed(
         "generate",
-        lambda: mechanism.generate(
-            plan, answers, rows=None, rng=rng, progress=lambda share, doing: None
-        ),
+        lambda: mechanism.generate(plan, answers, rows=None, rng=rng),
     )
     certificate = timed(
         "certify",

@@ -183,9 +183,7 @@ def run(case: Case, data: str, dimensions: int, n: int, seed: int) -> float:
     )
     curator: Any = SimulatedCurator(codes=codes, adjacency=adjacency, rng=rng)
     measurements = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    synthetic = mechanism.generate(
-        plan, measurements, rows=None, rng=rng, progress=lambda share, doing: None
-    )
+    synthetic = mechanism.generate(plan, measurements, rows=None, rng=rng)
     return largest_error(codes, synthetic.codes, case.together)
 
 

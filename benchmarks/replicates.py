@@ -252,9 +252,7 @@ def replicated(
     measurements = mechanism.measure(curator, plan, mechanism.select(curator, plan))
 
     def generate(told: Measurements, rng: np.random.Generator) -> SyntheticMeasure:
-        return mechanism.generate(
-            plan, told, rows=None, rng=rng, progress=lambda share, doing: None
-        )
+        return mechanism.generate(plan, told, rows=None, rng=rng)
 
     released = generate(measurements, rng).codes
     made = time.process_time()

@@ -148,7 +148,7 @@ def released(stress: Stress, selection: Mapping[str, Any], epsilon: str, seed: i
     rng = np.random.default_rng(seed)
     curator = SimulatedCurator(codes=stress.codes, adjacency=_REPLACE, rng=rng)
     measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    made = mechanism.generate(plan, measured, rows=None, rng=rng, progress=lambda *_: None)
+    made = mechanism.generate(plan, measured, rows=None, rng=rng)
     return made.codes.astype(np.int64)
 
 

@@ -10,7 +10,7 @@ Only `select` and `measure` get a curator. All that passes between stages is pub
 so that a stage may run on another machine.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import pi, sqrt
 from typing import Any, Protocol, Self, runtime_checkable
@@ -19,18 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Counts
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import AllCalls, TablesByCall
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism
 from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise
 from hallmark.mechanisms.request import Request
-
-Progress = Callable[[float, str], None]
-"""Called with the share done in [0, 1] and what is being done; safe to ignore."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,8 +306,7 @@ class Fitting(Protocol):
         measurements: Measurements,
         *,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
     ) -> Fit: ...
 
 
@@ -343,12 +338,11 @@ class Mechanism(Protocol):
         *,
         rows: int | None,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
     ) -> SyntheticMeasure:
         """Synthetic records; `rows=None` asks for as many as were measured.
 
-        Long generators leave their state in `checkpoint`, and go on from there after a crash.
+        Long generators leave their state in the checkpoint, and go on from there after a crash.
         """
         ...
 
@@ -360,5 +354,5 @@ class Mechanism(Protocol):
         *,
         confidence: float,
         rng: np.random.Generator,
-        compute: Compute = SERIAL,
+        execution: Execution = INLINE,
     ) -> Certificate: ...

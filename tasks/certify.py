@@ -10,6 +10,7 @@ from distributed import Client
 from prefect import task
 
 from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMeasure
+from hallmark.mechanisms.execution import Execution
 from hallmark.tasks.generate import SyntheticFile
 from hallmark.tasks.installation.compute import DaskCompute
 from hallmark.tasks.installation.progress import reporter
@@ -49,5 +50,5 @@ def certify(prepared: Product, measurements: Measurements, synthetic: SyntheticF
         synthetic.load(),
         confidence=float(prepared.spec.certificate.confidence),
         rng=prepared.rng("certify"),
-        compute=DaskCompute(Client.current(), cache, reporter("certify")),
+        execution=Execution(compute=DaskCompute(Client.current(), cache, reporter("certify"))),
     )

@@ -10,11 +10,12 @@ import numpy as np
 from prefect import task
 
 from hallmark.mechanisms.arrays import AnyCodes, Floats
-from hallmark.mechanisms.checkpoint import Checkpoint, FileCheckpoint
-from hallmark.mechanisms.contract import Measurements, Progress, SyntheticMeasure
+from hallmark.mechanisms.checkpoint import FileCheckpoint
+from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
 from hallmark.mechanisms.domain.rules import Rules
 from hallmark.mechanisms.domain.rules.rules import joint_of
 from hallmark.mechanisms.domain.totals import PublicTotals, hold
+from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.progress import reporter
 from hallmark.tasks.installation.workspace import Workspace, whole
@@ -91,8 +92,10 @@ def generate(
         measurements,
         rows=prepared.spec.records,
         rng=prepared.rng,
-        progress=reporter("generate"),
-        checkpoint=FileCheckpoint(workspace.path / "generating.npz"),
+        execution=Execution(
+            progress=reporter("generate"),
+            checkpoint=FileCheckpoint(workspace.path / "generating.npz"),
+        ),
     )
     file = SyntheticFile(workspace.path / "synthetic.npy")
     file.save(synthetic)
@@ -105,8 +108,7 @@ def synthetic_records(
     *,
     rows: int | None,
     rng: Callable[[str], np.random.Generator],
-    progress: Progress,
-    checkpoint: Checkpoint | None = None,
+    execution: Execution = INLINE,
 ) -> SyntheticMeasure:
     """Records of the mechanism that obey the edit rules and have the public totals.
 
@@ -121,8 +123,7 @@ def synthetic_records(
         measurements,
         rows=rows,
         rng=rng("generate"),
-        progress=progress,
-        checkpoint=checkpoint,
+        execution=execution,
     )
     domain = prepared.plan.domain
     synthetic = obedient(synthetic, domain.rules, rng("rules"))

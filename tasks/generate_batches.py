@@ -23,6 +23,7 @@ from hallmark.mechanisms.batches import batch_sizes
 from hallmark.mechanisms.checkpoint import FileCheckpoint
 from hallmark.mechanisms.compute import Compute
 from hallmark.mechanisms.contract import Fit, Fitting, Measurements
+from hallmark.mechanisms.execution import Execution, part
 from hallmark.tasks.generate import MOVED, SyntheticFile, obedient
 from hallmark.tasks.installation.code import code_digest
 from hallmark.tasks.installation.compute import DaskCompute
@@ -42,14 +43,16 @@ def made_in_batches(prepared: PreparedRelease) -> bool:
 @task(name="fit")
 def fit(prepared: PreparedRelease, measurements: Measurements, workspace: Workspace) -> Fit:
     """What batches of records are drawn from."""
-    mechanism, report = prepared.mechanism, reporter("generate")
+    mechanism = prepared.mechanism
     assert isinstance(mechanism, Fitting), "where the plan says so"
     return mechanism.fit(
         prepared.plan,
         measurements,
         rng=prepared.rng("generate"),
-        progress=lambda share, doing: report(_FITTED * float(share), doing),
-        checkpoint=FileCheckpoint(workspace.path / "generating.npz"),
+        execution=Execution(
+            progress=part(reporter("generate"), 0.0, _FITTED),
+            checkpoint=FileCheckpoint(workspace.path / "generating.npz"),
+        ),
     )
 
 
@@ -58,12 +61,7 @@ def generate_batches(
     prepared: PreparedRelease, fitted: Fit, measurements: Measurements, workspace: Workspace
 ) -> SyntheticFile:
     """As `drawn`, on the workers; runs in the process of the flow."""
-    report = reporter("generate")
-    compute = DaskCompute(
-        Client.current(),
-        None,
-        lambda share, doing: report(_FITTED + (1 - _FITTED) * share, doing),
-    )
+    compute = DaskCompute(Client.current(), None, part(reporter("generate"), _FITTED, 1.0))
     return drawn(prepared, fitted, measurements, workspace, compute)
 
 

@@ -129,7 +129,6 @@ def _rerun_block(job: _Job, numbers: list[int]) -> list[Rerun]:
             measurements,
             rows=None,
             rng=lambda purpose: rng,
-            progress=lambda share, doing: None,
         )
 
     rerunning = Rerunning(

@@ -61,9 +61,7 @@ def release(
     clock.append(time.perf_counter())
     measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
     clock.append(time.perf_counter())
-    synthetic = mechanism.generate(
-        plan, measured, rows=None, rng=post, progress=lambda share, doing: None
-    )
+    synthetic = mechanism.generate(plan, measured, rows=None, rng=post)
     clock.append(time.perf_counter())
     curator.check(budget)
     stages = ("plan", "select and measure", "generate")

@@ -24,7 +24,6 @@ from hallmark.mechanisms.certificates.measured_marginals import (
     MeasuredMarginals,
     marginals_within,
 )
-from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.contract import (
     Certificate,
     Forecast,
@@ -32,6 +31,7 @@ from hallmark.mechanisms.contract import (
     NoiseLine,
     SyntheticMeasure,
 )
+from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.mechanisms.privacy.accountant import fits
 from hallmark.mechanisms.privacy.calls import Measuring
 from hallmark.mechanisms.privacy.events import Event
@@ -149,10 +149,10 @@ class CertificateAlone:
         *,
         confidence: float,
         rng: np.random.Generator,
-        compute: Compute = SERIAL,
+        execution: Execution = INLINE,
     ) -> Certificate:
         """Bounds for the given records: all marginals and all columns, jointly."""
         certificate = plan.measured.certify(
-            measurements, synthetic.codes, confidence=confidence, compute=compute, rng=rng
+            measurements, synthetic.codes, confidence=confidence, compute=execution.compute, rng=rng
         )
         return replace(certificate, assumptions=(*certificate.assumptions, ASSUMPTION))

@@ -25,8 +25,6 @@ from hallmark.mechanisms.certificates.measured_marginals import (
     MeasuredMarginals,
     marginals_within,
 )
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.contract import (
     Certificate,
     Fit,
@@ -36,9 +34,9 @@ from hallmark.mechanisms.contract import (
     Mechanism,
     NoiseLine,
     Plan,
-    Progress,
     SyntheticMeasure,
 )
+from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.mechanisms.privacy.accountant import fits
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import AllCalls
@@ -171,14 +169,11 @@ class WithShare:
         measurements: Measurements,
         *,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
     ) -> Fit:
         """The mechanism's fit, of its own measurements."""
         assert isinstance(self.inner, Fitting), "where the plan says so"
-        return self.inner.fit(
-            plan.inner, measurements, rng=rng, progress=progress, checkpoint=checkpoint
-        )
+        return self.inner.fit(plan.inner, measurements, rng=rng, execution=execution)
 
     def generate(
         self,
@@ -187,12 +182,11 @@ class WithShare:
         *,
         rows: int | None,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
     ) -> SyntheticMeasure:
         """The mechanism's records, from its own measurements."""
         return self.inner.generate(
-            plan.inner, measurements, rows=rows, rng=rng, progress=progress, checkpoint=checkpoint
+            plan.inner, measurements, rows=rows, rng=rng, execution=execution
         )
 
     def certify(
@@ -203,15 +197,15 @@ class WithShare:
         *,
         confidence: float,
         rng: np.random.Generator,
-        compute: Compute = SERIAL,
+        execution: Execution = INLINE,
     ) -> Certificate:
         """The mechanism's bounds, and those of the marginals, each with half of the failures."""
         each = 1 - (1 - confidence) / 2
         inner = self.inner.certify(
-            plan.inner, measurements, synthetic, confidence=each, rng=rng, compute=compute
+            plan.inner, measurements, synthetic, confidence=each, rng=rng, execution=execution
         )
         family = plan.measured.certify_marginals(
-            measurements, synthetic.codes, confidence=each, compute=compute, rng=rng
+            measurements, synthetic.codes, confidence=each, compute=execution.compute, rng=rng
         )
         return replace(
             inner,

@@ -33,8 +33,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from hallmark.mechanisms.arrays import Counts, Floats
-from hallmark.mechanisms.contract import NoiseLine, Progress
+from hallmark.mechanisms.contract import NoiseLine
 from hallmark.mechanisms.domain.cliques import Clique, cells
+from hallmark.mechanisms.execution import Progress, part, silent
 from hallmark.mechanisms.graphical_models.structure import BYTES_A_CELL
 from hallmark.mechanisms.graphical_models.tree import junction_tree
 from hallmark.mechanisms.linear_queries import settings
@@ -187,7 +188,7 @@ class Cliquewise(CountsRecords, Requested, Generic[M]):
         tables: dict[Clique, Floats] = {}
         for clique, method in zip(self.cliques, self.methods, strict=True):
             told = of_clique(answers, clique)
-            made = method.distribution(told, number, progress=_quiet)
+            made = method.distribution(told, number, progress=silent)
             tables[clique] = number * table_of(method.universe, made.answers())
             progress(len(tables) / len(self.cliques) / 2, "finding the cliques' distributions")
         return field.fitted(
@@ -196,7 +197,7 @@ class Cliquewise(CountsRecords, Requested, Generic[M]):
             dict.fromkeys(tables, _DEVIATION * number),
             number,
             total_is_public=total is not None,
-            progress=lambda share, doing: progress((1 + share) / 2, doing),
+            progress=part(progress, 0.5, 1.0),
         )
 
     def _where(self, cliques: Sequence[Clique]) -> str:
@@ -346,7 +347,3 @@ def _alone(budget: Budget, cliques: int) -> Budget:
         return Budget(epsilon=budget.epsilon / cliques)
     epsilon = zcdp_epsilon(rho_of(budget) / cliques, budget.delta)
     return Budget(epsilon=Fraction(f"{epsilon:.6g}"), delta=budget.delta)
-
-
-def _quiet(share: float, doing: str) -> None:
-    """Inside a clique, whose progress is told by clique."""

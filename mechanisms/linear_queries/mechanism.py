@@ -17,16 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.compute import SERIAL, Compute
 from hallmark.mechanisms.contract import (
     Bound,
     Certificate,
     Measurements,
-    Progress,
     QueryAnswers,
     SyntheticMeasure,
 )
+from hallmark.mechanisms.execution import INLINE, Execution, silent
 from hallmark.mechanisms.linear_queries.asking import UniverseCurator
 from hallmark.mechanisms.linear_queries.levels import records_of
 from hallmark.mechanisms.linear_queries.merging import merged_universe
@@ -112,7 +110,7 @@ class LinearQueryMechanism:
         asked = UniverseCurator(curator, plan.method.universe, plan.columns)
         tables = plan.method.ask(asked)
         if plan.worst:
-            made = plan.method.distribution(tables, total, progress=_quiet)
+            made = plan.method.distribution(tables, total, progress=silent)
             records = plan.method.records(tables, total)
             tables = {**tables, **plan.worst.ask(asked, made.answers(), records)}
         return Measurements(tables=tables, total=total)
@@ -124,8 +122,7 @@ class LinearQueryMechanism:
         *,
         rows: int | None,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
     ) -> SyntheticMeasure:
         """Records whose answers are nearly those of the distribution.
 
@@ -135,10 +132,10 @@ class LinearQueryMechanism:
         if rows is not None and rows < 1:
             raise ValueError(f"output.rows: {rows}; ask for at least 1")
         tables, total = measurements.tables, measurements.total
-        made = plan.method.distribution(tables, total, progress=progress)
+        made = plan.method.distribution(tables, total, progress=execution.progress)
         records = plan.method.records(tables, total)
         cells = made.cells(rows or records, rng)
-        progress(1.0, "records made")
+        execution.progress(1.0, "records made")
         return SyntheticMeasure(
             codes=records_of(plan.domain, plan.columns, plan.method.universe.levels, cells, rng),
             history={
@@ -157,7 +154,7 @@ class LinearQueryMechanism:
         *,
         confidence: float,
         rng: np.random.Generator,
-        compute: Compute = SERIAL,
+        execution: Execution = INLINE,
     ) -> Certificate:
         """Bounds on the largest error of any query, of the distribution and of the records."""
         tables, total = measurements.tables, measurements.total
@@ -272,7 +269,3 @@ def _bound(target: str, terms: Mapping[str, float], width: float) -> Bound:
         unit="mean of a record",
         share_of=WIDEST_RANGE,
     )
-
-
-def _quiet(share: float, doing: str) -> None:
-    """For repeated steps whose progress was told before."""

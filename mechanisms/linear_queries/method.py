@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Counts, Floats
-from hallmark.mechanisms.contract import NoiseLine, Progress
+from hallmark.mechanisms.contract import NoiseLine
+from hallmark.mechanisms.execution import Progress
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.calls import RefreshedRounds, TablesByCall

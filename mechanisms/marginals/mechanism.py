@@ -12,7 +12,6 @@ Proof.   Privacy: in the modules of `selection`. The certificate: ../certificate
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,16 +24,10 @@ from hallmark.mechanisms.certificates.single_columns import (
     ColumnEstimates,
     certify_single_columns,
 )
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.compute import SERIAL, Compute
-from hallmark.mechanisms.contract import (
-    Certificate,
-    Measurements,
-    Progress,
-    SyntheticMeasure,
-)
+from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMeasure
 from hallmark.mechanisms.domain.cliques import Clique, title
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.execution import INLINE, Execution, part, silent
 from hallmark.mechanisms.marginals.evidence import (
     Coarse,
     Evidence,
@@ -99,7 +92,7 @@ class FittedMarginals:
 
     def batch(self, rows: int, rng: np.random.Generator) -> SyntheticMeasure:
         """One of several batches of a table."""
-        return self.with_history(*self.model.records(rows, rng, lambda share, doing: None))
+        return self.with_history(*self.model.records(rows, rng, silent))
 
     def with_history(self, codes: Codes, made: Mapping[str, Any]) -> SyntheticMeasure:
         """The records, and what fitting and making them did."""
@@ -179,8 +172,7 @@ class Marginals:
         *,
         rows: int | None,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
         besides: Sequence[NoisyMarginal] = (),
     ) -> SyntheticMeasure:
         """Records whose marginals look like the measured ones: as many as measured, or `rows`.
@@ -196,11 +188,10 @@ class Marginals:
             plan,
             measurements,
             rng=rng,
-            progress=partial(_within, progress, 0.0, _FITTED),
-            checkpoint=checkpoint,
+            execution=replace(execution, progress=part(execution.progress, 0.0, _FITTED)),
             besides=besides,
         )
-        made = partial(_within, progress, _FITTED, 1.0)
+        made = part(execution.progress, _FITTED, 1.0)
         return fitted.with_history(*fitted.model.records(rows or fitted.rows, rng, made))
 
     def fit(
@@ -209,8 +200,7 @@ class Marginals:
         measurements: Measurements,
         *,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
         besides: Sequence[NoisyMarginal] = (),
     ) -> "FittedMarginals":
         """The model of all that was measured, and of what is known besides."""
@@ -218,7 +208,7 @@ class Marginals:
         evidence = evidence_of(plan.domain, answers, measurements.total)
         known = (*evidence.marginals, *besides)  # of one clique, they are pooled with the totals
         evidence = plan.with_public(replace(evidence, marginals=known))
-        model = plan.generator.fit(evidence, rng=rng, progress=progress, checkpoint=checkpoint)
+        model = plan.generator.fit(evidence, rng=rng, execution=execution)
         return FittedMarginals(
             model=model,
             total=evidence.total,
@@ -236,9 +226,7 @@ class Marginals:
         """Marginals in records, as a draft of the generator would have them in its records."""
         answers = answers_of(measurements)
         evidence = plan.with_public(evidence_of(plan.domain, answers, measurements.total))
-        model = plan.generator.fit(
-            evidence, rng=rng, progress=lambda share, doing: None, draft=True
-        )
+        model = plan.generator.fit(evidence, rng=rng, draft=True)
         return [evidence.total * model.wanted(clique) for clique in cliques]
 
     def certify(
@@ -249,7 +237,7 @@ class Marginals:
         *,
         confidence: float,
         rng: np.random.Generator,
-        compute: Compute = SERIAL,
+        execution: Execution = INLINE,
     ) -> Certificate:
         """Bounds on every one-way marginal that hold jointly, for these synthetic records.
 
@@ -303,7 +291,6 @@ class _Drafts:
         return self.plan.generator.fit(
             self.evidence(answers, total),
             rng=np.random.default_rng([_DRAFT_SEED, len(answers)]),
-            progress=lambda share, doing: None,
             previous=previous,
             draft=True,
         )
@@ -372,7 +359,3 @@ def _chosen(plan: MarginalPlan, answers: Sequence[Answer]) -> list[str]:
     """Marginals that were selected in private rounds, in their order."""
     after = [answer.asked.clique for answer in answers if answer.call != FIRST_CALL]
     return [title(clique, plan.domain.names) for clique in after]
-
-
-def _within(progress: Progress, start: float, end: float, share: float, doing: str) -> None:
-    progress(float(start + share * (end - start)), doing)

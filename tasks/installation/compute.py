@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from distributed import Client, as_completed
 
-from hallmark.mechanisms.contract import Progress
+from hallmark.mechanisms.execution import Progress
 
 A = TypeVar("A")
 B = TypeVar("B")

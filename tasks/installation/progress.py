@@ -9,7 +9,7 @@ from uuid import UUID
 from distributed import Client, get_client, get_worker
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
-from hallmark.mechanisms.contract import Progress
+from hallmark.mechanisms.execution import Progress
 
 TOPIC = "hallmark-progress"
 _SECONDS_BETWEEN = 1.0

@@ -83,7 +83,6 @@ def disagreements(house: House) -> list[str]:
         measured,
         rows=None,
         rng=prepared.rng("generate"),
-        progress=lambda _share, _doing: None,
     )
     if not np.array_equal(np.load(house.workspace / "synthetic.npy"), synthetic.codes):
         found.append("the synthetic records do not follow from the logged outcome")

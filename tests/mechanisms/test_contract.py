@@ -134,7 +134,6 @@ def check_release(mechanism: Mechanism, plan: Any, folder: Path) -> None:
             answers,
             rows=7,
             rng=np.random.default_rng(3),
-            progress=lambda share, doing: None,
         )
         for answers in (measured, pickle.loads(pickle.dumps(measured)))
     )
@@ -204,9 +203,7 @@ def test_no_rows_cannot_be_asked_for(name: str, tmp_path: Path) -> None:
     curator = curator_of(plan, codes_of(TABLE, 1), tmp_path)
     measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
     with refused("output.rows: 0"):
-        mechanism.generate(
-            plan, measured, rows=0, rng=np.random.default_rng(3), progress=lambda *_: None
-        )
+        mechanism.generate(plan, measured, rows=0, rng=np.random.default_rng(3))
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

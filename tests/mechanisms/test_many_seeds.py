@@ -131,9 +131,7 @@ def released(case: Case, kind: str, seed: int) -> tuple[np.ndarray, Any]:
     )
     curator: Any = SimulatedCurator(codes=codes, adjacency=REPLACE, rng=rng)
     measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    return codes, mechanism.generate(
-        plan, measured, rows=None, rng=rng, progress=lambda share, doing: None
-    )
+    return codes, mechanism.generate(plan, measured, rows=None, rng=rng)
 
 
 def off(codes: np.ndarray, made: np.ndarray, shape: tuple[int, ...]) -> tuple[float, float]:

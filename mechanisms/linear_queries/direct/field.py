@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hallmark.mechanisms.contract import Progress
 from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.execution import Execution, Progress
 from hallmark.mechanisms.graphical_models.tree import junction_tree
 from hallmark.mechanisms.linear_queries.settings import size_in_words
 from hallmark.mechanisms.linear_queries.universe import Universe
@@ -91,5 +91,6 @@ def fitted(
         total=total,
         total_is_public=total_is_public,
     )
-    fit = MODEL.fit(evidence, rng=np.random.default_rng(0), progress=progress)  # draws nothing
+    # The generator draws nothing.
+    fit = MODEL.fit(evidence, rng=np.random.default_rng(0), execution=Execution(progress=progress))
     return RandomField(universe, fit)

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from hallmark.mechanisms.arrays import Counts, Floats
-from hallmark.mechanisms.contract import NoiseLine, Progress
+from hallmark.mechanisms.contract import NoiseLine
 from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.execution import Progress
 from hallmark.mechanisms.geometry.simplex import project_on_simplex
 from hallmark.mechanisms.linear_queries.direct import field
 from hallmark.mechanisms.linear_queries.direct.certify import query_bounds

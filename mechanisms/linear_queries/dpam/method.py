@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from hallmark.mechanisms.arrays import Floats
-from hallmark.mechanisms.contract import NoiseLine, Progress
+from hallmark.mechanisms.contract import NoiseLine
+from hallmark.mechanisms.execution import Progress
 from hallmark.mechanisms.linear_queries.bounds import mirror_descent_rate
 from hallmark.mechanisms.linear_queries.direct.certify import query_bounds
 from hallmark.mechanisms.linear_queries.direct.linear_estimate import LinearEstimate

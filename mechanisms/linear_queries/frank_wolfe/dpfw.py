@@ -33,8 +33,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hallmark.mechanisms.contract import NoiseLine, Progress
+from hallmark.mechanisms.contract import NoiseLine
 from hallmark.mechanisms.domain.cliques import cells
+from hallmark.mechanisms.execution import Progress
 from hallmark.mechanisms.linear_queries import bounds, settings
 from hallmark.mechanisms.linear_queries.frank_wolfe import constants
 from hallmark.mechanisms.linear_queries.frank_wolfe.field import (

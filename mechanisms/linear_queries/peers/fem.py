@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from hallmark.mechanisms.arrays import Floats
-from hallmark.mechanisms.contract import NoiseLine, Progress
+from hallmark.mechanisms.contract import NoiseLine
+from hallmark.mechanisms.execution import Progress
 from hallmark.mechanisms.linear_queries import bounds, settings
 from hallmark.mechanisms.linear_queries.method import CHOICES_CALL, as_positions, as_table
 from hallmark.mechanisms.linear_queries.peers.perturbation import (

@@ -22,10 +22,9 @@ from math import comb
 import numpy as np
 
 from hallmark.mechanisms.arrays import Counts, Floats
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.compute import SERIAL, Compute
-from hallmark.mechanisms.contract import Certificate, Measurements, Progress, SyntheticMeasure
+from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.mechanisms.marginals.binning.bins import Bins, equal_runs, on_bins
 from hallmark.mechanisms.marginals.binning.certify import certify_cells
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
@@ -220,8 +219,7 @@ class Binned:
         *,
         rows: int | None,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
     ) -> SyntheticMeasure:
         """The mechanism's records, with cells for their bins. The history has the bins."""
         cells = _CellsOfBins.of(plan, measurements)
@@ -231,8 +229,7 @@ class Binned:
             measurements,
             rows=rows,
             rng=first,
-            progress=progress,
-            checkpoint=checkpoint,
+            execution=execution,
             besides=_sums_of_bins(plan, measurements),
         )
         return cells.given_to(made, then)
@@ -243,8 +240,7 @@ class Binned:
         measurements: Measurements,
         *,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
     ) -> "FittedBins":
         """The mechanism's fit on bins."""
         cells = _CellsOfBins.of(plan, measurements)
@@ -252,8 +248,7 @@ class Binned:
             plan.on(cells.bins),
             measurements,
             rng=rng,
-            progress=progress,
-            checkpoint=checkpoint,
+            execution=execution,
             besides=_sums_of_bins(plan, measurements),
         )
         return FittedBins(inner, cells)
@@ -266,7 +261,7 @@ class Binned:
         *,
         confidence: float,
         rng: np.random.Generator,
-        compute: Compute = SERIAL,
+        execution: Execution = INLINE,
     ) -> Certificate:
         """Bounds on every column on all its cells; see `certify_cells`."""
         return certify_cells(

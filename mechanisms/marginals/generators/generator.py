@@ -10,10 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from hallmark.mechanisms.arrays import Codes, Table
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.contract import Progress
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.execution import INLINE, Execution, Progress
 from hallmark.mechanisms.marginals.evidence import Evidence
 
 
@@ -109,16 +108,14 @@ class Generator(Protocol):
         evidence: Evidence,
         *,
         rng: np.random.Generator,
-        progress: Progress,
+        execution: Execution = INLINE,
         previous: Model | None = None,
         draft: bool = False,
-        checkpoint: Checkpoint | None = None,
     ) -> Model:
         """The model of the evidence.
 
         Args:
             previous: a model of part of the evidence, to start from.
             draft: a rough one will do, as for the next choice of an adaptive selection.
-            checkpoint: where a long fit leaves its state, and looks for one.
         """
         ...

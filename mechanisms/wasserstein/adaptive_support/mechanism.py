@@ -13,14 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hallmark.mechanisms.arrays import Counts
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.compute import SERIAL, Compute
-from hallmark.mechanisms.contract import (
-    Certificate,
-    Measurements,
-    Progress,
-    SyntheticMeasure,
-)
+from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMeasure
+from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.mechanisms.geometry.paths import snake
 from hallmark.mechanisms.geometry.simplex import project_on_simplex
 from hallmark.mechanisms.privacy.calls import Measuring
@@ -81,8 +75,7 @@ class AdaptiveSupport:
         *,
         rows: int | None,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
     ) -> SyntheticMeasure:
         """The projected histogram as records: as many as were measured, or `rows` of them.
 
@@ -92,16 +85,16 @@ class AdaptiveSupport:
             ValueError: `rows` is below 1.
         """
         refuse_no_rows(rows)
-        progress(0.0, "projecting the noisy counts")
+        execution.progress(0.0, "projecting the noisy counts")
         answers = plan.answers(measurements)
         grid = plan.candidates[answers.candidate]
         history = {"points": list(grid.shape), "noisy_occupied_points": answers.occupied}
         if answers.total <= 0:
             return public_records(plan.domain, rows or 1, history)
         projection = project_on_simplex(answers.histogram, float(answers.total))
-        progress(0.5, "rounding to records")
+        execution.progress(0.5, "rounding to records")
         points = records_along(snake(grid.shape), projection.masses, rows or answers.total)
-        progress(1.0, "records made")
+        execution.progress(1.0, "records made")
         return SyntheticMeasure(
             codes=grid.codes(points), history=history | {"threshold": projection.threshold}
         )
@@ -114,9 +107,9 @@ class AdaptiveSupport:
         *,
         confidence: float,
         rng: np.random.Generator,
-        compute: Compute = SERIAL,
+        execution: Execution = INLINE,
     ) -> Certificate:
         """See `mechanisms.wasserstein.adaptive_support.certify.certify`."""
         return certify(
-            plan, measurements, synthetic, confidence=confidence, rng=rng, compute=compute
+            plan, measurements, synthetic, confidence=confidence, rng=rng, compute=execution.compute
         )

@@ -14,14 +14,8 @@ from typing import Any
 import numpy as np
 
 from hallmark.mechanisms.arrays import Floats
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.compute import SERIAL, Compute
-from hallmark.mechanisms.contract import (
-    Certificate,
-    Measurements,
-    Progress,
-    SyntheticMeasure,
-)
+from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMeasure
+from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.mechanisms.privacy.calls import Measuring
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm.certify import certify
@@ -80,8 +74,7 @@ class TreeMechanism:
         *,
         rows: int | None,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
     ) -> SyntheticMeasure:
         """Records drawn from the leaves: as many as were measured, or `rows` of them.
 
@@ -93,15 +86,15 @@ class TreeMechanism:
             ValueError: `rows` is below 1.
         """
         refuse_no_rows(rows)
-        progress(0.0, "making the noisy answers add up")
+        execution.progress(0.0, "making the noisy answers add up")
         records = number_of_records(measurements)
         if records == 0:
             return public_records(plan.domain, rows or 1, _history(records, 0))
         masses = leaf_masses(plan, measurements)
-        progress(0.5, "drawing records")
+        execution.progress(0.5, "drawing records")
         leaves = records_along(np.arange(len(masses)), masses, rows or records)
         codes = plan.partition.draw(leaves, rng)
-        progress(1.0, "records drawn")
+        execution.progress(1.0, "records drawn")
         return SyntheticMeasure(codes=codes, history=_history(records, int((masses > 0).sum())))
 
     def certify(
@@ -112,7 +105,7 @@ class TreeMechanism:
         *,
         confidence: float,
         rng: np.random.Generator,
-        compute: Compute = SERIAL,
+        execution: Execution = INLINE,
     ) -> Certificate:
         """See `mechanisms.wasserstein.pmm.certify.certify`."""
         return certify(plan, measurements, synthetic, confidence=confidence, rng=rng)

@@ -7,14 +7,8 @@ import numpy as np
 
 from hallmark.mechanisms.certificates.family import certify_family_and_columns
 from hallmark.mechanisms.certificates.joint import jointly, no_wider
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.compute import SERIAL, Compute
-from hallmark.mechanisms.contract import (
-    Certificate,
-    Measurements,
-    Progress,
-    SyntheticMeasure,
-)
+from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMeasure
+from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.mechanisms.privacy.calls import Measuring
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.single_histogram.plan import HistogramPlan
@@ -51,11 +45,10 @@ class HistogramMechanism:
         *,
         rows: int | None,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
     ) -> SyntheticMeasure:
         """See `mechanisms.wasserstein.single_histogram.release.generate`."""
-        return generate(plan, measurements, rows=rows, progress=progress)
+        return generate(plan, measurements, rows=rows, progress=execution.progress)
 
     def certify(
         self,
@@ -65,7 +58,7 @@ class HistogramMechanism:
         *,
         confidence: float,
         rng: np.random.Generator,
-        compute: Compute = SERIAL,
+        execution: Execution = INLINE,
     ) -> Certificate:
         """All columns jointly by exact transport, and every column; see `certificates.family`."""
         certificate = certify_family_and_columns(
@@ -74,7 +67,7 @@ class HistogramMechanism:
             estimated(plan, measurements),
             synthetic.codes,
             confidence=confidence,
-            compute=compute,
+            compute=execution.compute,
             rng=rng,
         )
         block, *columns = certificate.bounds

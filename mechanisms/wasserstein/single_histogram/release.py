@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.blocks.estimate import FamilyEstimate
-from hallmark.mechanisms.contract import Measurements, Progress, SyntheticMeasure
+from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
+from hallmark.mechanisms.execution import Progress
 from hallmark.mechanisms.geometry.line import path_loss
 from hallmark.mechanisms.geometry.projection import project, project_on_path
 from hallmark.mechanisms.privacy.calls import Measuring

@@ -16,10 +16,9 @@ from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.blocks.estimate import FamilyEstimate
 from hallmark.mechanisms.blocks.programs import Program, Support, solve
 from hallmark.mechanisms.certificates.family import certify_family_and_columns
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.compute import SERIAL, Compute
-from hallmark.mechanisms.contract import Certificate, Measurements, Progress, SyntheticMeasure
+from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.mechanisms.privacy.calls import Measuring
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.single_histogram.records import (
@@ -72,8 +71,7 @@ class SparseLipschitz:
         *,
         rows: int | None,
         rng: np.random.Generator,
-        progress: Progress,
-        checkpoint: Checkpoint | None = None,
+        execution: Execution = INLINE,
     ) -> SyntheticMeasure:
         """Records on the support: as many as were measured, or `rows` of them.
 
@@ -81,13 +79,13 @@ class SparseLipschitz:
             ValueError: `rows` is below 1.
         """
         refuse_no_rows(rows)
-        progress(0.0, "making the noisy marginals consistent")
+        execution.progress(0.0, "making the noisy marginals consistent")
         estimate = _estimate(plan, measurements)
         total = float(estimate.total)
         if total < 1:
             return public_records(plan.domain, rows or 1, {"measured_records": round(total)})
         support = Support.of(plan.family, plan.support)
-        progress(0.1, f"seeking weights on {support.size:,} points")
+        execution.progress(0.1, f"seeking weights on {support.size:,} points")
         program = Program(
             family=plan.family,
             support=support,
@@ -95,11 +93,11 @@ class SparseLipschitz:
             loss=plan.loss,
         )
         weights = solve(program, time_limit=TIME_LIMIT)
-        progress(0.9, "rounding to records")
+        execution.progress(0.9, "rounding to records")
         chosen = records_along(
             _tour(support.codes, plan.domain), weights.shares, rows or round(total)
         )
-        progress(1.0, "records made")
+        execution.progress(1.0, "records made")
         return SyntheticMeasure(
             codes=support.codes[chosen].astype(np.int32),
             history={
@@ -121,7 +119,7 @@ class SparseLipschitz:
         *,
         confidence: float,
         rng: np.random.Generator,
-        compute: Compute = SERIAL,
+        execution: Execution = INLINE,
     ) -> Certificate:
         """All blocks and all columns, jointly."""
         distances = None
@@ -138,7 +136,7 @@ class SparseLipschitz:
             synthetic.codes,
             confidence=blocks_confidence,
             stated=confidence,
-            compute=compute,
+            compute=execution.compute,
             rng=rng,
             distances=distances,
         )

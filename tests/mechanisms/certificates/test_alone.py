@@ -18,6 +18,7 @@ from hallmark.mechanisms.certificates.alone import (
 from hallmark.mechanisms.compute import SERIAL, Compute, Serial
 from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
@@ -222,7 +223,7 @@ def certificate_of(
         SyntheticMeasure(codes=records.astype(np.int32)),
         confidence=CONFIDENCE,
         rng=np.random.default_rng(81),
-        compute=compute,
+        execution=Execution(compute=compute),
     )
 
 

@@ -19,6 +19,7 @@ from hallmark.mechanisms.certificates.with_share import PlanWithShare, WithShare
 from hallmark.mechanisms.compute import Serial
 from hallmark.mechanisms.contract import Certificate, Measurements, Mechanism, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
@@ -241,9 +242,7 @@ def released(
     total = len(codes) if plan.adjacency.total_is_public else None
     measurements = Measurements(tables=tables, total=total)
     wrapped = WithShare(inner, TENTH)
-    return measurements, wrapped.generate(
-        plan, measurements, rows=None, rng=rng, progress=lambda share, what: None
-    )
+    return measurements, wrapped.generate(plan, measurements, rows=None, rng=rng)
 
 
 def certificate_of(
@@ -259,7 +258,7 @@ def certificate_of(
         synthetic,
         confidence=CONFIDENCE,
         rng=np.random.default_rng(81),
-        compute=Serial(cache),
+        execution=Execution(compute=Serial(cache)),
     )
 
 
@@ -285,9 +284,7 @@ def test_records_are_made_from_the_mechanisms_own_measurements_alone() -> None:
     others = [table + 99 for table in measurements.tables["certificate"]]
     changed = measurements.with_call("certificate", others)
     made = [
-        WithShare(PMM(), TENTH).generate(
-            plan, answers, rows=50, rng=np.random.default_rng(0), progress=lambda *_: None
-        )
+        WithShare(PMM(), TENTH).generate(plan, answers, rows=50, rng=np.random.default_rng(0))
         for answers in (measurements, changed)
     ]
     assert (made[0].codes == made[1].codes).all()

@@ -286,9 +286,7 @@ def released(plan: LinearQueryPlan, codes: np.ndarray, seed: int) -> tuple[np.nd
     asked: Any = SimulatedCurator(codes=codes, adjacency=plan.adjacency, rng=rng)
     measured = mechanism.measure(asked, plan, None)
     asked.check(BUDGET)
-    made = mechanism.generate(
-        plan, measured, rows=None, rng=rng, progress=lambda share, doing: None
-    )
+    made = mechanism.generate(plan, measured, rows=None, rng=rng)
     certificate = mechanism.certify(plan, measured, made, confidence=0.95, rng=rng)
     return made.codes, certificate
 
@@ -440,9 +438,7 @@ def test_universes_that_nobody_could_write_down_work(name: str) -> None:
     rng = np.random.default_rng(1)
     asked: Any = SimulatedCurator(codes=codes, adjacency=REPLACE, rng=rng)
     measured = MECHANISMS[name].measure(asked, plan, None)
-    made = MECHANISMS[name].generate(
-        plan, measured, rows=100, rng=rng, progress=lambda share, doing: None
-    )
+    made = MECHANISMS[name].generate(plan, measured, rows=100, rng=rng)
     assert made.codes.shape == (100, 6)
 
 

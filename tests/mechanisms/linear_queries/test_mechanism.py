@@ -73,9 +73,7 @@ def released(
 ) -> tuple[Measurements, np.ndarray, Certificate]:
     mechanism, rng = MECHANISMS[name], np.random.default_rng(seed)
     measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    made = mechanism.generate(
-        plan, measured, rows=None, rng=rng, progress=lambda share, doing: None
-    )
+    made = mechanism.generate(plan, measured, rows=None, rng=rng)
     certificate = mechanism.certify(plan, measured, made, confidence=confidence, rng=rng)
     return measured, made.codes, certificate
 
@@ -302,7 +300,6 @@ def test_the_distribution_is_made_once_and_kept_for_the_certificate(
         measured,
         rows=None,
         rng=np.random.default_rng(0),
-        progress=lambda share, doing: None,
     )
     expected = plan.method.distribution(measured.tables, measured.total, progress=lambda *_: None)
     assert made.history["converged"]  # evidence of the fit goes into the record

@@ -12,6 +12,7 @@ from scipy.stats import binom
 
 from hallmark.mechanisms.contract import SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.marginals import MarginalPlan
 from hallmark.mechanisms.marginals.mechanism import MarginalMeasurements
@@ -99,7 +100,6 @@ def generate(
         measurements,
         rows=rows,
         rng=np.random.default_rng(seed),
-        progress=lambda share, doing: None,
     )
 
 
@@ -184,7 +184,7 @@ def test_progress_rises_to_one() -> None:
         measured(plan, dependent_codes(SHAPE, 1000), 1),
         rows=None,
         rng=np.random.default_rng(0),
-        progress=lambda share, doing: seen.append(share),
+        execution=Execution(progress=lambda share, doing: seen.append(share)),
     )
     assert seen == sorted(seen)
     assert (seen[0], seen[-1]) == (0.0, 1.0)

@@ -60,9 +60,7 @@ def error(public: np.ndarray | None, mechanism: Marginals | Binned | None = None
     plan = mechanism.plan(request(public))
     curator = SimulatedCurator(codes=private, adjacency=REPLACE, rng=np.random.default_rng(2))
     measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    made = mechanism.generate(
-        plan, measured, rows=None, rng=np.random.default_rng(3), progress=lambda *_: None
-    )
+    made = mechanism.generate(plan, measured, rows=None, rng=np.random.default_rng(3))
     assert (LEANED in made.history) == (public is not None)
     return variation(private, made.codes)
 
@@ -128,9 +126,7 @@ def test_marginals_that_were_not_measured_lean_as_the_others_do():
     curator = SimulatedCurator(codes=private, adjacency=REPLACE, rng=np.random.default_rng(2))
     measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
     assert isinstance(measured, MarginalMeasurements)
-    model = mechanism.fit(
-        plan, measured, rng=np.random.default_rng(3), progress=lambda *_: None
-    ).model
+    model = mechanism.fit(plan, measured, rng=np.random.default_rng(3)).model
     left = sorted({*combinations(range(len(SHAPE)), 2)} - set(model.targets))
     assert left
     alone = replace(model, evidence=replace(model.evidence, prior=None))

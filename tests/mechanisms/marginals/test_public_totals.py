@@ -86,7 +86,6 @@ def distance(totals: PublicTotals, plan: MarginalPlan, codes: np.ndarray) -> flo
         measured(plan, codes),
         rows=ROWS,
         rng=np.random.default_rng(1),
-        progress=lambda share, doing: None,
     )
     gaps = [np.abs(t.found(synthetic.codes) - t.counts).sum() / 2 for t in totals.totals]
     return float(np.mean(gaps))

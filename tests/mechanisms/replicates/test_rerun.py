@@ -51,9 +51,7 @@ def released(name, plan, rng):
 
 
 def generated(mechanism, plan, measurements: Measurements, rng) -> SyntheticMeasure:
-    return mechanism.generate(
-        plan, measurements, rows=None, rng=rng, progress=lambda share, doing: None
-    )
+    return mechanism.generate(plan, measurements, rows=None, rng=rng)
 
 
 def rerunning(name, plan, records):

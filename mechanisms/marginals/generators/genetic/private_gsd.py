@@ -36,10 +36,9 @@ from typing import Any, Literal
 import numpy as np
 
 from hallmark.mechanisms.arrays import Codes, Table
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.contract import Progress
 from hallmark.mechanisms.domain.cliques import Clique, cells
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.execution import INLINE, Execution, Progress
 from hallmark.mechanisms.geometry.simplex import onto_simplex
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from hallmark.mechanisms.marginals.generators.generator import Model
@@ -188,10 +187,9 @@ class PrivateGSD:
         evidence: Evidence,
         *,
         rng: np.random.Generator,
-        progress: Progress,
+        execution: Execution = INLINE,
         previous: Model | None = None,
         draft: bool = False,
-        checkpoint: Checkpoint | None = None,
     ) -> GeneticModel:
         """The fittest table for the evidence.
 
@@ -233,7 +231,7 @@ class PrivateGSD:
                 generations(elite, place, moves.tables, moves.alone, drawn)
                 done += some
                 curve.append((done, elite.error))
-            progress(done / most, "evolving a table of records")
+            execution.progress(done / most, "evolving a table of records")
             # As published, the first look is after two rounds.
             if done >= 2 * rows and done % rows == 0:
                 before = curve[checked][1]

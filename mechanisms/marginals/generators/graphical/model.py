@@ -25,11 +25,10 @@ from typing import Any
 import numpy as np
 
 from hallmark.mechanisms.arrays import Codes, Mask, Table
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.contract import Progress
 from hallmark.mechanisms.domain.cliques import Clique, all_ways, cells, title
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.domain.rules import Rules
+from hallmark.mechanisms.execution import INLINE, Execution, Progress
 from hallmark.mechanisms.graphical_models.propagation import Calibrated, Propagation
 from hallmark.mechanisms.graphical_models.query import Query
 from hallmark.mechanisms.graphical_models.sampling import sample
@@ -215,10 +214,9 @@ class GraphicalModel:
         evidence: Evidence,
         *,
         rng: np.random.Generator,
-        progress: Progress,
+        execution: Execution = INLINE,
         previous: Model | None = None,
         draft: bool = False,
-        checkpoint: Checkpoint | None = None,
     ) -> GraphicalFit:
         """See `Generator.fit`; `rng` is not used.
 
@@ -251,7 +249,7 @@ class GraphicalModel:
                 rules = rules.settled(before.marginal)
 
             def report(share: float, stage: int = stage) -> None:
-                progress((stage + share) / stages, "fitting the graphical model")
+                execution.progress((stage + share) / stages, "fitting the graphical model")
 
             found = _fitted(evidence, plan, rules, passes, before, report)
             if found.stalled and before is not None:

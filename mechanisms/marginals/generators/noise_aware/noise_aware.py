@@ -27,11 +27,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from hallmark.mechanisms.arrays import Codes, Table
-from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.contract import Progress
 from hallmark.mechanisms.domain.cliques import Clique, all_ways, cells
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.domain.rules import Rules
+from hallmark.mechanisms.execution import INLINE, Execution, Progress
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from hallmark.mechanisms.marginals.generators.device import chosen_device
 from hallmark.mechanisms.marginals.generators.generator import Model
@@ -183,13 +182,12 @@ class NoiseAware:
         evidence: Evidence,
         *,
         rng: np.random.Generator,
-        progress: Progress,
+        execution: Execution = INLINE,
         previous: Model | None = None,
         draft: bool = False,
-        checkpoint: Checkpoint | None = None,
     ) -> "NoiseAwareModel":
         """The denoised marginals as a model that can be sampled."""
-        progress(0.0, "denoising the marginals")
+        execution.progress(0.0, "denoising the marginals")
         if self.denoiser == "singular-values":
             return NoiseAwareModel(self, evidence, shrunk_pairs(evidence))
         known = previous.denoised if isinstance(previous, NoiseAwareModel) else None
@@ -198,7 +196,7 @@ class NoiseAware:
             self._latent(draft),
             rng=rng,
             previous=known if isinstance(known, LatentClasses) else None,
-            report=lambda share: progress(_DENOISED * share, "denoising the marginals"),
+            report=lambda share: execution.progress(_DENOISED * share, "denoising the marginals"),
         )
         return NoiseAwareModel(self, evidence, classes)
 

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Table
 from hallmark.mechanisms.checkpoint import Checkpoint
-from hallmark.mechanisms.contract import Progress
 from hallmark.mechanisms.domain.cliques import Clique, cells, title
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.execution import INLINE, Execution, Progress
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from hallmark.mechanisms.marginals.generators.device import Device, chosen_device
 from hallmark.mechanisms.marginals.generators.embedding import Positions, nearest_codes
@@ -182,18 +182,17 @@ class Particles:
         evidence: Evidence,
         *,
         rng: np.random.Generator,
-        progress: Progress,
+        execution: Execution = INLINE,
         previous: Model | None = None,
         draft: bool = False,
-        checkpoint: Checkpoint | None = None,
     ) -> ParticleModel:
         """Particles whose marginals look like the evidence.
 
         Args:
             previous: particles to start from instead of uniform ones.
             draft: fewer iterations and epochs; projections of an earlier draft are used again.
-            checkpoint: where to leave the state and to look for it; drafts are too short for one.
-                On a CPU an interrupted fit ends bit by bit as one that was not.
+            execution: a draft is too short for its checkpoint. On a CPU an interrupted fit ends
+                bit by bit as one that was not.
         Raises:
             ValueError: see `memory`; or there is no marginal.
         """
@@ -217,7 +216,7 @@ class Particles:
         start = self._start(evidence, earlier, np.random.default_rng([seed, 0]))
         masks = [allowed_cells(evidence.domain, clique) for clique in cliques]
         keeper = _Keeper(
-            None if draft else checkpoint,
+            None if draft else execution.checkpoint,
             _digest(self.settings, device.type, seed, evidence, masks, start),
         )
         tables, projected = target_tables(
@@ -229,7 +228,7 @@ class Particles:
             known=_reusable(evidence, earlier) if draft else {},
             kept=keeper.kept,
             after_chunk=keeper.offer,
-            report=lambda share: progress(_PROJECTED * share, "projecting marginals"),
+            report=lambda share: execution.progress(_PROJECTED * share, "projecting marginals"),
         )
         targets = [
             Target.of(clique, table, start.shape[1], device=device, weight=weight)
@@ -246,7 +245,7 @@ class Particles:
         state = State.of_arrays(left, device) if left else State.at(start, device)
 
         def after_epoch(state: "State") -> None:
-            progress(
+            execution.progress(
                 _PROJECTED + (1 - _PROJECTED) * state.epoch / descent.epochs,
                 f"moving particles: epoch {state.epoch} of {descent.epochs}, "
                 f"loss {state.losses[-1]:.3g}",

@@ -100,7 +100,6 @@ def made(
         measurements,
         rows=rows,
         rng=np.random.default_rng(3),
-        progress=lambda share, what: None,
     )
 
 

@@ -77,7 +77,6 @@ def run(
         measurements,
         rows=None,
         rng=np.random.default_rng(seed),
-        progress=lambda share, doing: None,
     )
     certificate = mechanism.certify(
         plan, measurements, made, confidence=0.9, rng=np.random.default_rng(seed)

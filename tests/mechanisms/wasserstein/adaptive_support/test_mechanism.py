@@ -10,6 +10,7 @@ from scipy.stats import binom
 from hallmark.mechanisms.compute import Serial
 from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.geometry.simplex import project_on_simplex
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
@@ -60,7 +61,6 @@ def generated(
         measurements,
         rows=rows,
         rng=np.random.default_rng(0),
-        progress=lambda share, what: None,
     )
 
 
@@ -177,7 +177,7 @@ def misses(adjacency: Adjacency, understated: int, releases: int, folder: Path) 
             SyntheticMeasure(codes=made.astype(np.int32)),
             confidence=0.5,
             rng=rng,
-            compute=Serial(folder),
+            execution=Execution(compute=Serial(folder)),
         )
         released = np.bincount(made[:, 0], minlength=14) / 5000
         distance = np.maximum(own / 400 - released, 0).sum()

@@ -143,9 +143,7 @@ def test_bounds_hold_for_the_released_records_of_a_mixed_table(adjacency, depth,
     missed, releases = 0, 60
     for _ in range(releases):
         measurements = measured(plan, codes, rng)
-        synthetic = PMM().generate(
-            plan, measurements, rows=101, rng=rng, progress=lambda share, what: None
-        )
+        synthetic = PMM().generate(plan, measurements, rows=101, rng=rng)
         certificate = PMM().certify(plan, measurements, synthetic, confidence=CONFIDENCE, rng=rng)
         joint, *columns = certificate.bounds
         exceeded = False
@@ -202,9 +200,7 @@ def test_the_certificate_names_all_columns_its_confidence_and_its_method() -> No
     plan = make(MIXED, RELATIONS[1])
     rng = np.random.default_rng(24)
     measurements = measured(plan, np.zeros((200, 2), dtype=int), rng)
-    synthetic = PMM().generate(
-        plan, measurements, rows=None, rng=rng, progress=lambda share, what: None
-    )
+    synthetic = PMM().generate(plan, measurements, rows=None, rng=rng)
     certificate = PMM().certify(plan, measurements, synthetic, confidence=0.9, rng=rng)
     assert [bound.target for bound in certificate.bounds] == ["all columns jointly", "x", "c"]
     assert certificate.confidence == 0.9
@@ -221,9 +217,7 @@ def test_an_empty_table_gets_vacuous_bounds(adjacency, mechanism) -> None:
     plan = make(MIXED, adjacency, mechanism, depth=4)
     rng = np.random.default_rng(25)
     measurements = measured(plan, np.zeros((0, 2), dtype=int), rng)
-    synthetic = PMM().generate(
-        plan, measurements, rows=None, rng=rng, progress=lambda share, what: None
-    )
+    synthetic = PMM().generate(plan, measurements, rows=None, rng=rng)
     certificate = PMM().certify(plan, measurements, synthetic, confidence=0.9, rng=rng)
     assert all(bound.vacuous and bound.value == 1.0 for bound in certificate.bounds)
 

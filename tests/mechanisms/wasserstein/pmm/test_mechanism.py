@@ -65,7 +65,7 @@ def measured(plan: PMMPlan, codes: np.ndarray, rng: np.random.Generator) -> Meas
 def generated(
     plan: PMMPlan, measurements: Measurements, rows: int | None, rng: np.random.Generator
 ) -> SyntheticMeasure:
-    return PMM().generate(plan, measurements, rows=rows, rng=rng, progress=lambda share, what: None)
+    return PMM().generate(plan, measurements, rows=rows, rng=rng)
 
 
 def table(domain: Domain, rows: int, rng: np.random.Generator) -> np.ndarray:

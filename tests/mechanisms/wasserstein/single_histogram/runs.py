@@ -72,7 +72,6 @@ def generated(
         measurements,
         rows=rows,
         rng=np.random.default_rng(0),
-        progress=lambda share, what: None,
     )
 
 

@@ -16,6 +16,7 @@ from hallmark.mechanisms.blocks.programs import Loss
 from hallmark.mechanisms.compute import Serial
 from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.geometry.transport import transport
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
@@ -54,7 +55,7 @@ def certified(
         synthetic,
         confidence=confidence,
         rng=np.random.default_rng(0),
-        compute=Serial(cache),
+        execution=Execution(compute=Serial(cache)),
     )
 
 
@@ -226,7 +227,7 @@ def test_progress_is_told_from_start_to_end() -> None:
         measured(plan, public_table(SMALL, 100), np.random.default_rng(9))[0],
         rows=None,
         rng=np.random.default_rng(0),
-        progress=lambda share, what: told.append((share, what)),
+        execution=Execution(progress=lambda share, what: told.append((share, what))),
     )
     assert told[0][0] == 0
     assert told[-1][0] == 1

@@ -8,6 +8,7 @@ from scipy.stats import chisquare
 
 from hallmark.mechanisms.domain.domain import Kind
 from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
+from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from hallmark.mechanisms.marginals.generators.genetic.private_gsd import GeneticModel, PrivateGSD
 from tests.mechanisms.marginals.domains import domain_of
@@ -42,7 +43,7 @@ def evidence(
 
 def fit(generator: PrivateGSD, known: Evidence, seed: int = 1, **how) -> GeneticModel:
     rng = np.random.default_rng(seed)
-    return generator.fit(known, rng=rng, progress=lambda share, doing: None, **how)
+    return generator.fit(known, rng=rng, **how)
 
 
 def fitness(model: GeneticModel, known: Evidence, clip: bool) -> float:
@@ -154,7 +155,7 @@ def test_progress_rises_to_the_share_done() -> None:
     PrivateGSD(rows=100, generations=400, tolerance=0.0).fit(
         evidence(records(9), sigma=5.0),
         rng=np.random.default_rng(0),
-        progress=lambda share, doing: shares.append(share),
+        execution=Execution(progress=lambda share, doing: shares.append(share)),
     )
     assert shares == [0.25, 0.5, 0.75, 1.0]
 

@@ -11,6 +11,7 @@ import pytest
 
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
+from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from hallmark.mechanisms.marginals.generators.graphical import descent
 from hallmark.mechanisms.marginals.generators.graphical.model import GraphicalFit, GraphicalModel
@@ -33,7 +34,7 @@ def joint(seed: int = 0, alpha: float = 1.0) -> np.ndarray:
 
 
 def fit(evidence: Evidence, model: GraphicalModel = MODEL, **options: object) -> GraphicalFit:
-    return model.fit(evidence, rng=np.random.default_rng(0), progress=nothing, **options)  # type: ignore[arg-type]
+    return model.fit(evidence, rng=np.random.default_rng(0), **options)  # type: ignore[arg-type]
 
 
 def records(model: GraphicalFit, rows: int, seed: int = 0) -> np.ndarray:
@@ -292,7 +293,9 @@ def test_progress_runs_from_fit_to_records() -> None:
     rules = Rules(SHAPE, (), (Determination("0 gives 1", 0, 1),))
     evidence = evidence_of(joint(), CHAIN, sigma=5.0, rules=rules)
     model = MODEL.fit(
-        evidence, rng=np.random.default_rng(0), progress=lambda s, d: told.append((s, d))
+        evidence,
+        rng=np.random.default_rng(0),
+        execution=Execution(progress=lambda s, d: told.append((s, d))),
     )
     shares = [share for share, _ in told]
     assert shares == sorted(shares)

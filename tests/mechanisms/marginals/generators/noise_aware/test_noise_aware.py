@@ -66,7 +66,6 @@ def fit(generator: NoiseAware, given: Evidence, **changes: object) -> NoiseAware
     return generator.fit(
         given,
         rng=np.random.default_rng(2),
-        progress=lambda share, doing: None,
         **changes,  # type: ignore[arg-type]  # previous and draft
     )
 

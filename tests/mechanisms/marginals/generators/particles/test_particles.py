@@ -22,6 +22,7 @@ import torch
 
 from hallmark.mechanisms.checkpoint import FileCheckpoint
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
+from hallmark.mechanisms.execution import Execution, silent
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from hallmark.mechanisms.marginals.generators.generator import Generator
 from hallmark.mechanisms.marginals.generators.particles.particles import (
@@ -56,13 +57,10 @@ CALM = replace(  # unmasked, it is there after few epochs
 QUICK = replace(SHORT, particles=200, descent=Descent(epochs=6, decay_every=1))
 
 
-def silent(share: float, doing: str) -> None:
-    """No progress."""
-
-
 def fit(generator: Particles, evidence: Evidence, seed: int = 1, **options: Any) -> ParticleModel:
-    options = {"progress": silent, **options}
-    return generator.fit(evidence, rng=np.random.default_rng(seed), **options)
+    how = {name: options.pop(name) for name in ("progress", "checkpoint") if name in options}
+    rng = np.random.default_rng(seed)
+    return generator.fit(evidence, rng=rng, execution=Execution(**how), **options)
 
 
 def data(seed: int = 0) -> Any:
