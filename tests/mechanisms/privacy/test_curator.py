@@ -24,6 +24,7 @@ from hallmark.mechanisms.privacy.events import ExponentialMechanism
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
 from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score, LaplaceNoise
 from hallmark.mechanisms.privacy.transforms import LevelSums
+from tests.mechanisms.privacy.test_noise import goodness_of_fit
 
 FALSE_POSITIVE_RATE = 1e-6
 SHAPE = (4, 3)
@@ -76,6 +77,29 @@ def test_an_answer_is_the_exact_histogram_plus_integer_noise(make: Callable[...,
     assert table.reshape(SHAPE)[3, 1] == 2
     assert table.sum() == 5
     assert halves.tolist() == [2, 3]
+
+
+def test_every_entry_has_noise_of_the_law_that_is_charged(sqlite_url: str) -> None:
+    """Empty tables, so that what is answered is the noise; a quarter less of it is found out."""
+    budget = replace(BUDGET, epsilon=Fraction(10))
+    ledger = Ledger(sqlite_url)
+    ledger.open_account("people", cap=budget, adjacency=REPLACE, by="test", reason="test")
+    ledger.reserve("people", "r", budget, adjacency=REPLACE, binding="plan")
+    empty = ArrayCounter(np.zeros((0, 1), dtype=np.int64))
+    curator = Curator(counter=empty, ledger=ledger, release="r", adjacency=REPLACE, budget=budget)
+    cells = marginal((0,), (20_000,))
+    noises = LaplaceNoise(Fraction(3)), GaussianNoise(Fraction(18))  # of about the same variance
+    tables = curator.histograms("both", [HistogramQuery(cells, noise) for noise in noises])
+    laws = {
+        3: lambda z: -np.abs(z) / 3,
+        2.6: lambda z: -np.abs(z) / 2.6,
+        18: lambda z: -(z**2) / 36,
+        13.5: lambda z: -(z**2) / 27,
+    }
+    for table, right in zip(tables, (3, 18), strict=True):
+        for parameter, law in laws.items():
+            agrees = goodness_of_fit(table, law) > FALSE_POSITIVE_RATE
+            assert agrees == (parameter == right)
 
 
 def test_tables_of_different_noise_come_back_in_the_order_they_were_asked(

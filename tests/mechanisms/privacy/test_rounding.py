@@ -1,13 +1,34 @@
-"""Rounding to short decimals, on the stated side."""
+"""Rounding to floats and to short decimals, on the stated side."""
 
 from fractions import Fraction
+from math import inf, nextafter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hallmark.mechanisms.privacy.rounding import decimal_above
+from hallmark.mechanisms.privacy.rounding import (
+    decimal_above,
+    float_above,
+    float_below,
+    sqrt_above,
+    sqrt_below,
+)
 
 POSITIVE = st.fractions(min_value=Fraction(1, 10**9), max_value=10**9)
+
+
+@given(POSITIVE)
+def test_floats_above_and_below_are_the_nearest_on_their_side(value: Fraction) -> None:
+    above, below = float_above(value), float_below(value)
+    assert Fraction(nextafter(above, -inf)) < value <= Fraction(above)
+    assert Fraction(below) <= value < Fraction(nextafter(below, inf))
+
+
+@given(POSITIVE)
+def test_roots_are_on_their_side_of_the_exact_one_and_near_it(value: Fraction) -> None:
+    above, below = Fraction(sqrt_above(value)), Fraction(sqrt_below(value))
+    assert below**2 <= value <= above**2
+    assert above - below <= below * Fraction(1, 2**50)
 
 
 @given(POSITIVE, st.integers(1, 12))
