@@ -315,8 +315,16 @@ def test_a_pure_bracket_is_exact():
         bracket([gaussian(1, 1)], Fraction(0))
 
 
-def test_accountants_that_contradict_each_other_are_caught(monkeypatch):
-    monkeypatch.setattr(accountant, "epsilon_at_least", lambda events, delta: 5.0)
+@pytest.mark.parametrize(
+    ("which", "says"),
+    [
+        ("epsilon_at_least", 5.0),
+        ("_upper_bounds", {accountant.PURE: 0.01}),
+        ("_second_opinion", (0.01, "another library")),
+    ],
+)
+def test_accountants_that_contradict_each_other_are_caught(monkeypatch, which, says):
+    monkeypatch.setattr(accountant, which, lambda events, delta: says)
     with pytest.raises(AccountantDisagreement, match="do not release"):
         bracket([LAPLACE], DELTA)
 
