@@ -1,5 +1,6 @@
 """Small universes, and runs of adaptive methods on them with real curators."""
 
+import json
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import combinations
@@ -13,9 +14,9 @@ from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.cells import CellMap, marginal
+from hallmark.mechanisms.privacy.cells import marginal
 from hallmark.mechanisms.privacy.curator import Curator
-from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries, Rows
+from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
 from tests.builders.requests import request_on
 from tests.mechanisms.marginals.selection.runs import ADD, PERSONS, REPLACE, curator_of
 
@@ -29,13 +30,14 @@ BUDGETS = (BUDGET, PURE)
 def ways(shape: tuple[int, ...], *sizes: int) -> Universe:
     """All cells of all marginals of so many columns."""
     cliques = [c for size in sizes for c in combinations(range(len(shape)), size)]
-    blocks = [Block(marginal(c, shape), EachCell(prod(shape[a] for a in c))) for c in cliques]
-    return Universe(shape, LinearQueries(tuple(blocks)), tuple(np.arange(k) for k in shape))
+    return of(
+        shape,
+        *(Block(marginal(c, shape), EachCell(prod(shape[a] for a in c))) for c in cliques),
+    )
 
 
-def of(shape: tuple[int, ...], *blocks: tuple[CellMap, Rows], unit: int = 1) -> Universe:
-    queries = LinearQueries(tuple(Block(*block) for block in blocks), unit=unit)
-    return Universe(shape, queries, tuple(np.arange(k) for k in shape))
+def of(shape: tuple[int, ...], *blocks: Block, unit: int = 1) -> Universe:
+    return Universe(shape, LinearQueries(blocks, unit), tuple(np.arange(k) for k in shape))
 
 
 def bits(rows: int, columns: int = 4, seed: int = 3) -> np.ndarray:
@@ -106,7 +108,5 @@ def law(scores: np.ndarray, sensitivity: int, epsilon: Fraction) -> np.ndarray:
 
 def told(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     """As a report has them."""
-    import json
-
     loaded: Mapping[str, Any] = json.loads(json.dumps(dict(parameters)))
     return loaded

@@ -1,41 +1,22 @@
 """Random fields against mirror descent over all cells."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hallmark.mechanisms.linear_queries.direct.method import CALL, plan_direct
-from tests.builders.requests import request_on
-from tests.mechanisms.linear_queries.direct.cases import (
-    BUDGET,
-    REPLACE,
-    noisy,
-    quiet,
-    records,
-    ways,
-)
+from tests.mechanisms.linear_queries.adaptive_runs import planned, ways
+from tests.mechanisms.linear_queries.direct.cases import noisy, quiet, records
 
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_a_field_answers_as_mirror_descent_does(size: int) -> None:
-    u, codes = ways(5, size, cells=3), records((3,) * 5, 4000)
-    field = plan_direct(
-        u,
-        request_on(
-            u,
-            budget=BUDGET,
-            adjacency=REPLACE,
-            expected_records=4000,
-            parameters={"estimator": "graphical", "noise": "gaussian"},
-        ),
-    )
+    u, codes = ways((3,) * 5, size), records((3,) * 5, 4000)
+    field = planned(plan_direct, u, expected=4000, estimator="graphical", noise="gaussian")
     answers = noisy(field.strategy.queries, codes, np.random.default_rng(0))
     made = field.distribution({CALL: answers}, 4000, progress=quiet)
-    over_cells = plan_direct(
-        u, request_on(u, budget=BUDGET, adjacency=REPLACE, expected_records=4000)
-    )
-    same = type(over_cells)(
-        **{**vars(over_cells), "strategy": field.strategy, "estimator": "likelihood"}
-    )
+    same = replace(field, estimator="likelihood")
     other = same.distribution({CALL: answers}, 4000, progress=quiet)
     difference = np.abs(made.answers() - other.answers()).max()
     assert difference < 0.1 * field.expected_error()[0]

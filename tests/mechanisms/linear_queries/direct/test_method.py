@@ -4,12 +4,12 @@ import json
 import pickle
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.linear_queries.direct.method import (
     CALL,
     Direct,
@@ -20,74 +20,58 @@ from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.privacy.accountant import epsilon, fits
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
-from tests.builders.requests import request_on
-from tests.mechanisms.linear_queries.direct.cases import (
+from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     BUDGET,
     PERSONS,
     PURE,
     REPLACE,
+    Gone,
+    curator,
+    of,
+    planned,
+    ways,
+)
+from tests.mechanisms.linear_queries.direct.cases import (
     SHAPE,
     histogram,
     mixed,
     noisy,
     quiet,
     records,
-    universe,
-    ways,
 )
-from tests.mechanisms.marginals.selection.runs import curator_of
 
 ROWS = 3000
 
 
-def plan(
-    u: Universe,
-    budget: Budget = BUDGET,
-    adjacency: Adjacency = REPLACE,
-    rows: int = ROWS,
-    **parameters: Any,
-) -> Direct:
-    return plan_direct(
-        u,
-        request_on(
-            u, budget=budget, adjacency=adjacency, expected_records=rows, parameters=parameters
-        ),
-    )
+def plan(u: Universe, budget: Budget = BUDGET, **given: Any) -> Direct:
+    method = planned(plan_direct, u, budget=budget, **{"expected": ROWS, **given})
+    assert isinstance(method, Direct)
+    return method
 
 
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
 @pytest.mark.parametrize("budget", [BUDGET, PURE])
 def test_a_run_charges_what_was_planned_and_fits_the_budget(
-    url: str, budget: Budget, adjacency: Adjacency
+    tmp_path: Path, budget: Budget, adjacency: Adjacency
 ) -> None:
     codes = records(SHAPE, 200)
-    method = plan(mixed(), budget, adjacency, 200)
-    curator = curator_of(url, codes, adjacency, budget)
-    answers = method.ask(curator)
-    assert curator.ledger.events("r") == method.events
+    method = plan(mixed(), budget, adjacency=adjacency, expected=200)
+    asked = curator(tmp_path, codes, method)
+    answers = method.ask(asked)
+    assert asked.ledger.events("r") == method.events
     assert fits(method.events, budget)
     assert epsilon(method.events, budget.delta) > 0.999 * budget.epsilon
-    made = method.distribution(answers, curator.total(), progress=quiet)
+    made = method.distribution(answers, asked.total(), progress=quiet)
     assert made.answers().shape == (method.universe.queries.size,)
     assert made.cells(50, np.random.default_rng(0)).shape == (50, 3)
-    again = method.ask(replace(curator, counter=Poisoned()))
+    again = method.ask(replace(asked, counter=Gone(200)))
     np.testing.assert_equal(answers, again)
-
-
-class Poisoned:
-    """Private data that must not be looked at again."""
-
-    def rows(self) -> int:
-        return 200
-
-    def count(self, maps: Any) -> list[Counts]:
-        raise AssertionError("the private data were read after the release")
 
 
 @pytest.mark.parametrize("estimator", ["likelihood", "workload", "projection", "graphical"])
 def test_the_same_answers_give_the_same_distribution(estimator: str) -> None:
-    method = plan(ways(4, 2), estimator=estimator)
+    method = plan(ways((2,) * 4, 2), estimator=estimator)
     assert method.parameters["estimator"] == estimator
     answers = noisy(method.strategy.queries, records((2,) * 4, ROWS), np.random.default_rng(0))
     one, other = (method.distribution({CALL: answers}, ROWS, progress=quiet) for _ in range(2))
@@ -100,7 +84,7 @@ def test_much_budget_gives_the_exact_answers(estimator: str, adjacency: Adjacenc
     u, codes = mixed(sums=estimator != "graphical"), records(SHAPE, ROWS)
     rich = Budget(epsilon=Fraction(200), delta=Fraction(1, 100_000))
     truth = u.answers(histogram(codes, SHAPE)) / ROWS
-    method = plan(u, rich, adjacency, estimator=estimator)
+    method = plan(u, rich, adjacency=adjacency, estimator=estimator)
     answers = noisy(method.strategy.queries, codes, np.random.default_rng(0))
     total = ROWS if adjacency is REPLACE else None
     made = method.distribution({CALL: answers}, total, progress=quiet)
@@ -110,7 +94,7 @@ def test_much_budget_gives_the_exact_answers(estimator: str, adjacency: Adjacenc
 
 @pytest.mark.parametrize("estimator", ["likelihood", "workload"])
 def test_queries_none_of_which_is_a_cell_are_answered_too(estimator: str) -> None:
-    u, codes = universe(SHAPE, mixed().queries.blocks[1:]), records(SHAPE, ROWS)
+    u, codes = of(SHAPE, *mixed().queries.blocks[1:]), records(SHAPE, ROWS)
     rich = Budget(epsilon=Fraction(200), delta=Fraction(1, 100_000))
     method = plan(u, rich, estimator=estimator)
     answers = noisy(method.strategy.queries, codes, np.random.default_rng(0))
@@ -119,7 +103,7 @@ def test_queries_none_of_which_is_a_cell_are_answered_too(estimator: str) -> Non
 
 
 def test_error_falls_in_proportion_to_epsilon() -> None:
-    u, codes = ways(5, 2), records((2,) * 5, ROWS)
+    u, codes = ways((2,) * 5, 2), records((2,) * 5, ROWS)
     truth = u.answers(histogram(codes, u.shape)) / ROWS
     errors = []
     for epsilon_ in (Fraction(1, 2), Fraction(5)):
@@ -139,9 +123,9 @@ def test_error_falls_in_proportion_to_epsilon() -> None:
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_least_squares_is_nearer_than_the_raw_tables_on_average(noise: str) -> None:
     """The specification's oracle 10, over 20 seeds; the raw answers are the tables' own cells."""
-    u, codes = ways(6, 3), records((2,) * 6, 1000)
+    u, codes = ways((2,) * 6, 3), records((2,) * 6, 1000)
     truth = u.answers(histogram(codes, u.shape)) / 1000
-    method = plan(u, rows=1000, strategy="marginals", noise=noise)
+    method = plan(u, expected=1000, strategy="marginals", noise=noise)
     direct, raw = [], []
     for seed in range(20):
         answers = noisy(method.strategy.queries, codes, np.random.default_rng(seed))
@@ -157,7 +141,7 @@ def test_least_squares_is_nearer_than_the_raw_tables_on_average(noise: str) -> N
 
 
 def test_projection_is_the_nearest_distribution_to_the_histogram() -> None:
-    method = plan(ways(3, 2), estimator="projection")
+    method = plan(ways((2,) * 3, 2), estimator="projection")
     table = np.array([50, -20, 10, 0, 30, 0, 5, 45])
     made = method.distribution({CALL: [table]}, 100, progress=quiet)
     shares = made.shares  # type: ignore[attr-defined]
@@ -180,7 +164,7 @@ def test_parameters_are_plain_json_and_a_plan_pickles() -> None:
 
 
 def test_a_large_universe_is_served_by_a_random_field() -> None:
-    u = universe((2,) * 40, ways(40, 1).queries.blocks)
+    u = ways((2,) * 40, 1)
     method = plan(u)
     assert method.estimator == "graphical"
     codes = np.random.default_rng(0).integers(0, 2, size=(ROWS, 40))
@@ -214,7 +198,7 @@ def test_wrong_parameters_are_refused(
     parameters: dict[str, str], budget: Budget, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        plan(ways(3, 2), budget, **parameters)
+        plan(ways((2,) * 3, 2), budget, **parameters)
 
 
 @pytest.mark.parametrize(
@@ -227,27 +211,18 @@ def test_wrong_parameters_are_refused(
 )
 def test_large_universes_refuse_what_enumerates(parameters: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        plan(ways(25, 2), **parameters)
+        plan(ways((2,) * 25, 2), **parameters)
 
 
 def test_noise_lines_name_a_few_of_their_tables() -> None:
     def named(universe: Universe) -> Direct:
-        return plan_direct(
-            replace(universe, names=("age", "sex", "town", "work")),
-            request_on(
-                replace(universe, names=("age", "sex", "town", "work")),
-                budget=BUDGET,
-                adjacency=REPLACE,
-                expected_records=1000,
-                parameters={"strategy": "marginals"},
-            ),
-        )
+        return plan(replace(universe, names=("age", "sex", "town", "work")), strategy="marginals")
 
     def told(universe: Universe) -> list[str]:
         return [line.query for line in named(universe).noise]
 
     pairs = "6 marginals (age x sex, age x town, age x work and 3 more)"
-    assert told(ways(4, 2, cells=9)) == [pairs]
-    assert told(ways(2, 1, cells=9)) == ["2 marginals (age, sex)"]
+    assert told(ways((9,) * 4, 2)) == [pairs]
+    assert told(ways((9,) * 2, 1)) == ["2 marginals (age, sex)"]
     sums = named(mixed())._listed("histogram of weighted sums", [(0, 1, 2)] * 2)
     assert sums == "2 histograms of weighted sums (age x sex x town, age x sex x town)"

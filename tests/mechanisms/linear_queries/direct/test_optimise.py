@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 from hallmark.mechanisms.linear_queries.direct.optimise import optimise, problem
 from hallmark.mechanisms.privacy.cells import marginal
 from hallmark.mechanisms.privacy.linear_queries import Block, Boxes, EachCell
-from tests.mechanisms.linear_queries.direct.cases import mixed, tables, universe, ways, written
+from tests.mechanisms.linear_queries.adaptive_runs import of, ways
+from tests.mechanisms.linear_queries.direct.cases import mixed, tables, written
 
 ALL = tuple(c for size in (1, 2, 3) for c in combinations(range(3), size))
 
@@ -65,22 +66,26 @@ def test_no_shares_are_better_than_proved(norm) -> None:
 
 def test_the_proof_is_of_the_shares_it_is_about() -> None:
     """Equal shares of three-way marginals of eight columns are far from the best."""
-    task = problem(ways(8, 3), tuple(combinations(range(8), 3)))
+    task = problem(ways((2,) * 8, 3), tuple(combinations(range(8), 3)))
     assert optimise(task, norm=1.0).excess <= 0.01  # alike by symmetry
-    wider = problem(ways(8, 3), tuple(c for k in (3, 4, 5) for c in combinations(range(8), k)))
+    wider = problem(
+        ways((2,) * 8, 3), tuple(c for k in (3, 4, 5) for c in combinations(range(8), k))
+    )
     narrow = optimise(task, norm=1.0).objective
     assert optimise(wider, norm=1.0).objective < 0.76 * narrow
 
 
 def test_four_way_marginals_of_eight_columns_in_closed_form() -> None:
     """Variance of a 3-way cell: 4 (1/80 + 3/240 + 3/560) sigma^2, with sigma^2 = 70 alike."""
-    task = problem(ways(8, 3), tuple(combinations(range(8), 4)))
+    task = problem(ways((2,) * 8, 3), tuple(combinations(range(8), 4)))
     found = optimise(task, norm=1.0)
     assert found.objective == pytest.approx(448 * 70 * 4 * (1 / 80 + 3 / 240 + 3 / 560), rel=1e-6)
 
 
 def test_laplace_shares_descend_from_where_they_start() -> None:
-    task = problem(ways(5, 2), tuple(c for k in (1, 2, 3) for c in combinations(range(5), k)))
+    task = problem(
+        ways((2,) * 5, 2), tuple(c for k in (1, 2, 3) for c in combinations(range(5), k))
+    )
     start = np.random.default_rng(1).random(len(task.asked)) + 0.1
     start /= start.sum()
     at_start = float((task.counts * (task.energies @ (1 / (task.seen.T @ start**2)))).sum())
@@ -93,5 +98,5 @@ def test_laplace_shares_descend_from_where_they_start() -> None:
 def test_constant_queries_have_no_part_in_it() -> None:
     everything = Boxes((2,), np.array([[0]]), np.array([[2]]))
     cells = marginal((0,), (2, 2))
-    with_it = universe((2, 2), [Block(cells, EachCell(2)), Block(cells, everything)])
+    with_it = of((2, 2), Block(cells, EachCell(2)), Block(cells, everything))
     assert problem(with_it, ((0,),)).counts.tolist() == [2.0]

@@ -23,19 +23,16 @@ from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.privacy.linear_queries import Block, Matrix
 from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery, LaplaceNoise
-from tests.mechanisms.linear_queries.direct.cases import (
+from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     BUDGET,
     PERSONS,
     PURE,
     REPLACE,
-    SHAPE,
-    SUMS,
-    tables,
-    universe,
+    of,
     ways,
-    written,
 )
+from tests.mechanisms.linear_queries.direct.cases import SHAPE, SUMS, tables, written
 from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
 
 
@@ -67,7 +64,7 @@ def events(strategy: TableStrategy, adjacency: Adjacency) -> tuple[Event, ...]:
 def test_no_neighbour_moves_the_tables_further_than_charged(
     family: str, adjacency: Adjacency
 ) -> None:
-    u = ways(3, 2)
+    u = ways((2,) * 3, 2)
     strategy = chosen(u, adjacency=adjacency, strategy="marginals", noise=family)
     worst = Fraction(0)
     for one, other in neighbours(u.shape, adjacency, [[0, 1, 0]]):
@@ -91,7 +88,7 @@ def test_noise_fits_the_budget_and_little_less_would_not(
 ) -> None:
     shares = tuple(map(Fraction, shares))
     noises = calibrated(shares, budget, adjacency, gaussian=noise == "gaussian")
-    cells = chosen(ways(3, 2)).queries[0].cells
+    cells = chosen(ways((2,) * 3, 2)).queries[0].cells
 
     def of(factor: Fraction) -> tuple[Event, ...]:
         less = [
@@ -110,7 +107,7 @@ def test_noise_fits_the_budget_and_little_less_would_not(
 
 
 def test_the_best_forecast_is_taken() -> None:
-    u = ways(6, 2)
+    u = ways((2,) * 6, 2)
     best = chosen(u)
     others = [
         chosen(u, strategy=s, noise=n)
@@ -123,7 +120,7 @@ def test_the_best_forecast_is_taken() -> None:
 
 def test_optimised_marginals_beat_the_queries_own() -> None:
     """Three-way marginals of eight binary columns: forecasts of 56 and 48 records or less."""
-    u = ways(8, 3)
+    u = ways((2,) * 8, 3)
     best = chosen(u, strategy="marginals", noise="gaussian")
     plain = calibrated((Fraction(1),) * 56, BUDGET, REPLACE, gaussian=True)
     alike = TableStrategy(u, "alike", tuple(combinations(range(8), 3)), plain, 0.0)
@@ -134,7 +131,7 @@ def test_optimised_marginals_beat_the_queries_own() -> None:
 def test_of_nearly_equal_strategies_the_one_with_fewest_numbers_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    u = ways(8, 3)
+    u = ways((2,) * 8, 3)
     taken = chosen(u, strategy="marginals", noise="gaussian")
     monkeypatch.setattr("hallmark.mechanisms.linear_queries.direct.table_strategy._NEAR", 0.0)
     best = chosen(u, strategy="marginals", noise="gaussian")
@@ -152,7 +149,7 @@ def _of_one() -> float:
 
 
 def test_the_forecast_is_the_mean_of_the_largest_error_of_least_squares() -> None:
-    u = ways(4, 2)
+    u = ways((2,) * 4, 2)
     strategy = chosen(u, noise="gaussian", strategy="marginals")
     weights = np.concatenate(
         [np.full(q.cells.size, 1 / q.noise.variance) for q in strategy.queries]
@@ -169,7 +166,7 @@ def test_the_forecast_is_the_mean_of_the_largest_error_of_least_squares() -> Non
 
 def test_sums_are_measured_by_their_own_cells_where_that_is_better() -> None:
     above = np.tri(6, 7, dtype=np.int64)
-    u = universe(SHAPE, [Block(SUMS, Matrix(sparse.csr_array(above)))])
+    u = of(SHAPE, Block(SUMS, Matrix(sparse.csr_array(above))))
     best = chosen(u, PURE)
     assert best.asked == (0,)
     without = chosen(u, PURE, enumerated=False)  # a random field takes marginals alone
@@ -178,10 +175,10 @@ def test_sums_are_measured_by_their_own_cells_where_that_is_better() -> None:
 
 
 def test_without_enumeration_only_what_queries_see_is_measured() -> None:
-    strategy = chosen(ways(12, 2), enumerated=False)
+    strategy = chosen(ways((2,) * 12, 2), enumerated=False)
     assert max(len(asked) for asked in strategy.asked) == 2
 
 
 def test_tables_too_large_to_measure_are_refused() -> None:
     with pytest.raises(ValueError, match=r"mechanism\.strategy: the queries see tables of more"):
-        chosen(ways(3, 3, cells=200), enumerated=False)
+        chosen(ways((200,) * 3, 3), enumerated=False)

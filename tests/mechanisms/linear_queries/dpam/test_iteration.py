@@ -5,9 +5,10 @@ import pytest
 from scipy.optimize import minimize
 
 from hallmark.mechanisms.linear_queries.dpam.iteration import Settings, iterate, normal
-from tests.mechanisms.linear_queries.direct.cases import histogram, records, ways, written
+from tests.mechanisms.linear_queries.adaptive_runs import ways
+from tests.mechanisms.linear_queries.direct.cases import histogram, records, written
 
-U = ways(4, 2)
+U = ways((2,) * 4, 2)
 SHARES = histogram(records((2,) * 4, 500), (2,) * 4) / 500
 
 

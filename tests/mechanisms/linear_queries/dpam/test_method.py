@@ -1,14 +1,13 @@
 """One exact histogram: what it costs, the rules for T, refusals, and errors beside others."""
 
 import json
-from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.linear_queries.direct.method import CALL, plan_direct
 from hallmark.mechanisms.linear_queries.dpam.method import (
     HISTOGRAM_CALL,
@@ -19,45 +18,27 @@ from hallmark.mechanisms.linear_queries.dpam.method import (
 from hallmark.mechanisms.privacy.accountant import epsilon, fits, rho
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.cells import count_codes, marginal
-from hallmark.mechanisms.privacy.linear_queries import Block, EachCell
-from tests.builders.requests import request_on
-from tests.mechanisms.linear_queries.direct.cases import (
+from hallmark.mechanisms.privacy.cells import count_codes
+from tests.mechanisms.linear_queries.adaptive_runs import (
     ADD,
     BUDGET,
     PERSONS,
-    PURE,
     REPLACE,
-    histogram,
-    noisy,
-    quiet,
-    records,
-    universe,
+    curator,
+    finished,
+    planned,
     ways,
 )
-from tests.mechanisms.marginals.selection.runs import curator_of
+from tests.mechanisms.linear_queries.direct.cases import histogram, noisy, quiet, records
 from tests.mechanisms.wasserstein.single_histogram.neighbours import neighbours
 
 ROWS = 3000
 
 
-def plan(
-    budget: Budget = BUDGET,
-    adjacency: Adjacency = REPLACE,
-    rows: int = ROWS,
-    columns: int = 4,
-    **parameters: Any,
-) -> Dpam:
-    return plan_dpam(
-        ways(columns, 2),
-        request_on(
-            ways(columns, 2),
-            budget=budget,
-            adjacency=adjacency,
-            expected_records=rows,
-            parameters=parameters,
-        ),
-    )
+def plan(budget: Budget = BUDGET, *, columns: int = 4, rows: int = ROWS, **given: Any) -> Dpam:
+    method = planned(plan_dpam, ways((2,) * columns, 2), budget=budget, expected=rows, **given)
+    assert isinstance(method, Dpam)
+    return method
 
 
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
@@ -76,26 +57,13 @@ def test_no_neighbour_moves_the_histogram_further_than_charged(
     assert cost > 0.999 if constant == "calibrated" else cost < 0.5
 
 
-class Poisoned:
-    """Private data that must not be looked at again."""
-
-    def rows(self) -> int:
-        return ROWS
-
-    def count(self, maps: Any) -> list[Counts]:
-        raise AssertionError("the private data were read after the release")
-
-
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
-def test_a_run_is_one_draw_and_all_else_is_post_processing(url: str, adjacency: Adjacency) -> None:
+def test_a_run_is_one_draw(tmp_path: Path, adjacency: Adjacency) -> None:
     method = plan(adjacency=adjacency)
-    curator = curator_of(url, records((2,) * 4, ROWS), adjacency)
-    answers = method.ask(curator)
-    assert curator.ledger.events("r") == method.events
-    closed = replace(curator, counter=Poisoned())
-    assert np.array_equal(method.ask(closed)[HISTOGRAM_CALL], answers[HISTOGRAM_CALL])
-    made = method.distribution(answers, closed.total(), progress=quiet)
-    assert made.answers().shape == (24,)
+    asked = curator(tmp_path, records((2,) * 4, ROWS), method)
+    answers = method.ask(asked)
+    assert asked.ledger.events("r") == method.events
+    assert finished(method, answers, asked).answers().shape == (24,)
     if adjacency is not REPLACE:
         assert method.records(answers, None) == max(int(answers[HISTOGRAM_CALL][0].sum()), 1)
 
@@ -112,7 +80,7 @@ def test_much_budget_gives_nearly_the_exact_answers() -> None:
 
 def test_it_is_worse_than_direct_and_the_printed_form_worse_than_nothing() -> None:
     codes = records((2,) * 4, ROWS)
-    u = ways(4, 2)
+    u = ways((2,) * 4, 2)
     truth = u.answers(histogram(codes, u.shape)) / ROWS
 
     def error(method: Any, seed: int) -> float:
@@ -125,7 +93,7 @@ def test_it_is_worse_than_direct_and_the_printed_form_worse_than_nothing() -> No
         made = method.distribution(answers, ROWS, progress=quiet)
         return float(np.abs(made.answers() - truth).max())
 
-    direct = plan_direct(u, request_on(u, budget=BUDGET, adjacency=REPLACE, expected_records=ROWS))
+    direct = planned(plan_direct, u, expected=ROWS)
     means = [
         np.mean([error(method, seed) for seed in range(5)])
         for method in (direct, plan(), plan(noise_constant="paper"), plan(variant="printed"))
@@ -167,10 +135,10 @@ def test_the_forecast_of_the_printed_step_claims_no_theorem() -> None:
 
 def test_the_width_is_that_of_the_largest_of_normal_variables() -> None:
     """E max of k absolute normal variables, for the cells of one column; 1.6 for k = 6, or so."""
-    shape = (6,)
-    u = universe(shape, [Block(marginal((0,), shape), EachCell(6))])
     drawn = np.abs(np.random.default_rng(9).normal(size=(100_000, 6))).max(axis=1)
-    assert gaussian_width(u) == pytest.approx(drawn.mean(), abs=6 * drawn.std() / np.sqrt(40))
+    assert gaussian_width(ways((6,), 1)) == pytest.approx(
+        drawn.mean(), abs=6 * drawn.std() / np.sqrt(40)
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,27 +148,3 @@ def test_steps_beyond_reason_are_clipped_and_that_is_said(rows: int, steps: int,
     method = plan(rows=rows)
     assert method.steps == steps
     assert note in method.parameters["note"]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "budget", "rows", "message"),
-    [
-        ({}, PURE, ROWS, r"privacy\.delta: 0, but dpam measures a histogram"),
-        ({}, BUDGET, 3, r"mechanism\.queries: .* dpam adds noise .* choose linear-queries"),
-        ({"steps": 3}, BUDGET, ROWS, r"mechanism\.steps: dpam has no such parameter"),
-        ({"variant": "best"}, BUDGET, ROWS, r"mechanism\.variant: 'best'; choose corrected or"),
-        ({"iterations": 0}, BUDGET, ROWS, r"mechanism\.iterations: 0; give a whole number"),
-        ({"alpha": -1}, BUDGET, ROWS, r"mechanism\.alpha: -1; give a positive number"),
-        (
-            {"noise_constant": "paper"},
-            Budget(epsilon=Fraction(200), delta=Fraction(1, 100_000)),
-            ROWS,
-            r"mechanism\.noise_constant: paper, but its noise is not enough",
-        ),
-    ],
-)
-def test_what_cannot_work_is_refused(
-    parameters: dict[str, Any], budget: Budget, rows: int, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        plan(budget, rows=rows, **parameters)

@@ -60,8 +60,8 @@ def test_rules_that_find_room_hold_as_on_the_enumerated_path() -> None:
     assert not universe.possible.all()
     dense = CellPath(universe, 0.05, 0.1)
     field = FieldPath(universe, 0.05, 0.1, most_cells=10**6)
-    for position in [None, *rng.integers(0, 2 * universe.queries.size, 25).tolist()]:
-        if position is not None:
+    for steps in (0, 1, 5, 19):
+        for position in rng.integers(0, 2 * universe.queries.size, steps).tolist():
             query, sign = signed(position, universe.queries.size)
             dense.move(query, sign)
             field.move(query, sign)

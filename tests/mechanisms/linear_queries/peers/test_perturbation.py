@@ -5,7 +5,7 @@ import pytest
 
 from hallmark.mechanisms.linear_queries.peers.perturbation import ByCoordinate, separator
 from hallmark.mechanisms.privacy.cells import marginal
-from hallmark.mechanisms.privacy.linear_queries import Boxes
+from hallmark.mechanisms.privacy.linear_queries import Block, Boxes, EachCell
 from tests.mechanisms.linear_queries.adaptive_runs import of, ways
 
 
@@ -36,12 +36,10 @@ def test_any_two_cells_differ_on_a_separator(sizes) -> None:
 
 def test_queries_without_a_separator_are_refused() -> None:
     with pytest.raises(ValueError, match="tell only 4 of 8 cells apart"):
-        separator(
-            of((2, 2, 2), (marginal((0, 1), (2, 2, 2)), ways((2, 2), 2).queries.blocks[0].rows))
-        )
+        separator(of((2, 2, 2), Block(marginal((0, 1), (2, 2, 2)), EachCell(4))))
     prefix = Boxes((4,), np.array([[0]]), np.array([[2]]))
     with pytest.raises(ValueError, match="sep-fem needs queries in which any two cells differ"):
-        separator(of((4,), (marginal((0,), (4,)), prefix)))
+        separator(of((4,), Block(marginal((0,), (4,)), prefix)))
 
 
 def test_a_separator_too_large_for_memory_is_refused(monkeypatch) -> None:
