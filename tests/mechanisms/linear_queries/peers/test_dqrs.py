@@ -63,7 +63,7 @@ def transcribed(codes: np.ndarray, method, rng: np.random.Generator) -> float:
 
 
 def test_errors_have_the_law_of_a_plain_transcription(tmp_path) -> None:
-    codes, runs = bits(1000, 3), 30
+    codes, runs = bits(1000, 3), 20
     budget = Budget(epsilon=Fraction(3), delta=Fraction(1, 10**5))
     method = planned(plan_dqrs, SMALL, budget=budget, rounds=12, samples=6)
     ours = []
@@ -73,10 +73,10 @@ def test_errors_have_the_law_of_a_plain_transcription(tmp_path) -> None:
         asked = curator(folder, codes, method)
         ours.append(error(SMALL, codes, finished(method, method.ask(asked), asked).answers()))
     rng = np.random.default_rng(5)
-    plain = [transcribed(codes, method, rng) for _ in range(5 * runs)]
+    plain = [transcribed(codes, method, rng) for _ in range(8 * runs)]
     assert ks_2samp(ours, plain).pvalue > 1e-6  # the false positive rate, or less: many ties
     at_chance = [transcribed(codes, replace(method, epsilon=Fraction(1, 10**9)), rng)
-                 for _ in range(5 * runs)]  # fmt: skip
+                 for _ in range(8 * runs)]  # fmt: skip
     assert ks_2samp(ours, at_chance).pvalue < 1e-6
 
 
