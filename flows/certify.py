@@ -8,7 +8,7 @@ from hallmark.flows.endings import Ending, ended
 from hallmark.flows.release import carry_out
 from hallmark.tasks.installation.operator import ordered
 from hallmark.tasks.installation.places import given, out_folder
-from hallmark.tasks.planning.prepare import prepare_certificate
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.runs import run_logged
 
 
@@ -38,7 +38,7 @@ def certify(
     """
     with run_logged():
         start = given("folder", folder) if folder else None
-        prepared = prepare_certificate(given("spec", spec), given("file", file), start)
+        prepared = prepare(given("spec", spec), start).certifying(given("file", file))
         where = out_folder(out, otherwise="certificates")
         with ordered(order, prepared.spec.release):
             return ended(carry_out(prepared, where, resume=resume))

@@ -15,7 +15,7 @@ from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.spec_form import SpecForm, filled_in
 from hallmark.tasks.installation.places import given, out_folder
 from hallmark.tasks.installation.workspace import home, private_folder, whole
-from hallmark.tasks.planning.prepare import as_release, prepare
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.runs import run_logged
 
 
@@ -44,7 +44,7 @@ def release_form(
         sent = cast(dict[str, Any], form)  # as it was sent, since Prefect does not validate it
         columns = given("spec", spec)
         prepared = prepare(_written(load_spec(columns), sent), columns.parent)
-        return ended(carry_out(as_release(prepared), out_folder(out), resume=resume))
+        return ended(carry_out(prepared.releasing(), out_folder(out), resume=resume))
 
 
 def _written(spec: ReleaseSpec, form: dict[str, Any]) -> Path:

@@ -6,7 +6,8 @@ from prefect.artifacts import create_markdown_artifact
 from hallmark.tasks.gates.rehearsal import Rehearsal
 from hallmark.tasks.gates.rehearsal import rehearse as run
 from hallmark.tasks.installation.places import given
-from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.rendering.markdown import code, plain
 
 

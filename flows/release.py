@@ -14,7 +14,6 @@ from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.mechanisms.privacy.ledger.ledger import Allowance
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.tasks.certify import certify, read
-from hallmark.tasks.copies import refuse_copies
 from hallmark.tasks.discretize import discretize
 from hallmark.tasks.gates.gates import (
     disclosure_gate,
@@ -36,16 +35,11 @@ from hallmark.tasks.installation.workspace import Workspace, home, ledger_url
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.budget_left import tell_budget
 from hallmark.tasks.ledger.charged_twice import warn_if_charged_twice
-from hallmark.tasks.output.finalise import FinalFile, finalise, nothing_to_write, staged
+from hallmark.tasks.output.finalise import FinalFile, finalise, staged
 from hallmark.tasks.output.output_table import load_into_database, refuse_occupied
-from hallmark.tasks.planning.prepare import (
-    PreparedCertificate,
-    PreparedRelease,
-    Product,
-    as_release,
-    prepare,
-)
-from hallmark.tasks.planning.private_tables import note
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import PreparedCertificate, PreparedRelease, Product
+from hallmark.tasks.planning.private_tables import note, refuse_copies
 from hallmark.tasks.privatize import measure_to_certify, privatize, select
 from hallmark.tasks.publish import (
     Published,
@@ -59,6 +53,7 @@ from hallmark.tasks.report import report
 from hallmark.tasks.reserve import reserved
 from hallmark.tasks.review import review
 from hallmark.tasks.runs import about, run_logged
+from hallmark.tasks.sources import consistent
 from hallmark.tasks.validate import validate
 from hallmark.tasks.withdrawals import refuse_given_up
 
@@ -86,7 +81,7 @@ def release(
     """
     with run_logged():
         start = given("folder", folder) if folder else None
-        prepared = as_release(prepare(given("spec", spec), start))
+        prepared = prepare(given("spec", spec), start).releasing()
         with ordered(order, prepared.spec.release):
             return ended(carry_out(prepared, out_folder(out), resume=resume))
 
@@ -99,15 +94,15 @@ def carry_out(
     Must be called in a flow. Stages that may be repeated run on Dask workers; stages that draw
     noise run here, behind the log.
     """
-    about(prepared)
+    about(prepared.spec)
     job = Job(prepared, ledger_url(), Workspace.of(prepared.spec.release), out)
     with job.workspace.held():
         refuse_given_up(job.workspace)
         note(job.workspace, prepared.spec, prepared.folder, None)
         if (done := already_published(job)) is not None:
-            load_into_database(prepared, Path(done.folder))
+            load_into_database(prepared.spec, Path(done.folder))
             return done
-        refuse_occupied(prepared)
+        refuse_occupied(prepared.spec)
         refuse_unwritable(out)
         refuse_private_folder(job)
         # A key that cannot sign is refused before anything is spent.
@@ -126,29 +121,30 @@ def carry_out(
                 return waits
             announce("publish")
             published = publish(job)
-            load_into_database(prepared, Path(published.folder))
+            load_into_database(prepared.spec, Path(published.folder))
             return published
 
 
-def _stage(job: Job[Product]) -> None:
+def _stage(job: Job) -> None:
     """Run all stages from the private table to a complete folder that is not yet published."""
-    prepared, workspace = job.prepared, job.workspace
-    cluster = prepared.spec.cluster or profile().cluster
+    prepared, spec, workspace = job.prepared, job.prepared.spec, job.workspace
+    cluster = spec.cluster or profile().cluster
     with stages_noted(workspace), current_client(cluster) as client:
         refuse_unfit(client, workspace, memory=prepared.memory)
         relay(client)
-        with prepared.at_one_moment() as fixed:
+        with consistent(prepared.source) as source:
             announce("validate")
-            table = validate.submit(fixed, workspace).result()
+            table = validate.submit(spec, source, workspace).result()
             announce("discretize")
-            files = discretize.submit(fixed, table.drafts, workspace).result()
-            refuse_changes(job.of(fixed), table.hashes)
-            refuse_copies(fixed, table.like, workspace)
-            warn_if_charged_twice(fixed, job.ledger)
+            files = discretize.submit(prepared.plan.adjacency, table.drafts, workspace).result()
+            refuse_changes(job, source, table.hashes)
+            note(workspace, spec, prepared.folder, table.like)
+            refuse_copies(prepared.public.tables, table.like, job.release)
+            warn_if_charged_twice(spec, job.ledger)
         made = (
-            _release(job.of(prepared), files)
+            _release(job, prepared, files)
             if isinstance(prepared, PreparedRelease)
-            else _certificate(job.of(prepared), files)
+            else _certificate(job, prepared, files)
         )
         announce("report")
         report(
@@ -174,13 +170,13 @@ class _Made:
     final: FinalFile
 
 
-def _release(job: Job[PreparedRelease], files: Sequence[Path]) -> _Made:
+def _release(job: Job, prepared: PreparedRelease, files: Sequence[Path]) -> _Made:
     """Records made from noisy measurements, their certificate, data files and replicate weights."""
-    prepared, workspace = job.prepared, job.workspace
+    mechanism, workspace = prepared.mechanism, job.workspace
     announce("select")
-    selected = select(job, files)
+    selected = select(job, mechanism, files)
     announce("privatize")
-    measured = privatize(job, selected.result, files)
+    measured = privatize(job, mechanism, selected.result, files)
     measurements = measured.result
     announce("generate")
     if made_in_batches(prepared):
@@ -191,7 +187,7 @@ def _release(job: Job[PreparedRelease], files: Sequence[Path]) -> _Made:
     announce("certify")
     certificate = certify(prepared, measurements, records)
     announce("finalise")
-    written = finalise(prepared, records, workspace)
+    written = finalise(prepared.spec, records, workspace, in_batches=prepared.plan.in_batches)
     final = staged(written, workspace)
     transcript = selected.transcript + measured.transcript
     if prepared.spec.output.replicates is not None:
@@ -206,11 +202,11 @@ def _release(job: Job[PreparedRelease], files: Sequence[Path]) -> _Made:
     )
 
 
-def _certificate(job: Job[PreparedCertificate], files: Sequence[Path]) -> _Made:
+def _certificate(job: Job, prepared: PreparedCertificate, files: Sequence[Path]) -> _Made:
     """A certificate for records made elsewhere, and no data file."""
-    prepared, workspace = job.prepared, job.workspace
+    workspace = job.workspace
     announce("privatize")
-    measured = measure_to_certify(job, files)
+    measured = measure_to_certify(job, prepared.certifier, files)
     measurements = measured.result
     announce("read")
     records = read(prepared, workspace)
@@ -220,5 +216,5 @@ def _certificate(job: Job[PreparedCertificate], files: Sequence[Path]) -> _Made:
         transcript=measured.transcript,
         records=records,
         certificate=certify(prepared, measurements, records),
-        final=staged(nothing_to_write(prepared), workspace),
+        final=staged(FinalFile(files=(), rows=prepared.file.rows, rules=()), workspace),
     )

@@ -16,7 +16,6 @@ from hallmark.tasks.installation.operator import Order, numbered, ordered
 from hallmark.tasks.installation.places import given, out_folder
 from hallmark.tasks.installation.workspace import AlreadyRunning
 from hallmark.tasks.planning.instances import instance
-from hallmark.tasks.planning.prepare import as_release
 from hallmark.tasks.planning.recurring import scheduled_by
 from hallmark.tasks.runs import run_logged
 
@@ -49,7 +48,7 @@ def calendar_release(
         due = instance(file, entry, moment, period)
         try:
             folder = out_folder(out)
-            prepared = as_release(due.prepared)
+            prepared = due.prepared.releasing()
             release = prepared.spec.release
             with ordered(order or _order_of_schedule(file, entry, release), release):
                 outcome = carry_out(prepared, folder, resume=True, allowance=due.allowance)

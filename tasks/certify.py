@@ -16,7 +16,7 @@ from hallmark.tasks.installation.compute import DaskCompute
 from hallmark.tasks.installation.progress import reporter
 from hallmark.tasks.installation.workspace import Workspace, home, private_folder
 from hallmark.tasks.planning.outside_records import OutsideRecordsRefused, read_outside_records
-from hallmark.tasks.planning.prepare import PreparedCertificate, PreparedRelease, Product
+from hallmark.tasks.planning.prepared import PreparedCertificate, PreparedRelease, Product
 
 
 @task(name="read")

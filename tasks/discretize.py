@@ -8,28 +8,30 @@ import pandas as pd
 from distributed import worker_client
 from prefect import task
 
+from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.tasks.code_files import persons_of, write_kept
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.planning.prepare import Prepared
 from hallmark.tasks.planning.truncation import kept
 
 
 @task(name="discretize")
 def discretize(
-    prepared: Prepared, drafts: Sequence[Path], workspace: Workspace
+    adjacency: Adjacency, drafts: Sequence[Path], workspace: Workspace
 ) -> tuple[Path, ...]:
     """Files of coded records, truncated to the privacy unit's bound; only paths leave the task.
 
     Args:
+        adjacency: whose records are bounded, and how many of each count.
         drafts: files of all records, in the order of the table, as `validate` wrote them.
     """
-    if prepared.person is None:
+    if adjacency.person is None:
         return tuple(drafts)
     truncate = guarded("discretize", workspace.path, truncated)
-    bound = prepared.plan.adjacency.records
     with worker_client() as client:
-        files: tuple[Path, ...] = client.submit(truncate, drafts, bound, pure=False).result()
+        files: tuple[Path, ...] = client.submit(
+            truncate, drafts, adjacency.records, pure=False
+        ).result()
     return files
 
 

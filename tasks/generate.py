@@ -19,7 +19,7 @@ from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.progress import reporter
 from hallmark.tasks.installation.workspace import Workspace, whole
-from hallmark.tasks.planning.prepare import PreparedRelease
+from hallmark.tasks.planning.prepared import PreparedRelease
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from hallmark.tasks.installation.code import code_digest
 from hallmark.tasks.installation.compute import DaskCompute
 from hallmark.tasks.installation.progress import reporter
 from hallmark.tasks.installation.workspace import Workspace, private_folder
-from hallmark.tasks.planning.prepare import PreparedRelease
+from hallmark.tasks.planning.prepared import PreparedRelease
 
 _FITTED = 0.3  # progress when batches begin
 

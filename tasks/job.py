@@ -2,17 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
 
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.planning.prepare import Prepared
-
-Planned = TypeVar("Planned", bound=Prepared, covariant=True)
-Other = TypeVar("Other", bound=Prepared)
+from hallmark.tasks.planning.prepared import Product
 
 
 @dataclass(frozen=True, eq=False)
-class Job(Generic[Planned]):
+class Job:
     """A release, or a certificate alone, that a flow carries out. Public; pickles.
 
     Attributes:
@@ -22,14 +18,10 @@ class Job(Generic[Planned]):
         out: folder in which the release folder is made.
     """
 
-    prepared: Planned
+    prepared: Product
     ledger: str
     workspace: Workspace
     out: Path
-
-    def of(self, prepared: Other) -> "Job[Other]":
-        """The job with the same traces, of something prepared more narrowly."""
-        return Job(prepared, self.ledger, self.workspace, self.out)
 
     @property
     def release(self) -> str:

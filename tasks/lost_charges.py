@@ -31,7 +31,7 @@ from hallmark.tasks.ledger.anchors import (
     write,
 )
 from hallmark.tasks.ledger.rollback import Recorded, from_releases, mark_put_back
-from hallmark.tasks.planning.prepare import adjacency
+from hallmark.tasks.planning.requested import adjacency
 from hallmark.tasks.verification import verify_release
 from hallmark.tasks.verification.documents import read_documents, read_manifest
 

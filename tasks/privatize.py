@@ -13,7 +13,8 @@ from typing import Any, Generic, TypeVar
 from distributed import Client
 from prefect import task
 
-from hallmark.mechanisms.contract import Measurements
+from hallmark.mechanisms.certificates.alone import CertificateAlone
+from hallmark.mechanisms.contract import Measurements, Mechanism
 from hallmark.mechanisms.inference.transcript import Transcribing, Transcript
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.tasks.counting import DaskCounter
@@ -21,7 +22,6 @@ from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.rollback import refuse_rolled_back
-from hallmark.tasks.planning.prepare import Prepared, PreparedCertificate, PreparedRelease
 
 Result = TypeVar("Result")
 
@@ -35,32 +35,34 @@ class Asked(Generic[Result]):
 
 
 @task(name="select")
-def select(job: Job[PreparedRelease], files: Sequence[Path]) -> Asked[Any]:
+def select(job: Job, mechanism: Mechanism, files: Sequence[Path]) -> Asked[Any]:
     """What to measure: a public choice, or private rounds that the curator charges."""
-    return _ask("select", job, files, job.prepared.mechanism.select)
+    return _ask("select", job, files, mechanism.select)
 
 
 @task(name="privatize")
 def privatize(
-    job: Job[PreparedRelease], selection: Any, files: Sequence[Path]
+    job: Job, mechanism: Mechanism, selection: Any, files: Sequence[Path]
 ) -> Asked[Measurements]:
     """The noisy measurements, drawn once for the release and read back ever after."""
 
     def measure(curator: Transcribing, plan: Any) -> Measurements:
-        return job.prepared.mechanism.measure(curator, plan, selection)
+        return mechanism.measure(curator, plan, selection)
 
     return _ask("privatize", job, files, measure)
 
 
 @task(name="privatize")
-def measure_to_certify(job: Job[PreparedCertificate], files: Sequence[Path]) -> Asked[Measurements]:
+def measure_to_certify(
+    job: Job, certifier: CertificateAlone, files: Sequence[Path]
+) -> Asked[Measurements]:
     """What a certificate alone rests on, drawn once and read back ever after."""
-    return _ask("privatize", job, files, job.prepared.certifier.measure)
+    return _ask("privatize", job, files, certifier.measure)
 
 
 def _ask(
     stage: str,
-    job: Job[Prepared],
+    job: Job,
     files: Sequence[Path],
     ask: Callable[[Transcribing, Any], Result],
 ) -> Asked[Result]:

@@ -27,7 +27,7 @@ from hallmark.tasks.installation.workspace import home
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.charged_twice import charged_twice
-from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.private_tables import private_at, whose
 from hallmark.tasks.rendering.wording import certificate_in_words
 from hallmark.tasks.verification import verify_release
@@ -57,7 +57,7 @@ class Published:
         return asdict(self)
 
 
-def already_published(job: Job[Prepared]) -> Published | None:
+def already_published(job: Job) -> Published | None:
     """What an earlier run published under this name in `out`; None where there is nothing.
 
     Raises:
@@ -89,7 +89,7 @@ def _certificate_of(folder: Path, prepared: Prepared) -> CertificateFile | None:
 
 
 @task(name="publish")
-def publish(job: Job[Prepared]) -> Published:
+def publish(job: Job) -> Published:
     """Sign the staged files and move them to the release folder by one rename."""
     spec, staging, folder = job.prepared.spec, job.workspace.staging, job.folder
     certified = CertificateFile.model_validate_json((staging / CERTIFICATE_FILE).read_bytes())
@@ -150,7 +150,7 @@ def refuse_unwritable(out: Path) -> None:
         raise PublishRefused(f"--out: {there} cannot be written to; fix that, or name another")
 
 
-def refuse_private_folder(job: Job[Prepared]) -> None:
+def refuse_private_folder(job: Job) -> None:
     """Return if the release folder would lie in no private table, of which it would be a part.
 
     Raises:
@@ -174,7 +174,7 @@ def _public_folder(out: Path) -> None:
 
 
 def _published(
-    job: Job[Prepared],
+    job: Job,
     certificate: CertificateFile,
     *,
     warning: str = "",
@@ -191,6 +191,6 @@ def _published(
         left=(decimal(account.remaining[0]), decimal(account.remaining[1])),
         certificate=certificate_in_words(certificate),
         review=str(job.workspace.review),
-        warnings=(*((warning,) if warning else ()), *charged_twice(job.prepared, job.ledger)),
+        warnings=(*((warning,) if warning else ()), *charged_twice(job.prepared.spec, job.ledger)),
         earlier=earlier,
     )

@@ -27,7 +27,7 @@ from hallmark.tasks.installation.compute import DaskCompute
 from hallmark.tasks.installation.progress import reporter
 from hallmark.tasks.installation.workspace import Workspace, private_folder
 from hallmark.tasks.output.replicates import ReplicateWeights, write_replicates
-from hallmark.tasks.planning.prepare import PreparedRelease
+from hallmark.tasks.planning.prepared import PreparedRelease
 
 _BLOCK = LANES  # replicates that one worker makes in a row
 

@@ -39,7 +39,6 @@ from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.rollback import Recorded
 from hallmark.tasks.output.finalise import FinalFile
 from hallmark.tasks.output.measurements import published_part, write_measurements
-from hallmark.tasks.planning.prepare import Prepared
 from hallmark.tasks.record.answers import write_answers
 from hallmark.tasks.record.artifacts import show_in_dashboard
 from hallmark.tasks.record.dictionary import data_dictionary
@@ -54,7 +53,7 @@ _PACKAGES = ("dp-accounting", "numpy", "opendp", "pandas", "prefect", "pyarrow",
 
 @task(name="report")
 def report(
-    job: Job[Prepared],
+    job: Job,
     measurements: Measurements,
     transcript: Transcript,
     synthetic: SyntheticFile,

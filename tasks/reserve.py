@@ -11,7 +11,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Allowance, LedgerError
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.ledger.accounts import refuse_without_account
 from hallmark.tasks.ledger.anchors import open_ledger
-from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.prepared import Prepared
 
 
 class AlreadyStarted(SafeError):
@@ -44,12 +44,7 @@ def reserve(
     book, spec = open_ledger(ledger), prepared.spec
     account = spec.population.account
     refuse_without_account(spec, book, out)
-    existing = book.reservation(spec.release)
-    binding = spec.privacy_digest(
-        prepared.public_records,
-        prepared.query_files,
-        certified=None if prepared.given is None else prepared.given.sha256,
-    )
+    existing, binding = book.reservation(spec.release), prepared.binding
     started = None if existing is None or existing.state == "cancelled" else existing
     if started is not None and prepared.given is not None and started.binding != binding:
         raise AlreadyStarted(
@@ -91,16 +86,17 @@ def reserved(
         yield
     except BaseException as error:
         if is_ours:
-            cancel_if_unused(prepared, ledger, reason=f"the run ended with {type(error).__name__}")
+            cancel_if_unused(
+                prepared.spec.release, ledger, reason=f"the run ended with {type(error).__name__}"
+            )
         raise
 
 
-def cancel_if_unused(prepared: Prepared, ledger: str, reason: str) -> bool:
+def cancel_if_unused(release: str, ledger: str, reason: str) -> bool:
     """Give the reservation back if nothing was drawn on it; a draw is never refunded.
 
     If the ledger cannot be reached, the reservation stays, and the run can be resumed.
     """
-    release = prepared.spec.release
     with suppress(LedgerError):  # also if another run of the release has drawn at this very moment
         book = open_ledger(ledger)
         reservation = book.reservation(release)

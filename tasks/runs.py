@@ -24,6 +24,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.schemas.documents.manifest import MANIFEST_FILE
 from hallmark.schemas.loading import SpecError
+from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.log import RELEASE, tell
@@ -33,7 +34,6 @@ from hallmark.tasks.installation.progress import listening
 from hallmark.tasks.installation.signing import SigningError
 from hallmark.tasks.installation.stop_signals import Noted, stop_signals_noted
 from hallmark.tasks.installation.workspace import AlreadyRunning, Workspace, whole
-from hallmark.tasks.planning.prepare import Prepared
 from hallmark.tasks.publish import Published
 
 How = Literal["running", "published", "waiting", "left-alone", "failed", "stopped"]
@@ -108,12 +108,12 @@ def _logged(run: "_Run") -> Iterator[None]:
         RELEASE.reset(forget)
 
 
-def about(prepared: Prepared) -> None:
+def about(spec: ReleaseSpec) -> None:
     """Say which release the run under way is about."""
-    RELEASE.set(prepared.spec.release)
-    end_standing_order(prepared.spec.release)
+    RELEASE.set(spec.release)
+    end_standing_order(spec.release)
     if (run := _current.get()) is not None:
-        run.prepared, run.by = prepared, operator()
+        run.spec, run.by = spec, operator()
 
 
 def came_to(outcome: Published | Waiting) -> None:
@@ -169,7 +169,7 @@ class _Run:
 
     def __init__(self, stops: Noted) -> None:
         self.stops = stops
-        self.prepared: Prepared | None = None
+        self.spec: ReleaseSpec | None = None
         self.how: How = "left-alone"
         self.error: str | None = None
         self.message: str | None = None
@@ -212,9 +212,9 @@ class _Run:
             tell("stage-ended", stage=stage, **done.model_dump())
 
     def _keep(self, how: How) -> None:
-        if self.prepared is None:
+        spec, now = self.spec, datetime.now(UTC)
+        if spec is None:
             return
-        spec, now = self.prepared.spec, datetime.now(UTC)
         workspace = Workspace.of(spec.release)
         earlier = read_note(RunStatus, workspace.path / _FILE)
         published = earlier.published if earlier else None

@@ -22,17 +22,18 @@ from distributed import worker_client
 from prefect import task
 
 from hallmark.schemas.documents.internal_validation import BrokenRule
+from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.visible import visible
 from hallmark.tasks.code_files import Drafts
 from hallmark.tasks.expectations import Rule, ValidationFailed, rule_of_truncation
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace, private_folder
 from hallmark.tasks.offending import Frequent, Offending, merged, pieces, write_page
+from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.planning.likeness import Likeness, RecordSums, likeness_of_records
-from hallmark.tasks.planning.prepare import Prepared
 from hallmark.tasks.planning.truncation import LeftOut
 from hallmark.tasks.reading import Finding, PartRead, compare, named, read_part
-from hallmark.tasks.sources import file_hash, file_paths, parts
+from hallmark.tasks.sources import Source, consistent, file_hash, file_paths, parts
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,14 @@ class TableRead:
 
 
 @task(name="validate")
-def validate(prepared: Prepared, workspace: Workspace) -> TableRead:
+def validate(spec: ReleaseSpec, source: Source, workspace: Workspace) -> TableRead:
     """The table, checked and coded in one pass; returns only if all rules hold for every row.
 
     Raises:
         SourceError: the source cannot be read.
         ValidationFailed: a rule is broken; counts of failing rows are in the workspace.
     """
-    source, columns, person = prepared.source, prepared.spec.columns, prepared.person
+    columns, person = spec.columns, spec.privacy.person
     folder = private_folder(workspace.codes / uuid4().hex)
     found = guarded("validate", workspace.path, parts)(source)
     guard = partial(guarded, "validate", workspace.path)
@@ -85,7 +86,7 @@ def validate(prepared: Prepared, workspace: Workspace) -> TableRead:
         seen = merged(offending)
         findings = merge(part.findings for part in read)
         write_findings(findings, workspace.findings)
-        write_page(broken_rules(findings, seen), prepared.spec, workspace)
+        write_page(broken_rules(findings, seen), spec, workspace)
         try:
             refuse_failures(findings, workspace.offending)
         except ValidationFailed:
@@ -99,36 +100,35 @@ def validate(prepared: Prepared, workspace: Workspace) -> TableRead:
         rules=[finding.rule for finding in findings if finding.rule.refuses],
         drafts=tuple(file for part in read for file in part.files),
         hashes=dict(zip(paths, hashes, strict=True)),
-        like=likeness_of_records(prepared.codec, sums, hashes),
+        like=likeness_of_records(TableCodec.of(columns), sums, hashes),
     )
 
 
-def check_table(prepared: Prepared) -> list[Finding]:
+def check_table(spec: ReleaseSpec, source: Source) -> list[Finding]:
     """Internal findings for a whole table, made in this process and written like `validate`'s."""
-    workspace = Workspace.of(prepared.spec.release)
+    workspace, person = Workspace.of(spec.release), spec.privacy.person
     check = guarded("validate", workspace.path, read_part)
-    bound = prepared.plan.adjacency.records
-    beyond = LeftOut(bound)
+    beyond = LeftOut(spec.privacy.max_records)
     workspace.offending.unlink(missing_ok=True)
-    with prepared.at_one_moment() as fixed, pieces(workspace) as folder:
-        found = guarded("validate", workspace.path, parts)(fixed.source)
+    with consistent(source) as fixed, pieces(workspace) as folder:
+        found = guarded("validate", workspace.path, parts)(fixed)
         findings = merge(
             check(
                 part,
-                prepared.spec.columns,
-                prepared.person,
+                spec.columns,
+                person,
                 see=beyond.see,
                 offending=folder / f"{index}.json",
             ).findings
             for index, part in enumerate(found)
         )
         seen = merged(folder)
-    if prepared.person is not None:
+    if person is not None:
         rows = max((finding.rows for finding in findings), default=0)
-        rule = rule_of_truncation(prepared.person, bound)
+        rule = rule_of_truncation(person, spec.privacy.max_records)
         findings.append(Finding(rule=rule, rows=rows, failing=beyond.count))
     write_findings(findings, workspace.findings)
-    write_page(broken_rules(findings, seen), prepared.spec, workspace)
+    write_page(broken_rules(findings, seen), spec, workspace)
     return findings
 
 

@@ -14,7 +14,8 @@ from distributed import Client, LocalCluster
 from hallmark.mechanisms.privacy.cells import marginal
 from hallmark.tasks.code_files import Drafts
 from hallmark.tasks.counting import DaskCounter
-from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.reading import PartRead, read_part
 from hallmark.tasks.sources import FilePart, parts
 

@@ -37,7 +37,7 @@ from hallmark.flows.cli.running import stoppable, tell_ending
 from hallmark.flows.screen import say, say_json
 
 if TYPE_CHECKING:
-    from hallmark.tasks.planning.prepare import Prepared
+    from hallmark.tasks.planning.prepared import Prepared
 
 app = typer.Typer(
     name="hallmark",
@@ -106,7 +106,7 @@ def validate(
         from hallmark.tasks.installation.workspace import Workspace
         from hallmark.tasks.validate import check_table, refuse_failures
 
-        findings = check_table(prepared)
+        findings = check_table(prepared.spec, prepared.source)
         print_findings(findings, expected_rows=prepared.spec.data.expected_rows)
         page = Workspace.of(prepared.spec.release).offending
         refuse_failures(findings, page)
@@ -215,10 +215,10 @@ def release(
         from hallmark.flows.cluster import on_cluster
         from hallmark.flows.release import release as flow
         from hallmark.tasks.installation.places import out_folder
-        from hallmark.tasks.planning.prepare import as_release, prepare
+        from hallmark.tasks.planning.prepare import prepare
 
         with progress_shown(enabled=not as_json):
-            as_release(prepare(spec, folder))
+            prepare(spec, folder).releasing()
             run = on_cluster(flow, processes=processes, scheduler=scheduler)
             start = str(folder) if folder else None
             where = str(out_folder(out and out.absolute()))

@@ -61,10 +61,10 @@ def certify(
         from hallmark.flows.certify import certify as flow
         from hallmark.flows.cli.terminal_progress import progress_shown
         from hallmark.tasks.installation.places import out_folder
-        from hallmark.tasks.planning.prepare import prepare_certificate
+        from hallmark.tasks.planning.prepare import prepare
 
         with progress_shown(enabled=not as_json):
-            prepare_certificate(spec, file, folder)
+            prepare(spec, folder).certifying(file)
             run = cluster.on_cluster(flow, processes=processes, scheduler=scheduler)
             start = str(folder) if folder else None
             where = str(out_folder(out and out.absolute(), otherwise="certificates"))

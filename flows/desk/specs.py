@@ -29,7 +29,8 @@ from hallmark.tasks.ledger.accounts import about_balance, balance
 from hallmark.tasks.people.actions import doing
 from hallmark.tasks.planning.confined import SpecConfined, refuse_beyond
 from hallmark.tasks.planning.places import PUBLIC, public_folder, specs_folder, tables_folder
-from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.skeletons import skeleton
 
 router = APIRouter()

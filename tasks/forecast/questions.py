@@ -3,19 +3,15 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from math import isfinite
 
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.forecast import foreseen
 from hallmark.schemas.question import Question, QuestionError
 from hallmark.tasks.output.measurements import published_part
-from hallmark.tasks.planning.prepare import (
-    PlanRefused,
-    Prepared,
-    ask_all,
-    at_epsilon,
-)
+from hallmark.tasks.planning.prepare import at_epsilon
+from hallmark.tasks.planning.prepared import Prepared
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.questions.questioning import Questioning
 
 CONFIDENCE = 0.95
@@ -50,7 +46,7 @@ def precisions(prepared: Prepared, questions: Sequence[str]) -> Iterator[Precisi
     spec = prepared.spec
     if not questions:
         return
-    transcript, complete = foreseen(partial(ask_all, prepared), prepared.plan)
+    transcript, complete = foreseen(prepared.ask, prepared.plan)
     shown = published_part(transcript, prepared.codec, spec.released_columns)
     asking = Questioning(spec, Estimator.of(shown))
     for question in [asking.bound(text) for text in questions]:

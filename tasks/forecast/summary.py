@@ -11,7 +11,7 @@ from hallmark.tasks.forecast.questions import precisions
 from hallmark.tasks.forecast.time import time_forecast
 from hallmark.tasks.forecast.verdict import about_nothing, in_words, verdicts
 from hallmark.tasks.planning.cell_labels import cell_labels
-from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.rule_tables import rule_cells
 from hallmark.tasks.planning.rule_values import holds_several
 from hallmark.tasks.rendering.wording import listed

@@ -6,7 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 from hallmark.tasks.forecast.verdict import Verdict, in_words, verdicts
-from hallmark.tasks.planning.prepare import PlanRefused, Prepared, at_epsilon
+from hallmark.tasks.planning.prepare import at_epsilon
+from hallmark.tasks.planning.prepared import Prepared
+from hallmark.tasks.planning.requested import PlanRefused
 
 
 @dataclass(frozen=True)

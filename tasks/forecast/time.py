@@ -10,7 +10,7 @@ from math import comb
 
 from hallmark.mechanisms.contract import Forecast
 from hallmark.mechanisms.privacy.cells import COUNTING
-from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.prepared import Prepared
 
 _START = 30.0  # the orchestrator, imports of all processes, Great Expectations
 _READING = 3.5e-8  # of an entry: read, checked, coded, digested, written

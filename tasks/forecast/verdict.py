@@ -16,7 +16,7 @@ from hallmark.mechanisms.certificates.distances import expected_shares
 from hallmark.mechanisms.contract import Forecast
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.domain.totals import PublicTotal
-from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.rendering.wording import listed, number
 
 Use = Literal["exact", "good", "rough", "useless"]

@@ -40,8 +40,7 @@ from hallmark.tasks.installation.signing import digest, key_for
 from hallmark.tasks.installation.workspace import Workspace, home, whole
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
-from hallmark.tasks.planning.prepare import Prepared
-from hallmark.tasks.sources import source_digest
+from hallmark.tasks.sources import Source, source_digest
 
 
 class PlanChanged(SafeError):
@@ -52,7 +51,7 @@ class TableChanged(SafeError):
     """A release has answers of one private table, and would be given more of another."""
 
 
-def plan_gate(job: Job[Prepared]) -> Waiting | None:
+def plan_gate(job: Job) -> Waiting | None:
     """What the run waits for before the private data are asked anything; None where it may go on.
 
     Raises:
@@ -81,22 +80,23 @@ def plan_gate(job: Job[Prepared]) -> Waiting | None:
     return _stopped("plan", job, seen, table=table)
 
 
-def refuse_changes(job: Job[Prepared], hashes: Mapping[str, str]) -> None:
+def refuse_changes(job: Job, source: Source, hashes: Mapping[str, str]) -> None:
     """Check, after the private table was read, that it is the one that was approved, and the one
     that earlier answers are of: a certificate that rests on answers of two tables is of neither.
 
     Which table was asked is noted in the workspace; where that was lost, nothing can be checked.
 
     Args:
+        source: the table, at the moment at which it was read.
         hashes: of its files, by path.
 
     Raises:
         PlanChanged: it is not the one that was approved.
         TableChanged: answers were drawn of another.
     """
-    prepared, workspace = job.prepared, job.workspace
-    now = guarded("plan", workspace.path, source_digest)(prepared.source, hashes)
-    if approvals_of(prepared.spec).plan:
+    workspace = job.workspace
+    now = guarded("plan", workspace.path, source_digest)(source, hashes)
+    if approvals_of(job.prepared.spec).plan:
         approved = _history(job).at("plan")
         if approved is None or approved.opening.seen[SEALED] != _sealed(workspace, now, approved):
             raise PlanChanged(
@@ -115,7 +115,7 @@ def refuse_changes(job: Job[Prepared], hashes: Mapping[str, str]) -> None:
         draft.write_text(now)
 
 
-def disclosure_gate(job: Job[Prepared]) -> Waiting | None:
+def disclosure_gate(job: Job) -> Waiting | None:
     """What the staged release waits for before it is published; None where it may be.
 
     Raises:
@@ -138,12 +138,12 @@ def disclosure_gate(job: Job[Prepared]) -> Waiting | None:
     return None
 
 
-def decided_on_plan(job: Job[Prepared]) -> list[Outcome]:
+def decided_on_plan(job: Job) -> list[Outcome]:
     """All decisions that were made about the plan, and what became of each."""
     return [one for one in _history(job).outcomes() if one.gate == "plan"]
 
 
-def tables_shown(job: Job[Prepared]) -> int:
+def tables_shown(job: Job) -> int:
     """How often the gate of the plan was opened anew where only the table had changed, which shows
     exactly that it had."""
     rounds = [one for one in _history(job).rounds if one.opening.gate == "plan"]
@@ -161,13 +161,13 @@ def staged_files(staging: Path) -> dict[str, str]:
     }
 
 
-def mark_staged(job: Job[Prepared]) -> None:
+def mark_staged(job: Job) -> None:
     """Note that the staged release is complete, so that a later run need not make it again."""
     with whole(job.workspace.path / _STAGED) as draft:
         draft.write_text(json.dumps(_stage(job)))
 
 
-def is_staged(job: Job[Prepared]) -> bool:
+def is_staged(job: Job) -> bool:
     """Whether the staged release is there, whole, and what this spec and this code make."""
     note = job.workspace.path / _STAGED
     return note.is_file() and json.loads(note.read_text()) == _stage(job)
@@ -177,12 +177,12 @@ _STAGED = "staged.json"
 _ASKED = "table-asked.txt"
 
 
-def _stage(job: Job[Prepared]) -> dict[str, Any]:
+def _stage(job: Job) -> dict[str, Any]:
     spec = job.prepared.spec
     return {
         "spec": spec.digest(),
         "approvals": approvals_of(spec).model_dump(mode="json"),
-        "queries": list(job.prepared.query_files),
+        "queries": list(job.prepared.public.queries),
         "code": code_digest(),
         "key": key_for(spec, home()).fingerprint,  # which the staged documents name
         "files": staged_files(job.workspace.staging),
@@ -191,7 +191,7 @@ def _stage(job: Job[Prepared]) -> dict[str, Any]:
 
 def _stopped(
     gate: GateName,
-    job: Job[Prepared],
+    job: Job,
     seen: Mapping[str, str],
     blocking: tuple[str, ...] = (),
     table: str | None = None,
@@ -253,7 +253,7 @@ def _is_open(
     return now is history.last or (gate == "plan" and now.passage is not None)
 
 
-def _history(job: Job[Prepared]) -> History:
+def _history(job: Job) -> History:
     return History.in_ledger(open_ledger(job.ledger), job.release)
 
 
@@ -265,7 +265,7 @@ def _stop_if_rejected(history: History, workspace: Workspace) -> None:
         refuse_rejected(history)
 
 
-def _waiting(gate: Any, job: Job[Prepared], **more: Any) -> Waiting:
+def _waiting(gate: Any, job: Job, **more: Any) -> Waiting:
     """Leave word of what the run waits for; the time of an earlier stop at the same place stays."""
     prepared, note = job.prepared, job.workspace.path / NOTE
     since = datetime.now(UTC).replace(microsecond=0)
@@ -295,7 +295,7 @@ def _forget(workspace: Workspace) -> None:
     (workspace.path / NOTE).unlink(missing_ok=True)
 
 
-def _write_approvals(job: Job[Prepared]) -> None:
+def _write_approvals(job: Job) -> None:
     """Put everything that was said at the gates into the release, whatever became of it."""
     history = _history(job)
     content = ApprovalsFile(

@@ -39,7 +39,8 @@ from hallmark.tasks.installation.workspace import (
     rehearsal_home,
     whole,
 )
-from hallmark.tasks.planning.prepare import Prepared, adjacency, as_release, budget
+from hallmark.tasks.planning.prepared import Prepared
+from hallmark.tasks.planning.requested import adjacency, budget
 
 ACCOUNT = "rehearsal"
 _RESULT = "rehearsal.json"
@@ -73,7 +74,7 @@ def rehearse(prepared: Prepared) -> Rehearsal:
         RehearsalFailed: the run failed; the message says how it ended.
         AlreadyRunning: another rehearsal of the release is under way.
     """
-    as_release(prepared)
+    prepared.releasing()
     with _alone(prepared):
         return _rehearsed(prepared)
 

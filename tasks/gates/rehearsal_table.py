@@ -19,7 +19,7 @@ from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.output.writing import write_csv
 from hallmark.tasks.planning.likeness import Likeness, likeness
-from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.private_tables import private_at, private_like, whose
 from hallmark.tasks.planning.public_data import public_source
 from hallmark.tasks.planning.rule_tables import rule_cells

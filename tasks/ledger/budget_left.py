@@ -8,7 +8,7 @@ from prefect.events import emit_event
 from hallmark.mechanisms.privacy.ledger.ledger import AccountState, LedgerError
 from hallmark.tasks.installation.log import tell
 from hallmark.tasks.ledger.anchors import open_ledger
-from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.prepared import Prepared
 
 EVENT = "hallmark.budget"
 LEFT = "hallmark.left-percent"

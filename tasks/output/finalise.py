@@ -24,6 +24,7 @@ from prefect import task
 from hallmark.mechanisms.batches import batch_sizes
 from hallmark.mechanisms.compute import Compute
 from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
+from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.visible import visible
 from hallmark.tasks.generate import SyntheticFile
 from hallmark.tasks.installation.compute import DaskCompute
@@ -33,7 +34,8 @@ from hallmark.tasks.installation.workspace import Workspace, private_folder
 from hallmark.tasks.output.labelled_files import write_labelled
 from hallmark.tasks.output.released import broken_totals, released_source, released_values
 from hallmark.tasks.output.writing import join_csv, write_csv
-from hallmark.tasks.planning.prepare import Prepared, PreparedCertificate
+from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.prepared import stage_rng
 from hallmark.tasks.planning.rule_tables import rule_cells
 from hallmark.tasks.planning.rule_values import decode
 from hallmark.tasks.reading import read_part
@@ -66,47 +68,56 @@ class FinalFile:
 
 
 @task(name="finalise")
-def finalise(prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace) -> FinalFile:
+def finalise(
+    spec: ReleaseSpec, synthetic: SyntheticFile, workspace: Workspace, *, in_batches: bool
+) -> FinalFile:
     """As `written`, on the workers."""
     compute = DaskCompute(Client.current(), None, reporter("finalise"))
-    return written(prepared, synthetic, workspace, compute)
+    return written(spec, synthetic, workspace, compute, in_batches=in_batches)
 
 
 def written(
-    prepared: Prepared, synthetic: SyntheticFile, workspace: Workspace, compute: Compute
+    spec: ReleaseSpec,
+    synthetic: SyntheticFile,
+    workspace: Workspace,
+    compute: Compute,
+    *,
+    in_batches: bool,
 ) -> FinalFile:
     """Write the data files to the attempt's own folder and check what was written.
 
+    Args:
+        in_batches: whether values may be drawn batch by batch.
     Raises:
         FinalCheckFailed: the files break the schema, a total, or a rule that blocks.
     """
     folder = private_folder(_attempts(workspace) / uuid4().hex)
     rows, columns = synthetic.load().codes.shape
-    sizes = batch_sizes(rows, columns) if prepared.plan.in_batches else [rows]
+    sizes = batch_sizes(rows, columns) if in_batches else [rows]
     ends = np.cumsum([0, *sizes]).tolist()
     batches = list(
         compute.map(
-            partial(_write_batch, prepared, synthetic, folder),
+            partial(_write_batch, spec, synthetic, folder),
             [(number, *span) for number, span in enumerate(pairwise(ends))],
             doing="writing batches of records, and reading them back",
         )
     )
-    rules = _over_all(prepared, [batch.broken for batch in batches], rows)
+    rules = _over_all(spec, [batch.broken for batch in batches], rows)
     files = tuple(
         _joined(
-            prepared,
-            folder / prepared.spec.data_files[form],
+            spec,
+            folder / spec.data_files[form],
             [batch.files[form] for batch in batches],
         )
-        for form in prepared.spec.output.formats
+        for form in spec.output.formats
     )
     for path in files:
-        _check_totals(prepared, path)
+        _check_totals(spec, path)
     return FinalFile(
         files=files,
         rows=rows,
         rules=rules,
-        totals=tuple(total.title for total in prepared.spec.public_totals),
+        totals=tuple(total.title for total in spec.public_totals),
     )
 
 
@@ -119,52 +130,47 @@ class _Written:
 
 
 def _write_batch(
-    prepared: Prepared, synthetic: SyntheticFile, folder: Path, batch: tuple[int, int, int]
+    spec: ReleaseSpec, synthetic: SyntheticFile, folder: Path, batch: tuple[int, int, int]
 ) -> _Written:
     """Write the records from `start` to `stop`, read the files back, and check them."""
     number, start, stop = batch
     attempt = private_folder(folder / f"{number:06d}-{uuid4().hex}")
-    cells = rule_cells(prepared.spec, prepared.codec)
+    codec = TableCodec.of(spec.columns)
     codes = np.array(synthetic.load().codes[start:stop], dtype=np.int32, order="C")
-    rng = prepared.rng(f"decode {number}" if number else "decode")
-    frame = decode(prepared.codec, codes, prepared.spec.rules, cells, rng)
-    released = frame[list(prepared.spec.released_columns)]
+    rng = stage_rng(spec.release, f"decode {number}" if number else "decode")
+    frame = decode(codec, codes, spec.rules, rule_cells(spec, codec), rng)
+    released = frame[list(spec.released_columns)]
     files: dict[str, Path] = {}
-    for form in prepared.spec.output.formats:
-        files[form] = path = attempt / prepared.spec.data_files[form]
+    for form in spec.output.formats:
+        files[form] = path = attempt / spec.data_files[form]
         if form == "csv":
-            write_csv(released, prepared.spec, path)
+            write_csv(released, spec, path)
         elif form == "parquet":
-            _write_parquet(released, prepared, path)
+            _write_parquet(released, spec, path)
         else:
-            write_labelled(released, prepared.spec, path)
-        _check_schema(prepared, path)
-    first = files[prepared.spec.output.formats[0]]
-    return _Written(files, _broken_rules(prepared, first, frame))
+            write_labelled(released, spec, path)
+        _check_schema(spec, path)
+    first = files[spec.output.formats[0]]
+    return _Written(files, _broken_rules(spec, first, frame))
 
 
-def _joined(prepared: Prepared, path: Path, batches: Sequence[Path]) -> Path:
+def _joined(spec: ReleaseSpec, path: Path, batches: Sequence[Path]) -> Path:
     """One file of all batches, whose own are gone."""
     if len(batches) == 1:
         return batches[0].rename(path)
     if path.suffix == ".csv":
-        join_csv(batches, prepared.spec, path)
+        join_csv(batches, spec, path)
     elif path.suffix == ".parquet":
         with pq.ParquetWriter(path, pq.read_schema(batches[0])) as writer:
             for batch in batches:
                 writer.write_table(pq.read_table(batch))
     else:  # their formats know no parts
-        values = [released_values(prepared.spec, batch) for batch in batches]
-        write_labelled(pd.concat(values, ignore_index=True), prepared.spec, path)
-        _check_schema(prepared, path)
+        values = [released_values(spec, batch) for batch in batches]
+        write_labelled(pd.concat(values, ignore_index=True), spec, path)
+        _check_schema(spec, path)
     for batch in batches:
         batch.unlink()
     return path
-
-
-def nothing_to_write(prepared: PreparedCertificate) -> FinalFile:
-    """All that a certificate publishes about its records: their number, and no data file."""
-    return FinalFile(files=(), rows=prepared.file.rows, rules=())
 
 
 def staged(final: FinalFile, workspace: Workspace) -> FinalFile:
@@ -180,14 +186,14 @@ def _attempts(workspace: Workspace) -> Path:
     return workspace.path / "finalised"
 
 
-def _write_parquet(frame: pd.DataFrame, prepared: Prepared, path: Path) -> None:
+def _write_parquet(frame: pd.DataFrame, spec: ReleaseSpec, path: Path) -> None:
     """Write whole numbers, real numbers, days and texts as such, so that readers know their types.
 
     The schema tells pandas which whole numbers may be null; the default schema of pandas would turn
     them into real numbers.
     """
     schema = pa.schema(
-        [(name, _arrow_type(column)) for name, column in _columns(prepared, frame).items()]
+        [(name, _arrow_type(column)) for name, column in _columns(spec, frame).items()]
     )
     pq.write_table(pa.Table.from_pandas(frame, schema=schema, preserve_index=False), path)
 
@@ -198,16 +204,15 @@ def _arrow_type(column: Column) -> pa.DataType:
     return pa.date32() if isinstance(column, DateColumn) else pa.string()
 
 
-def _columns(prepared: Prepared, frame: pd.DataFrame) -> Mapping[str, Column]:
-    return {name: prepared.spec.columns[name] for name in frame.columns}
+def _columns(spec: ReleaseSpec, frame: pd.DataFrame) -> Mapping[str, Column]:
+    return {name: spec.columns[name] for name in frame.columns}
 
 
-def _check_schema(prepared: Prepared, path: Path) -> None:
-    source = released_source(prepared.spec, path)
+def _check_schema(spec: ReleaseSpec, path: Path) -> None:
+    source = released_source(spec, path)
     # A released value must be in the public domain, even if private values need not be.
     strict = {
-        name: prepared.spec.columns[name].model_copy(update={"outside": "refuse"})
-        for name in source.columns
+        name: spec.columns[name].model_copy(update={"outside": "refuse"}) for name in source.columns
     }
     findings = merge(read_part(part, strict, None).findings for part in parts(source))
     broken = [f"{f.rule.column}: not all {f.rule.rule}" for f in findings if f.failing]
@@ -215,20 +220,20 @@ def _check_schema(prepared: Prepared, path: Path) -> None:
         raise FinalCheckFailed(f"{path.name} breaks its own schema: {'; '.join(broken)}")
 
 
-def _broken_rules(prepared: Prepared, path: Path, frame: pd.DataFrame) -> tuple[int, ...]:
+def _broken_rules(spec: ReleaseSpec, path: Path, frame: pd.DataFrame) -> tuple[int, ...]:
     """How many of the released records break each edit rule; rules with unreleased columns are
     checked on the records before those columns were dropped."""
-    if not prepared.spec.rules:
+    if not spec.rules:
         return ()
-    released = released_values(prepared.spec, path)
+    released = released_values(spec, path)
     table = pd.DataFrame(
-        {name: released[name] if name in released else frame[name] for name in prepared.codec.names}
+        {name: released[name] if name in released else frame[name] for name in spec.columns}
     )
-    return tuple(int(rule.violations(table).sum()) for rule in prepared.spec.rules)
+    return tuple(int(rule.violations(table).sum()) for rule in spec.rules)
 
 
 def _over_all(
-    prepared: Prepared, broken: Sequence[tuple[int, ...]], rows: int
+    spec: ReleaseSpec, broken: Sequence[tuple[int, ...]], rows: int
 ) -> tuple[RuleResult, ...]:
     """The rules' results over all batches.
 
@@ -242,9 +247,7 @@ def _over_all(
             violations=sum(counts),
             blocks=constraint.if_broken == "block",
         )
-        for constraint, counts in zip(
-            prepared.spec.constraints, zip(*broken, strict=True), strict=True
-        )
+        for constraint, counts in zip(spec.constraints, zip(*broken, strict=True), strict=True)
     )
     blocking = [result for result in results if result.violations and result.blocks]
     if blocking:
@@ -259,8 +262,8 @@ def _over_all(
     return results
 
 
-def _check_totals(prepared: Prepared, path: Path) -> None:
-    broken = broken_totals(prepared.spec, path)
+def _check_totals(spec: ReleaseSpec, path: Path) -> None:
+    broken = broken_totals(spec, path)
     if broken:
         raise FinalCheckFailed(
             f"{path.name} does not have the public totals:\n"

@@ -16,13 +16,13 @@ from psycopg import sql
 
 from hallmark.schemas.columns.columns import BooleanColumn, Column, DateColumn, NumericColumn
 from hallmark.schemas.documents.manifest import MANIFEST_FILE
+from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.spec_sections import OutputTable
 from hallmark.tasks.installation.databases import connected, sql_reason
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.signing import digest
 from hallmark.tasks.output.released import released_source
 from hallmark.tasks.planning.coding import codec_of
-from hallmark.tasks.planning.prepare import Prepared
 from hallmark.tasks.sources import batches, parts
 
 
@@ -34,14 +34,14 @@ class TableNotLoaded(SafeError):
     """The release is published, but its table is not there."""
 
 
-def refuse_occupied(prepared: Prepared) -> None:
+def refuse_occupied(spec: ReleaseSpec) -> None:
     """Return if the output table can be made, where the spec asks for one.
 
     Raises:
         TableRefused: it exists, its schema does not, or nothing may be made in it.
         DatabaseRefused: the database is not reached.
     """
-    table = prepared.spec.output.table
+    table = spec.output.table
     if table is None:
         return
     schema, _ = table.name.split(".")
@@ -68,23 +68,23 @@ def refuse_occupied(prepared: Prepared) -> None:
         )
 
 
-def load_into_database(prepared: Prepared, folder: Path) -> None:
+def load_into_database(spec: ReleaseSpec, folder: Path) -> None:
     """Load the release that is published in `folder`, where the spec asks for a table; once.
 
     Raises:
         TableNotLoaded: the database refuses, or holds something else under that name.
         DatabaseRefused: the database is not reached.
     """
-    if prepared.spec.output.table is not None:
-        _load_into(prepared.spec.output.table, prepared, folder)
+    if spec.output.table is not None:
+        _load_into(spec.output.table, spec, folder)
 
 
 @task(name="load-into-database")
-def _load_into(table: OutputTable, prepared: Prepared, folder: Path) -> None:
-    mark = _mark(prepared, folder)
+def _load_into(table: OutputTable, spec: ReleaseSpec, folder: Path) -> None:
+    mark = _mark(spec, folder)
     with closing(_connected(table)) as connection:
         try:
-            standing = _load(connection, table, prepared, folder, mark)
+            standing = _load(connection, table, spec, folder, mark)
             connection.commit()
         except psycopg.Error as error:
             raise _not_loaded(table, folder, sql_reason(error)) from error
@@ -93,7 +93,7 @@ def _load_into(table: OutputTable, prepared: Prepared, folder: Path) -> None:
 
 
 def _load(
-    connection: psycopg.Connection, table: OutputTable, prepared: Prepared, folder: Path, mark: str
+    connection: psycopg.Connection, table: OutputTable, spec: ReleaseSpec, folder: Path, mark: str
 ) -> str:
     """The comment of the table that stands there now; makes it where there is none."""
     # Another run of this release waits here until this one has loaded, and then finds the table.
@@ -103,7 +103,7 @@ def _load(
     standing = _comment(connection, table)
     if standing is not None:
         return standing
-    columns = {name: prepared.spec.columns[name] for name in prepared.spec.released_columns}
+    columns = {name: spec.columns[name] for name in spec.released_columns}
     name = sql.Identifier(*table.name.split("."))
     connection.execute(
         sql.SQL("CREATE TABLE {} ({})").format(
@@ -114,7 +114,7 @@ def _load(
         connection.cursor() as cursor,
         cursor.copy(sql.SQL("COPY {} FROM STDIN").format(name)) as copy,
     ):
-        for row in _rows(prepared, folder):
+        for row in _rows(spec, folder):
             copy.write_row(row)
     connection.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(name, sql.Literal(mark)))
     for key, column in columns.items():
@@ -133,8 +133,7 @@ def _connected(table: OutputTable) -> psycopg.Connection:
     )
 
 
-def _mark(prepared: Prepared, folder: Path) -> str:
-    spec = prepared.spec
+def _mark(spec: ReleaseSpec, folder: Path) -> str:
     return f"{spec.title}. Hallmark release {spec.release}, manifest SHA-256 " + digest(
         folder / MANIFEST_FILE
     )
@@ -172,9 +171,8 @@ def _type(column: Column) -> str:
     return "text"
 
 
-def _rows(prepared: Prepared, folder: Path) -> Iterator[tuple[str | None, ...]]:
+def _rows(spec: ReleaseSpec, folder: Path) -> Iterator[tuple[str | None, ...]]:
     """The released records, each value as the database reads it."""
-    spec = prepared.spec
     source = released_source(spec, folder / spec.data_files[spec.output.formats[0]])
     for frame in (frame for part in parts(source) for frame in batches(part)):
         texts = [_texts(name, spec.columns[name], frame[name]) for name in frame.columns]

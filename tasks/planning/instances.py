@@ -13,8 +13,10 @@ from hallmark.schemas.loading import SpecError, load_calendar
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 from hallmark.tasks.planning.places import calendar_folder
-from hallmark.tasks.planning.prepare import PlanRefused, Prepared, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.recurring import sources_folder
+from hallmark.tasks.planning.requested import PlanRefused
 
 _FIRST = "  # days after a run at "
 _EMBARGO = re.compile(rf"\nembargo: \S+{_FIRST}(\S+)\n\Z")

@@ -6,7 +6,7 @@ the spec's own private table and against all that were noted, by place and by co
 of a rehearsal nothing is private: its table may well be the public one of the spec.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import Section
+from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import (
     Workspace,
     is_rehearsal_home,
@@ -27,6 +28,10 @@ from hallmark.tasks.sources import overlap
 from hallmark.tasks.sources.secret import keyed_digest
 
 _FILE = "private-tables.json"
+
+
+class CopyRefused(SafeError):
+    """Something declared public contains the private records; the message reveals no more."""
 
 
 class Noted(Section):
@@ -80,6 +85,26 @@ def private_like(like: Likeness) -> str | None:
     known = [one for one in _noted() if one.files or one.records]
     keyed = Likeness(**_keyed(like)) if known else like
     return next((one.release for one in known if _likeness(one).is_of(keyed)), None)
+
+
+def refuse_copies(tables: Iterable[PublicTable], own: Likeness, release: str) -> None:
+    """Refuse a release in which something declared public is a copy of the private table.
+
+    Where a table lies is known beforehand (`private_at`); what it holds, once it has been read.
+
+    Args:
+        tables: all that the release takes for public.
+        own: what its private table is known by.
+    Raises:
+        CopyRefused: one of the tables is a copy.
+    """
+    for table in tables:
+        if not is_rehearsal_home() and table.like.is_of(own):
+            raise CopyRefused(
+                f"{table.where} is a copy of the private table, but public tables may be released "
+                "unchanged; the private table was asked nothing. Name a published table, or give "
+                f"the budget back with: hallmark ledger cancel {release} --reason WHY"
+            )
 
 
 def releases_like(release: str) -> list[str]:

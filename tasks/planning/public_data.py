@@ -1,8 +1,9 @@
-"""Read and code the public table that a spec names."""
+"""What a spec names as public: it is read, coded, and refused where it is a private table."""
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +11,64 @@ import pandas as pd
 
 from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.schemas.columns.columns import Column
+from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.table_sections import PublicData, TableFile
-from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.planning.coding import Codec, TableCodec
+from hallmark.tasks.planning.likeness import Likeness, likeness_of_codes
+from hallmark.tasks.planning.private_tables import PublicTable, private_at, private_like, whose
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.sources import Source, SourceError, batches, parts, written_as
 
 
-class PublicDataError(SafeError):
-    """The public table cannot be used as the spec says."""
+@dataclass(frozen=True, eq=False)
+class PublicRecords:
+    """The records of the public table, which may be released as they are."""
+
+    codes: AnyCodes  # shape (rows, columns)
+    table: PublicTable
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the codes."""
+        return sha256(np.ascontiguousarray(self.codes, dtype="<i4").tobytes()).hexdigest()
+
+
+def public_records(spec: ReleaseSpec, folder: Path) -> PublicRecords | None:
+    """The records of the spec's public table; None where it names none.
+
+    Raises:
+        PlanRefused: the table cannot be used, or it is a private one or a copy.
+    """
+    table = spec.public_data
+    if table is None:
+        return None
+    where = f"public_data.source: {table.source}"
+    mend = "name a table that is published"
+    if (owner := private_at(table.located(folder), spec, folder)) is not None:
+        raise PlanRefused(f"{where} is the private table of {whose(owner, spec)}; {mend}")
+    codes = read_public(table, spec.columns, folder)
+    source = public_source(table, spec.columns, folder)
+    like = likeness_of_codes(TableCodec.of(spec.columns), codes, source)
+    if (owner := private_like(like)) is not None:
+        raise PlanRefused(f"{where} is a copy of the private table of {whose(owner, spec)}; {mend}")
+    return PublicRecords(codes, PublicTable(where, like))
+
+
+def category_files(spec: ReleaseSpec, folder: Path) -> Iterator[PublicTable]:
+    """The files that categories were read from, which are published with the spec.
+
+    Raises:
+        PlanRefused: one of them is a private table.
+    """
+    for one in spec.category_files:
+        where = f"columns.{one.column}.{one.key}.file: {one.file}"
+        like = Likeness(frozenset({one.sha256}))
+        owner = private_at(str(folder / one.file), spec, folder) or private_like(like)
+        if owner is not None:
+            raise PlanRefused(
+                f"{where} is the private table of {whose(owner, spec)}; name a public file"
+            )
+        yield PublicTable(where, like)
 
 
 def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path) -> AnyCodes:
@@ -26,17 +77,17 @@ def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path)
     Values outside go where the columns' rules send them; where these refuse, so does this.
 
     Raises:
-        PublicDataError: the table cannot be read, is empty, or has values that have no place.
+        PlanRefused: the table cannot be read, is empty, or has values that have no place.
     """
     source = public_source(public, columns, folder)
     try:
         frames = list(_first(source, public.rows))
     except SourceError as error:
         said = re.sub(r"\bdata\.(?=source|format|delimiter|encoding)", "public_data.", str(error))
-        raise PublicDataError(said) from error
+        raise PlanRefused(said) from error
     text = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
     if len(text) == 0:
-        raise PublicDataError(f"public_data.source: {public.source} holds no record")
+        raise PlanRefused(f"public_data.source: {public.source} holds no record")
     codec = TableCodec.of(columns)
     for column in codec.codecs:
         _check(column, text[column.name])
@@ -85,6 +136,6 @@ def misplaced(codec: Codec, text: pd.Series, *, beyond: bool) -> Iterator[str]:
 
 def _check(codec: Codec, text: pd.Series) -> None:
     for fault in misplaced(codec, text, beyond=codec.column.outside != "refuse"):
-        raise PublicDataError(
+        raise PlanRefused(
             f"public_data.source: {fault}; fix the public table, or widen columns.{codec.name}"
         )

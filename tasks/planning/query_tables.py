@@ -53,13 +53,13 @@ from hallmark.tasks.planning.private_tables import PublicTable, private_at, priv
 class QueryTables:
     """The queries of a spec, with the SHA-256 of every file that they were read from."""
 
-    workload: Workload
-    files: tuple[str, ...]
-    taken: tuple[PublicTable, ...]  # for public: these files
+    workload: Workload | None = None  # None where it has none
+    files: tuple[str, ...] = ()
+    taken: tuple[PublicTable, ...] = ()  # for public: these files
 
 
-def query_tables(spec: ReleaseSpec, domain: Domain, folder: Path) -> QueryTables | None:
-    """The queries of the spec, which lies in `folder`; None where it has none.
+def query_tables(spec: ReleaseSpec, domain: Domain, folder: Path) -> QueryTables:
+    """The queries of the spec, which lies in `folder`.
 
     Raises:
         ValueError: an entry cannot be asked; the message begins with its place in the spec.
@@ -82,7 +82,7 @@ def query_tables(spec: ReleaseSpec, domain: Domain, folder: Path) -> QueryTables
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from error
     if not parts:
-        return None
+        return QueryTables()
     names = [cell_names(name, column) for name, column in spec.columns.items()]
     try:
         return QueryTables(Workload.of(domain, parts, names), tuple(files), tuple(taken))

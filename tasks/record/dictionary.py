@@ -17,7 +17,7 @@ from hallmark.schemas.documents.data_dictionary import (
 )
 from hallmark.schemas.documents.manifest import REPLICATES_FILES
 from hallmark.tasks.planning.coding import Codec
-from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.prepared import Prepared
 
 _OUTSIDE = {
     "refuse": "there are none: the release would have been refused",

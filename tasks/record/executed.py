@@ -16,7 +16,7 @@ from hallmark.schemas.profile import Profile
 from hallmark.tasks.expectations import Rule
 from hallmark.tasks.installation.stages import RunTimes
 from hallmark.tasks.output.finalise import FinalFile
-from hallmark.tasks.planning.prepare import Prepared
+from hallmark.tasks.planning.prepared import Prepared
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -214,7 +214,7 @@ def mechanism(run: Executed) -> MechanismRecord:
         events=tuple(events_to_json(run.events)),
         query_files=tuple(
             QueryFile(file=file, sha256=digest)
-            for file, digest in zip(files, run.prepared.query_files, strict=True)
+            for file, digest in zip(files, run.prepared.public.queries, strict=True)
         ),
         forecast=f"{forecast.metric}: {forecast.expected_error:.4g} ({forecast.statement})",
         generator=Generator.from_history(run.synthetic.history),

@@ -403,7 +403,9 @@ def test_broken_data_get_exactly_their_message(broken: Broken, home: Path, tmp_p
     spec = written(tmp_path, broken.files, broken.source, broken.data, broken.columns)
     prepared = prepare(spec)
     with pytest.raises(SafeError) as refused:
-        refuse_failures(check_table(prepared), Workspace.of("broken").offending)
+        refuse_failures(
+            check_table(prepared.spec, prepared.source), Workspace.of("broken").offending
+        )
     told = str(refused.value).replace(f"{home}", "HOME").replace(f"{tmp_path}", "HERE")
     assert told == broken.says
     assert exit_code_of(refused.value) == ExitCode.DATA
@@ -525,4 +527,4 @@ SOUND = [
 def test_what_only_looks_broken_is_read(sound: Sound, home: Path, tmp_path: Path) -> None:
     files = {sound.file: sound.content}
     prepared = prepare(written(tmp_path, files, sound.file, sound.data, sound.columns))
-    refuse_failures(check_table(prepared), Workspace.of("broken").offending)
+    refuse_failures(check_table(prepared.spec, prepared.source), Workspace.of("broken").offending)

@@ -18,12 +18,13 @@ from hallmark.schemas.documents.manifest import (
     RECORD_FILE,
 )
 from hallmark.schemas.loading import load_spec
-from hallmark.tasks.copies import CopyRefused
 from hallmark.tasks.gates.rehearsal import rehearse
 from hallmark.tasks.installation.signing import digest
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.planning.outside_records import OutsideRecordsRefused
-from hallmark.tasks.planning.prepare import PlanRefused, adjacency, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.private_tables import CopyRefused
+from hallmark.tasks.planning.requested import PlanRefused, adjacency
 from hallmark.tasks.publish import Published, PublishRefused
 from hallmark.tasks.reserve import AlreadyStarted
 from hallmark.tasks.verification import verify_release
@@ -325,6 +326,6 @@ def test_a_certificate_stopped_by_ctrl_c_says_how_to_go_on(
     hallmark: Hallmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     example.open_account()
-    monkeypatch.setattr("hallmark.tasks.planning.prepare.prepare_certificate", press_ctrl_c)
+    monkeypatch.setattr("hallmark.tasks.planning.prepare.prepare", press_ctrl_c)
     done = hallmark("certify", write(tmp_path), vendor(tmp_path), "--out", tmp_path / "out")
     assert (done.code, "run it again with --resume to continue" in done.err) == (130, True), done

@@ -22,7 +22,8 @@ from hallmark.schemas.documents.manifest import ANSWERS_FILE, CERTIFICATE_FILE, 
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.tasks.generate import MOVED
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
-from hallmark.tasks.planning.prepare import PlanRefused, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.publish import Published
 from hallmark.tasks.verification import verify_release
 from tests import example

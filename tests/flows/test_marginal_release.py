@@ -16,7 +16,8 @@ from hallmark.mechanisms.marginals.generators.graphical.model import GraphicalMo
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, RECORD_FILE
 from hallmark.tasks.installation.workspace import ledger_url
-from hallmark.tasks.planning.prepare import PlanRefused, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.publish import Published
 from hallmark.tasks.verification import verify_release
 from tests import example

@@ -14,7 +14,7 @@ from hallmark.schemas.loading import load_spec
 from hallmark.tasks.generate import MOVED
 from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.planning.coding import TableCodec
-from hallmark.tasks.planning.prepare import PlanRefused
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.publish import Published
 from hallmark.tasks.verification import verify_release
 from tests import example

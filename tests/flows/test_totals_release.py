@@ -14,7 +14,7 @@ from hallmark.schemas.documents.manifest import RECORD_FILE
 from hallmark.tasks.generate import TOTALLED
 from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.output.released import broken_totals
-from hallmark.tasks.planning.prepare import PlanRefused
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.publish import Published
 from hallmark.tasks.verification import verify_release
 from tests import example

@@ -11,7 +11,7 @@ import pytest
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, RECORD_FILE
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
-from hallmark.tasks.planning.prepare import PlanRefused
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.publish import Published
 from hallmark.tasks.verification import verify_release
 from tests import example

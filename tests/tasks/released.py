@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import Prepared
 from tests import example
 
 ROWS = 300

@@ -255,7 +255,7 @@ def test_a_run_that_was_killed_is_found_and_one_that_lives_is_not(
     workspace = Workspace.of("test-release")
     with run_logged():
         with workspace.held():
-            about(prepared)
+            about(prepared.spec)
             announce("discretize")
             (workspace.codes / "0.npy").touch()
             assert only(house.interrupted()) == ("ok", "no run was killed")
@@ -299,7 +299,7 @@ def standin(
 def test_a_published_release_whose_folder_is_gone_is_found(home: Path, tmp_path: Path) -> None:
     prepared = prepare(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
     with run_logged():
-        about(prepared)
+        about(prepared.spec)
         announce("publish")
         came_to(published_in(tmp_path / "out"))
     assert only(house.published()) == ("ok", "all 1 releases are where they were published")

@@ -22,7 +22,8 @@ from hallmark.tasks.generate import (
 )
 from hallmark.tasks.generate_batches import drawn, made_in_batches
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import Prepared
 from tests import example
 
 RULES = [

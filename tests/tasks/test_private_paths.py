@@ -20,14 +20,14 @@ from hallmark.flows.cli.app import app
 from hallmark.schemas.calendar import Calendar
 from hallmark.schemas.json_schema import release_spec_schema
 from hallmark.schemas.profile import Profile
-from hallmark.tasks.copies import CopyRefused, refuse_copies
 from hallmark.tasks.gates.rehearsal_table import rehearsal_table
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.planning.instances import instance
 from hallmark.tasks.planning.likeness import likeness, likeness_of_codes
-from hallmark.tasks.planning.prepare import Prepared, prepare, prepare_certificate
-from hallmark.tasks.planning.private_tables import note
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import Prepared
+from hallmark.tasks.planning.private_tables import CopyRefused, note, refuse_copies
 from tests import example
 
 ROOT = Path(__file__).parents[2]
@@ -179,7 +179,7 @@ def matrix(folder: Path, file: Path) -> Prepared:
 
 
 def to_certify(folder: Path, file: Path) -> Prepared:
-    return prepare_certificate(certificate(folder, ROWS), file)
+    return prepare(certificate(folder, ROWS)).certifying(file)
 
 
 def certificate(folder: Path, rows: int) -> Path:
@@ -247,14 +247,14 @@ def test_a_copy_of_its_own_is_refused_before_anything_is_asked_of_it(
 ) -> None:
     copy = tmp_path / "copy.parquet"
     example.table(ROWS).sample(frac=1, random_state=2).to_parquet(copy)
-    prepared, workspace = route(tmp_path, copy), Workspace.of("test-release")
+    prepared = route(tmp_path, copy)
     codes = prepared.codec.encode(example_text(tmp_path / "table.csv")).astype(np.int16)
     own = likeness_of_codes(prepared.codec, codes, prepared.source)
     with pytest.raises(CopyRefused, match="a copy of the private table"):
-        refuse_copies(prepared, own, workspace)
+        refuse_copies(prepared.public.tables, own, "test-release")
     (tmp_path / "table.csv").write_text("\n".join(csv_lines(tmp_path)[:-1]))
     other = likeness_of_codes(prepared.codec, codes[:-1], prepared.source)
-    refuse_copies(prepared, other, workspace)
+    refuse_copies(prepared.public.tables, other, "test-release")
 
 
 def example_text(table: Path) -> pd.DataFrame:

@@ -73,7 +73,7 @@ def test_a_ledger_that_does_not_answer_is_told_and_hides_nothing_else(
 def test_stages_are_measured_by_public_rows_and_whole_seconds(home: Path, tmp_path: Path) -> None:
     prepared = prepare(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
     with run_logged(), Workspace.of("test-release").held():
-        about(prepared)
+        about(prepared.spec)
         announce("validate")
         assert samples()["releases", "running"] == 1
         came_to(published_in(tmp_path / "out"))
@@ -91,7 +91,7 @@ def test_a_release_whose_folder_is_gone_is_no_published_one(
     prepared = prepare(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
     monkeypatch.setattr("hallmark.tasks.runs._entry", lambda: "monthly")
     with run_logged():
-        about(prepared)
+        about(prepared.spec)
         announce("publish")
         came_to(published_in(tmp_path / "out"))
     assert samples()["calendar_last_published_timestamp_seconds", "monthly"] > 0

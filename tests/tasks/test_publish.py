@@ -12,14 +12,13 @@ import pytest
 from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
-from hallmark.tasks.planning.prepare import Prepared
 from hallmark.tasks.publish import PublishRefused, already_published
 from hallmark.tasks.verification import verify_release
 from tests.tasks.released import Released
 from tests.tasks.times import PNG, subsecond_times
 
 
-def job(run: Released, out: Path) -> Job[Prepared]:
+def job(run: Released, out: Path) -> Job:
     return Job(run.prepared, run.ledger, run.workspace, out)
 
 

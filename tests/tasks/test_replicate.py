@@ -18,7 +18,8 @@ from hallmark.schemas.documents.data_dictionary import DataDictionary, Dictionar
 from hallmark.tasks import replicate as stage
 from hallmark.tasks.generate import SyntheticFile
 from hallmark.tasks.output.replicates import column_names, replicate_faults
-from hallmark.tasks.planning.prepare import PlanRefused, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.rendering.survey import survey_scripts
 from hallmark.tasks.verification.verify import verify_release
 from tests import example

@@ -7,7 +7,8 @@ import pytest
 from hallmark.mechanisms.privacy.events import DiscreteGaussian
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger, LedgerError
 from hallmark.tasks.installation.workspace import ledger_url
-from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.reserve import AlreadyStarted, cancel_if_unused, reserve
 from tests import example
 
@@ -88,9 +89,9 @@ def test_a_public_table_that_was_changed_is_refused_on_resuming(home: Path, tmp_
 def test_an_unused_reservation_is_given_back_and_may_be_made_again(prepared: Prepared) -> None:
     example.open_account()
     go(prepared)
-    assert cancel_if_unused(prepared, ledger_url(), "tests")
+    assert cancel_if_unused(prepared.spec.release, ledger_url(), "tests")
     assert Ledger(ledger_url()).account("test-people").reserved == (0, 0)
-    assert not cancel_if_unused(prepared, ledger_url(), "tests")
+    assert not cancel_if_unused(prepared.spec.release, ledger_url(), "tests")
     go(prepared)
 
 
@@ -98,9 +99,9 @@ def test_a_drawn_reservation_is_never_given_back(prepared: Prepared) -> None:
     example.open_account()
     go(prepared)
     draw(prepared)
-    assert not cancel_if_unused(prepared, ledger_url(), "tests")
+    assert not cancel_if_unused(prepared.spec.release, ledger_url(), "tests")
     assert Ledger(ledger_url()).account("test-people").spent[0] == 1
 
 
 def test_nothing_is_given_back_where_nothing_was_reserved(prepared: Prepared) -> None:
-    assert not cancel_if_unused(prepared, ledger_url(), "tests")
+    assert not cancel_if_unused(prepared.spec.release, ledger_url(), "tests")

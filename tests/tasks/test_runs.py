@@ -15,7 +15,8 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.log import log_file
 from hallmark.tasks.installation.progress import announce
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.prometheus import state_of
 from hallmark.tasks.publish import Published
 from hallmark.tasks.runs import MEMORY_STEP, about, came_to, is_held, run_logged, statuses
@@ -59,7 +60,7 @@ def last() -> dict[str, object]:
 
 def test_a_run_is_logged_from_start_to_end(prepared: Prepared) -> None:
     with run_logged():
-        about(prepared)
+        about(prepared.spec)
         for stage in ("reserve", "publish"):
             announce(stage)
         came_to(PUBLISHED)
@@ -72,7 +73,7 @@ def test_a_run_is_logged_from_start_to_end(prepared: Prepared) -> None:
 
 def test_the_status_tells_how_the_last_run_went(prepared: Prepared) -> None:
     with run_logged():
-        about(prepared)
+        about(prepared.spec)
         announce("reserve")
         assert [status.how for status in statuses()] == ["running"]
         came_to(PUBLISHED)
@@ -88,7 +89,7 @@ def test_published_is_said_of_a_folder_that_is_there_on_a_second_look(
 ) -> None:
     for out in (tmp_path / "passing", tmp_path / "lasting"):
         with run_logged():
-            about(prepared)
+            about(prepared.spec)
             announce("publish")
             came_to(published_in(out))
         (status,) = statuses()
@@ -100,7 +101,7 @@ def test_published_is_said_of_a_folder_that_is_there_on_a_second_look(
 
 def fail(prepared: Prepared, error: BaseException) -> None:
     with run_logged():
-        about(prepared)
+        about(prepared.spec)
         announce("validate")
         raise error
 
@@ -131,7 +132,7 @@ def test_only_errors_written_to_be_shown_are_quoted(
 def test_a_stop_that_a_library_loses_ends_the_run_before_its_next_stage(prepared: Prepared) -> None:
     def run() -> None:
         with run_logged():
-            about(prepared)
+            about(prepared.spec)
             announce("privatize")
             lose_ctrl_c()
             announce("privatize")
@@ -147,7 +148,7 @@ def test_a_stop_that_a_library_loses_ends_the_run_before_its_next_stage(prepared
 def test_a_run_was_stopped_also_where_a_library_wraps_the_signal(prepared: Prepared) -> None:
     def run() -> None:
         with run_logged():
-            about(prepared)
+            about(prepared.spec)
             announce("generate")
             press_ctrl_c()
 
@@ -158,12 +159,12 @@ def test_a_run_was_stopped_also_where_a_library_wraps_the_signal(prepared: Prepa
 
 def test_a_run_that_begins_nothing_leaves_the_status_of_the_one_before(prepared: Prepared) -> None:
     with run_logged():
-        about(prepared)
+        about(prepared.spec)
         announce("publish")
         came_to(PUBLISHED)
     before = statuses()
     with run_logged():
-        about(prepared)
+        about(prepared.spec)
     assert statuses() == before
     assert last()["how"] == "left-alone"
 
@@ -171,7 +172,7 @@ def test_a_run_that_begins_nothing_leaves_the_status_of_the_one_before(prepared:
 def test_a_release_that_goes_on_keeps_the_times_of_its_earlier_stages(prepared: Prepared) -> None:
     for stages in (["validate"], ["publish"]):
         with run_logged():
-            about(prepared)
+            about(prepared.spec)
             for stage in stages:
                 announce(stage)
             came_to(waiting(prepared) if stages == ["validate"] else PUBLISHED)
@@ -182,7 +183,7 @@ def test_a_release_that_goes_on_keeps_the_times_of_its_earlier_stages(prepared: 
 def test_a_run_whose_process_is_gone_was_interrupted(prepared: Prepared) -> None:
     workspace = Workspace.of("test-release")
     with run_logged(), workspace.held():
-        about(prepared)
+        about(prepared.spec)
         announce("generate")
         (status,) = statuses()
         assert is_held(workspace)

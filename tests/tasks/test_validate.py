@@ -138,7 +138,8 @@ def test_a_record_without_a_person_is_found(spec: Any, tmp_path: Path) -> None:
 def test_records_that_are_left_out_beyond_a_persons_bound_are_counted(
     tmp_path: Path, home: Path
 ) -> None:
-    found = check_table(prepare(example.write(tmp_path, 200, **example.of_persons(tmp_path, 2))))
+    prepared = prepare(example.write(tmp_path, 200, **example.of_persons(tmp_path, 2)))
+    found = check_table(prepared.spec, prepared.source)
     (counted,) = [one for one in found if "kept of their person" in one.rule.rule]
     owned = example.table(200)["person"].value_counts()
     assert (counted.rows, counted.failing) == (200, (owned - 2).clip(lower=0).sum())
@@ -297,7 +298,7 @@ def test_an_unexpected_failure_says_where_its_details_are_and_quotes_nothing(
     monkeypatch.setattr(reading, "batches_of_cells", fail)
     prepared = prepare(example.write(tmp_path, rows=3))
     with pytest.raises(Exception, match="stage validate failed with RuntimeError") as told:
-        check_table(prepared)
+        check_table(prepared.spec, prepared.source)
     log = home / "work/test-release/failures.log"
     assert "canary" not in f"{told.value!r} {told.value.__context__!r}"
     assert "canary-73193" in log.read_text()
@@ -308,7 +309,9 @@ def shown(spec: Path, rows: list[dict[str, str]], home: Path) -> tuple[list[Find
     """The findings of a table beside its spec, and the page of what breaks them."""
     pd.DataFrame(rows).to_csv(spec.parent / "table.csv", index=False)
     prepared = prepare(spec)
-    return check_table(prepared), Workspace.of(prepared.spec.release).offending
+    return check_table(prepared.spec, prepared.source), Workspace.of(
+        prepared.spec.release
+    ).offending
 
 
 SCRIPT = "<script>alert('73193')</script>"

@@ -403,7 +403,7 @@ def test_a_release_stopped_by_ctrl_c_or_sigterm_says_how_to_go_on(
 ) -> None:
     hallmark(*OPEN)
     stop = partial(press_ctrl_c, number=number)
-    monkeypatch.setattr("hallmark.tasks.planning.prepare.as_release", stop)
+    monkeypatch.setattr("hallmark.tasks.planning.prepare.prepare", stop)
     handler = signal.getsignal(number)
     done = hallmark("release", spec, "--out", spec.parent / "out")
     assert_said(done, code, "run it again with --resume to continue")
@@ -422,7 +422,7 @@ def test_a_sigterm_that_a_library_wraps_while_prefect_handles_it_says_the_same(
             raise ValueError("as a library wraps it")
 
     hallmark(*OPEN)
-    monkeypatch.setattr("hallmark.tasks.planning.prepare.as_release", fail)
+    monkeypatch.setattr("hallmark.tasks.planning.prepare.prepare", fail)
     done = hallmark("release", spec, "--out", spec.parent / "out")
     assert_said(done, ExitCode.TERMINATED, "run it again with --resume to continue")
 

@@ -14,7 +14,9 @@ from hallmark.schemas.loading import SpecError
 from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.tasks.forecast.questions import epsilon_for, precisions
 from hallmark.tasks.forecast.summary import plan_summary
-from hallmark.tasks.planning.prepare import Prepared, at_epsilon, mechanism_of, prepare
+from hallmark.tasks.planning.prepare import at_epsilon, prepare
+from hallmark.tasks.planning.prepared import Prepared
+from hallmark.tasks.planning.requested import mechanism_of
 from hallmark.tasks.questions.answers import Answering
 from tests import example
 

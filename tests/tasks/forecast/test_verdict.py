@@ -8,7 +8,9 @@ import pytest
 
 from hallmark.tasks.forecast.sweep import sweep
 from hallmark.tasks.forecast.verdict import Verdict, about_nothing, in_words, verdicts
-from hallmark.tasks.planning.prepare import PlanRefused, Prepared, at_epsilon, prepare
+from hallmark.tasks.planning.prepare import at_epsilon, prepare
+from hallmark.tasks.planning.prepared import Prepared
+from hallmark.tasks.planning.requested import PlanRefused
 from tests import example
 
 PURE = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}

@@ -12,8 +12,9 @@ from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.tasks.gates.rehearsal import environment, rehearsal_spec, rehearse
 from hallmark.tasks.gates.rehearsal_table import RehearsalRefused, RehearsalTable, rehearsal_table
 from hallmark.tasks.installation.workspace import AlreadyRunning, Workspace, rehearsal_home
-from hallmark.tasks.planning.prepare import PlanRefused, prepare
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.private_tables import note
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.validate import check_table
 from tests import example
 from tests.tasks.planning.test_private_tables import COPIES, SPELLINGS, Way
@@ -145,7 +146,9 @@ def test_made_up_records_obey_the_spec(tmp_path: Path, home: Path) -> None:
     prepared = prepare(example.write(tmp_path, 5))
     found = rehearsal_table(prepared, tmp_path)
     checked = prepare(example.write(tmp_path, 5, data={**data(found.data["source"]), "ignore": []}))
-    assert not np.any([f.failing for f in check_table(checked) if f.rule.refuses])
+    assert not np.any(
+        [f.failing for f in check_table(checked.spec, checked.source) if f.rule.refuses]
+    )
 
 
 def test_a_rehearsal_leaves_one_that_is_under_way_alone(
@@ -184,6 +187,6 @@ def test_a_table_may_be_the_public_one_and_the_one_that_is_rehearsed_on(
     with pytest.raises(PlanRefused, match="rehearsal_of: is written by hallmark rehearse"):
         prepare(copy)
     monkeypatch.setenv("HALLMARK_HOME", str(rehearsal_home(tmp_path / "house")))
-    assert prepare(copy).public_tables
+    assert prepare(copy).public.tables
     with pytest.raises(PlanRefused, match="rehearsal_of: is written by hallmark rehearse"):
         prepare(write(tmp_path, "old.csv"))

@@ -9,12 +9,13 @@ import pytest
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import DiscreteGaussian
+from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.log import log_file
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.charged_twice import charged_twice, warn_if_charged_twice
 from hallmark.tasks.planning.likeness import likeness
-from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.private_tables import note
 from tests import example
 
@@ -23,13 +24,13 @@ ONE = Budget(epsilon=Fraction(1))
 DRAW = DiscreteGaussian(l2_squared=2, sigma2=Fraction(1000), unit_moves=2)
 
 
-def noted(folder: Path, release: str, account: str, rows: int = 40) -> Prepared:
+def noted(folder: Path, release: str, account: str, rows: int = 40) -> ReleaseSpec:
     """A release whose private table was read and noted."""
     spec = example.write(folder, rows, release=release, population={"account": account})
     prepared = prepare(spec)
     own = likeness(prepared.codec, prepared.source)
     note(Workspace.of(release), prepared.spec, prepared.folder, own)
-    return prepared
+    return prepared.spec
 
 
 def charged(release: str, account: str, *, drawn: bool = True) -> None:

@@ -27,7 +27,8 @@ from hallmark.tasks.output import finalise as stage
 from hallmark.tasks.output.finalise import FinalCheckFailed, FinalFile
 from hallmark.tasks.output.released import released_source
 from hallmark.tasks.output.writing import write_csv
-from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.record.dictionary import data_dictionary
 from hallmark.tasks.sources import (
     SourceError,
@@ -65,7 +66,11 @@ def finished(of: Prepared, codes: AnyCodes) -> FinalFile:
     workspace = Workspace.of("test-release")
     file = SyntheticFile(workspace.path / "synthetic.npy")
     file.save(SyntheticMeasure(codes=codes.astype(np.int32)))
-    return stage.staged(stage.written(of, file, workspace, SERIAL), workspace)
+    return stage.staged(_written(of, file, workspace), workspace)
+
+
+def _written(of: Prepared, file: SyntheticFile, workspace: Workspace) -> FinalFile:
+    return stage.written(of.spec, file, workspace, SERIAL, in_batches=of.plan.in_batches)
 
 
 def read_back(of: Prepared, path: Path) -> pd.DataFrame:
@@ -411,7 +416,7 @@ def test_an_attempt_that_was_given_up_and_goes_on_changes_nothing_that_is_staged
     final = finished(of, random_codes(of))
     before = [file.read_bytes() for file in final.files]
     workspace = Workspace.of("test-release")
-    stage.written(of, SyntheticFile(workspace.path / "synthetic.npy"), workspace, SERIAL)
+    _written(of, SyntheticFile(workspace.path / "synthetic.npy"), workspace)
     assert [file.read_bytes() for file in final.files] == before
     assert {file.parent for file in final.files} == {workspace.staging}
 

@@ -25,7 +25,8 @@ from hallmark.tasks.output.output_table import (
     refuse_occupied,
 )
 from hallmark.tasks.output.released import released_values
-from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import Prepared
 from tests import example
 from tests.flows.services import postgres
 
@@ -64,7 +65,9 @@ def published(of: Prepared, folder: Path, seed: int = 3) -> Path:
     codes = np.column_stack([rng.integers(0, size, 400) for size in of.codec.domain.shape])
     file = SyntheticFile(workspace.path / "synthetic.npy")
     file.save(SyntheticMeasure(codes=codes.astype(np.int32)))
-    final = finalise.staged(finalise.written(of, file, workspace, SERIAL), workspace)
+    final = finalise.staged(
+        finalise.written(of.spec, file, workspace, SERIAL, in_batches=False), workspace
+    )
     folder.mkdir()
     for data in final.files:
         data.rename(folder / data.name)
@@ -135,7 +138,7 @@ def test_another_release_under_that_name_is_never_touched(
     with pytest.raises(TableNotLoaded, match=r"was not loaded \(it exists and holds something"):
         load(of, other)
     with pytest.raises(TableRefused, match=r"public\.open exists in the database"):
-        refuse_occupied(of)
+        refuse_occupied(of.spec)
 
 
 def test_half_a_table_is_never_there(
@@ -149,7 +152,7 @@ def test_half_a_table_is_never_there(
         load(of, folder)
     assert "loads the table alone" in str(caught.value)
     assert server.execute("SELECT to_regclass('open')").fetchone() == (None,)
-    refuse_occupied(of)
+    refuse_occupied(of.spec)
 
 
 REFUSED = [
@@ -163,7 +166,7 @@ def test_a_place_where_nothing_can_be_made_is_refused_beforehand(
     server: psycopg.Connection, home: Path, tmp_path: Path, table: dict[str, str], message: str
 ) -> None:
     with pytest.raises(TableRefused, match=message):
-        refuse_occupied(prepared(server, tmp_path, table=table))
+        refuse_occupied(prepared(server, tmp_path, table=table).spec)
 
 
 def test_a_role_that_may_make_nothing_is_refused_beforehand(
@@ -175,15 +178,15 @@ def test_a_role_that_may_make_nothing_is_refused_beforehand(
         monkeypatch.setenv("HALLMARK_OUTPUT_USER", "hallmark_test_loader")
         monkeypatch.setenv("HALLMARK_OUTPUT_PASSWORD", "p")
         with pytest.raises(TableRefused, match="grant CREATE on it"):
-            refuse_occupied(prepared(server, tmp_path, table={"name": "closed.open"}))
+            refuse_occupied(prepared(server, tmp_path, table={"name": "closed.open"}).spec)
     finally:
         server.execute("DROP ROLE hallmark_test_loader")
 
 
 def test_without_an_output_table_no_database_is_asked(home: Path, tmp_path: Path) -> None:
     of = prepare(example.write(tmp_path, rows=3))
-    refuse_occupied(of)
-    load_into_database(of, tmp_path)
+    refuse_occupied(of.spec)
+    load_into_database(of.spec, tmp_path)
 
 
 def test_a_database_that_does_not_answer_is_told_beforehand(
@@ -193,4 +196,4 @@ def test_a_database_that_does_not_answer_is_told_beforehand(
     with pytest.raises(
         DatabaseRefused, match=r"output\.table\.url: no connection.*HALLMARK_OUTPUT"
     ):
-        refuse_occupied(away)
+        refuse_occupied(away.spec)

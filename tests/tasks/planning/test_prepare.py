@@ -20,8 +20,10 @@ from hallmark.schemas.loading import load_spec
 from hallmark.schemas.spec_checks import SoundSections, problems_between
 from hallmark.schemas.spec_sections import MechanismChoice
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.planning.prepare import PlanRefused, adjacency, budget, mechanism_of, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import stage_rng
 from hallmark.tasks.planning.private_tables import note
+from hallmark.tasks.planning.requested import PlanRefused, adjacency, budget, mechanism_of
 from tests import example
 
 
@@ -53,12 +55,12 @@ def test_it_survives_the_way_to_another_machine(tmp_path: Path) -> None:
     assert copy.plan.events == prepared.plan.events
 
 
-def test_generators_differ_between_purposes_and_releases_and_repeat_otherwise(
-    tmp_path: Path,
-) -> None:
-    one, same = (prepare(spec(tmp_path / name)) for name in ("a", "b"))
-    other = prepare(spec(tmp_path / "c", release="another"))
-    draws = [p.rng(w).integers(2**60) for p in (one, same, other) for w in ("generate", "decode")]
+def test_generators_differ_between_purposes_and_releases_and_repeat_otherwise() -> None:
+    draws = [
+        stage_rng(release, purpose).integers(2**60)
+        for release in ("one", "one", "other")
+        for purpose in ("generate", "decode")
+    ]
     assert draws[:2] == draws[2:4]
     assert len(set(draws)) == 4
 
@@ -178,8 +180,7 @@ def test_a_rule_that_needs_too_large_a_table_is_refused(tmp_path: Path) -> None:
 
 def test_categories_are_not_read_from_any_private_table(tmp_path: Path, home: Path) -> None:
     other = example.write(tmp_path / "other", 3)
-    with prepare(other).at_one_moment() as prepared:
-        note(Workspace.of("other"), prepared.spec, tmp_path / "other", None)
+    note(Workspace.of("other"), load_spec(other), tmp_path / "other", None)
     columns = example.spec(tmp_path)["columns"]
     columns["region"]["categories"] = {"file": "../other/table.csv"}
     spec = example.write(tmp_path / "this", 3, columns=columns, constraints=[])
@@ -190,5 +191,5 @@ def test_categories_are_not_read_from_any_private_table(tmp_path: Path, home: Pa
     (tmp_path / "other/table.csv").unlink()
     (tmp_path / "codes.csv").write_text(text)
     columns["region"]["categories"] = {"file": "../codes.csv"}
-    taken = prepare(example.write(tmp_path / "this", 3, columns=columns)).public_tables
+    taken = prepare(example.write(tmp_path / "this", 3, columns=columns)).public.tables
     assert [table.like.files for table in taken] == [{sha256(text.encode()).hexdigest()}]

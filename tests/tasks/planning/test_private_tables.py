@@ -17,7 +17,8 @@ from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.job import Job
 from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.planning.likeness import Likeness, RecordSums, likeness, likeness_of_records
-from hallmark.tasks.planning.prepare import Prepared, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.private_tables import note, private_at, private_like
 from hallmark.tasks.publish import PublishRefused, refuse_private_folder
 from hallmark.tasks.sources import overlap

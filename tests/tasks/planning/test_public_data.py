@@ -10,7 +10,7 @@ from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.table_sections import PublicData
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.planning.public_data import PublicDataError, read_public
+from hallmark.tasks.planning.public_data import PlanRefused, read_public
 from hallmark.tasks.sources import SourceError
 from tests.schemas.columns.test_places_columns import CITIES, text_with
 
@@ -38,7 +38,7 @@ def read(folder: Path, columns: dict[str, Column], text: str, **fields: object) 
 
 
 def refusal(folder: Path, columns: dict[str, Column], table: PublicData) -> str:
-    with pytest.raises(PublicDataError) as caught:
+    with pytest.raises(PlanRefused) as caught:
         read_public(table, columns, folder)
     return str(caught.value)
 

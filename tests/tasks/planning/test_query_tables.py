@@ -16,8 +16,9 @@ from hallmark.mechanisms.privacy.linear_queries import Boxes, EachCell
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.query_workload import MOST_COLUMNS
 from hallmark.tasks.planning.coding import TableCodec
-from hallmark.tasks.planning.prepare import PlanRefused, prepare
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.query_tables import QueryTables, query_tables
+from hallmark.tasks.planning.requested import PlanRefused
 from tests import example
 
 FRAME = example.table(2000)
@@ -29,9 +30,7 @@ def write(folder: Path, *entries: dict[str, Any]) -> Path:
 
 def made(folder: Path, *entries: dict[str, Any]) -> QueryTables:
     spec = load_spec(write(folder, *entries))
-    tables = query_tables(spec, TableCodec.of(spec.columns).domain, folder)
-    assert tables is not None
-    return tables
+    return query_tables(spec, TableCodec.of(spec.columns).domain, folder)
 
 
 def answers(folder: Path, workload: Workload) -> list[float]:
@@ -202,8 +201,8 @@ def test_mechanisms_that_answer_no_queries_refuse_them(tmp_path: Path) -> None:
 
 def test_without_queries_there_is_no_table(tmp_path: Path) -> None:
     spec = load_spec(example.write(tmp_path, 2))
-    assert query_tables(spec, TableCodec.of(spec.columns).domain, tmp_path) is None
-    assert prepare(tmp_path / "spec.yaml").query_files == ()
+    assert query_tables(spec, TableCodec.of(spec.columns).domain, tmp_path).workload is None
+    assert prepare(tmp_path / "spec.yaml").public.queries == ()
 
 
 def test_the_spec_and_the_queries_agree_on_how_many_columns_a_product_has() -> None:

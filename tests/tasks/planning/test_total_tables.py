@@ -9,7 +9,8 @@ import pytest
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.planning.coding import TableCodec
-from hallmark.tasks.planning.prepare import PlanRefused, prepare
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.planning.total_tables import TotalRefused, total_cells
 from tests import example
 
