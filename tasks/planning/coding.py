@@ -265,7 +265,7 @@ class TableCodec:
 
     @cached_property
     def domain(self) -> Domain:
-        """The domain of the columns, without the edit rules that `tasks.planning.prepare` adds."""
+        """The domain of the columns, without the edit rules that `tasks.planning.domains` adds."""
         return Domain(tuple(codec.attribute for codec in self.codecs))
 
     def encode(self, text: pd.DataFrame) -> NDArray[np.int32]:
