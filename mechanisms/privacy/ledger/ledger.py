@@ -12,8 +12,8 @@ Proof.   Writers of an account read its entries, decide and append under the acc
          Every transaction re-reads the whole chain (`chain`), of which no entry is replayed twice
          (`replayed`), and work that finds its result already written changes nothing, so it may
          always run again.
-Oracle.  tests/mechanisms/privacy/test_ledger_chaos.py: 50 processes, killed at random, on SQLite
-         and PostgreSQL.
+Oracle.  tests/mechanisms/privacy/test_ledger_chaos.py: processes that are killed at random and at
+         stated points, on SQLite and PostgreSQL.
 """
 
 import hashlib

@@ -6,9 +6,10 @@ release, as when a task is executed again while its first execution still runs. 
 answered it writes to a file before it goes on: that is what the world has seen. Workers are killed
 at random; afterwards each release runs once more, unharmed, as an operator would resume it.
 
-`die` makes one call and kills itself at a stated point of it.
+`die` makes a call for each point at which it may be killed, each in a process that is killed there.
 
-Workers are forked from this process, which has no threads and no open connection.
+Workers are forked from this process, which has no threads and no open connection. What every ledger
+imports when it is opened is imported once, before.
 """
 
 import argparse
@@ -18,9 +19,14 @@ import random
 import secrets
 import signal
 import time
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
+import alembic.command  # noqa: F401  # what a ledger imports when it is opened
+from alembic.runtime.migration import MigrationContext  # noqa: F401
+from sqlalchemy import create_engine
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
@@ -30,7 +36,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger
 
 ACCOUNT = "people"
 CAP = Budget(epsilon=Fraction(1), delta=Fraction(1, 1000))
-SHARE = Budget(epsilon=Fraction(1, 15), delta=Fraction(1, 15000))  # 15 releases exhaust the cap
+POINTS = ("check", "before", "after")  # under the lock, and on either side of the commit
 RECORD = Adjacency(neighbours=Neighbours.ADD_REMOVE)
 EVENT = ExponentialMechanism(epsilon=Fraction(1, 100))
 PAUSE = 0.02  # seconds between two looks at the workers, on average
@@ -40,15 +46,16 @@ def request_of(release: str, call: str) -> str:
     return f"what is {call} of {release}?"
 
 
-def work(url: str, release: str, calls: int, answers: int, *, naive: bool) -> None:
+def work(arguments: argparse.Namespace, release: str, answers: int) -> None:
     """Reserve and draw like a curator; a naive one answers with its own draw, not the logged."""
-    ledger = Ledger(url)
+    ledger, naive = Ledger(arguments.url), arguments.naive
     ledger.open_account(ACCOUNT, cap=CAP, adjacency=RECORD, by="steward", reason="chaos")
+    share = Budget(epsilon=CAP.epsilon / arguments.fit, delta=CAP.delta / arguments.fit)
     try:
-        ledger.reserve(ACCOUNT, release, SHARE, adjacency=RECORD, binding="plan")
+        ledger.reserve(ACCOUNT, release, share, adjacency=RECORD, binding="plan")
     except BudgetRefused:
         return
-    for number in range(calls):
+    for number in range(arguments.calls):
         call = f"call-{number}"
         request = request_of(release, call)
         outcome = ledger.lookup(release, call, request)
@@ -62,6 +69,19 @@ def work(url: str, release: str, calls: int, answers: int, *, naive: bool) -> No
         os.write(answers, line.encode())  # one short write to a file opened for appending is whole
 
 
+def forked(run: Callable[[], None]) -> int:
+    """A child that does this and ends."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            run()
+            status = 0
+        finally:
+            os._exit(status)
+    return pid
+
+
 def wave(arguments: argparse.Namespace, processes: int, kills: int) -> tuple[list[int], int]:
     """Exit statuses of all workers (minus the signal, for those that were killed), and how many
     of them were killed after the first answer had been given.
@@ -71,25 +91,22 @@ def wave(arguments: argparse.Namespace, processes: int, kills: int) -> tuple[lis
     """
     answers = os.open(arguments.answers, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     gate, opener = os.pipe()
-    living = []
-    for number in range(processes):
-        pid = os.fork()
-        if pid == 0:
-            status = 1
-            try:
-                os.close(opener)
-                os.read(gate, 1)  # ends when the parent closes the other side: all start at once
-                release = f"release-{number % arguments.releases}"
-                work(arguments.url, release, arguments.calls, answers, naive=arguments.naive)
-                status = 0
-            finally:
-                os._exit(status)
-        living.append(pid)
+
+    def wait_and_work(release: str) -> None:
+        os.close(opener)
+        os.read(gate, 1)  # ends when the parent closes the other side: all start at once
+        work(arguments, release, answers)
+
+    living = [
+        forked(partial(wait_and_work, f"release-{number % arguments.releases}"))
+        for number in range(processes)
+    ]
     os.close(opener)
     os.close(gate)
     statuses, midway = [], 0
     chance = random.Random(arguments.seed)
-    due = sorted(chance.randrange(arguments.calls * 10) for _ in range(kills))
+    most = arguments.calls * arguments.fit * 2 // 3  # answers before the last kill
+    due = sorted(chance.randrange(most) for _ in range(kills))
     while living:
         for pid in list(living):
             done, status = os.waitpid(pid, os.WNOHANG)
@@ -113,8 +130,16 @@ def crowd(arguments: argparse.Namespace) -> None:
 
 
 def die(arguments: argparse.Namespace) -> None:
-    """Make call "a" of release "r", and be killed under the lock, before or after the commit."""
-    ledger = Ledger(arguments.url)
+    """Make a call of release "r" that is named for the point, and be killed there."""
+    statuses = [
+        os.waitstatus_to_exitcode(os.waitpid(forked(partial(die_at, arguments.url, point)), 0)[1])
+        for point in POINTS
+    ]
+    print(json.dumps(statuses))
+
+
+def die_at(url: str, point: str) -> None:
+    ledger = Ledger(url)
     dialect = ledger._database._writer.dialect
     commit = dialect.do_commit
 
@@ -122,17 +147,17 @@ def die(arguments: argparse.Namespace) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     def deadly(connection: DBAPIConnection) -> None:
-        if arguments.point == "after":
+        if point == "after":
             commit(connection)
         kill()
 
     def check(_standing: object) -> None:
-        if arguments.point == "check":
+        if point == "check":
             kill()
 
-    if arguments.point != "check":
+    if point != "check":
         dialect.do_commit = deadly  # type: ignore[method-assign]  # the points around the commit
-    ledger.record("r", "a", "q", [EVENT], b"drawn before the kill", check)
+    ledger.record("r", point, "q", [EVENT], b"drawn before the kill", check)
 
 
 def main() -> None:
@@ -143,6 +168,7 @@ def main() -> None:
     crowded.add_argument("answers")
     crowded.add_argument("--processes", type=int, required=True)
     crowded.add_argument("--releases", type=int, required=True)
+    crowded.add_argument("--fit", type=int, default=1, help="releases that exhaust the cap")
     crowded.add_argument("--calls", type=int, required=True)
     crowded.add_argument("--kills", type=int, default=0)
     crowded.add_argument("--seed", type=int, default=1)
@@ -150,9 +176,9 @@ def main() -> None:
     crowded.set_defaults(run=crowd)
     dying = commands.add_parser("die")
     dying.add_argument("url")
-    dying.add_argument("point", choices=["check", "before", "after"])
     dying.set_defaults(run=die)
     arguments = parser.parse_args()
+    create_engine(arguments.url)  # imports the driver
     arguments.run(arguments)
 
 

@@ -11,12 +11,13 @@ from scipy.stats import chisquare
 
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.cells import ArrayCounter, marginal
+from hallmark.mechanisms.privacy.cells import marginal
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.events import ExponentialMechanism
-from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
+from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
 from hallmark.mechanisms.privacy.queries import admitted
+from tests.builders.curators import curator_on
 
 FALSE_POSITIVE_RATE = 1e-6
 CODES = np.array([0, 0, 0, 1, 1, 2, 3, 3, 3, 3])[:, None]
@@ -55,12 +56,7 @@ class Turns:
 def curator(url: str) -> Curator:
     adjacency = Adjacency(neighbours=Neighbours.ADD_REMOVE)
     budget = Budget(epsilon=Fraction(10_000))
-    ledger = Ledger(url)
-    ledger.open_account("people", cap=budget, adjacency=adjacency, by="test", reason="test")
-    ledger.reserve("people", "r", budget, adjacency=adjacency, binding="plan")
-    return Curator(
-        counter=ArrayCounter(CODES), ledger=ledger, release="r", adjacency=adjacency, budget=budget
-    )
+    return curator_on(url, codes=CODES, adjacency=adjacency, budget=budget)
 
 
 def misfit(chosen: Sequence[int]) -> float:

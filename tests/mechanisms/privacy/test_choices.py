@@ -1,8 +1,9 @@
 """Choices among linear queries: their law, what they cost, and that they are drawn once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from math import log
 
 import numpy as np
@@ -14,12 +15,12 @@ from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.privacy.accountant import BudgetExceeded
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.cells import ArrayCounter, CellMap, marginal
-from hallmark.mechanisms.privacy.curator import Curator
+from hallmark.mechanisms.privacy.cells import marginal
 from hallmark.mechanisms.privacy.events import ExponentialMechanism
-from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
+from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries, Matrix
 from hallmark.mechanisms.privacy.queries import SCORE_STEPS
+from tests.builders.curators import Make, asked, curator_on
 
 FALSE_POSITIVE_RATE = 1e-6  # of each test; OpenDP's entropy cannot be seeded
 DRAWS = 1_500
@@ -31,6 +32,7 @@ RELATIONS = [
 ]
 SHAPE = (3, 2)
 CODES = np.array([[0, 0], [1, 1], [1, 0], [2, 1], [2, 1]])
+GIVEN = {"codes": CODES, "adjacency": RELATIONS[0], "budget": GENEROUS}
 
 
 def queries_of(*rows: Sequence[int], unit: int = 1) -> LinearQueries:
@@ -46,16 +48,6 @@ QUERIES = LinearQueries(
     unit=2,
 )
 ANSWERS = np.array([2 - 2, 1 + 2 - 4, 4, 6])
-
-
-class Watched(ArrayCounter):
-    """A counter that remembers how often it was asked."""
-
-    asked = 0
-
-    def count(self, maps: Sequence[CellMap]) -> list[Counts]:
-        self.asked += 1
-        return super().count(maps)
 
 
 @dataclass(frozen=True)
@@ -86,38 +78,16 @@ class Remembering:
         return reference
 
 
-Make = Callable[..., Curator]
-
-
 @pytest.fixture
 def make(ledger_url: str) -> Make:
-    """Makes a curator whose release has a reservation, on SQLite and on PostgreSQL."""
-    return maker(ledger_url)
+    """Makes curators on SQLite and on PostgreSQL."""
+    return partial(curator_on, ledger_url, **GIVEN)
 
 
 @pytest.fixture
 def make_one(sqlite_url: str) -> Make:
     """The same on SQLite alone, for laws that no database has a part in."""
-    return maker(sqlite_url)
-
-
-def maker(url: str) -> Make:
-    def curator(
-        budget: Budget = GENEROUS,
-        adjacency: Adjacency = RELATIONS[0],
-        codes: np.ndarray = CODES,
-        release: str = "r",
-    ) -> Curator:
-        ledger = Ledger(url)
-        cap = Budget(epsilon=10 * budget.epsilon, delta=budget.delta)
-        ledger.open_account("people", cap=cap, adjacency=adjacency, by="test", reason="test")
-        ledger.reserve("people", release, budget, adjacency=adjacency, binding="plan")
-        counter = Watched(codes)
-        return Curator(
-            counter=counter, ledger=ledger, release=release, adjacency=adjacency, budget=budget
-        )
-
-    return curator
+    return partial(curator_on, sqlite_url, **GIVEN)
 
 
 def choices(epsilon: Fraction | int, times: int = 1, *, adaptive: bool = False) -> Sequence:
@@ -181,7 +151,7 @@ def test_asked_again_choices_are_read_back_and_nothing_is_counted(make: Make) ->
     first = make().choices("path", QUERIES, Remembering(QUERIES.size), choices(1, 50))
     replay, question = make(), Remembering(QUERIES.size)
     assert replay.choices("path", QUERIES, question, choices(1, 50)) == first
-    assert replay.counter.asked == 0  # type: ignore[attr-defined]
+    assert asked(replay) == 0
     assert question.seen == []
     assert len(replay.ledger.calls("r")) == 1
 
@@ -203,10 +173,10 @@ def test_a_logged_path_is_of_its_queries_question_events_and_total(make_one: Mak
 
 
 def test_choices_beyond_the_budget_are_refused_before_anything_is_counted(make: Make) -> None:
-    curator, question = make(Budget(epsilon=Fraction(1))), Remembering(QUERIES.size)
+    curator, question = make(budget=Budget(epsilon=Fraction(1))), Remembering(QUERIES.size)
     with pytest.raises(BudgetExceeded, match="would cost more than the reserved"):
         curator.choices("path", QUERIES, question, choices(Fraction(1, 10), 11))
-    assert curator.counter.asked == 0  # type: ignore[attr-defined]
+    assert asked(curator) == 0
     assert question.seen == []
     assert curator.ledger.calls("r") == []
     curator.choices("path", QUERIES, question, choices(Fraction(1, 10), 10))

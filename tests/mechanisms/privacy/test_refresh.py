@@ -16,13 +16,12 @@ from hallmark.mechanisms.privacy.events import merged
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.mechanisms.privacy.queries import SCORE_STEPS
 from hallmark.mechanisms.privacy.refresh import Refresh
+from tests.builders.curators import Make, asked
 from tests.mechanisms.privacy.test_choices import (
     ANSWERS,
     CODES,
     QUERIES,
     RELATIONS,
-    Make,
-    Watched,
     make,
     make_one,
 )
@@ -148,9 +147,8 @@ def test_the_call_is_charged_what_its_refreshes_say_and_drawn_once(make: Make) -
     assert len(first) == 6
     charged = merged(event for one in rounds for event in one.events)
     assert set(merged(curator.ledger.events("r"))) == set(charged)
-    assert isinstance(curator.counter, Watched)
     assert curator.refreshed("c", QUERIES, Steps(), [0, 1, 2], rounds) == first
-    assert curator.counter.asked == 1
+    assert asked(curator) == 1
     for other in (
         ("c", QUERIES, Steps(), [0, 1, 3], rounds),
         ("c", QUERIES, Steps(digest="other"), [0, 1, 2], rounds),
@@ -166,13 +164,11 @@ def test_nothing_is_kept_without_slack_or_held_without_a_charge(make_one: Make) 
     curator = make_one()
     with pytest.raises(ValueError, match="3 queries are held, but a refresh is charged for others"):
         curator.refreshed("c", QUERIES, Steps(), [0, 1, 2], [refresh(queries=2)])
-    assert isinstance(curator.counter, Watched)
-    assert curator.counter.asked == 0
+    assert asked(curator) == 0
 
 
 def test_what_would_overspend_is_refused_before_anything_is_counted(make_one: Make) -> None:
     curator = make_one(budget=Budget(epsilon=Fraction(1)), codes=CODES)
     with pytest.raises(BudgetExceeded):
         curator.refreshed("c", QUERIES, Steps(), [0] * HELD, [refresh()])
-    assert isinstance(curator.counter, Watched)
-    assert curator.counter.asked == 0
+    assert asked(curator) == 0

@@ -21,8 +21,12 @@ Rows = list[dict[str, Any]]
 
 @pytest.fixture
 def busy(ledger_url: str) -> Ledger:
+    return filled(ledger_url)
+
+
+def filled(url: str) -> Ledger:
     """Two accounts, with releases that drew, gave back and said something."""
-    ledger = Ledger(ledger_url)
+    ledger = Ledger(url)
     for name in ("people", "plants"):
         ledger.open_account(name, cap=CAP, adjacency=RECORD, by="steward", reason="law")
         for release in ("a", "b"):
@@ -105,9 +109,9 @@ def other_table(kept: Rows) -> None:
 
 @pytest.mark.parametrize("spoil", [changed_outcome, lost_entry, lost_outcome, cheaper, other_table])
 def test_a_copy_that_was_changed_is_refused_whole(
-    spoil: Callable[[Rows], None], busy: Ledger, empty: Ledger
+    spoil: Callable[[Rows], None], sqlite_url: str, empty: Ledger
 ) -> None:
-    kept = rows(busy)
+    kept = rows(filled(sqlite_url))  # as they are of any database
     spoil(kept)
     with pytest.raises(LedgerError):
         empty.put_back(lambda: kept)
