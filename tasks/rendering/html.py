@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from hallmark.schemas.documents.audit_privacy import GroupFactor
@@ -25,6 +25,7 @@ from hallmark.schemas.documents.labels import NOT_RECORDED, LabelledSection, Sho
 from hallmark.schemas.documents.manifest import RECORD_FILE, REPORT_FILE
 from hallmark.schemas.documents.privacy_claim import Amount
 from hallmark.tasks.rendering import heat, plain, plots, wording
+from hallmark.tasks.rendering.templating import source, templates
 
 _WORST_PAIRS = 10  # shown
 
@@ -60,36 +61,24 @@ def render_audit_report(record: AuditRecord) -> str:
     Raises:
         TypeError: `record` is not an audit record; internal figures have no public page.
     """
-    if not isinstance(record, AuditRecord):
-        raise TypeError(f"the public report shows an AuditRecord, not {type(record).__name__}")
+    _refuse_other_than(AuditRecord, record)
     certificate = record.utility.certificate
-    claim = record.guarantee.claim
-    return (
-        _environment()
-        .get_template("audit-report.html.j2")
-        .render(
-            record=record,
-            claim=claim,
-            certificate=certificate,
-            worst=max(certificate.bounds, key=lambda bound: bound.value),
-            samples=samples(record),
-            worst_pairs=[
-                bound
-                for bound in sorted(certificate.bounds, key=lambda bound: -bound.value)
-                if len(bound.columns) == 2
-            ][:_WORST_PAIRS],
-            checks=(
-                *record.post_processing.constraints,
-                *record.post_processing.totals,
-                *record.post_processing.final_checks,
-            ),
-            alerts=_alerts(record),
-            missing=record.not_recorded(),
-            blocking=record.blocking(),
-            tags=TAG_MEANINGS,
-            topics=plain.for_people(record),
-            guarantee=_with_groups(record),
-        )
+    largest_first = sorted(certificate.bounds, key=lambda bound: -bound.value)
+    return _page(
+        "audit-report",
+        record=record,
+        claim=record.guarantee.claim,
+        certificate=certificate,
+        worst=largest_first[0],
+        samples=samples(record),
+        worst_pairs=[bound for bound in largest_first if len(bound.columns) == 2][:_WORST_PAIRS],
+        checks=_checks(record),
+        alerts=_alerts(record),
+        missing=record.not_recorded(),
+        blocking=record.blocking(),
+        tags=TAG_MEANINGS,
+        topics=plain.for_people(record),
+        guarantee=_with_groups(record),
     )
 
 
@@ -99,18 +88,14 @@ def render_for_people(record: AuditRecord) -> str:
     Raises:
         TypeError: `record` is not an audit record; internal figures have no public page.
     """
-    if not isinstance(record, AuditRecord):
-        raise TypeError(f"the page for people shows an AuditRecord, not {type(record).__name__}")
-    return (
-        _environment()
-        .get_template("for-people.html.j2")
-        .render(
-            record=record,
-            claim=record.guarantee.claim,
-            topics=plain.for_people(record),
-            report_file=REPORT_FILE,
-            record_file=RECORD_FILE,
-        )
+    _refuse_other_than(AuditRecord, record)
+    return _page(
+        "for-people",
+        record=record,
+        claim=record.guarantee.claim,
+        topics=plain.for_people(record),
+        report_file=REPORT_FILE,
+        record_file=RECORD_FILE,
     )
 
 
@@ -120,18 +105,13 @@ def render_internal_review(review: InternalReview) -> str:
     Raises:
         TypeError: `review` is not an internal review.
     """
-    if not isinstance(review, InternalReview):
-        raise TypeError(f"the review shows an InternalReview, not {type(review).__name__}")
-    columns = sorted(review.columns, key=lambda column: -column.actual)
-    return (
-        _environment()
-        .get_template("internal-review.html.j2")
-        .render(
-            review=review,
-            columns=columns,
-            joint=sorted(review.joint, key=lambda both: -both.upper),
-            samples={},
-        )
+    _refuse_other_than(InternalReview, review)
+    return _page(
+        "internal-review",
+        review=review,
+        columns=sorted(review.columns, key=lambda column: -column.actual),
+        joint=sorted(review.joint, key=lambda both: -both.upper),
+        samples={},
     )
 
 
@@ -141,9 +121,17 @@ def render_validation(found: InternalValidation) -> str:
     Raises:
         TypeError: `found` is not an internal validation.
     """
-    if not isinstance(found, InternalValidation):
-        raise TypeError(f"the page shows an InternalValidation, not {type(found).__name__}")
-    return _environment().get_template("validation.html.j2").render(found=found)
+    _refuse_other_than(InternalValidation, found)
+    return _page("validation", found=found)
+
+
+def _refuse_other_than(kind: type, document: object) -> None:
+    if not isinstance(document, kind):
+        raise TypeError(f"this page shows an {kind.__name__}, not {type(document).__name__}")
+
+
+def _page(name: str, **shown: Any) -> str:
+    return _environment().get_template(f"{name}.html.j2").render(shown)
 
 
 def samples(record: AuditRecord) -> dict[str, str]:
@@ -252,18 +240,19 @@ def _alerts(record: AuditRecord) -> list[str]:
             f"The certificate says nothing about {', '.join(vacuous)}: the bound there would hold "
             "for any data."
         )
-    checks: tuple[Check, ...] = (
-        *record.post_processing.constraints,
-        *record.post_processing.totals,
-        *record.post_processing.final_checks,
-        *record.utility.acceptance,
-    )
+    checks = (*_checks(record), *record.utility.acceptance)
     failed = [check.rule for check in checks if not check.held]
     if failed:
         alerts.append(f"Failed checks: {'; '.join(failed)}.")
     if record.provenance.software.dirty is True:
         alerts.append("The code that ran had uncommitted changes; the commit does not identify it.")
     return alerts
+
+
+def _checks(record: AuditRecord) -> tuple[Check, ...]:
+    """All checks of the final file."""
+    after = record.post_processing
+    return (*after.constraints, *after.totals, *after.final_checks)
 
 
 def _with_groups(record: AuditRecord) -> LabelledSection:
@@ -276,32 +265,28 @@ def _with_groups(record: AuditRecord) -> LabelledSection:
     return guarantee.model_copy(update={"groups": groups})
 
 
-def _pretty(value: Any) -> str:
+def pretty(value: Any) -> str:
+    """A plain value as indented JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+_CALLED = (
+    facts, pretty, table,
+    heat.matrix_plot, heat.pair_plot,
+    plain.terms_in_words,
+    plots.answers_plot, plots.bars_left_out, plots.budget_plot, plots.by_loss,
+    plots.cells_in_words, plots.certificate_plot, plots.curve_plot, plots.in_its_unit,
+    plots.learnt_plot, plots.marginal_plot, plots.review_plot, plots.term_class,
+    plots.term_names, plots.wholes,
+    wording.amount, wording.exact, wording.moment, wording.neighbours_in_words, wording.number,
+    wording.percent,
+)  # fmt: skip
+"""The functions that templates call, each by its own name."""
 
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("hallmark.tasks.rendering"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    for function in (facts, table, _pretty):
-        environment.globals[function.__name__.lstrip("_")] = function
-    for module in (heat, plain, plots, wording):
-        environment.globals |= {
-            name: item
-            for name, item in vars(module).items()
-            if not name.startswith("_")
-            and callable(item)
-            and getattr(item, "__module__", "") == module.__name__
-        }
-    loader = environment.loader
-    assert loader is not None, "set above"
-    style, _, _ = loader.get_source(environment, "report.css")
-    environment.globals["style"] = Markup(style)  # ours, not part of any record
+    environment = templates(autoescape=True)
+    environment.globals |= {function.__name__: function for function in _CALLED}
+    environment.globals["style"] = Markup(source("report.css"))  # ours, not part of any record
     return environment

@@ -8,11 +8,9 @@ the language: no package is needed to read a CSV file.
 import codecs
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
-
-from jinja2 import Environment, PackageLoader
 
 from hallmark.schemas.documents.data_dictionary import DataDictionary, DictionaryColumn
+from hallmark.tasks.rendering.templating import source
 
 PYTHON, R, STATA = "load.py", "load.R", "load.do"
 _LARGEST_INTEGER = 2**31 - 1  # of R
@@ -31,16 +29,10 @@ def loading_scripts(dictionary: DataDictionary) -> dict[str, str]:
     """
     if not dictionary.files:
         return {}
-    scripts = {PYTHON: _python(), R: "\n".join(_r(dictionary)) + "\n"}
+    scripts = {PYTHON: source("load.py.j2"), R: "\n".join(_r(dictionary)) + "\n"}
     if csv_file(dictionary):
         scripts[STATA] = "\n".join(_stata(dictionary)) + "\n"
     return scripts
-
-
-@cache
-def _python() -> str:
-    loader = PackageLoader("hallmark.tasks.rendering")
-    return loader.get_source(Environment(autoescape=True), "load.py.j2")[0]
 
 
 def distinct_labels(column: DictionaryColumn) -> list[str]:

@@ -26,7 +26,7 @@ from hallmark.tasks.rendering.loading import loading_scripts
 from hallmark.tasks.rendering.markdown import code, plain
 from hallmark.tasks.rendering.plots import in_its_unit
 from hallmark.tasks.rendering.survey import survey_scripts
-from hallmark.tasks.rendering.text_templates import text_environment
+from hallmark.tasks.rendering.templating import templates
 
 _MOST_BOUNDS = 40  # rows; the certificate has all
 
@@ -96,7 +96,7 @@ def _what(column: DictionaryColumn) -> str:
 
 @cache
 def _template() -> Template:
-    environment = text_environment()  # `plain` and `code` escape
+    environment = templates(autoescape=False)  # `plain` and `code` escape
     environment.globals.update(
         code=code,
         plain=plain,

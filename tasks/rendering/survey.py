@@ -11,7 +11,7 @@ from jinja2 import Template
 
 from hallmark.schemas.documents.data_dictionary import DataDictionary, DictionaryReplicates
 from hallmark.tasks.rendering.loading import csv_file, r_text, stata_text
-from hallmark.tasks.rendering.text_templates import text_environment
+from hallmark.tasks.rendering.templating import templates
 
 PYTHON, R, STATA, SAS = "survey.py", "survey.R", "survey.do", "survey.sas"
 
@@ -94,4 +94,6 @@ def _svyset(prefix: str, told: DictionaryReplicates, weight: str, comment: str) 
 
 @cache
 def _template(name: str) -> Template:
-    return text_environment().get_template(name)  # nothing of a spec but file names is in them
+    return templates(autoescape=False).get_template(
+        name
+    )  # nothing of a spec but file names is in them
