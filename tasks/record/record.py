@@ -43,22 +43,15 @@ from hallmark.tasks.record.record_utility import utility
 
 def audit_record(run: Executed) -> AuditRecord:
     """The whole public record of a run."""
-    counted = [one for one in run.decisions if one.outcome == COUNTED]
-    overrides = [one for one in counted if one.decision == "override"]
+    overrides = [
+        one for one in run.decisions if (one.outcome, one.decision) == (COUNTED, "override")
+    ]
     return AuditRecord(
         identity=_identity(run),
         signature=run.signature,
         disclosure_gate=run.prepared.spec.approvals.joined(run.profile.approvals).disclosure,
         approvals=tuple(
-            Approval(
-                gate=decision.gate,
-                role=decision.role,
-                person=decision.person,
-                decision=decision.decision,
-                decided=decision.decided,
-                reason=decision.reason,
-                outcome=decision.outcome,
-            )
+            Approval.model_validate(decision)
             for decision in run.decisions
             if decision not in overrides
         ),
@@ -83,13 +76,15 @@ def audit_record(run: Executed) -> AuditRecord:
 
 
 def _identity(run: Executed) -> Identity:
-    spec, agency = run.prepared.spec, run.profile.agency
+    spec, agency, file = run.prepared.spec, run.profile.agency, run.prepared.certified
     about = spec.about
     return Identity(
         release_id=spec.release,
         title=spec.title,
         created=run.created,
-        product=_product(run),
+        product="synthetic microdata"
+        if file is None
+        else f"certificate of {file.name}, whose records were made elsewhere",
         curator=agency.name or NOT_RECORDED,
         curator_kind=agency.kind or NOT_RECORDED,
         region=agency.region or NOT_RECORDED,
@@ -109,19 +104,11 @@ def _identity(run: Executed) -> Identity:
     )
 
 
-def _product(run: Executed) -> str:
-    file = run.prepared.certified
-    if file is None:
-        return "synthetic microdata"
-    return f"certificate of {file.name}, whose records were made elsewhere"
-
-
 def _trust(run: Executed) -> Trust:
     agency = run.profile.agency
     place = agency.environment
     return Trust(
-        actors=tuple(Actor(actor=one.actor, sees=one.sees) for one in agency.actors)
-        or NOT_RECORDED,
+        actors=tuple(map(Actor.model_validate, agency.actors)) or NOT_RECORDED,
         environment=place.host or NOT_RECORDED,
         network=place.network or NOT_RECORDED,
         access=place.access or NOT_RECORDED,
@@ -151,10 +138,7 @@ def _provenance(run: Executed) -> Provenance:
             ValidationRule(column=rule.column, rule=rule.rule, consequence="refuses the release")
             for rule in run.rules
         ),
-        stages=tuple(
-            Stage(stage=stage.stage, started=stage.started, seconds=stage.seconds)
-            for stage in (times.stages if times else ())
-        ),
+        stages=tuple(map(Stage.model_validate, times.stages if times else ())),
     )
 
 

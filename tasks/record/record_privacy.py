@@ -210,7 +210,7 @@ def mechanism(run: Executed) -> MechanismRecord:
         name=plan.mechanism,
         paper=plan.source,
         parameters=dict(plan.parameters),
-        noise=tuple(NoiseRow.model_validate(line, from_attributes=True) for line in plan.noise),
+        noise=tuple(NoiseRow.model_validate(line) for line in plan.noise),
         events=tuple(events_to_json(run.events)),
         query_files=tuple(
             QueryFile(file=file, sha256=digest)
