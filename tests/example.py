@@ -86,6 +86,14 @@ def write(folder: Path, rows: int = 3000, **changes: Any) -> Path:
     return path
 
 
+def some_columns(*names: str) -> dict[str, Any]:
+    """Sections of `write` in which these columns alone are read."""
+    own = spec(Path("table.csv"))
+    columns = {name: own["columns"][name] for name in names}
+    others = [name for name in table(2).columns if name not in names]
+    return {"columns": columns, "data": {**own["data"], "ignore": others}, "constraints": []}
+
+
 def of_persons(folder: Path, records: int) -> dict[str, Any]:
     """Sections of `write` that protect persons, of whom so many records are kept."""
     unit = {"person": "person", "max_records": records}

@@ -251,7 +251,7 @@ def test_who_waits_too_long_is_named(home: Path) -> None:
 def test_a_run_that_was_killed_is_found_and_one_that_lives_is_not(
     home: Path, tmp_path: Path
 ) -> None:
-    prepared = prepare(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
+    prepared = prepare(example.write(tmp_path / "data", rows=10))
     workspace = Workspace.of("test-release")
     with run_logged():
         with workspace.held():
@@ -297,7 +297,7 @@ def standin(
 
 
 def test_a_published_release_whose_folder_is_gone_is_found(home: Path, tmp_path: Path) -> None:
-    prepared = prepare(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
+    prepared = prepare(example.write(tmp_path / "data", rows=10))
     with run_logged():
         about(prepared.spec)
         announce("publish")

@@ -137,7 +137,7 @@ def test_r_loads_types_missing_values_categories_and_labels(hard: Path) -> None:
 @NO_R
 def test_r_loads_the_files_of_a_release(unsigned: Path) -> None:
     assert r(unsigned, "cat(nrow(release), ncol(release), sum(is.na(release[['AGEP']])))") == (
-        "400 24 0"
+        "400 9 0"
     )
 
 

@@ -71,7 +71,7 @@ def test_a_ledger_that_does_not_answer_is_told_and_hides_nothing_else(
 
 
 def test_stages_are_measured_by_public_rows_and_whole_seconds(home: Path, tmp_path: Path) -> None:
-    prepared = prepare(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
+    prepared = prepare(example.write(tmp_path / "data", rows=10))
     with run_logged(), Workspace.of("test-release").held():
         about(prepared.spec)
         announce("validate")
@@ -88,7 +88,7 @@ def test_stages_are_measured_by_public_rows_and_whole_seconds(home: Path, tmp_pa
 def test_a_release_whose_folder_is_gone_is_no_published_one(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepared = prepare(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
+    prepared = prepare(example.write(tmp_path / "data", rows=10))
     monkeypatch.setattr("hallmark.tasks.runs._entry", lambda: "monthly")
     with run_logged():
         about(prepared.spec)
@@ -102,7 +102,7 @@ def test_a_release_whose_folder_is_gone_is_no_published_one(
 
 
 def test_what_waits_is_told_with_its_gate_and_since_when(home: Path, tmp_path: Path) -> None:
-    prepared = prepare(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
+    prepared = prepare(example.write(tmp_path / "data", rows=10))
     waits = waiting(prepared)
     (Workspace.of("test-release").path / "waiting.json").write_text(waits.model_dump_json())
     since = samples()["release_waiting_since_timestamp_seconds", "plan", "test-release"]

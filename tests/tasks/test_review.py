@@ -2,23 +2,16 @@
 
 import html
 import re
-from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from hallmark.tasks.evaluate import evaluate_files, in_words
 from hallmark.tasks.rendering.wording import number
 from hallmark.tasks.review import sampled
+from tests import example
 from tests.tasks.released import ROWS, Released, released
-
-
-@pytest.fixture(scope="module")
-def run(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Released]:
-    with released(tmp_path_factory.mktemp("review")) as done:
-        yield done
 
 
 def test_it_is_marked_internal_and_lies_in_the_workspace_for_its_owner(run: Released) -> None:
@@ -37,10 +30,7 @@ def test_it_tells_the_number_of_private_rows_and_the_findings(run: Released) -> 
 
 
 def test_its_utility_metrics_are_those_of_the_published_file(run: Released) -> None:
-    spec = run.prepared.path
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HALLMARK_HOME", str(run.workspace.path.parents[1]))
-        found = evaluate_files(spec, str(run.folder / "data.csv")).metrics
+    found = evaluate_files(run.prepared.path, str(run.folder / "data.csv")).metrics
     page = html.unescape(run.workspace.review.read_text())
     for line in in_words(found):
         assert line.value is not None
@@ -70,7 +60,11 @@ def test_no_file_of_the_release_holds_or_mentions_it(run: Released) -> None:
 def test_bounds_on_several_columns_are_compared_with_what_encloses_the_truth(
     prefect: None, tmp_path: Path
 ) -> None:
-    with released(tmp_path, certificate={"confidence": 0.9, "share": "1/2", "cells": 4}) as done:
+    with released(
+        tmp_path,
+        certificate={"confidence": 0.9, "share": "1/2", "cells": 4},
+        **example.some_columns("age", "region", "since"),
+    ) as done:
         page = done.workspace.review.read_text()
         rows = page.partition("<caption>Columns together")[2].partition("</table>")[0]
         lines = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', rows)

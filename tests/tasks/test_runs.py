@@ -32,7 +32,7 @@ PUBLISHED = Published(
 
 @pytest.fixture
 def prepared(home: Path, tmp_path: Path) -> Prepared:
-    return prepare(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
+    return prepare(example.write(tmp_path / "data", rows=10))
 
 
 def waiting(prepared: Prepared) -> Waiting:

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from hallmark.tasks.installation.compute import DaskCompute
 
 
 @pytest.fixture(scope="module")
-def threads() -> Client:
+def threads() -> Iterator[Client]:
     with (
         LocalCluster(
             n_workers=1, threads_per_worker=3, processes=False, dashboard_address="127.0.0.1:0"
@@ -104,13 +105,18 @@ def test_the_folder_of_kept_results_is_that_given(threads: Client, tmp_path: Pat
     assert DaskCompute(threads, None, Told()).cache is None
 
 
-def test_functions_of_public_inputs_pickle_to_processes() -> None:
-    function = partial(scaled, np.arange(5))
+@pytest.fixture(scope="module")
+def process() -> Iterator[Client]:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0") as cluster,
-        Client(cluster) as client,
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
     ):
-        mapped = list(DaskCompute(client, None, Told()).map(function, [2, 1, 3], doing="scaling"))
+        yield client
+
+
+def test_functions_of_public_inputs_pickle_to_processes(process: Client) -> None:
+    function = partial(scaled, np.arange(5))
+    mapped = list(DaskCompute(process, None, Told()).map(function, [2, 1, 3], doing="scaling"))
     np.testing.assert_array_equal(mapped, np.outer([2, 1, 3], np.arange(5)))
 
 
@@ -121,12 +127,8 @@ def dies_at_first(met: Path, item: int) -> int:
     return item * item
 
 
-def test_the_only_worker_may_die_and_nothing_is_lost(tmp_path: Path) -> None:
-    with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        function = partial(dies_at_first, tmp_path / "met")
-        mapped = DaskCompute(client, None, Told()).map(function, range(5), doing="dying")
-        assert list(mapped) == [0, 1, 4, 9, 16]
+def test_the_only_worker_may_die_and_nothing_is_lost(process: Client, tmp_path: Path) -> None:
+    function = partial(dies_at_first, tmp_path / "met")
+    mapped = DaskCompute(process, None, Told()).map(function, range(5), doing="dying")
+    assert list(mapped) == [0, 1, 4, 9, 16]
     assert (tmp_path / "met").exists()

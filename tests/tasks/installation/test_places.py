@@ -86,7 +86,7 @@ def test_what_a_run_on_a_server_reads_is_named_by_an_absolute_path(on_a_server: 
 def test_every_path_that_a_flow_is_given_is_asked_where_it_leads(
     on_a_server: Path, tmp_path: Path
 ) -> None:
-    spec = str(example.write(tmp_path / "data", rows=10, mechanism={"name": "mst"}))
+    spec = str(example.write(tmp_path / "data", rows=10))
     calendar, there = _calendar(tmp_path / "monthly"), str(tmp_path)
     certificate = str(certificate_spec(tmp_path / "certificate"))
     paths: dict[Flow[..., Any], dict[str, str]] = {
@@ -115,7 +115,7 @@ def test_every_path_that_a_flow_is_given_is_asked_where_it_leads(
 
 
 def _calendar(folder: Path) -> str:
-    example.write(folder, release="monthly-{period}", rows=10, mechanism={"name": "mst"})
+    example.write(folder, release="monthly-{period}", rows=10)
     (folder / "calendar.yaml").write_text(
         "hallmark_calendar: 1\nreleases:\n  monthly:\n    spec: spec.yaml\n    period: month\n"
         '    cron: "0 2 1 * *"\n    budget: {epsilon: 1, delta: 1e-5}\n'

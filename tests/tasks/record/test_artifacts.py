@@ -18,12 +18,15 @@ def test_its_key_is_one_that_the_dashboard_accepts(record: AuditRecord) -> None:
 
 
 def test_it_tells_figures_gaps_and_the_command(record: AuditRecord) -> None:
-    text = summary(record, FOLDER)
+    certificate = record.utility.certificate
+    many = certificate.model_copy(update={"bounds": 3 * certificate.bounds})
+    utility = record.utility.model_copy(update={"certificate": many})
+    text = summary(record.model_copy(update={"utility": utility}), FOLDER)
     for words in (
         "| Privacy loss, at most | ε 1, δ 0.00001 | public |",
         "| Legal basis | state about.legal\\_basis in the spec |",
         "3.28 % of the diameter",
-        "The 4 smallest are only in the report.",
+        "The 7 smallest are only in the report.",
         "    hallmark verify acs-2019-r1",
         "`/somewhere/staging/audit-report.html`",
     ):

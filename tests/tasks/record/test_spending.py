@@ -69,8 +69,7 @@ def test_what_cost_nothing_has_no_split():
     ],
 )
 def test_what_a_plan_sets_aside_is_a_purpose_of_its_own(changes, purpose, tmp_path):
-    mechanism = changes.get("mechanism", {"name": "mst"})
-    plan = prepare(example.write(tmp_path, 50, **{**changes, "mechanism": mechanism})).plan
+    plan = prepare(example.write(tmp_path, 50, **changes)).plan
     shares = _shares(plan, plan.events)
     assert 0 < shares[purpose] < 1
     assert sum(shares.values()) == pytest.approx(1)
