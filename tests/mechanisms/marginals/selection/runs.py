@@ -20,16 +20,30 @@ from hallmark.mechanisms.privacy.cells import ArrayCounter
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.events import ExponentialMechanism
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from tests.mechanisms.marginals.domains import domain_of
 
 BUDGET = Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000))
 REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 ADD = Adjacency(neighbours=Neighbours.ADD_REMOVE)
 PERSONS = Adjacency(neighbours=Neighbours.ADD_REMOVE, records=3, person="id")
 RELATIONS = (REPLACE, ADD)
+ALL = (*RELATIONS, PERSONS)
+SHAPE = (3, 3, 2, 2)
+
+
+def designed(
+    plan: Callable[..., Any],
+    *cells: int,
+    adjacency: Adjacency = REPLACE,
+    budget: Budget = BUDGET,
+    **settings: Any,
+) -> Any:
+    """What a selection plans for columns of so many cells, `SHAPE` where none are given."""
+    return plan(domain_of(cells or SHAPE), budget=budget, adjacency=adjacency, settings=settings)
 
 
 def table(rows: int = 4000, seed: int = 7) -> np.ndarray:
-    """Of shape (3, 3, 2, 2): the first two columns are equal, the others are coins."""
+    """Of shape `SHAPE`: the first two columns are equal, the others are coins."""
     rng = np.random.default_rng(seed)
     first = rng.integers(0, 3, rows)
     return np.column_stack([first, first, rng.integers(0, 2, (rows, 2))])
