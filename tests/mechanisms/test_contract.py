@@ -37,6 +37,7 @@ EPSILON = Fraction(2)
 DELTA = Fraction(1, 10**5)
 REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 RELATIONS = (REPLACE, Adjacency(neighbours=Neighbours.ADD_REMOVE))
+PERSONS = Adjacency(neighbours=Neighbours.ADD_REMOVE, records=3, person="id")  # budgets split fast
 TABLE = Domain((line("x", 4), nominal("c", 3, has_null=True)))
 TOWNS = Domain((places("town", np.array([[0, 0], [0, 1], [2, 1]])), nominal("c", 2)))
 FINE = Domain((line("x", 8), nominal("c", 2)))
@@ -53,8 +54,14 @@ QUICK: dict[str, dict[str, Any]] = {
     "private-gsd": {"generator": {"method": "private-gsd", "rows": 60, "generations": 100}},
 }
 NAMES = tuple(MECHANISMS)
-SOME = [  # where a budget is split, some search long for the noise that the rest pays for
-    pytest.param(name, marks=pytest.mark.slow if name in ("mst", "mwem") else ()) for name in NAMES
+LONG = {"mst": pytest.mark.slow, "mwem": pytest.mark.slow}  # the search for their noise
+SPLIT = [pytest.param(name, marks=LONG.get(name, ())) for name in NAMES]
+EACH_RELATION = [  # selection/test_adaptive.py has runs of the two under all relations
+    *(pytest.param(name, RELATIONS[0], id=f"{name}-{RELATIONS[0]}") for name in NAMES),
+    *(
+        pytest.param(name, RELATIONS[1], id=f"{name}-{RELATIONS[1]}", marks=LONG.get(name, ()))
+        for name in NAMES
+    ),
 ]
 
 
@@ -129,18 +136,15 @@ def check_release(mechanism: Mechanism, plan: Any, folder: Path) -> None:
     assert curator.ledger.events("r1") == charged
 
     made, once_more = (
-        mechanism.generate(
-            plan,
-            answers,
-            rows=7,
-            rng=np.random.default_rng(3),
-        )
+        mechanism.generate(plan, answers, rows=7, rng=np.random.default_rng(3))
         for answers in (measured, pickle.loads(pickle.dumps(measured)))
     )
     assert made.codes.shape == (7, len(domain))
     assert made.codes.dtype == np.int32
     assert ((made.codes >= 0) & (made.codes < domain.shape)).all()
     assert (once_more.codes == made.codes).all()
+    with refused("output.rows: 0"):
+        mechanism.generate(plan, measured, rows=0, rng=np.random.default_rng(3))
 
     certificate = mechanism.certify(
         plan, measured, made, confidence=0.9, rng=np.random.default_rng(4)
@@ -154,8 +158,7 @@ def check_release(mechanism: Mechanism, plan: Any, folder: Path) -> None:
         assert {(name,) for name in domain.names} <= {b.columns for b in certificate.bounds}
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "adjacency"), EACH_RELATION)
 def test_a_release_is_drawn_once_within_its_budget_and_certified(
     name: str, adjacency: Adjacency, tmp_path: Path
 ) -> None:
@@ -197,15 +200,6 @@ def test_queries_are_needed_by_whatever_answers_them_and_refused_elsewhere(name:
         plan_of(MECHANISMS[name], queries=None)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_rows_cannot_be_asked_for(name: str, tmp_path: Path) -> None:
-    mechanism, plan = MECHANISMS[name], plan_of(MECHANISMS[name])
-    curator = curator_of(plan, codes_of(TABLE, 1), tmp_path)
-    measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    with refused("output.rows: 0"):
-        mechanism.generate(plan, measured, rows=0, rng=np.random.default_rng(3))
-
-
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_public_records_are_used_where_claimed_and_refused_elsewhere(name: str) -> None:
     mechanism, public = MECHANISMS.get(name, CertificateAlone()), codes_of(TABLE, 5)
@@ -220,7 +214,7 @@ def test_public_records_are_used_where_claimed_and_refused_elsewhere(name: str) 
             plan_of(mechanism, public=public)
 
 
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", SPLIT)
 def test_a_share_pays_for_a_certificate_where_claimed_and_is_refused_elsewhere(name: str) -> None:
     mechanism = WithShare(MECHANISMS[name], Fraction(1, 4))
     if CATALOGUE[name].takes_share:
@@ -234,11 +228,11 @@ def test_a_share_pays_for_a_certificate_where_claimed_and_is_refused_elsewhere(n
             plan_of(mechanism)
 
 
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", NAMES)
 def test_bins_are_chosen_where_claimed_and_refused_elsewhere(name: str) -> None:
     binned = Binned(MECHANISMS[name], share=Fraction(1, 5), bins={"x": 3})
     if CATALOGUE[name].takes_bins:
-        plan = plan_of(binned, FINE)
+        plan = plan_of(binned, FINE, adjacency=PERSONS)
         assert fits(plan.events, plan.budget)
         assert plan.inner.domain.shape == (3, 2)
     else:
