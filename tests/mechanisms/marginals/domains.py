@@ -1,7 +1,8 @@
-"""Small domains for tests, of so many cells a column, and marginals of records in them."""
+"""Small domains for tests, of so many cells a column, marginals of records, and noisy answers."""
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from hallmark.mechanisms.arrays import Table
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.domain import Domain, Kind
 from hallmark.mechanisms.domain.rules import Rules
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 
 
 def domain_of(
@@ -23,3 +25,10 @@ def marginal_of(codes: NDArray[np.integer], clique: Clique, shape: Sequence[int]
     sizes = [shape[a] for a in clique]
     flat = np.ravel_multi_index([codes[:, a] for a in clique], sizes)
     return np.bincount(flat, minlength=prod(sizes)).reshape(sizes) / len(codes)
+
+
+def measured(mechanism: Any, plan: Any, codes: NDArray[np.integer], seed: int = 2) -> Any:
+    """Answers as the curator gives them, with noise that a seed fixes."""
+    rng = np.random.default_rng(seed)
+    curator = SimulatedCurator(codes=codes, adjacency=plan.adjacency, rng=rng)
+    return mechanism.measure(curator, plan, mechanism.select(curator, plan))

@@ -16,18 +16,17 @@ from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.marginals import MarginalPlan
 from hallmark.mechanisms.marginals.mechanism import MarginalMeasurements
-from hallmark.mechanisms.marginals.selection.design import Answer
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
-from hallmark.mechanisms.privacy.simulation import simulate_discrete_gaussian
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility.coded import by_column
 from hallmark.mechanisms.utility.counting_queries import box_shares, draw_boxes, query_error
 from tests.builders.codes import dependent_codes
+from tests.mechanisms.marginals import domains
 
 DATA = Path(__file__).parents[3] / "../shared/data/benchmark"
 REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
@@ -80,27 +79,13 @@ def make(
 
 
 def measured(plan: MarginalPlan, codes: np.ndarray, seed: int) -> MarginalMeasurements:
-    """Noisy answers as the curator gives them, with noise that a seed fixes."""
-    rng = np.random.default_rng(seed)
-    asked = plan.design.first
-    exact = ArrayCounter(codes).count([a.query(plan.domain.shape).cells for a in asked])
-    answers = [
-        Answer(a, t + simulate_discrete_gaussian(rng, a.sigma2, t.shape))
-        for a, t in zip(asked, exact, strict=True)
-    ]
-    total = len(codes) if plan.adjacency.total_is_public else None
-    return MarginalMeasurements.of(answers, total)
+    return domains.measured(PRIVPGD, plan, codes, seed)
 
 
 def generate(
     plan: MarginalPlan, measurements: MarginalMeasurements, rows: int | None = None, seed: int = 1
 ) -> SyntheticMeasure:
-    return PRIVPGD.generate(
-        plan,
-        measurements,
-        rows=rows,
-        rng=np.random.default_rng(seed),
-    )
+    return PRIVPGD.generate(plan, measurements, rows=rows, rng=np.random.default_rng(seed))
 
 
 def total_variation(a: np.ndarray, b: np.ndarray, shape: tuple[int, ...]) -> float:

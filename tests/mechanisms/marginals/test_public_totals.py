@@ -8,20 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hallmark.mechanisms.domain.domain import Domain, Kind
 from hallmark.mechanisms.domain.totals import PublicTotal, PublicTotals
 from hallmark.mechanisms.marginals import MarginalPlan
-from hallmark.mechanisms.marginals.mechanism import MarginalMeasurements, answers_of, evidence_of
-from hallmark.mechanisms.marginals.selection.design import Answer
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.marginals.mechanism import answers_of, evidence_of
+from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.cells import ArrayCounter
-from hallmark.mechanisms.privacy.simulation import simulate_discrete_gaussian
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.request import Request
+from tests.mechanisms.marginals.domains import domain_of, measured
+from tests.mechanisms.marginals.selection.runs import PERSONS, REPLACE
 
 SHAPE = (6, 4, 2, 5)
 ROWS = 3000
+PRIVPGD = MECHANISMS["privpgd"]
 GENERATORS: Mapping[str, Any] = {
     "noise-aware": {"latent": {"members": 2, "classes": 10}},
     "graphical-model": {"iterations": 60},
@@ -49,44 +48,33 @@ def of(codes: np.ndarray, *cliques: tuple[int, ...], times: int = 1) -> PublicTo
 
 
 def make(
-    totals: PublicTotals | None, generator: str = "noise-aware", **parameters: Any
+    totals: PublicTotals | None,
+    generator: str = "noise-aware",
+    *,
+    name: str = "privpgd",
+    adjacency: Adjacency = REPLACE,
+    **settings: Any,
 ) -> MarginalPlan:
-    domain = Domain.coded({f"c{i}": k for i, k in enumerate(SHAPE)}, kind=Kind.ORDINAL)
+    domain = domain_of(SHAPE)
     if totals is not None:
         domain = replace(domain, totals=totals)
-    settings = {"generator": {"method": generator, **GENERATORS[generator]}} | parameters
-    plan = MECHANISMS["privpgd"].plan(
+    plan = MECHANISMS[name].plan(
         Request(
             domain=domain,
             budget=Budget(epsilon=Fraction(1, 4), delta=Fraction(1, 100_000)),
-            adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
+            adjacency=adjacency,
             expected_records=ROWS,
-            parameters=settings,
+            parameters={"generator": {"method": generator, **GENERATORS[generator], **settings}},
         )
     )
     assert isinstance(plan, MarginalPlan)
     return plan
 
 
-def measured(plan: MarginalPlan, codes: np.ndarray) -> MarginalMeasurements:
-    rng = np.random.default_rng(5)
-    asked = plan.design.first
-    exact = ArrayCounter(codes).count([a.query(SHAPE).cells for a in asked])
-    answers = [
-        Answer(a, t + simulate_discrete_gaussian(rng, a.sigma2, t.shape))
-        for a, t in zip(asked, exact, strict=True)
-    ]
-    return MarginalMeasurements.of(answers, len(codes))
-
-
 def distance(totals: PublicTotals, plan: MarginalPlan, codes: np.ndarray) -> float:
     """Records that generated ones have in the wrong cell of the totals, per total."""
-    synthetic = MECHANISMS["privpgd"].generate(
-        plan,
-        measured(plan, codes),
-        rows=ROWS,
-        rng=np.random.default_rng(1),
-    )
+    told = measured(PRIVPGD, plan, codes)
+    synthetic = PRIVPGD.generate(plan, told, rows=ROWS, rng=np.random.default_rng(1))
     gaps = [np.abs(t.found(synthetic.codes) - t.counts).sum() / 2 for t in totals.totals]
     return float(np.mean(gaps))
 
@@ -105,7 +93,7 @@ def test_evidence_holds_totals_exactly_as_shares_of_what_was_measured() -> None:
     for times in (1, 3):
         totals = of(codes, (0,), (1, 2), times=times)
         plan = make(totals)
-        told = measured(plan, codes)
+        told = measured(PRIVPGD, plan, codes)
         answers = answers_of(told)
         before = evidence_of(plan.domain, answers, told.total)
         evidence = plan.with_public(before)
@@ -124,7 +112,7 @@ def test_totals_of_groups_of_cells_are_no_evidence() -> None:
     codes = records()
     band = PublicTotal("b", (0,), np.arange(6) // 3, np.array([1, ROWS - 1]), ("low", "high"))
     plan = make(PublicTotals(SHAPE, (band,)))
-    told = measured(plan, codes)
+    told = measured(PRIVPGD, plan, codes)
     answers = answers_of(told)
     evidence = evidence_of(plan.domain, answers, told.total)
     assert plan.with_public(evidence).by_clique.keys() == evidence.by_clique.keys()
@@ -133,21 +121,8 @@ def test_totals_of_groups_of_cells_are_no_evidence() -> None:
 def test_a_total_that_would_make_the_model_too_large_is_left_to_the_repair() -> None:
     codes = records()
     totals = of(codes, (0,), (0, 1, 2, 3))
-    settings = {"method": "graphical-model", "max_model_bytes": 1200}
-    plan = MECHANISMS["mst"].plan(
-        Request(
-            domain=replace(
-                Domain.coded({f"c{i}": k for i, k in enumerate(SHAPE)}, kind=Kind.ORDINAL),
-                totals=totals,
-            ),
-            budget=Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000)),
-            adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
-            expected_records=ROWS,
-            parameters={"generator": settings},
-        )
-    )
-    assert isinstance(plan, MarginalPlan)
-    told = measured(plan, codes)
+    plan = make(totals, "graphical-model", name="mst", adjacency=PERSONS, max_model_bytes=1200)
+    told = measured(PRIVPGD, plan, codes)
     answers = answers_of(told)
     evidence = plan.with_public(evidence_of(plan.domain, answers, told.total))
     assert evidence.by_clique[0,].sigma == 0
@@ -156,22 +131,8 @@ def test_a_total_that_would_make_the_model_too_large_is_left_to_the_repair() -> 
 
 @pytest.mark.parametrize("name", ["privpgd", "aim", "mst", "mwem", "private-gsd"])
 def test_totals_change_no_question_and_no_price(name: str) -> None:
-    plans = []
-    for totals in (None, of(records(), (0,), (1, 2))):
-        domain = Domain.coded({f"c{i}": k for i, k in enumerate(SHAPE)}, kind=Kind.ORDINAL)
-        plans.append(
-            MECHANISMS[name].plan(
-                Request(
-                    domain=domain if totals is None else replace(domain, totals=totals),
-                    budget=Budget(epsilon=Fraction(1), delta=Fraction(1, 100_000)),
-                    adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
-                    expected_records=ROWS,
-                )
-            )
-        )
-    one, two = plans
-    assert isinstance(one, MarginalPlan)
-    assert isinstance(two, MarginalPlan)
+    totals = of(records(), (0,), (1, 2))
+    one, two = (make(some, name=name, adjacency=PERSONS) for some in (None, totals))
     assert one.design.first == two.design.first
     assert one.design.largest == two.design.largest
     assert one.design.parameters == two.design.parameters

@@ -11,6 +11,7 @@ from hallmark.mechanisms.marginals.cell_groups import merge
 from hallmark.mechanisms.marginals.evidence import Coarse, NoisyMarginal, with_groups
 from hallmark.mechanisms.marginals.generators.noise_aware.refinement import (
     posterior_means,
+    posterior_means_of_each,
     raked,
     refined,
     refined_margin,
@@ -46,11 +47,11 @@ def test_noise_alone_is_all_but_silenced_and_strong_signals_keep_their_size() ->
     noise = rng.normal(scale=3.0, size=(40, 16, 16))
     left = np.array([np.square(posterior_means(table, 3.0).table).mean() for table in noise])
     assert left.mean() < 0.05 * 9
-    small = noise.reshape(-1, 4)  # a prior for four cells is found in their noise
+    small = list(noise.reshape(-1, 4))  # a prior for four cells is found in their noise
 
     def kept_of(silent: float) -> float:
-        tables = (posterior_means(table, 3.0, silent=silent).table for table in small)
-        return float(np.mean([np.square(table).mean() for table in tables])) / 9
+        found = posterior_means_of_each(small, [3.0] * len(small), silent=silent)
+        return float(np.mean([np.square(one.table).mean() for one in found])) / 9
 
     assert kept_of(9.0) < 0.15 < 0.3 < kept_of(0.0)
     strong = noise.copy()
