@@ -32,6 +32,7 @@ from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from tests.builders.columns import line, nominal
+from tests.mechanisms.marginals.domains import measured
 
 FALSE_POSITIVE_RATE = 1e-6
 RELEASES = 150
@@ -83,24 +84,10 @@ def make(
     )
 
 
-def measured(mechanism: Binned, plan: BinnedPlan, codes: np.ndarray, seed: int = 2) -> Measurements:
-    curator: Any = SimulatedCurator(
-        codes=codes, adjacency=plan.adjacency, rng=np.random.default_rng(seed)
-    )
-    measurements = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    curator.check(plan.budget)
-    return measurements
-
-
 def made(
     mechanism: Binned, plan: BinnedPlan, measurements: Measurements, rows: int | None
 ) -> SyntheticMeasure:
-    return mechanism.generate(
-        plan,
-        measurements,
-        rows=rows,
-        rng=np.random.default_rng(3),
-    )
+    return mechanism.generate(plan, measurements, rows=rows, rng=np.random.default_rng(3))
 
 
 def certified(
@@ -110,13 +97,8 @@ def certified(
     synthetic: SyntheticMeasure,
     seed: int = 4,
 ) -> Certificate:
-    return mechanism.certify(
-        plan,
-        measurements,
-        synthetic,
-        confidence=CONFIDENCE,
-        rng=np.random.default_rng(seed),
-    )
+    rng = np.random.default_rng(seed)
+    return mechanism.certify(plan, measurements, synthetic, confidence=CONFIDENCE, rng=rng)
 
 
 # What is asked
@@ -319,7 +301,7 @@ def test_a_share_for_the_certificate_goes_with_bins() -> None:
     mechanism: Any = WithShare(inner, Fraction(1, 5), 2, 3)
     plan = make(mechanism)
     assert fits(plan.events, BUDGET)
-    measurements = measured(mechanism, plan, records())  # type: ignore[arg-type]
+    measurements = measured(mechanism, plan, records())
     synthetic = made(mechanism, plan, measurements, 200)  # type: ignore[arg-type]
     certificate = certified(mechanism, plan, measurements, synthetic)  # type: ignore[arg-type]
     targets = [bound.target for bound in certificate.bounds]

@@ -98,7 +98,7 @@ def test_every_mechanism_of_the_family_fits_beside_its_histograms(name) -> None:
 
 
 def test_more_columns_share_the_same_part() -> None:
-    one, two = make(bins={"x": 4}), make()
+    one, two = (make(bins=bins, adjacency=RELATIONS[2]) for bins in ({"x": 4}, BINS))
     assert one.sigma2 < two.sigma2
     assert fits(one.events, BUDGET)
 

@@ -20,12 +20,13 @@ from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from tests.builders.columns import line, nominal
+from tests.mechanisms.marginals.domains import measured
 
 SHARE = Fraction(1, 10)
-BUDGET = Budget(epsilon=Fraction(2), delta=Fraction(1, 10**5))
-RELATIONS = [
-    Adjacency(neighbours=Neighbours.REPLACE_ONE),
-    Adjacency(neighbours=Neighbours.ADD_REMOVE),
+BUDGET = Budget(epsilon=Fraction(8), delta=Fraction(1, 10**5))
+RELATIONS = [  # of persons: noise is found fast, and test_plan has the others
+    Adjacency(neighbours=Neighbours.REPLACE_ONE, records=2, person="name"),
+    Adjacency(neighbours=Neighbours.ADD_REMOVE, records=2, person="name"),
 ]
 DOMAIN = Domain((line("x", 48, has_null=True), nominal("c", 3), nominal("code", 30)))
 DETAIL = tuple(cell // 8 for cell in range(48))
@@ -67,17 +68,8 @@ def make(mechanism: Binned, *, expected: int = 4000, adjacency: Adjacency = RELA
 def run(
     mechanism: Binned, plan: BinnedPlan, codes: np.ndarray, seed: int = 2
 ) -> tuple[Any, Any, Any]:
-    curator: Any = SimulatedCurator(
-        codes=codes, adjacency=plan.adjacency, rng=np.random.default_rng(seed)
-    )
-    measurements = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    curator.check(plan.budget)
-    made = mechanism.generate(
-        plan,
-        measurements,
-        rows=None,
-        rng=np.random.default_rng(seed),
-    )
+    measurements = measured(mechanism, plan, codes, seed)
+    made = mechanism.generate(plan, measurements, rows=None, rng=np.random.default_rng(seed))
     certificate = mechanism.certify(
         plan, measurements, made, confidence=0.9, rng=np.random.default_rng(seed)
     )

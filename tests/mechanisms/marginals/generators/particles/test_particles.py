@@ -55,6 +55,11 @@ CALM = replace(  # unmasked, it is there after few epochs
     SHORT, descent=Descent(epochs=60, decay_every=3, masked=0.0, adam_epsilon=0.03, directions=4)
 )
 QUICK = replace(SHORT, particles=200, descent=Descent(epochs=6, decay_every=1))
+TINY = replace(  # for bits, which any steps show
+    QUICK,
+    particles=60,
+    projection=Projection(iterations=8, directions=10, bank=20, decay_every=1),
+)
 
 
 def fit(generator: Particles, evidence: Evidence, seed: int = 1, **options: Any) -> ParticleModel:
@@ -183,10 +188,10 @@ def test_a_seed_gives_one_result_and_progress_grows() -> None:
 
 
 def test_models_and_generators_pickle() -> None:
-    model = fit(QUICK, paper.evidence_of(data()[0], SHAPE, sigma=5.0))
+    model = fit(TINY, paper.evidence_of(data()[0], SHAPE, sigma=5.0))
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.positions, model.positions)
-    assert pickle.loads(pickle.dumps(QUICK)) == QUICK
+    assert pickle.loads(pickle.dumps(TINY)) == TINY
 
 
 def test_it_is_a_generator_and_its_settings_are_plain_values() -> None:
@@ -394,7 +399,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):  # when all is projected and nothing moved
-        fit(QUICK, evidence, checkpoint=FileCheckpoint(file, seconds=0), progress=stop)
+        fit(TINY, evidence, checkpoint=FileCheckpoint(file, seconds=0), progress=stop)
     with np.load(file) as state:
         assert sorted(state.files)[1:] == [f"projected/{i}" for i in range(6)]
     program = dedent(
@@ -411,7 +416,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
 
         evidence = paper.evidence_of(tests.data()[0], tests.SHAPE, sigma=5.0)
         checkpoint = FileCheckpoint(Path(sys.argv[1]), seconds=0)
-        tests.fit(tests.QUICK, evidence, checkpoint=checkpoint, progress=progress)
+        tests.fit(tests.TINY, evidence, checkpoint=checkpoint, progress=progress)
         """
     )
     killed = subprocess.run(
@@ -425,10 +430,10 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     with np.load(file) as state:
         assert state["descent/epoch"] == 3
 
-    whole = fit(QUICK, evidence)
+    whole = fit(TINY, evidence)
     reports: list[str] = []
     resumed = fit(
-        QUICK,
+        TINY,
         evidence,
         checkpoint=FileCheckpoint(file, seconds=0),
         progress=lambda share, doing: reports.append(doing.split(",")[0]),
@@ -437,15 +442,15 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     np.testing.assert_array_equal(resumed.positions, whole.positions)
     assert resumed.history == whole.history
 
-    other = fit(QUICK, evidence, seed=2, checkpoint=FileCheckpoint(file, seconds=0))
-    np.testing.assert_array_equal(other.positions, fit(QUICK, evidence, seed=2).positions)
+    other = fit(TINY, evidence, seed=2, checkpoint=FileCheckpoint(file, seconds=0))
+    np.testing.assert_array_equal(other.positions, fit(TINY, evidence, seed=2).positions)
 
 
 def test_a_checkpoint_of_other_evidence_or_settings_is_not_used(tmp_path: Path) -> None:
     codes, _ = data()
     evidence = paper.evidence_of(codes, SHAPE, sigma=5.0)
     checkpoint = FileCheckpoint(tmp_path / "fit.npz", seconds=0)
-    fit(QUICK, evidence, checkpoint=checkpoint)
+    fit(TINY, evidence, checkpoint=checkpoint)
 
     def begins_anew(generator: Particles, evidence: Evidence) -> bool:
         reports: list[str] = []
@@ -459,10 +464,10 @@ def test_a_checkpoint_of_other_evidence_or_settings_is_not_used(tmp_path: Path) 
         )
         return any("epoch 1 of" in doing for doing in reports)
 
-    assert not begins_anew(QUICK, evidence)
-    assert begins_anew(replace(QUICK, weight_cap=2.0), evidence)
-    assert begins_anew(QUICK, replace(evidence, total=evidence.total + 1))
-    assert begins_anew(QUICK, paper.evidence_of(codes, SHAPE, sigma=5.0, seed=1))
+    assert not begins_anew(TINY, evidence)
+    assert begins_anew(replace(TINY, weight_cap=2.0), evidence)
+    assert begins_anew(TINY, replace(evidence, total=evidence.total + 1))
+    assert begins_anew(TINY, paper.evidence_of(codes, SHAPE, sigma=5.0, seed=1))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU, which is what is asked for")
@@ -503,7 +508,7 @@ def test_the_other_device_keeps_its_memory_to_itself() -> None:
 @pytest.mark.usefixtures("elsewhere", "one_thread")
 @pytest.mark.parametrize("draft", [False, True])
 @pytest.mark.parametrize(
-    "generator", [QUICK, replace(protecting(0.01, 0.3), descent=QUICK.descent)]
+    "generator", [TINY, replace(TINY, penalties=protecting(0.01, 0.3).penalties)]
 )
 def test_what_is_written_for_a_gpu_gives_the_bits_of_a_cpu(
     generator: Particles, draft: bool, tmp_path: Path
