@@ -4,12 +4,11 @@ No run can know these things. Audit reports print them as statements by a person
 if nobody made one. None of them changes which questions the private data are asked.
 """
 
-from typing import Literal, Self
-
-from pydantic import model_validator
+from collections.abc import Iterator
+from typing import Literal
 
 from hallmark.schemas.agency import Statement
-from hallmark.schemas.section import Problem, Section, refuse
+from hallmark.schemas.section import Problem, Section
 
 
 class Tuning(Section):
@@ -20,12 +19,10 @@ class Tuning(Section):
     details: Statement | None = None
     """which data and which parameters; for private data, also the privacy cost and the account"""
 
-    @model_validator(mode="after")
-    def _private_tuning_has_a_cost(self) -> Self:
+    def _problems(self) -> Iterator[Problem]:
         if self.on == "private" and self.details is None:
             what = "is missing; say which parameters saw the private data, and at what privacy cost"
-            refuse(type(self), [Problem(("details",), what)])
-        return self
+            yield Problem(("details",), what)
 
 
 class About(Section):

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
-from hallmark.schemas.exact import Exact
+from hallmark.schemas.exact import InsideOne
 from hallmark.schemas.nearest import no_such_column
 from hallmark.schemas.section import Problem, Section
 
@@ -23,20 +23,13 @@ class Binning(Section):
     """What is spent on columns' own cells, and which columns get privately chosen bins of nearly
     equal record counts."""
 
-    share: Exact = DEFAULT_SHARE
+    share: InsideOne = DEFAULT_SHARE
     """share of epsilon set aside to measure columns with bins, detail or groups once on their own
     cells; above 0 and below 1, such as 1/20 (defaults to 1/40)"""
     columns: dict[str, Annotated[int, Field(ge=LEAST)]] = Field(default_factory=dict)
     """the number of bins of each column, such as {INCOME: 24}; only numeric and date columns, whose
     own cells are the public grid that bins are built from (columns with detail or groups have
     public bins, and are not listed here)"""
-
-    @field_validator("share")
-    @classmethod
-    def _check_share(cls, share: Fraction) -> Fraction:
-        if not 0 < share < 1:
-            raise ValueError(f"is {share}; give a number above 0 and below 1, such as 1/20")
-        return share
 
     def problems(self, columns: Mapping[str, Column], unsound: frozenset[str]) -> Iterator[Problem]:
         """Problems with the bins of these columns; `unsound` names columns with other faults."""

@@ -13,9 +13,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import Field, field_validator, model_validator
 
-from hallmark.schemas.exact import Exact
-from hallmark.schemas.section import Section
-from hallmark.schemas.spec_sections import BelowOne, Identifier
+from hallmark.schemas.exact import BelowOne, Positive
+from hallmark.schemas.section import Format, Identifier, Section
 
 PERIOD_MARK = "{period}"
 
@@ -25,17 +24,10 @@ Period = Literal["day", "week", "month", "quarter", "year"]
 class PeriodBudget(Section):
     """The most that the releases of one period may reserve together."""
 
-    epsilon: Exact
+    epsilon: Positive
     """the epsilon of each period, an exact number above 0"""
     delta: BelowOne = Fraction(0)
     """the delta of each period; 0 for pure differential privacy"""
-
-    @field_validator("epsilon")
-    @classmethod
-    def _check_epsilon(cls, epsilon: Fraction) -> Fraction:
-        if epsilon <= 0:
-            raise ValueError(f"is {epsilon}; give a number above 0")
-        return epsilon
 
 
 class Embargo(Section):
@@ -114,7 +106,7 @@ class Scheduled(Section):
 class Calendar(Section):
     """A whole calendar."""
 
-    hallmark_calendar: int = Field(ge=1, le=1)
+    hallmark_calendar: Format
     """the version of the calendar format: 1"""
     releases: dict[Identifier, Scheduled] = Field(min_length=1)
     """every recurring release, under a name for the entry"""

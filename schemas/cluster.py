@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
+from pydantic import AfterValidator, Field, JsonValue, field_validator
 
 from hallmark.schemas.exact import shown
-from hallmark.schemas.section import Problem, Section, refuse
+from hallmark.schemas.section import Problem, Section
 
 MOST_WORKERS = 10_000  # more is a typing error
 
@@ -65,12 +65,10 @@ class Adapt(Section):
     maximum: int = Field(ge=1, le=MOST_WORKERS)
     """the greatest number of workers"""
 
-    @model_validator(mode="after")
-    def _check_order(self) -> Self:
+    def _problems(self) -> Iterator[Problem]:
         if self.maximum < self.minimum:
             what = f"is {self.maximum}, below the minimum {self.minimum}; give at least that"
-            refuse(type(self), [Problem(("maximum",), what)])
-        return self
+            yield Problem(("maximum",), what)
 
 
 class Cluster(Section):
@@ -106,11 +104,6 @@ class Cluster(Section):
                 f"{shown(name)}"
             )
         return name
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse(type(self), self._problems())
-        return self
 
     def _problems(self) -> Iterator[Problem]:
         kinds = {"local": self.local, "address": self.address, "class": self.class_}

@@ -9,7 +9,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import AfterValidator, PlainSerializer, PlainValidator, WithJsonSchema
 
 _DECIMAL = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?"  # exponents of two digits fit in a float
 _RATIO = r"[+-]?\d+/\d+"
@@ -90,6 +90,34 @@ Exact = Annotated[
     ),
 ]
 """A number kept as a `Fraction`; written out as an integer or a ratio in lowest terms."""
+
+
+def _positive(value: Fraction) -> Fraction:
+    if value <= 0:
+        raise ValueError(f"is {value}; give a number above 0")
+    return value
+
+
+def _below_one(value: Fraction) -> Fraction:
+    if not 0 <= value < 1:
+        raise ValueError(f"is {value}; give a number from 0 up to, but not including, 1")
+    return value
+
+
+def _inside_one(value: Fraction) -> Fraction:
+    if not 0 < value < 1:
+        raise ValueError(f"is {value}; give a number above 0 and below 1")
+    return value
+
+
+Positive = Annotated[Exact, AfterValidator(_positive)]
+"""An exact number above 0."""
+
+BelowOne = Annotated[Exact, AfterValidator(_below_one)]
+"""An exact number in [0, 1)."""
+
+InsideOne = Annotated[Exact, AfterValidator(_inside_one)]
+"""An exact number in (0, 1)."""
 
 Day = Annotated[
     date,

@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from hallmark.schemas.binning import Binning
@@ -20,7 +21,7 @@ from hallmark.schemas.nearest import did_you_mean
 from hallmark.schemas.profile import Profile
 from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.schemas.section import Path, Problem
+from hallmark.schemas.section import Path, Problem, Supported
 from hallmark.schemas.spec_checks import SoundSections, problems_between
 from hallmark.schemas.spec_sections import (
     CertificateRequest,
@@ -229,22 +230,25 @@ def _model_of(model: type[BaseModel] | None, key: str) -> type[BaseModel] | None
     return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
 
 
-def _fields(model: type[BaseModel]) -> Mapping[str, Any]:
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {info.alias or name: info for name, info in model.model_fields.items()}
 
 
 def _message(details: ErrorDetails, model: type[BaseModel] | None, path: Path) -> str:
-    key, value, context = (path[-1] if path else ""), details["input"], details.get("ctx", {})
+    key, value, context = str(path[-1] if path else ""), details["input"], details.get("ctx", {})
+    fields = {} if model is None else _fields(model)
+    field = fields.get(key)
+    hint = " ".join(field.description.split()) if field and field.description else "one"
+    found = shown(value)
     match details["type"]:
         case "value_error":
             return str(context["error"])
         case "spec_problem":
             return str(context["what"])
         case "missing":
-            return f"is missing; add {_hint(model, key)}"
+            return f"is missing; add {hint}"
         case "extra_forbidden":
-            known = list(_fields(model)) if model is not None else []
-            mend = did_you_mean(str(key), known) or f"the keys here are {', '.join(known)}"
+            mend = did_you_mean(key, fields) or f"the keys here are {', '.join(fields)}"
             return f"is not a key of the spec; {mend}"
         case "union_tag_not_found":
             return f"has no type; add type: and one of {', '.join(COLUMN_TYPES)}"
@@ -252,17 +256,8 @@ def _message(details: ErrorDetails, model: type[BaseModel] | None, path: Path) -
             tag = value.get("type") if isinstance(value, Mapping) else value
             mend = did_you_mean(str(tag), COLUMN_TYPES) or f"give one of {', '.join(COLUMN_TYPES)}"
             return f"has the unknown type {tag!r}; {mend}"
-    if value is None:
-        return f"has no value; add {_hint(model, key)}"
-    return _wrong_value(details, value, context)
-
-
-_LATEST = 3  # bounds of sizes and budgets are never this low
-
-
-def _wrong_value(details: ErrorDetails, value: Any, context: Mapping[str, Any]) -> str:
-    found = shown(value)
-    match details["type"]:
+        case _ if value is None:
+            return f"has no value; add {hint}"
         case "literal_error":
             choices = str(context["expected"])
             mend = did_you_mean(
@@ -286,9 +281,9 @@ def _wrong_value(details: ErrorDetails, value: Any, context: Mapping[str, Any]) 
             )
         case "greater_than_equal":
             return f"is {value}; give at least {context['ge']}"
+        case "less_than_equal" if field and any(isinstance(m, Supported) for m in field.metadata):
+            return f"is {value}, but this version supports at most {context['le']}"
         case "less_than_equal":
-            if context["le"] <= _LATEST:
-                return f"is {value}, but this version supports at most {context['le']}"
             return f"is {found}; give at most {context['le']}"
         case "tuple_type" | "list_type":
             return f"must be a list, such as [a, b], not {found}"
@@ -297,11 +292,6 @@ def _wrong_value(details: ErrorDetails, value: Any, context: Mapping[str, Any]) 
         case "dict_type" | "model_type" | "model_attributes_type":
             return f"must be a mapping of keys to values, not {found}"
     return f"is not acceptable ({details['msg']})"
-
-
-def _hint(model: type[BaseModel] | None, key: str | int) -> str:
-    field = _fields(model).get(str(key)) if model is not None else None
-    return " ".join(field.description.split()) if field is not None and field.description else "one"
 
 
 def _dotted(path: Path) -> str:

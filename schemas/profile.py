@@ -6,13 +6,11 @@ runs it, who may approve it, and on which machines. Read one with `schemas.loadi
 
 from collections.abc import Iterator
 
-from pydantic import Field, model_validator
-
 from hallmark.schemas.agency import Agency
 from hallmark.schemas.cluster import Cluster
 from hallmark.schemas.documents.approvals import Approvals, Approver, known_as
 from hallmark.schemas.documents.approver_keys import approver_key
-from hallmark.schemas.section import Problem, Section, refuse
+from hallmark.schemas.section import Format, Problem, Section
 
 
 class Profile(Section):
@@ -22,7 +20,7 @@ class Profile(Section):
     its holder would count as two people.
     """
 
-    hallmark_profile: int = Field(default=1, ge=1, le=1)
+    hallmark_profile: Format = 1
     """the version of the profile format: 1"""
     agency: Agency = Agency()
     """who publishes, and what a reviewer should know about the place where releases run"""
@@ -33,27 +31,21 @@ class Profile(Section):
     cluster: Cluster | None = None
     """the Dask cluster that releases run on; defaults to the release's own process"""
 
-    @model_validator(mode="after")
-    def _check_approvers(self) -> "Profile":
-        refuse(type(self), _doubles(self.approvers))
-        return self
-
-
-def _doubles(approvers: tuple[Approver, ...]) -> Iterator[Problem]:
-    """Keys, names and logins that two approvers share."""
-    keys: dict[bytes, int] = {}
-    names: dict[str, int] = {}  # by name and by login: an operator may go by either
-    for i, person in enumerate(approvers):
-        if (other := keys.setdefault(approver_key(person.key).identity, i)) != i:
-            yield Problem(
-                ("approvers", i, "key"),
-                f"is also the key of {approvers[other].name}, so its holder would count as two "
-                "people; each must make their own key with hallmark approver-key",
-            )
-        for field, name in (("name", person.name), ("login", person.login)):
-            if name is not None and (other := names.setdefault(known_as(name), i)) != i:
+    def _problems(self) -> Iterator[Problem]:
+        """Keys, names and logins that two approvers share."""
+        keys: dict[bytes, int] = {}
+        names: dict[str, int] = {}  # by name and by login: an operator may go by either
+        for i, person in enumerate(self.approvers):
+            if (other := keys.setdefault(approver_key(person.key).identity, i)) != i:
                 yield Problem(
-                    ("approvers", i, field),
-                    f"is {name!r}, which approvers[{other}] is already called; list each person "
-                    "once, with one key and all their roles, and tell namesakes apart",
+                    ("approvers", i, "key"),
+                    f"is also the key of {self.approvers[other].name}, so its holder would count "
+                    "as two people; each must make their own key with hallmark approver-key",
                 )
+            for field, name in (("name", person.name), ("login", person.login)):
+                if name is not None and (other := names.setdefault(known_as(name), i)) != i:
+                    yield Problem(
+                        ("approvers", i, field),
+                        f"is {name!r}, which approvers[{other}] is already called; list each "
+                        "person once, with one key and all their roles, and tell namesakes apart",
+                    )

@@ -8,22 +8,20 @@ private data.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
 
 from hallmark.schemas.columns.category_columns import CategoryColumn
-from hallmark.schemas.columns.columns import BooleanColumn, Column, DateColumn, NumericColumn
-from hallmark.schemas.columns.interval_columns import EPOCH
-from hallmark.schemas.exact import decimal, read_date, read_exact, shown
+from hallmark.schemas.columns.columns import BooleanColumn, Column, DateColumn
+from hallmark.schemas.columns.interval_columns import EPOCH, IntervalColumn
+from hallmark.schemas.exact import shown
 from hallmark.schemas.nearest import did_you_mean, no_such_column
-from hallmark.schemas.rules import rule_truth
-from hallmark.schemas.rules.rule_syntax import Determines, RuleError
-from hallmark.schemas.rules.rules import Rule, parse_rule
-from hallmark.schemas.section import Problem, Section, refuse
+from hallmark.schemas.rules.rules import Condition, RuleError, parse_condition
+from hallmark.schemas.section import Path, Problem, Section
 
 NULL = "null"  # names missing values in a total, as do the file's null markers
 COUNT = "count"  # the key of a row that is not a column
@@ -117,11 +115,6 @@ class PublicTotal(Section):
     reference: str = Field(min_length=1)
     """where the total was published, so that a reviewer can find it"""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse(type(self), self._problems())
-        return self
-
     @property
     def is_table(self) -> bool:
         """Whether this is a complete table, which says how many records there are in all."""
@@ -143,17 +136,13 @@ class PublicTotal(Section):
         """What is counted, for people."""
         return " by ".join(self.columns) if self.columns is not None else f"where {self.where}"
 
-    def condition(self, columns: Mapping[str, Column]) -> Rule:
+    def condition(self, columns: Mapping[str, Column]) -> Condition:
         """The condition of `where`, bound to the columns."""
-        assert self.where is not None, "only where there is one"
-        return parse_rule(self.where).bound_to(columns)
+        return parse_condition(self.where or "").bound_to(columns)
 
     def touched(self) -> tuple[str, ...]:
         """The columns that the total mentions, each once."""
-        if self.columns is not None:
-            return self.columns
-        assert self.where is not None, "a sound total has the one or the other"
-        return parse_rule(self.where).columns()
+        return self.columns or parse_condition(self.where or "").columns()
 
     def groups(
         self, columns: Mapping[str, Column], null_markers: tuple[str, ...]
@@ -184,9 +173,7 @@ class PublicTotal(Section):
             frame: values in original units, as `Rule.violations` takes them.
         """
         if self.columns is None:
-            rule = self.condition(columns)
-            assert not isinstance(rule.body, Determines), "it was refused"
-            found = int(rule_truth.truth(rule.body, frame, rule.orders).true.sum())
+            found = int(self.condition(columns).holds(frame).sum())
             return [] if found == self.count else [f"{self.title}: {found}, not {self.count}"]
         faults = []
         for group in self.groups(columns, null_markers):
@@ -202,7 +189,7 @@ class PublicTotal(Section):
     ) -> Iterator[Problem]:
         """Everything that does not suit the columns, with its fix; empty for a sound total."""
         if self.columns is None:
-            for what in parse_rule(self.where or "").problems(columns):
+            for what in parse_condition(self.where or "").problems(columns):
                 yield Problem(("where",), what)
             return
         unknown = [name for name in self.columns if name not in columns]
@@ -221,20 +208,14 @@ class PublicTotal(Section):
             yield tuple(row[name] for name in self.columns), row[COUNT]
 
     def _problems(self) -> Iterator[Problem]:
-        given = {key for key in ("columns", "counts", "where", "count") if self._has(key)}
+        keys = ("columns", "counts", "where", "count")
+        given = {key for key in keys if getattr(self, key) is not None}
         if given == {"where", "count"}:
             yield from _count_problems(("count",), self.count)
             try:
-                body = parse_rule(self.where or "").body
+                parse_condition(self.where or "")
             except RuleError as error:
                 yield Problem(("where",), str(error))
-                return
-            if isinstance(body, Determines):
-                yield Problem(
-                    ("where",),
-                    "is a statement about several records, not a condition that one record "
-                    "fulfils; write one such as age >= 65",
-                )
         elif given == {"columns", "counts"}:
             yield from self._shape_problems()
         else:
@@ -243,9 +224,6 @@ class PublicTotal(Section):
                 "must have columns with counts (a complete table), or where with count (a single "
                 f"number), but has {' and '.join(sorted(given)) or 'neither'}",
             )
-
-    def _has(self, key: str) -> bool:
-        return getattr(self, key) is not None
 
     def _shape_problems(self) -> Iterator[Problem]:
         columns = self.columns or ()
@@ -325,12 +303,12 @@ def cells_of(name: str, column: Column, label: str, null_markers: tuple[str, ...
     Raises:
         ValueError: it is not a value, label or interval of whole cells of the column.
     """
-    codes = () if isinstance(column, NumericColumn | DateColumn) else column.codes
+    codes = () if isinstance(column, IntervalColumn) else column.codes
     if label not in codes and (label == NULL or label in column.markers(null_markers)):
         if not column.nulls:
             raise ValueError(f"{name} is never null, since it has nulls: false; remove this count")
         return range(column.levels, column.levels + 1)
-    if isinstance(column, NumericColumn | DateColumn):
+    if isinstance(column, IntervalColumn):
         return _interval_cells(name, column, label)
     if isinstance(column, BooleanColumn):
         truth = column.values.get(label, {"true": True, "false": False}.get(label))
@@ -347,22 +325,16 @@ def cells_of(name: str, column: Column, label: str, null_markers: tuple[str, ...
     return range(place, place + 1)
 
 
-def _interval_cells(name: str, column: NumericColumn | DateColumn, label: str) -> range:
+def _interval_cells(name: str, column: IntervalColumn, label: str) -> range:
     low, separator, high = label.partition(" to ")
-    whole = isinstance(column, DateColumn) or column.integer
-    example = "2001-01-01 to 2001-12-31" if isinstance(column, DateColumn) else "0 to 14"
     try:
-        if isinstance(column, DateColumn):
-            numbers = [
-                read_exact((read_date(text.strip()) - EPOCH).days) for text in (low, high or low)
-            ]
-        else:
-            numbers = [read_exact(text.strip()) for text in (low, high or low)]
+        numbers = [column.number(text.strip()) for text in (low, high or low)]
     except ValueError:
         numbers = []
-    if not numbers or not (separator or whole):
+    if not numbers or not (separator or column.is_whole):
+        example = "2001-01-01 to 2001-12-31" if isinstance(column, DateColumn) else "0 to 14"
         raise ValueError(f"{label!r} is not an interval of {name}; give one such as {example}")
-    start, stop = numbers[0], numbers[1] + (1 if whole else 0)
+    start, stop = numbers[0], numbers[1] + column.is_whole
     edges = list(column.exact_edges)
     if start not in edges or stop not in edges or start >= stop:
         raise ValueError(
@@ -376,7 +348,7 @@ def _within(column: Column, cells: range, values: pd.Series) -> NDArray[np.bool_
     """Whether each value lies in these cells of its column."""
     if cells.start >= column.levels:
         return values.isna().to_numpy(dtype=np.bool_)
-    if not isinstance(column, NumericColumn | DateColumn):
+    if not isinstance(column, IntervalColumn):
         wanted = column.codes[cells.start : cells.stop]
         return values.isin(wanted).to_numpy(dtype=np.bool_)
     if isinstance(column, DateColumn):
@@ -411,17 +383,13 @@ def _partition_fault(name: str, column: Column, groups: Sequence[range]) -> str 
 def _cell_name(column: Column, cell: int) -> str:
     if cell == column.levels:
         return NULL
-    if isinstance(column, NumericColumn):
+    if isinstance(column, IntervalColumn):
         low, high = column.exact_edges[cell], column.exact_edges[cell + 1]
-        return f"{decimal(low)} to {decimal(high - 1 if column.integer else high)}"
-    if isinstance(column, DateColumn):
-        first, last = column.edges[cell], column.edges[cell + 1] - 1
-        days = np.array([first, last]).astype("datetime64[D]")
-        return f"{days[0]} to {days[1]}"
+        return f"{column.written(low)} to {column.written(high - column.is_whole)}"
     return column.codes[cell]
 
 
-def _count_problems(path: tuple[str | int, ...], count: Any) -> Iterator[Problem]:
+def _count_problems(path: Path, count: Any) -> Iterator[Problem]:
     if not isinstance(count, int):
         yield Problem(
             path, f"must be a whole number of records, 0 or more, such as 5230, not {shown(count)}"

@@ -1,36 +1,37 @@
 """Conditions that cells decide: whether all values of a cell agree on a statement.
 
-Claim.   If `cut_problems` finds nothing, every comparison, membership and test for null in the
+Claim.   If `cell_problems` finds nothing, every comparison, membership and test for null in the
          statement has the same truth for all values of a cell, so any value may represent it.
 Oracle.  tests/schemas/test_query_workload.py compares all values of small columns.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from fractions import Fraction
 from math import ceil, floor
 
-from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
-from hallmark.schemas.columns.interval_columns import EPOCH
-from hallmark.schemas.exact import decimal, read_date, read_exact
+from hallmark.schemas.columns.columns import Column
+from hallmark.schemas.columns.interval_columns import IntervalColumn
 from hallmark.schemas.rules.rule_parts import Atom, atoms
 from hallmark.schemas.rules.rule_syntax import (
     ColumnName,
     Comparison,
-    Expression,
     IsNull,
     Member,
     Operator,
     Value,
 )
+from hallmark.schemas.rules.rules import Condition
 
-IntervalColumn = NumericColumn | DateColumn
+
+def cell_problems(condition: Condition, columns: Mapping[str, Column]) -> Iterator[str]:
+    """What does not suit the columns, or else every part that cells do not decide; with fixes."""
+    unsuited = condition.problems(columns)
+    yield from unsuited or _undecided(condition, columns)
 
 
-def cut_problems(statement: Expression, columns: Mapping[str, Column]) -> Iterator[str]:
-    """Every part that cells do not decide, with its fix; the statement must suit the columns."""
-    for atom in dict.fromkeys(atoms(statement)):
+def _undecided(condition: Condition, columns: Mapping[str, Column]) -> Iterator[str]:
+    for atom in dict.fromkeys(atoms(condition.body)):
         column = columns[atom.column]
         if isinstance(column, IntervalColumn):
             yield from _problems(atom, column, columns)
@@ -58,11 +59,10 @@ def _problems(atom: Atom, column: IntervalColumn, columns: Mapping[str, Column])
 def _cut_problems(
     name: str, column: IntervalColumn, operator: Operator, text: str
 ) -> Iterator[str]:
-    value = _number(column, text)
+    value = column.number(text)
     edges = column.exact_edges
     low, high = edges[0], edges[-1]
-    whole = _is_whole(column)
-    if whole:
+    if column.is_whole:
         below, above = Fraction(ceil(value)), Fraction(floor(value) + 1)
         cuts = {"<": (below,), ">=": (below,), "<=": (above,), ">": (above,)}
         for cut in cuts.get(operator, (below, above)):
@@ -89,8 +89,8 @@ def _message(
     near = [edges[right - 1], edges[right]]
     if cut == near[1] and right + 1 < len(edges):
         near = [near[1], edges[right + 1]]
-    told = " and ".join(_written(column, edge) for edge in near)
-    if _is_whole(column) or operator in ("<", ">="):
+    told = " and ".join(map(column.written, near))
+    if column.is_whole or operator in ("<", ">="):
         return (
             f"{name} {operator} {text} cuts a cell of {name} in two, but a query sees only whole "
             f"cells; write {name} < or >= one of the nearest edges, {told}, or give the column an "
@@ -106,20 +106,4 @@ def _holds_single_values(column: Column) -> bool:
     if not isinstance(column, IntervalColumn):
         return True
     edges = column.exact_edges
-    return _is_whole(column) and len(edges) - 1 == edges[-1] - edges[0]
-
-
-def _is_whole(column: IntervalColumn) -> bool:
-    return isinstance(column, DateColumn) or column.integer
-
-
-def _number(column: IntervalColumn, text: str) -> Fraction:
-    if isinstance(column, DateColumn):
-        return Fraction((read_date(text) - EPOCH).days)
-    return read_exact(text)
-
-
-def _written(column: IntervalColumn, edge: Fraction) -> str:
-    if isinstance(column, DateColumn):
-        return (EPOCH + timedelta(days=int(edge))).isoformat()
-    return decimal(edge)
+    return column.is_whole and len(edges) - 1 == edges[-1] - edges[0]

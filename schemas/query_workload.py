@@ -15,16 +15,15 @@ ranges of several columns are a product; for separate queries, write one entry p
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from hallmark.schemas.columns.columns import Column, NominalColumn, PlacesColumn
 from hallmark.schemas.nearest import no_such_column
-from hallmark.schemas.query_cuts import cut_problems
-from hallmark.schemas.rules.rule_syntax import Determines, RuleError
-from hallmark.schemas.rules.rules import Rule, parse_rule
-from hallmark.schemas.section import Problem, Section, refuse
+from hallmark.schemas.query_cuts import cell_problems
+from hallmark.schemas.rules.rules import Condition, RuleError, parse_condition
+from hallmark.schemas.section import Path, Problem, Section
 
 MOST_COLUMNS = 5  # of a product of ranges
 MOST_RANDOM = 2**22  # queries of one entry
@@ -49,11 +48,6 @@ class MarginalQueries(Section):
                 "lists such as [[SEX, MSP]])"
             )  # fmt: skip
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse(type(self), self._problems())
-        return self
-
 
 class PrefixQueries(Section):
     """The share of records below every edge of the columns' cells, in all the columns at once."""
@@ -72,12 +66,10 @@ class RangeQueries(Section):
     seed: Seed | None = None
     """the seed of the random ranges: the same seed gives the same ranges; defaults to 0"""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _problems(self) -> Iterator[Problem]:
         if self.count is None and self.seed is not None:
             what = "is for random ranges; add count, or remove it to ask all ranges"
-            refuse(type(self), [Problem(("seed",), what)])
-        return self
+            yield Problem(("seed",), what)
 
 
 class HalfspaceQueries(Section):
@@ -109,12 +101,10 @@ class MatrixQueries(Section):
     """if given, the numbers are whole and stand for multiples of 1/unit; otherwise they are rounded
     to multiples of 1/65536, and the rounded queries are asked"""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _problems(self) -> Iterator[Problem]:
         if not self.file.lower().endswith((".csv", ".npy")):
             what = f"is {self.file!r}; give a file whose name ends in .csv or .npy"
-            refuse(type(self), [Problem(("file",), what)])
-        return self
+            yield Problem(("file",), what)
 
 
 class QueryEntry(Section):
@@ -141,15 +131,15 @@ class QueryEntry(Section):
         """The key that the entry has."""
         return next(key for key in KINDS if getattr(self, key) is not None)
 
-    def condition(self, columns: Mapping[str, Column]) -> Rule:
+    def condition(self, columns: Mapping[str, Column]) -> Condition:
         """The condition of `where`, bound to the columns."""
         assert self.where is not None, "only where there is one"
-        return parse_rule(self.where).bound_to(columns)
+        return parse_condition(self.where).bound_to(columns)
 
     def touched(self) -> tuple[str, ...]:
         """The columns that the entry names, each once."""
         if self.where is not None:
-            return parse_rule(self.where).columns()
+            return parse_condition(self.where).columns()
         listed = getattr(self, self.kind).columns
         if self.marginals is not None:
             listed = [name for names in listed or () for name in names]
@@ -158,7 +148,8 @@ class QueryEntry(Section):
     def problems(self, columns: Mapping[str, Column]) -> Iterator[Problem]:
         """Everything that does not suit the columns, with its fix; empty for a sound entry."""
         if self.where is not None:
-            yield from self._condition_problems(columns)
+            for what in cell_problems(parse_condition(self.where), columns):
+                yield Problem(("where",), what)
         elif self.marginals is not None:
             yield from _marginal_problems(self.marginals, columns)
         else:
@@ -167,36 +158,17 @@ class QueryEntry(Section):
             if self.matrix is None:
                 yield from self._order_problems(listed, columns)
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _problems(self) -> Iterator[Problem]:
         given = [key for key in KINDS if getattr(self, key) is not None]
         if len(given) != 1:
             found = f"has {' and '.join(given)}" if given else "is empty"
             what = f"{found}; an entry has one of {', '.join(KINDS)}, so write one entry for each"
-            refuse(type(self), [Problem((), what)])
-        if self.where is not None:
+            yield Problem((), what)
+        elif self.where is not None:
             try:
-                body = parse_rule(self.where).body
+                parse_condition(self.where)
             except RuleError as error:
-                refuse(type(self), [Problem(("where",), str(error))])
-            else:
-                if isinstance(body, Determines):
-                    what = (
-                        "is a statement about several records, not a condition that one record "
-                        "fulfils; write one such as AGEP >= 18"
-                    )
-                    refuse(type(self), [Problem(("where",), what)])
-        return self
-
-    def _condition_problems(self, columns: Mapping[str, Column]) -> Iterator[Problem]:
-        assert self.where is not None, "only where there is one"
-        rule = parse_rule(self.where)
-        unsuited = rule.problems(columns)
-        for what in unsuited:
-            yield Problem(("where",), what)
-        if not unsuited and not isinstance(rule.body, Determines):
-            for what in cut_problems(rule.body, columns):
-                yield Problem(("where",), what)
+                yield Problem(("where",), str(error))
 
     def _order_problems(
         self, listed: tuple[str, ...], columns: Mapping[str, Column]
@@ -234,7 +206,7 @@ def _marginal_problems(
 
 
 def _name_problems(
-    path: tuple[str | int, ...], names: tuple[str, ...], columns: Mapping[str, Column]
+    path: Path, names: tuple[str, ...], columns: Mapping[str, Column]
 ) -> Iterator[Problem]:
     for i, name in enumerate(names):
         if name not in columns:

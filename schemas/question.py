@@ -23,9 +23,8 @@ from typing import Literal
 
 from hallmark.schemas.columns.columns import Column, NumericColumn
 from hallmark.schemas.nearest import no_such_column
-from hallmark.schemas.query_cuts import cut_problems
-from hallmark.schemas.rules.rule_syntax import Determines, RuleError
-from hallmark.schemas.rules.rules import Rule, parse_rule
+from hallmark.schemas.query_cuts import cell_problems
+from hallmark.schemas.rules.rules import Condition, RuleError, parse_condition
 
 Kind = Literal["count", "share", "sum", "mean", "quantile"]
 
@@ -58,12 +57,12 @@ class Statistic:
 
     kind: Kind
     column: str | None = None
-    condition: Rule | None = None
+    condition: Condition | None = None
     probability: Fraction | None = None
-    where: Rule | None = None
+    where: Condition | None = None
 
     @property
-    def conditions(self) -> tuple[Rule, ...]:
+    def conditions(self) -> tuple[Condition, ...]:
         """The conditions that it mentions."""
         return tuple(rule for rule in (self.condition, self.where) if rule is not None)
 
@@ -123,11 +122,8 @@ class Question:
                 yield no_such_column(name, columns)
         for one in self.statistics:
             yield from _unsuited(one, columns)
-            for rule in one.conditions:
-                unsuited = rule.problems(columns)
-                yield from unsuited
-                if not unsuited and not isinstance(rule.body, Determines):
-                    yield from cut_problems(rule.body, columns)
+            for condition in one.conditions:
+                yield from cell_problems(condition, columns)
         if any(one.kind == "quantile" for one in self.statistics) and self.compared is not None:
             yield "quantiles are not compared; ask for each by itself"
 
@@ -194,14 +190,11 @@ def _statistic(text: str, pieces: list[str], words: list[str]) -> Statistic:
     raise QuestionError(f"{text!r}: {pieces[0]!r} is not a statistic; write {_FORMS}")
 
 
-def _condition(text: str, condition: str) -> Rule:
+def _condition(text: str, condition: str) -> Condition:
     try:
-        rule = parse_rule(condition)
+        return parse_condition(condition)
     except RuleError as error:
         raise QuestionError(f"{text!r}: {error}") from error
-    if isinstance(rule.body, Determines):
-        raise QuestionError(f"{text!r}: {condition!r} is about several records, not about one")
-    return rule
 
 
 def _names(text: str, listed: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Self
 
-from pydantic import AwareDatetime, Field, PrivateAttr, model_validator
+from pydantic import AwareDatetime, Field, PrivateAttr
 
 from hallmark.schemas.about import About
 from hallmark.schemas.binning import DEFAULT_SHARE, Binning, two_ways
@@ -22,12 +22,11 @@ from hallmark.schemas.documents.manifest import DATA_FILES, REHEARSED_DATA_FILES
 from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.schemas.rules.rules import Rule
-from hallmark.schemas.section import Problem, Section, refuse
+from hallmark.schemas.section import Format, Identifier, Problem, Section
 from hallmark.schemas.spec_checks import SoundSections, problems_between
 from hallmark.schemas.spec_sections import (
     CertificateRequest,
     Constraint,
-    Identifier,
     MechanismChoice,
     Output,
     Population,
@@ -43,7 +42,7 @@ REHEARSAL_NAME, REHEARSAL_TITLE = "rehearsal-", "REHEARSAL: "
 class ReleaseSpec(Section):
     """A whole release spec."""
 
-    hallmark: int = Field(ge=1, le=1)
+    hallmark: Format
     """the version of the spec format: 1"""
     release: Identifier
     """the name of the release; running the same name again resumes or replays it, and never draws
@@ -94,13 +93,6 @@ class ReleaseSpec(Section):
 
     _category_files: tuple[CategoryFile, ...] = PrivateAttr(default=())
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse(type(self), problems_between(self._sections()))
-        refuse(type(self), self._rehearsal_problems())
-        refuse(type(self), self._question_problems())
-        return self
-
     @property
     def category_files(self) -> tuple[CategoryFile, ...]:
         """Files that categories were read from; not part of the spec, which holds the categories
@@ -120,6 +112,10 @@ class ReleaseSpec(Section):
             column = self.columns[file.column]
             listed.setdefault(file.column, {})[file.key] = getattr(column, file.key)
         return inlined(text, listed) if listed else text
+
+    def _problems(self) -> list[Problem]:
+        between = [*problems_between(self._sections()), *self._rehearsal_problems()]
+        return between or list(self._question_problems())
 
     def _question_problems(self) -> Iterator[Problem]:
         """Questions that cannot be read, or do not suit the published columns."""

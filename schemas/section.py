@@ -1,9 +1,9 @@
 """The base of all parts of a spec: frozen, no unknown keys, problems reported where they are."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 Path = tuple[str | int, ...]
@@ -12,7 +12,17 @@ Path = tuple[str | int, ...]
 
 MOST_CHARACTERS = 64  # of an identifier
 IDENTIFIER = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
-"""A name that a spec can give to a release, an account or a role."""
+
+
+class Supported:
+    """Marks a number whose largest value is the latest that this version knows."""
+
+
+Format = Annotated[int, Field(ge=1, le=1), Supported()]
+"""The version of a file format; there is only 1 so far."""
+
+Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
+"""A short name of a release, an account or a role, which is safe in paths, URLs and databases."""
 
 
 class Problem(NamedTuple):
@@ -26,6 +36,15 @@ class Section(BaseModel):
     """A part of the spec: immutable, and without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        refuse(type(self), self._problems())
+        return self
+
+    def _problems(self) -> Iterable[Problem]:
+        """What is wrong with the section although each of its keys is sound by itself."""
+        return ()
 
 
 def refuse(section: type[BaseModel], problems: Iterable[Problem]) -> None:

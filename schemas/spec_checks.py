@@ -20,7 +20,6 @@ from hallmark.schemas.columns.columns import (
 from hallmark.schemas.columns.labelled import LABELLED_FORMATS, domain_problems, name_problems
 from hallmark.schemas.database import check_name, is_database
 from hallmark.schemas.encoding import unwritable
-from hallmark.schemas.exact import read_exact
 from hallmark.schemas.nearest import no_such_column
 from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.section import Path, Problem
@@ -266,20 +265,9 @@ def _clash(column: Column, marker: str) -> tuple[str, str] | None:
             return "categories", f"lists {marker!r}"
         case BooleanColumn() if marker in column.values:
             return "values", f"lists {marker!r}"
-        case NumericColumn() if _is_number_in(column, marker):
-            return "minimum", f"and maximum enclose {marker!r}"
-        case DateColumn() if column.holds(marker):
+        case NumericColumn() | DateColumn() if column.holds(marker):
             return "minimum", f"and maximum enclose {marker!r}"
     return None
-
-
-def _is_number_in(column: NumericColumn, marker: str) -> bool:
-    plain = column.marks.plain(marker)
-    try:
-        number = read_exact(marker if plain is None else plain)
-    except ValueError:
-        return False
-    return column.minimum <= number <= column.maximum
 
 
 def _output_columns_are_known(sections: SoundSections) -> Iterator[Problem]:

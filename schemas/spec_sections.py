@@ -5,7 +5,6 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -21,27 +20,14 @@ from pydantic_core.core_schema import literal_schema
 
 from hallmark.mechanisms.catalogue import CATALOGUE, Entry
 from hallmark.schemas.database import BlockName, DatabaseUrl, TableName
-from hallmark.schemas.exact import Exact, shown
+from hallmark.schemas.exact import BelowOne, InsideOne, Positive, shown
 from hallmark.schemas.query_workload import QueryEntry
 from hallmark.schemas.rules.rules import Rule, parse_rule
-from hallmark.schemas.section import IDENTIFIER, Section
+from hallmark.schemas.section import Identifier, Section, Supported
 
 MOST_EPSILON = 500  # accountants take e to multiples of it
 MOST_RECORDS = 10**6  # of one person
 MOST_SYNTHETIC = 10**9  # rows, which are made in memory
-
-Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
-"""A short name that is safe in paths, URLs and databases."""
-
-
-def _check_below_one(value: Fraction) -> Fraction:
-    if not 0 <= value < 1:
-        raise ValueError(f"is {value}; give a number from 0 up to, but not including, 1")
-    return value
-
-
-BelowOne = Annotated[Exact, AfterValidator(_check_below_one)]
-"""An exact number in [0, 1)."""
 
 
 class Population(Section):
@@ -86,7 +72,7 @@ class Privacy(Section):
         BeforeValidator(_check_unit),
     ]
     """whom the guarantee protects: record, or {person: <column>, max_records: <number>}"""
-    epsilon: Exact
+    epsilon: Positive
     """the privacy budget epsilon, an exact number above 0"""
     delta: BelowOne = Fraction(0)
     """the privacy budget delta, an exact number; 0 for pure differential privacy"""
@@ -104,8 +90,6 @@ class Privacy(Section):
     @field_validator("epsilon")
     @classmethod
     def _check_epsilon(cls, epsilon: Fraction) -> Fraction:
-        if epsilon <= 0:
-            raise ValueError(f"is {epsilon}; give a number above 0")
         if epsilon > MOST_EPSILON:
             raise ValueError(
                 f"is too large; give at most {MOST_EPSILON} (above 10, it protects hardly anything)"
@@ -146,25 +130,18 @@ class MechanismChoice(Section):
 class CertificateRequest(Section):
     """What the certificate should state."""
 
-    order: int = Field(default=1, ge=1, le=1)
+    order: Annotated[int, Field(ge=1, le=1), Supported()] = 1
     """the order of the Wasserstein distance that is bounded; only 1 so far"""
-    confidence: Exact = Fraction(95, 100)
+    confidence: InsideOne = Fraction(95, 100)
     """the probability with which all bounds hold together, above 0 and below 1"""
     share: BelowOne = Fraction(0)
     """the share of epsilon set aside to measure marginals for the certificate alone, from 0 up to,
     but not including, 1; with it, any mechanism certifies columns jointly"""
-    marginals: int | None = Field(default=None, ge=1, le=3)
+    marginals: Annotated[int | None, Field(ge=1, le=3), Supported()] = None
     """how many columns are certified jointly with that share, or by mechanism certify; defaults to
     2"""
     cells: int | None = Field(default=None, ge=2, le=256)
     """cells of a numeric column in these marginals; by default the forecast decides"""
-
-    @field_validator("confidence")
-    @classmethod
-    def _check_confidence(cls, confidence: Fraction) -> Fraction:
-        if not 0 < confidence < 1:
-            raise ValueError(f"is {confidence}; give a number above 0 and below 1, such as 0.95")
-        return confidence
 
 
 class Constraint(Section):

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from hallmark.schemas.columns.column_base import Code
 from hallmark.schemas.database import (
@@ -16,7 +16,7 @@ from hallmark.schemas.database import (
     is_database,
 )
 from hallmark.schemas.encoding import UTF_8, Encoding
-from hallmark.schemas.section import Problem, Section, refuse
+from hallmark.schemas.section import Problem, Section
 
 MOST_ROWS = 10**12  # of a table; more is a typing error
 
@@ -129,12 +129,7 @@ class DataSource(TableFile):
         """Whether the table is in a database rather than in files."""
         return is_database(self.source)
 
-    @model_validator(mode="after")
-    def _check_database(self) -> Self:
-        refuse(type(self), self._database_problems())
-        return self
-
-    def _database_problems(self) -> Iterator[Problem]:
+    def _problems(self) -> Iterator[Problem]:
         if not self.in_database:
             for key in ("table", "query", "partition_column", "credentials"):
                 if getattr(self, key) is not None:

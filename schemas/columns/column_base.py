@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, WithJsonSchema
 
 from hallmark.schemas.columns.grids import MAX_CELLS
-from hallmark.schemas.section import Problem, Section, refuse
+from hallmark.schemas.section import Problem, Section
 
 CODE: dict[str, Any] = {"type": ["string", "number", "boolean"]}
 
@@ -24,11 +24,6 @@ class BoundSource(Section):
     """the law, publication or codebook, in enough detail for a reader to find it"""
     accepted_by: str | None = Field(default=None, min_length=1)
     """who accepted that a bound estimated from the private data voids the guarantee"""
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse(type(self), self._problems())
-        return self
 
     def _problems(self) -> Iterator[Problem]:
         if self.kind == "private_estimate" and self.accepted_by is None:
@@ -85,14 +80,6 @@ class BaseColumn(Section):
         kind may hold. Without such knowledge all are of one kind.
         """
         return (0,) * self.levels
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse(type(self), self._problems())
-        return self
-
-    def _problems(self) -> Iterator[Problem]:
-        raise NotImplementedError
 
     def _too_many_cells(self, path: tuple[str, ...]) -> Iterator[Problem]:
         if self.levels + self.nulls > MAX_CELLS:

@@ -23,15 +23,23 @@ from hallmark.schemas.columns.grids import (
     kinds_of_pieces,
 )
 from hallmark.schemas.columns.number_marks import DECIMAL_MARKS, PLAIN, THOUSANDS, NumberMarks
-from hallmark.schemas.exact import MOST_DECIMALS, Day, Exact, decimal, decimals
-from hallmark.schemas.section import Problem
+from hallmark.schemas.exact import (
+    MOST_DECIMALS,
+    Day,
+    Exact,
+    decimal,
+    decimals,
+    read_date,
+    read_exact,
+)
+from hallmark.schemas.section import Path, Problem
 
 EPOCH = date(1970, 1, 1)
 _MOST_PIECES = 2**18
 
 
-class _IntervalColumn(BaseColumn):
-    """The keys and cells shared by numbers and days."""
+class IntervalColumn(BaseColumn):
+    """The keys and cells shared by numbers and days, which count from 1970-01-01."""
 
     detail: int | None = Field(default=None, ge=2, le=MAX_CELLS)
     """the most pieces that each cell is divided into, at round numbers, to measure the column once
@@ -49,8 +57,34 @@ class _IntervalColumn(BaseColumn):
         raise NotImplementedError
 
     @property
-    def _values_apart(self) -> Fraction | None:
-        """The distance between values; None for real numbers."""
+    def grid(self) -> Fraction | None:
+        """The number that all released values are multiples of; None for real numbers."""
+        raise NotImplementedError
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether values are whole numbers or days, so that the last edge is the maximum + 1."""
+        raise NotImplementedError
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The public interval for people."""
+        raise NotImplementedError
+
+    def number(self, text: str) -> Fraction:
+        """The number that a text such as 0.5 or 1999-12-31 spells.
+
+        Raises:
+            ValueError: the text does not spell a value of the column.
+        """
+        raise NotImplementedError
+
+    def written(self, number: Fraction) -> str:
+        """The number as people write it: the converse of `number`."""
+        raise NotImplementedError
+
+    def holds(self, text: str) -> bool:
+        """Whether the text, as the file writes values, lies in the interval."""
         raise NotImplementedError
 
     def _divided(self, most: int) -> Edges:
@@ -88,7 +122,7 @@ class _IntervalColumn(BaseColumn):
 
     @property
     def kinds_of_cells(self) -> tuple[int, ...]:
-        return kinds_of_pieces(self.shared_edges, self.exact_edges, grid=self._values_apart)
+        return kinds_of_pieces(self.shared_edges, self.exact_edges, grid=self.grid)
 
     def _too_many_cells_or_pieces(self, path: tuple[str, ...]) -> Iterator[Problem]:
         if self.detail is None:
@@ -103,7 +137,7 @@ class _IntervalColumn(BaseColumn):
             yield from self._too_many_cells(("detail",))
 
 
-class NumericColumn(_IntervalColumn):
+class NumericColumn(IntervalColumn):
     """Numbers on a public interval, divided into cells."""
 
     type: Literal["numeric"]
@@ -140,8 +174,11 @@ class NumericColumn(_IntervalColumn):
 
     @property
     def grid(self) -> Fraction | None:
-        """The number that all released values are multiples of; None for real numbers."""
         return Fraction(1) if self.integer else self.step
+
+    @property
+    def is_whole(self) -> bool:
+        return self.integer
 
     @property
     def decimals(self) -> int | None:
@@ -155,8 +192,20 @@ class NumericColumn(_IntervalColumn):
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The public interval for people, such as "0" and "0.5"."""
         return decimal(self.minimum), decimal(self.maximum)
+
+    def number(self, text: str) -> Fraction:
+        return read_exact(text)
+
+    def written(self, number: Fraction) -> str:
+        return decimal(number)
+
+    def holds(self, text: str) -> bool:
+        plain = self.marks.plain(text)
+        try:
+            return self.minimum <= read_exact(text if plain is None else plain) <= self.maximum
+        except ValueError:
+            return False
 
     @cached_property
     def shared_edges(self) -> Edges:
@@ -168,10 +217,6 @@ class NumericColumn(_IntervalColumn):
             return cells_of_width(self.minimum, self._stop, self.cell_width)
         assert self.cells is not None, "one of cells, cell_width and edges was checked to be given"
         return equal_cells(self.minimum, self._stop, self.cells, step=self.grid)
-
-    @property
-    def _values_apart(self) -> Fraction | None:
-        return self.grid
 
     def _divided(self, most: int) -> Edges:
         return divided(self.shared_edges, most, grid=self.grid)
@@ -197,14 +242,8 @@ class NumericColumn(_IntervalColumn):
                 "give minimum < maximum",
             )
             return
-        if self.integer:
-            for bound, value in (("minimum", self.minimum), ("maximum", self.maximum)):
-                if value.denominator != 1:
-                    yield Problem(
-                        (bound,),
-                        f"is {decimal(value)}, but the column is integer: true; "
-                        "give a whole number, or remove integer",
-                    )
+        off_grid = list(self._grid_problems())
+        yield from off_grid
         given = [
             key
             for key, value in (
@@ -218,13 +257,10 @@ class NumericColumn(_IntervalColumn):
             found = " and ".join(given) + " are given" if given else "the interval has no cells"
             yield Problem((), f"{found}; divide it by exactly one of cells, cell_width and edges")
             return
-        problems = [
-            *self._step_problems(),
-            *self._width_problems(),
-            *self._edge_problems(),
-            *self._count_problems(),
-        ]
-        yield from problems or self._too_many_cells_or_pieces((given[0],))
+        problems = [*self._width_problems(), *self._edge_problems()]
+        yield from problems
+        if not problems and not off_grid:
+            yield from self._too_many_cells_or_pieces((given[0],))
 
     def _mark_problems(self) -> Iterator[Problem]:
         if self.decimal_mark is not None and self.decimal_mark not in DECIMAL_MARKS:
@@ -242,54 +278,47 @@ class NumericColumn(_IntervalColumn):
                 "ambiguous; change decimal_mark, or remove thousands",
             )
 
-    def _step_problems(self) -> Iterator[Problem]:
-        step = self.step
-        if step is None:
-            return
-        if self.integer:
+    def _grid_problems(self) -> Iterator[Problem]:
+        """Numbers of the spec that are not whole, or not multiples of the step."""
+        step, grid = self.step, self.grid
+        if self.integer and step is not None:
             yield Problem(
                 ("step",), "is always 1 if the column is integer: true; remove one of the two"
             )
-        elif step <= 0 or decimals(step) is None:
+        elif step is not None and (step <= 0 or decimals(step) is None):
             yield Problem(
                 ("step",),
                 f"is {decimal(step)}; give a number above 0 with at most {MOST_DECIMALS} decimals, "
                 "such as 0.01",
             )
-        else:
-            given: dict[tuple[str | int, ...], Fraction] = {
+        elif grid is not None:
+            given: dict[Path, Fraction | None] = {
                 ("minimum",): self.minimum,
                 ("maximum",): self.maximum,
+                ("cell_width",): self.cell_width,
                 **{("edges", i): edge for i, edge in enumerate(self.given_edges or ())},
             }
-            if self.cell_width is not None:
-                given["cell_width",] = self.cell_width
+            unsuited = (
+                "but the column is integer: true; give a whole number, or remove integer"
+                if self.integer
+                else f"which is not a multiple of the step {decimal(grid)}; give a multiple, or a "
+                "finer step"
+            )
             for path, number in given.items():
-                if number % step != 0:
-                    yield Problem(
-                        path,
-                        f"is {decimal(number)}, which is not a multiple of the step "
-                        f"{decimal(step)}; give a multiple, or a finer step",
-                    )
-            if self.cells is not None and self.cells * step > self.maximum - self.minimum:
-                most = int((self.maximum - self.minimum) / step)
+                if number is not None and number % grid != 0:
+                    yield Problem(path, f"is {decimal(number)}, {unsuited}")
+            most = (self._stop - self.minimum) // grid
+            if self.cells is not None and self.cells > most:
+                values = "whole numbers" if self.integer else f"steps of {decimal(grid)}"
                 yield Problem(
                     ("cells",),
-                    f"is {self.cells}, but there are only {most} steps of {decimal(step)} from "
+                    f"is {self.cells}, but there are only {most} {values} from "
                     f"{decimal(self.minimum)} to {decimal(self.maximum)}; give at most {most}",
                 )
 
     def _width_problems(self) -> Iterator[Problem]:
-        width = self.cell_width
-        if width is None:
-            return
-        if width <= 0:
-            yield Problem(("cell_width",), f"is {decimal(width)}; give a width above 0")
-        elif self.integer and width.denominator != 1:
-            yield Problem(
-                ("cell_width",),
-                f"is {decimal(width)}, but the column is integer: true; give a whole number",
-            )
+        if self.cell_width is not None and self.cell_width <= 0:
+            yield Problem(("cell_width",), f"is {decimal(self.cell_width)}; give a width above 0")
 
     def _edge_problems(self) -> Iterator[Problem]:
         edges = self.given_edges
@@ -304,13 +333,6 @@ class NumericColumn(_IntervalColumn):
                     ("edges", i),
                     f"is {decimal(high)} after {decimal(low)}; list edges in ascending order",
                 )
-        if self.integer:
-            for i, edge in enumerate(edges):
-                if edge.denominator != 1:
-                    yield Problem(
-                        ("edges", i),
-                        f"is {decimal(edge)}, but the column is integer: true; give a whole number",
-                    )
         if edges[0] != self.minimum:
             yield Problem(
                 ("edges", 0),
@@ -324,17 +346,8 @@ class NumericColumn(_IntervalColumn):
                 "edges run from minimum to maximum",
             )
 
-    def _count_problems(self) -> Iterator[Problem]:
-        if self.integer and self.cells is not None and self.cells > self._stop - self.minimum:
-            values = self._stop - self.minimum
-            yield Problem(
-                ("cells",),
-                f"is {self.cells}, but there are only {values} whole numbers from "
-                f"{self.minimum} to {self.maximum}; give at most {values}",
-            )
 
-
-class DateColumn(_IntervalColumn):
+class DateColumn(IntervalColumn):
     """Days in a public interval, divided into cells."""
 
     type: Literal["date"]
@@ -362,8 +375,21 @@ class DateColumn(_IntervalColumn):
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The public interval for people, such as "1999-12-31" and "2001-01-01"."""
         return self.minimum.isoformat(), self.maximum.isoformat()
+
+    @property
+    def grid(self) -> Fraction:
+        return Fraction(1)
+
+    @property
+    def is_whole(self) -> bool:
+        return True
+
+    def number(self, text: str) -> Fraction:
+        return Fraction((read_date(text) - EPOCH).days)
+
+    def written(self, number: Fraction) -> str:
+        return (EPOCH + timedelta(days=int(number))).isoformat()
 
     @cached_property
     def shared_edges(self) -> Edges:
@@ -377,16 +403,10 @@ class DateColumn(_IntervalColumn):
         return equal_cells(start, stop, self.cells, step=Fraction(1))
 
     def holds(self, text: str) -> bool:
-        """Whether the text, in the file's format, is a day in the interval."""
         try:
-            day = datetime.strptime(text, self.format).date()
+            return self.minimum <= datetime.strptime(text, self.format).date() <= self.maximum
         except ValueError:
             return False
-        return self.minimum <= day <= self.maximum
-
-    @property
-    def _values_apart(self) -> Fraction:
-        return Fraction(1)
 
     def _divided(self, most: int) -> Edges:
         return divided_days(self.shared_edges, most, EPOCH)

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import AwareDatetime, field_validator, model_validator
 
 from hallmark.schemas.documents.approvals import Name
-from hallmark.schemas.documents.approver_keys import NoKey, approver_key
+from hallmark.schemas.documents.approver_keys import KeyText, NoKey, approver_key
 from hallmark.schemas.section import Section
 
 RevocationReason = Literal["compromised", "lost", "left", "superseded"]
@@ -31,7 +31,7 @@ class Revocation(Section):
 class RegisteredKey(Section):
     """A key and its dates."""
 
-    key: str
+    key: KeyText
     """the public key: Ed25519 in base64, or a passkey, as in the profile"""
     since: AwareDatetime
     """from when on it is valid"""
@@ -59,12 +59,6 @@ class RegisteredKey(Section):
         if at < self.since:
             return f"is valid only from {self.since:%Y-%m-%d %H:%M %Z} on"
         return ""
-
-    @field_validator("key")
-    @classmethod
-    def _check_key(cls, key: str) -> str:
-        approver_key(key)
-        return key
 
     @model_validator(mode="after")
     def _check_dates(self) -> "RegisteredKey":

@@ -12,12 +12,12 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, field_validator
 
-from hallmark.schemas.documents.approver_keys import approver_key
+from hallmark.schemas.documents.approver_keys import KeyText
 from hallmark.schemas.documents.manifest import Sha256
-from hallmark.schemas.section import Section
+from hallmark.schemas.section import Identifier, Section
 
 GateName = Literal["plan", "disclosure"]
-Role = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
+Role = Identifier
 OVERRIDE: Role = "override"
 """The role of people who may pass a gate without the missing approvals."""
 
@@ -44,15 +44,9 @@ class Approver(Section):
     """the roles in which the person may decide, such as [methodologist]"""
     login: str | None = None
     """the account under which the person starts releases; they cannot approve those"""
-    key: str
+    key: KeyText
     """the person's public key: in base64, as `hallmark approver-key` prints it, or a passkey, as
     the review desk's page of keys shows it"""
-
-    @field_validator("key")
-    @classmethod
-    def _check_key(cls, key: str) -> str:
-        approver_key(key)
-        return key
 
 
 class Approvals(Section):

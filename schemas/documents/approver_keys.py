@@ -15,7 +15,9 @@ import binascii
 import re
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import AfterValidator
 
 PASSKEY: Final = "passkey:"
 _PLAIN_BYTES = 32
@@ -64,6 +66,15 @@ def approver_key(text: str) -> ApproverKey:
         NoKey: the text is neither form, or does not spell it as it must be.
     """
     return _passkey(text) if text.startswith(PASSKEY) else _plain(text)
+
+
+def _checked(text: str) -> str:
+    approver_key(text)
+    return text
+
+
+KeyText = Annotated[str, AfterValidator(_checked)]
+"""The text of a key, in its one spelling."""
 
 
 def plain_text(raw: bytes) -> str:

@@ -18,7 +18,7 @@ from hallmark.schemas.documents.labels import (
     PublicSection,
     Shown,
     Tag,
-    stated,
+    of_spec,
 )
 from hallmark.schemas.documents.manifest import Sha256
 from hallmark.schemas.documents.privacy_claim import Amount, PrivacyClaim, UnprotectedFact
@@ -144,9 +144,7 @@ class Account(PublicSection):
     failed_runs: Annotated[
         str, Shown("Aborted and failed runs, and what they spent", mend=OUR_MISTAKE)
     ] = NOT_RECORDED
-    tuning: Annotated[
-        str, stated("What the parameters were tuned on", "about.tuning in the spec")
-    ] = NOT_RECORDED
+    tuning: Annotated[str, of_spec("What the parameters were tuned on", "tuning")] = NOT_RECORDED
     entries: Annotated[tuple[LedgerEntry, ...], Shown("Ledger excerpt")] = ()
 
     @model_validator(mode="after")

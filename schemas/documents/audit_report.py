@@ -26,7 +26,8 @@ from hallmark.schemas.documents.labels import (
     Tag,
     gaps,
     not_recorded,
-    stated,
+    of_profile,
+    of_spec,
 )
 from hallmark.schemas.documents.manifest import Sha256, Software
 
@@ -47,42 +48,32 @@ class Identity(PublicSection):
     access: Annotated[str, Shown("Interactive or not")] = (
         "not interactive: files are published, and nobody queries the private table"
     )
-    curator: Annotated[str, stated("Curator", "agency.name in the profile")] = NOT_RECORDED
-    curator_kind: Annotated[
-        str, stated("Kind of curator", "agency.kind in the profile", may_lack=True)
-    ] = NOT_RECORDED
-    region: Annotated[str, stated("Region", "agency.region in the profile")] = NOT_RECORDED
-    sector: Annotated[str, stated("Sector", "agency.sector in the profile")] = NOT_RECORDED
-    contact: Annotated[str, stated("Contact", "agency.contact in the profile")] = NOT_RECORDED
-    corrections: Annotated[
-        str, stated("How to have a mistake corrected", "agency.corrections in the profile")
-    ] = NOT_RECORDED
-    purpose: Annotated[str, stated("Intended use", "about.intended_use in the spec")] = NOT_RECORDED
-    schedule: Annotated[str, stated("One-shot or periodic", "about.schedule in the spec")] = (
+    curator: Annotated[str, of_profile("Curator", "name")] = NOT_RECORDED
+    curator_kind: Annotated[str, of_profile("Kind of curator", "kind", may_lack=True)] = (
         NOT_RECORDED
     )
-    data_source: Annotated[
-        str, stated("Static or growing data", "about.data_source in the spec")
-    ] = NOT_RECORDED
+    region: Annotated[str, of_profile("Region", "region")] = NOT_RECORDED
+    sector: Annotated[str, of_profile("Sector", "sector")] = NOT_RECORDED
+    contact: Annotated[str, of_profile("Contact", "contact")] = NOT_RECORDED
+    corrections: Annotated[str, of_profile("How to have a mistake corrected", "corrections")] = (
+        NOT_RECORDED
+    )
+    purpose: Annotated[str, of_spec("Intended use", "intended_use")] = NOT_RECORDED
+    schedule: Annotated[str, of_spec("One-shot or periodic", "schedule")] = NOT_RECORDED
+    data_source: Annotated[str, of_spec("Static or growing data", "data_source")] = NOT_RECORDED
     embargo: Annotated[str, Shown("Embargo")] = NOT_RECORDED
-    legal_basis: Annotated[str, stated("Legal basis", "about.legal_basis in the spec")] = (
+    legal_basis: Annotated[str, of_spec("Legal basis", "legal_basis")] = NOT_RECORDED
+    clearance: Annotated[str, of_spec("Clearance number", "clearance")] = NOT_RECORDED
+    authorised_by: Annotated[str, of_spec("Authorised by", "authorised_by", may_lack=True)] = (
         NOT_RECORDED
     )
-    clearance: Annotated[str, stated("Clearance number", "about.clearance in the spec")] = (
+    justification: Annotated[str, of_spec("Justification", "justification", may_lack=True)] = (
         NOT_RECORDED
     )
-    authorised_by: Annotated[
-        str, stated("Authorised by", "about.authorised_by in the spec", may_lack=True)
-    ] = NOT_RECORDED
-    justification: Annotated[
-        str, stated("Justification", "about.justification in the spec", may_lack=True)
-    ] = NOT_RECORDED
-    supersedes: Annotated[
-        str, stated("Supersedes", "about.supersedes in the spec", may_lack=True)
-    ] = NOT_RECORDED
-    registry: Annotated[
-        str, stated("Public registry", "agency.registry in the profile", may_lack=True)
-    ] = NOT_RECORDED
+    supersedes: Annotated[str, of_spec("Supersedes", "supersedes", may_lack=True)] = NOT_RECORDED
+    registry: Annotated[str, of_profile("Public registry", "registry", may_lack=True)] = (
+        NOT_RECORDED
+    )
 
 
 class Signature(PublicSection):
@@ -138,17 +129,15 @@ class ProtectedData(PublicSection):
 
     dataset: Annotated[str, Shown("Data set")]
     population: Annotated[str, Shown("Population (ledger account)")]
-    asset: Annotated[
-        str, stated("Asset in the catalogue", "about.asset in the spec", may_lack=True)
-    ] = NOT_RECORDED
-    snapshot: Annotated[str, stated("Snapshot", "about.snapshot in the spec")] = NOT_RECORDED
+    asset: Annotated[str, of_spec("Asset in the catalogue", "asset", may_lack=True)] = NOT_RECORDED
+    snapshot: Annotated[str, of_spec("Snapshot", "snapshot")] = NOT_RECORDED
     rows: Annotated[
         int | NotRecorded, Shown("Records in the private table", _UNPROTECTED, unit="records")
     ] = NOT_RECORDED  # to be stated only if all neighbours have the same number
     rows_policy: Annotated[str, Shown("Why the number of records is, or is not, stated")]
-    collection: Annotated[
-        str, stated("Collection and editing upstream", "about.collection in the spec")
-    ] = NOT_RECORDED
+    collection: Annotated[str, of_spec("Collection and editing upstream", "collection")] = (
+        NOT_RECORDED
+    )
     exclusions: Annotated[str, Shown("Exclusions")] = NOT_RECORDED
     truncation: Annotated[str, Shown("Truncation to the privacy unit")] = NOT_RECORDED
     columns: Annotated[tuple[ProtectedColumn, ...], Field(min_length=1), Shown("Columns")]
@@ -195,34 +184,26 @@ class Trust(PublicSection):
     model: Annotated[str, Shown("Trust model")] = (
         "central: the curator holds the private data and runs the release"
     )
-    actors: Annotated[
-        tuple[Actor, ...] | NotRecorded, stated("Actors", "agency.actors in the profile")
-    ] = NOT_RECORDED
-    environment: Annotated[str, stated("Machine", "agency.environment.host in the profile")] = (
+    actors: Annotated[tuple[Actor, ...] | NotRecorded, of_profile("Actors", "actors")] = (
         NOT_RECORDED
     )
-    network: Annotated[
-        str, stated("Network isolation", "agency.environment.network in the profile")
-    ] = NOT_RECORDED
-    access: Annotated[str, stated("Who has access", "agency.environment.access in the profile")] = (
+    environment: Annotated[str, of_profile("Machine", "environment.host")] = NOT_RECORDED
+    network: Annotated[str, of_profile("Network isolation", "environment.network")] = NOT_RECORDED
+    access: Annotated[str, of_profile("Who has access", "environment.access")] = NOT_RECORDED
+    key_custody: Annotated[str, of_profile("Custody of the signing key", "key_custody")] = (
         NOT_RECORDED
     )
-    key_custody: Annotated[
-        str, stated("Custody of the signing key", "agency.key_custody in the profile")
-    ] = NOT_RECORDED
     weaknesses: Annotated[
         tuple[Weakness, ...], Shown("Known weaknesses, and whether they apply")
     ] = ()
     vulnerabilities: Annotated[
-        str,
-        stated("Known weaknesses there", "agency.vulnerabilities in the profile", may_lack=True),
+        str, of_profile("Known weaknesses there", "vulnerabilities", may_lack=True)
     ] = NOT_RECORDED
     empirical_audit: Annotated[
-        str,
-        stated("Empirical audit (does not prove privacy)", "agency.empirical_audit in the profile"),
+        str, of_profile("Empirical audit (does not prove privacy)", "empirical_audit")
     ] = NOT_RECORDED
     retention: Annotated[
-        str, stated("How long evidence is kept", "agency.retention in the profile", may_lack=True)
+        str, of_profile("How long evidence is kept", "retention", may_lack=True)
     ] = NOT_RECORDED
 
 

@@ -16,7 +16,7 @@ from hallmark.schemas.documents.labels import (
     PublicSection,
     Shown,
     Tag,
-    stated,
+    of_spec,
 )
 
 _PAID = Tag.PAID
@@ -117,16 +117,12 @@ class Utility(PublicSection):
     answers: Annotated[Answers | None, Shown("Answers of queries", _PAID)] = None
     learnt: Annotated[Learnt | None, Shown("Answers from the noisy tables", _PAID)] = None
     acceptance: Annotated[tuple[Check, ...], Shown("Acceptance criteria")] = ()
-    supported: Annotated[str, stated("Supported uses", "about.supported_uses in the spec")] = (
+    supported: Annotated[str, of_spec("Supported uses", "supported_uses")] = NOT_RECORDED
+    unsupported: Annotated[str, of_spec("Unsupported uses", "unsupported_uses")] = NOT_RECORDED
+    bias: Annotated[str, Shown("Biases known from the run", mend=OUR_MISTAKE)] = NOT_RECORDED
+    further_biases: Annotated[str, of_spec("Further biases", "known_biases", may_lack=True)] = (
         NOT_RECORDED
     )
-    unsupported: Annotated[
-        str, stated("Unsupported uses", "about.unsupported_uses in the spec")
-    ] = NOT_RECORDED
-    bias: Annotated[str, Shown("Biases known from the run", mend=OUR_MISTAKE)] = NOT_RECORDED
-    further_biases: Annotated[
-        str, stated("Further biases", "about.known_biases in the spec", may_lack=True)
-    ] = NOT_RECORDED
     intervals: Annotated[str, Shown("How to compute intervals")] = (
         "Every quantity with a certified loss lies within the released value plus or minus the "
         "bound, jointly with the certificate's confidence. Intervals from resampling the synthetic "

@@ -52,14 +52,19 @@ class Shown:
     """how to fill the gap; if given, "not recorded" blocks the disclosure gate"""
 
 
-def stated(
-    title: str, stated_in: str, *, may_lack: bool = False, form: Literal["text", "code"] = "text"
-) -> Shown:
-    """The label of a value that only a person can state; its lack blocks the gate unless it
-    `may_lack`."""
-    return Shown(
-        title, form=form, stated_in=stated_in, mend="" if may_lack else f"state {stated_in}"
-    )
+def of_spec(title: str, key: str, *, may_lack: bool = False) -> Shown:
+    """The label of a value that only the spec's section `about` states; its lack blocks the gate
+    unless it `may_lack`."""
+    return _stated(title, f"about.{key} in the spec", may_lack)
+
+
+def of_profile(title: str, key: str, *, may_lack: bool = False) -> Shown:
+    """As `of_spec`, of a value that the profile's section `agency` states."""
+    return _stated(title, f"agency.{key} in the profile", may_lack)
+
+
+def _stated(title: str, where: str, may_lack: bool) -> Shown:
+    return Shown(title, stated_in=where, mend="" if may_lack else f"state {where}")
 
 
 @dataclass(frozen=True)

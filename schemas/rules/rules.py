@@ -7,6 +7,7 @@ which checks that every comparison makes sense and makes `<` follow the order of
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Self, TypeVar
 
 import pandas as pd
 
@@ -20,7 +21,7 @@ from hallmark.schemas.columns.columns import (
     OrdinalColumn,
     PlacesColumn,
 )
-from hallmark.schemas.exact import decimal, read_date, read_exact
+from hallmark.schemas.exact import decimal
 from hallmark.schemas.nearest import did_you_mean, no_such_column
 from hallmark.schemas.rules import rule_truth
 from hallmark.schemas.rules.rule_parts import clauses
@@ -44,7 +45,9 @@ from hallmark.schemas.rules.rule_syntax import (
     parts,
 )
 
-__all__ = ["Rule", "RuleError", "parse_rule"]
+__all__ = ["Condition", "Rule", "RuleError", "parse_condition", "parse_rule"]
+
+B = TypeVar("B", bound=Body)
 
 _UNORDERED = (NominalColumn, PlacesColumn, BooleanColumn)
 
@@ -71,7 +74,7 @@ class Rule:
         """Everything that does not suit the columns, with its fix; empty for a sound rule."""
         return list(dict.fromkeys(_problems(self.body, columns)))
 
-    def bound_to(self, columns: Mapping[str, Column]) -> "Rule":
+    def bound_to(self, columns: Mapping[str, Column]) -> Self:
         """The rule in a form that can be evaluated on tables of these columns.
 
         Raises:
@@ -119,6 +122,31 @@ def parse_rule(text: str) -> Rule:
         RuleError: the text is not a rule; the message gives the position and what was expected.
     """
     return Rule(text, parse_body(text))
+
+
+@dataclass(frozen=True)
+class Condition(Rule):
+    """A rule about one record at a time."""
+
+    body: Expression
+
+    def holds(self, frame: pd.DataFrame) -> rule_truth.Flags:
+        """The rows that are known to fulfil the condition, shape (rows,)."""
+        return rule_truth.truth(self.body, frame, self.orders).true
+
+
+def parse_condition(text: str) -> Condition:
+    """The condition written in `text`, a rule about one record at a time.
+
+    Raises:
+        RuleError: the text is not a rule, or one about several records.
+    """
+    body = parse_rule(text).body
+    if isinstance(body, Determines):
+        raise RuleError(
+            "the condition is about several records, not about one; write one such as age >= 65"
+        )
+    return Condition(text, body)
 
 
 def _problems(body: Body, columns: Mapping[str, Column]) -> Iterator[str]:
@@ -203,17 +231,18 @@ def _pair_problems(name: str, column: Column, other_name: str, other: Column) ->
 
 def _value_problems(name: str, column: Column, value: Value) -> Iterator[str]:
     match column:
-        case NumericColumn():
-            if not _is_read_by(read_exact, value.text):
-                yield f"{name} is numeric, but is compared with {value.text!r}; write a number"
-        case DateColumn():
-            if not _is_read_by(read_date, value.text):
-                yield (
-                    f"{name} is a date, but is compared with {value.text!r}; "
-                    "write a day like 1999-12-31"
+        case NumericColumn() | DateColumn():
+            try:
+                column.number(value.text)
+            except ValueError:
+                kind, mend = (
+                    ("numeric", "write a number")
+                    if isinstance(column, NumericColumn)
+                    else ("a date", "write a day like 1999-12-31")
                 )
+                yield f"{name} is {kind}, but is compared with {value.text!r}; {mend}"
         case BooleanColumn():
-            if value.text not in _codes(column):
+            if value.text not in ("true", "false", *column.values):
                 yield (
                     f"{name} is boolean, but is compared with {value.text!r}; write true or false"
                 )
@@ -221,24 +250,6 @@ def _value_problems(name: str, column: Column, value: Value) -> Iterator[str]:
             if value.text not in column.categories:
                 mend = did_you_mean(value.text, column.categories) or "give one of its categories"
                 yield f"{value.text!r} is not a category of {name}; {mend}"
-
-
-def _is_read_by(read: object, text: str) -> bool:
-    assert callable(read)
-    try:
-        read(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _codes(column: Column) -> tuple[str, ...]:
-    match column:
-        case CategoryColumn():
-            return column.codes
-        case BooleanColumn():
-            return ("true", "false", *column.values)
-    return ()
 
 
 def _code_meant(word: str, column: Column | None) -> str | None:
@@ -249,30 +260,24 @@ def _code_meant(word: str, column: Column | None) -> str | None:
     return word if word in column.categories else by_label.get(word)
 
 
-def _with_codes(body: Body, columns: Mapping[str, Column]) -> Body:
+def _with_codes(body: B, columns: Mapping[str, Column]) -> B:
     """The statement with true, false and other spellings of booleans replaced by their codes."""
-    if isinstance(body, Determines):
-        return body
-    return _coded(body, columns)
-
-
-def _coded(expression: Expression, columns: Mapping[str, Column]) -> Expression:
-    match expression:
-        case Comparison(column, operator, Value() as value):
-            return Comparison(column, operator, _code(value, columns[column]))
+    match body:
+        case Comparison(column, _, Value() as value):
+            return replace(body, right=_code(value, columns[column]))
         case Member(column, values):
-            return Member(column, tuple(_code(value, columns[column]) for value in values))
+            return replace(body, values=tuple(_code(value, columns[column]) for value in values))
         case Not(part):
-            return Not(_coded(part, columns))
-        case And(inner):
-            return And(tuple(_coded(part, columns) for part in inner))
-        case Or(inner):
-            return Or(tuple(_coded(part, columns) for part in inner))
-        case Equivalent(inner):
-            return Equivalent(tuple(_coded(part, columns) for part in inner))
+            return replace(body, part=_with_codes(part, columns))
+        case And(inner) | Or(inner) | Equivalent(inner):
+            return replace(body, parts=tuple(_with_codes(part, columns) for part in inner))
         case Implies(premise, conclusion):
-            return Implies(_coded(premise, columns), _coded(conclusion, columns))
-    return expression
+            return replace(
+                body,
+                premise=_with_codes(premise, columns),
+                conclusion=_with_codes(conclusion, columns),
+            )
+    return body
 
 
 def _code(value: Value, column: Column) -> Value:

@@ -10,11 +10,10 @@ import pytest
 
 from hallmark.schemas.columns.columns import NumericColumn
 from hallmark.schemas.loading import SpecError, load_spec
-from hallmark.schemas.query_cuts import cut_problems
+from hallmark.schemas.query_cuts import cell_problems
 from hallmark.schemas.query_workload import KINDS, QueryEntry
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.schemas.rules.rule_truth import truth
-from hallmark.schemas.rules.rules import parse_rule
+from hallmark.schemas.rules.rules import parse_condition
 from tests import example
 
 ONE_OF_EACH: list[dict[str, Any]] = [
@@ -110,7 +109,7 @@ PLACE = "mechanism.queries[0]"
         ),
         ({"matrix": {"columns": ["age"], "file": "q.csv", "unit": 0}}, "matrix.unit: is 0; give"),
         ({"where": "age >="}, f"{PLACE}.where: the rule ends too early, but"),
-        ({"where": "age determines income"}, "where: is a statement about several records"),
+        ({"where": "age determines income"}, "where: the condition is about several records"),
         ({"where": "agee < 20"}, "where: there is no column agee; did you mean age?"),
         ({"where": 'region = "03"'}, "where: '03' is not a category of region; give one"),
         (
@@ -177,10 +176,10 @@ def test_a_comparison_is_refused_exactly_where_values_of_a_cell_differ_on_it(
     cells[-1] = [v for v in values if v >= edges[-2]]
     for tenth in range(-10, 75, 5):
         text = f"x {operator} {tenth / 10}"
-        body = parse_rule(text).body
-        found = list(cut_problems(body, {"x": one}))  # type: ignore[arg-type]
+        condition = parse_condition(text)
+        found = list(cell_problems(condition, {"x": one}))
         told = [
-            set(truth(body, pd.DataFrame({"x": [float(v) for v in cell]}), {}).true.tolist())  # type: ignore[arg-type]
+            set(condition.holds(pd.DataFrame({"x": [float(v) for v in cell]})).tolist())
             for cell in cells
         ]
         mixed = any(len(answers) > 1 for answers in told)
@@ -190,9 +189,9 @@ def test_a_comparison_is_refused_exactly_where_values_of_a_cell_differ_on_it(
 
 def test_columns_whose_cells_are_single_values_can_be_compared() -> None:
     single = column(True).model_copy(update={"given_edges": tuple(map(Fraction, range(8)))})
-    body = parse_rule("x < y").body
-    assert not list(cut_problems(body, {"x": single, "y": single}))  # type: ignore[arg-type]
-    assert len(list(cut_problems(body, {"x": single, "y": column(True)}))) == 1  # type: ignore[arg-type]
+    condition = parse_condition("x < y")
+    assert not list(cell_problems(condition, {"x": single, "y": single}))
+    assert len(list(cell_problems(condition, {"x": single, "y": column(True)}))) == 1
 
 
 def test_an_entry_stands_alone() -> None:

@@ -21,7 +21,8 @@ from hallmark.schemas.documents.labels import (
     _models,
     gaps,
     not_recorded,
-    stated,
+    of_profile,
+    of_spec,
 )
 from hallmark.schemas.documents.privacy_claim import Amount, PrivacyClaim
 from hallmark.schemas.profile import Profile
@@ -74,11 +75,11 @@ def test_what_is_not_recorded_is_found_wherever_it_is() -> None:
 
 def test_a_gap_says_what_mends_it() -> None:
     class Part(PublicSection):
-        address: Annotated[str, stated("Address", "agency.address in the profile")] = NOT_RECORDED
+        address: Annotated[str, of_profile("Address", "address")] = NOT_RECORDED
 
     class Whole(PublicSection):
-        law: Annotated[str, stated("Law", "about.law in the spec")] = NOT_RECORDED
-        earlier: Annotated[str, stated("Earlier", "about.earlier", may_lack=True)] = NOT_RECORDED
+        law: Annotated[str, of_spec("Law", "law")] = NOT_RECORDED
+        earlier: Annotated[str, of_spec("Earlier", "earlier", may_lack=True)] = NOT_RECORDED
         time: Annotated[str | NotRecorded, Shown("Time", mend="wait")] = NOT_RECORDED
         part: Annotated[Part, Shown("Part")] = Part()
         parts: Annotated[tuple[Part, ...], Shown("Parts")] = (Part(address="a"), Part())
