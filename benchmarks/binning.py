@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks import simulated
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.contract import Mechanism
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
@@ -25,11 +26,7 @@ from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.binning import Binned
 from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain, equal_runs
 from hallmark.mechanisms.marginals.binning.within import refined
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
-from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility import evaluate
 
 DATA = Path(__file__).parents[1] / "../shared/data/nist-acs/national2019.csv"
@@ -70,33 +67,26 @@ def table() -> tuple[Domain, Codes64]:
 
 
 def released(
-    mechanism: Mechanism, domain: Domain, codes: Codes64, budget: Budget, seed: int
+    mechanism: Mechanism, domain: Domain, codes: Codes64, epsilon: str, seed: int
 ) -> tuple[Codes64, float]:
     """Synthetic codes, and the mean bound of the heavy-tailed columns."""
-    adjacency = Adjacency(neighbours=Neighbours.REPLACE_ONE)
-    plan = mechanism.plan(
-        Request(domain=domain, budget=budget, adjacency=adjacency, expected_records=len(codes))
-    )
-    curator = SimulatedCurator(codes=codes, adjacency=adjacency, rng=np.random.default_rng(seed))
-    selection = mechanism.select(curator, plan)  # type: ignore[arg-type]  # answers alike
-    measured = mechanism.measure(curator, plan, selection)  # type: ignore[arg-type]
-    curator.check(budget)
+    plan = mechanism.plan(simulated.asked(domain, codes, epsilon))
     rng = np.random.default_rng(seed)
-    made = mechanism.generate(plan, measured, rows=None, rng=rng)
+    measured, made = simulated.released(mechanism, plan, codes, rng)
     certificate = mechanism.certify(plan, measured, made, confidence=0.95, rng=rng)
     bounds = [bound.value for bound in certificate.bounds if bound.target in LINES]
     return made.codes.astype(np.int64), float(np.mean(bounds))
 
 
 def on_runs(
-    mechanism: Mechanism, domain: Domain, codes: Codes64, budget: Budget, seed: int, bins: int
+    mechanism: Mechanism, domain: Domain, codes: Codes64, epsilon: str, seed: int, bins: int
 ) -> tuple[Codes64, float]:
     """As `released`, on equal cells that are spread evenly over the grid."""
     runs: list[Bins] = [equal_runs(domain, column, bins) for column in range(len(LINES))]
     coarse = codes.copy()
     for run in runs:
         coarse[:, run.column] = run.table[codes[:, run.column]]
-    made, bound = released(mechanism, coarse_domain(domain, runs), coarse, budget, seed)
+    made, bound = released(mechanism, coarse_domain(domain, runs), coarse, epsilon, seed)
     rng = np.random.default_rng(seed)
     for run in runs:
         made[:, run.column] = refined(made[:, run.column], run, np.ones(CELLS), rng)
@@ -113,18 +103,18 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--no-grid", action="store_true", help="leave the fine grid out")
     asked = parser.parse_args()
-    budget = Budget(epsilon=Fraction(asked.epsilon), delta=Fraction(1, 100_000))
+    epsilon = asked.epsilon
     domain, codes = table()
     inner = MECHANISMS["privpgd"]
     assert isinstance(inner, Marginals)
     for seed in asked.seeds:
-        runs = {"grid": lambda s: released(inner, domain, codes, budget, s)}
+        runs = {"grid": lambda s: released(inner, domain, codes, epsilon, s)}
         if asked.no_grid:
             runs = {}
         for bins in asked.bins:
             binned = Binned(inner, Fraction(asked.share), dict.fromkeys(LINES, bins))
-            runs[f"{bins} equal"] = lambda s, k=bins: on_runs(inner, domain, codes, budget, s, k)
-            runs[f"{bins} quantile"] = lambda s, m=binned: released(m, domain, codes, budget, s)
+            runs[f"{bins} equal"] = lambda s, k=bins: on_runs(inner, domain, codes, epsilon, s, k)
+            runs[f"{bins} quantile"] = lambda s, m=binned: released(m, domain, codes, epsilon, s)
         for what, run in runs.items():
             start = time.process_time()
             made, bound = run(seed)

@@ -12,6 +12,7 @@ from a finer grid; they compare with the private data, which here are public.
 
 import argparse
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -24,6 +25,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import simulated
 from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.blocks.marginals import marginals
 from hallmark.mechanisms.certificates.family import certify_family
@@ -33,7 +35,6 @@ from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.line import path_loss
 from hallmark.mechanisms.geometry.transport import transport
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.sparse_lipschitz import SparseLipschitz
@@ -63,6 +64,18 @@ class Tables:
     domain: Domain
     private: AnyCodes
     public: AnyCodes
+
+    def asked(self, parameters: Mapping[str, Any]) -> Request:
+        """Of a mechanism that knows the public records: epsilon 1 for the private ones."""
+        return simulated.asked(
+            self.domain,
+            self.private,
+            1,
+            delta=Fraction(0),
+            adjacency=ADJACENCY,
+            parameters=parameters,
+            public=self.public,
+        )
 
     def truth(self, synthetic: AnyCodes) -> tuple[float, float]:
         """Lower and upper bound of the largest two-way loss between private and `synthetic`."""
@@ -100,15 +113,7 @@ def release(
     paper = {"noise": "paper", "loss": "L_T", "measure_discretisation": False}
     mechanism = SparseLipschitz()
     plan = mechanism.plan(
-        Request(
-            domain=tables.domain,
-            budget=Budget(epsilon=Fraction(1)),
-            adjacency=ADJACENCY,
-            expected_records=len(tables.private),
-            parameters={"cells": k, "support_points": points}
-            | (paper if variant == "paper" else {}),
-            public=tables.public,
-        )
+        tables.asked({"cells": k, "support_points": points} | (paper if variant == "paper" else {}))
     )
     rng = np.random.default_rng(seed)
     curator: Any = SimulatedCurator(codes=tables.private, adjacency=ADJACENCY, rng=rng)
@@ -287,16 +292,7 @@ def main() -> None:
 
 def private_misfit(tables: Tables) -> float:
     """Distance of the private table from its own noisy marginals, U_T(0, eta) / n, on average."""
-    plan = SparseLipschitz().plan(
-        Request(
-            domain=tables.domain,
-            budget=Budget(epsilon=Fraction(1)),
-            adjacency=ADJACENCY,
-            expected_records=len(tables.private),
-            parameters={"cells": GRID_OF_POINTS},
-            public=tables.public,
-        )
-    )
+    plan = SparseLipschitz().plan(tables.asked({"cells": GRID_OF_POINTS}))
     errors = plan.estimator.simulate(10, np.random.default_rng(0)).tables
     costs = [
         [transport(block.space, row) for row in error]

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.certified import ADJACENCY, CONFIDENCE, Tables, read
+from benchmarks import simulated
+from benchmarks.certified import CONFIDENCE, Tables, read
 from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.blocks.family import Family
 from hallmark.mechanisms.blocks.marginals import over
@@ -31,11 +32,8 @@ from hallmark.mechanisms.certificates.with_share import WithShare
 from hallmark.mechanisms.compute import SERIAL, Serial
 from hallmark.mechanisms.contract import Certificate, Mechanism
 from hallmark.mechanisms.execution import Execution
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter
 from hallmark.mechanisms.registry import MECHANISMS
-from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
 
 
 @dataclass(frozen=True)
@@ -75,12 +73,8 @@ def tables(columns: int) -> Tables:
 def release(case: Case, plan: Any, seed: int, kept: Path) -> tuple[Certificate, AnyCodes]:
     """One release's certificate and records."""
     rng = np.random.default_rng(seed)
-    curator: Any = SimulatedCurator(
-        codes=tables(case.columns).private, adjacency=ADJACENCY, rng=rng
-    )
-    selection = case.mechanism.select(curator, plan)
-    answers = case.mechanism.measure(curator, plan, selection)
-    synthetic = case.mechanism.generate(plan, answers, rows=None, rng=rng)
+    private = tables(case.columns).private
+    answers, synthetic = simulated.released(case.mechanism, plan, private, rng)
     certificate = case.mechanism.certify(
         plan,
         answers,
@@ -104,11 +98,11 @@ def run(case: Case, runs: int, kept: Path) -> dict[str, Any]:
     """Misses, and certificates against true losses, for the joint bound that is largest."""
     own = tables(case.columns)
     plan = case.mechanism.plan(
-        Request(
-            domain=own.domain,
-            budget=Budget(epsilon=Fraction(1), delta=case.delta),
-            adjacency=ADJACENCY,
-            expected_records=len(own.private),
+        simulated.asked(
+            own.domain,
+            own.private,
+            1,
+            delta=case.delta,
             parameters=case.parameters,
             public=own.public if CATALOGUE[case.mechanism.name].takes_public_data else None,
         )

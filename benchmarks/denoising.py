@@ -12,11 +12,11 @@ settings of `latent_classes.LatentClassFit` and of privpgd's selection were chos
 import argparse
 import time
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
+from benchmarks import simulated
 from benchmarks.data import LABELS, coded_domain, load
 from hallmark.mechanisms.arrays import Table
 from hallmark.mechanisms.domain.cliques import Clique, all_ways
@@ -26,9 +26,7 @@ from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import 
 from hallmark.mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware
 from hallmark.mechanisms.marginals.mechanism import answers_of, evidence_of
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility.sliced_pairs import sliced_w1_of_pair
 
 Tables = Mapping[Clique, Table]
@@ -74,11 +72,11 @@ def measured(
     adjacency = Adjacency(neighbours=Neighbours(relation))
     mechanism = Marginals("all pairs", {"method": "all"}, {"method": "noise-aware"})
     plan = mechanism.plan(
-        Request(
-            domain=coded_domain(table.cells),
-            budget=Budget(epsilon=Fraction(epsilon), delta=Fraction(1, 100_000)),
+        simulated.asked(
+            coded_domain(table.cells),
+            table.train,
+            epsilon,
             adjacency=adjacency,
-            expected_records=len(table.train),
             parameters={"selection": selection},
         )
     )

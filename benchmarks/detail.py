@@ -29,14 +29,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks import simulated
 from hallmark.mechanisms.arrays import Codes, Floats
 from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.binning import Binned
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
-from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility.pairs import pair_differences
 from hallmark.mechanisms.utility.sliced_pairs import directions
 from hallmark.schemas.columns.columns import Column, NumericColumn
@@ -173,8 +170,6 @@ def main() -> None:
     parser.add_argument("--shares", nargs="*", default=["0", "1/40"], help="0: no detail")
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2])
     asked = parser.parse_args()
-    budget = Budget(epsilon=Fraction(asked.epsilon), delta=Fraction(1, 100_000))
-    adjacency = Adjacency(neighbours=Neighbours.REPLACE_ONE)
     inner = MECHANISMS["privpgd"]
     assert isinstance(inner, Marginals)
     for name in asked.data:
@@ -190,20 +185,9 @@ def main() -> None:
             mechanism = Binned(inner, Fraction(share), bins, kinds) if share != "0" else inner
             codes = codec.encode(table.text[list(columns)].where(lambda t: t != "N"))
             begun = time.process_time()
-            plan = mechanism.plan(
-                Request(
-                    domain=codec.domain,
-                    budget=budget,
-                    adjacency=adjacency,
-                    expected_records=len(codes),
-                )
-            )
+            plan = mechanism.plan(simulated.asked(codec.domain, codes, asked.epsilon))
             rng = np.random.default_rng(seed)
-            curator = SimulatedCurator(codes=codes, adjacency=adjacency, rng=rng)
-            chosen = mechanism.select(curator, plan)
-            measured = mechanism.measure(curator, plan, chosen)
-            curator.check(budget)
-            made = mechanism.generate(plan, measured, rows=None, rng=rng)
+            measured, made = simulated.released(mechanism, plan, codes, rng)
             certificate = mechanism.certify(plan, measured, made, confidence=0.95, rng=rng)
             spent = time.process_time() - begun
             frame = codec.decode(made.codes, rng)

@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 from statsmodels.datasets import randhie
 
+from benchmarks import simulated
 from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.inference.blue import NotMeasured
 from hallmark.mechanisms.inference.estimates import Estimates
@@ -32,7 +33,6 @@ from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.measured import MeasuredTable
 from hallmark.mechanisms.inference.transcript import Transcribing, Transcript
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
@@ -275,12 +275,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     results = []
     for mechanism, epsilon, relation in product(options.mechanism, options.epsilon, Neighbours):
         start = time.process_time()
-        request = Request(
-            domain=codec.domain,
-            budget=Budget(epsilon=epsilon, delta=Fraction(1, 10**5)),
-            adjacency=Adjacency(neighbours=relation),
-            expected_records=len(codes),
-        )
+        adjacency = Adjacency(neighbours=relation)
+        request = simulated.asked(codec.domain, codes, epsilon, adjacency=adjacency)
         found = coverage(mechanism, request, codec, codes, options.releases)
         results.append(
             {

@@ -23,6 +23,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from benchmarks import simulated
 from benchmarks.comparison import ours
 from benchmarks.comparison.scores import METRICS, score
 from benchmarks.data import LABELS, Table, coded_domain, load
@@ -39,10 +40,8 @@ from hallmark.mechanisms.marginals.plan import MarginalPlan
 from hallmark.mechanisms.marginals.selection.design import Answer, Asked
 from hallmark.mechanisms.marginals.selection.fixed import FixedDesign
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
 
 ADJACENCY = Adjacency(neighbours=Neighbours.ADD_REMOVE)
 FIRST_LOOK = 0.5  # of the precision
@@ -178,11 +177,11 @@ def main() -> None:
             for lever in asked.levers:
                 spend, selection = LEVERS[lever]
                 plan = MECHANISMS["privpgd"].plan(
-                    Request(
-                        domain=coded_domain(table.cells),
-                        budget=Budget(epsilon=Fraction(epsilon), delta=Fraction(1, 100_000)),
+                    simulated.asked(
+                        coded_domain(table.cells),
+                        table.train,
+                        epsilon,
                         adjacency=ADJACENCY,
-                        expected_records=len(table.train),
                         parameters={"selection": selection},
                     )
                 )

@@ -14,26 +14,20 @@ private records, which are held out; the shares of the public table in what was 
 import argparse
 import time
 from collections.abc import Iterator
-from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingRegressor
 
+from benchmarks import simulated
 from benchmarks.detail import DATA, source
 from hallmark.mechanisms.arrays import AnyCodes, Codes
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.prior import LEANED, Prior
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
-from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
 from hallmark.tasks.planning.coding import TableCodec
 
-_REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 _TRIPLES = 150
 _PREDICTED = "EDU"
 
@@ -70,20 +64,8 @@ def released(
 ) -> tuple[Codes, dict[str, float]]:
     """Records of privpgd, and the shares of the public table."""
     mechanism = MECHANISMS["privpgd"]
-    assert isinstance(mechanism, Marginals)
-    plan = mechanism.plan(
-        Request(
-            domain=domain,
-            budget=Budget(epsilon=Fraction(epsilon), delta=Fraction(1, 100_000)),
-            adjacency=_REPLACE,
-            expected_records=len(codes),
-            public=public,
-        )
-    )
-    rng = np.random.default_rng(seed)
-    curator = SimulatedCurator(codes=codes, adjacency=_REPLACE, rng=rng)
-    measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    made = mechanism.generate(plan, measured, rows=None, rng=rng)
+    plan = mechanism.plan(simulated.asked(domain, codes, epsilon, public=public))
+    _, made = simulated.released(mechanism, plan, codes, np.random.default_rng(seed))
     return made.codes, made.history.get(LEANED, {})
 
 

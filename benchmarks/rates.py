@@ -33,6 +33,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import simulated
 from hallmark.mechanisms.arrays import Codes
 from hallmark.mechanisms.catalogue import CATALOGUE
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
@@ -40,11 +41,7 @@ from hallmark.mechanisms.geometry.grids import Axis, axis, product_space
 from hallmark.mechanisms.geometry.spaces import FiniteSpace
 from hallmark.mechanisms.geometry.transport import transport
 from hallmark.mechanisms.geometry.wasserstein import w1
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
-from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
 
 SIZES = (100, 316, 1000, 3162, 10_000, 31_623, 100_000)
 LONG = (*SIZES, 316_228, 1_000_000)
@@ -169,21 +166,11 @@ def run(case: Case, data: str, dimensions: int, n: int, seed: int) -> float:
     public = None
     if CATALOGUE[case.mechanism].takes_public_data:
         public = coded(DATA[data](PUBLIC_RECORDS, dimensions, rng))
-    adjacency = Adjacency(neighbours=Neighbours.REPLACE_ONE)
     mechanism = MECHANISMS[case.mechanism]
-    plan = mechanism.plan(
-        Request(
-            domain=domain(dimensions),
-            budget=Budget(epsilon=Fraction(1)),
-            adjacency=adjacency,
-            expected_records=n,
-            parameters=case.parameters,
-            public=public,
-        )
+    request = simulated.asked(
+        domain(dimensions), codes, 1, delta=Fraction(0), parameters=case.parameters, public=public
     )
-    curator: Any = SimulatedCurator(codes=codes, adjacency=adjacency, rng=rng)
-    measurements = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    synthetic = mechanism.generate(plan, measurements, rows=None, rng=rng)
+    _, synthetic = simulated.released(mechanism, mechanism.plan(request), codes, rng)
     return largest_error(codes, synthetic.codes, case.together)
 
 

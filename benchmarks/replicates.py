@@ -31,13 +31,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import f, t
 
+from benchmarks import simulated
 from benchmarks.intervals import GROUPS, NUMBERS, table_and_domain
 from benchmarks.query_errors_runs import commit
 from hallmark.mechanisms.arrays import AnyCodes, Floats, Mask
 from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
 from hallmark.mechanisms.inference.transcript import Transcribing
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.replicates.calibration import calibrated
 from hallmark.mechanisms.replicates.pairs import PairTables
@@ -370,12 +369,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     codec, codes = table_and_domain()
     results = []
     for mechanism, epsilon in product(options.mechanism, options.epsilon):
-        request = Request(
-            domain=codec.domain,
-            budget=Budget(epsilon=epsilon, delta=Fraction(1, 10**5)),
-            adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
-            expected_records=len(codes),
-        )
+        request = simulated.asked(codec.domain, codes, epsilon)
         found, spent = coverage(
             request, mechanism, codec, codes, options.releases, options.replicates
         )

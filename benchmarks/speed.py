@@ -30,7 +30,6 @@ from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.transport import transport
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.sparse_lipschitz import SparseLipschitz
 from hallmark.mechanisms.wasserstein.sparse_lipschitz.mechanism import CALL
 from hallmark.tasks.installation.compute import DaskCompute
@@ -41,14 +40,7 @@ def programs() -> None:
     tables = read("national2018", 5)
     for loss in get_args(Loss):
         plan = SparseLipschitz().plan(
-            Request(
-                domain=tables.domain,
-                budget=Budget(epsilon=Fraction(1)),
-                adjacency=ADJACENCY,
-                expected_records=len(tables.private),
-                parameters={"cells": 25, "loss": loss, "measure_discretisation": False},
-                public=tables.public,
-            )
+            tables.asked({"cells": 25, "loss": loss, "measure_discretisation": False})
         )
         rng = np.random.default_rng(1)
         curator: Any = SimulatedCurator(codes=tables.private, adjacency=ADJACENCY, rng=rng)

@@ -19,26 +19,20 @@ import argparse
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks import simulated
 from hallmark.mechanisms.arrays import Codes64, Floats
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
-from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility.variation import mean_total_variation
 
 ROWS = 20_000
-_REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 
 
 @dataclass(frozen=True)
@@ -135,20 +129,10 @@ def predicts(train: Codes64, test: Codes64, clique: Clique) -> float:
 def released(stress: Stress, selection: Mapping[str, Any], epsilon: str, seed: int) -> Codes64:
     """Records of privpgd."""
     mechanism = MECHANISMS["privpgd"]
-    assert isinstance(mechanism, Marginals)
-    plan = mechanism.plan(
-        Request(
-            domain=Domain.coded({f"c{a}": k for a, k in enumerate(stress.cells)}),
-            budget=Budget(epsilon=Fraction(epsilon), delta=Fraction(1, 100_000)),
-            adjacency=_REPLACE,
-            expected_records=ROWS,
-            parameters={"selection": selection} if selection else {},
-        )
-    )
-    rng = np.random.default_rng(seed)
-    curator = SimulatedCurator(codes=stress.codes, adjacency=_REPLACE, rng=rng)
-    measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    made = mechanism.generate(plan, measured, rows=None, rng=rng)
+    domain = Domain.coded({f"c{a}": k for a, k in enumerate(stress.cells)})
+    parameters = {"selection": selection} if selection else {}
+    plan = mechanism.plan(simulated.asked(domain, stress.codes, epsilon, parameters=parameters))
+    _, made = simulated.released(mechanism, plan, stress.codes, np.random.default_rng(seed))
     return made.codes.astype(np.int64)
 
 

@@ -63,7 +63,7 @@ def _problem(column: Column, bins: int) -> str:
         return "has detail, so its bins are its cells without detail; remove one of the two"
     if bins >= column.levels:
         return (
-            f"asks for {bins} bins, which are no fewer than its {column.levels} cells; give the "
-            "column finer cells, or ask for fewer bins"
+            f"asks for {bins} bins of {column.levels} cells; ask for fewer bins than cells, or "
+            "give the column finer cells"
         )
     return ""

@@ -5,6 +5,7 @@ Each problem is one line, `file:line: path.to.key: what is wrong; how to fix it`
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path as FilePath
 from typing import Any, TypeVar, get_args
 
@@ -12,7 +13,6 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from hallmark.schemas.binning import Binning
 from hallmark.schemas.calendar import Calendar
 from hallmark.schemas.columns.category_files import with_categories
 from hallmark.schemas.columns.columns import COLUMN_TYPES, Column
@@ -23,15 +23,7 @@ from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import Path, Problem, Supported
 from hallmark.schemas.spec_checks import SoundSections, problems_between
-from hallmark.schemas.spec_sections import (
-    CertificateRequest,
-    Constraint,
-    MechanismChoice,
-    Output,
-    PersonUnit,
-    Privacy,
-)
-from hallmark.schemas.table_sections import DataSource, PublicData, RehearsalData
+from hallmark.schemas.spec_sections import Constraint, PersonUnit
 from hallmark.schemas.yaml_document import Document, Unreadable, read_document
 
 M = TypeVar("M", bound=BaseModel)
@@ -145,33 +137,30 @@ def _unmarked(found: list[Problem], document: Document) -> Iterator[Problem]:
             yield problem
 
 
-_CHECKED_TOGETHER: Mapping[str, type[BaseModel]] = {
-    "data": DataSource,
-    "public_data": PublicData,
-    "rehearsal": RehearsalData,
-    "privacy": Privacy,
-    "mechanism": MechanismChoice,
-    "certificate": CertificateRequest,
-    "binning": Binning,
-    "output": Output,
-}
+_WITH_ENTRIES = {"columns", "unsound_columns", "constraints", "public_totals"}
 
 
 def _sound_sections(content: dict[str, Any], broken: set[Path]) -> SoundSections:
     """The sections without problems."""
     tops = {path[0] for path in broken if path}
     sound: dict[str, Any] = {}
-    for key, model in _CHECKED_TOGETHER.items():
-        if key in content and key not in tops:
+    for key in {field.name for field in fields(SoundSections)} - _WITH_ENTRIES:
+        model = _model_of(ReleaseSpec, key)
+        if model is not None and key in content and key not in tops:
             sound[key] = model.model_validate(content[key])
     if ("columns",) in broken:
         return SoundSections(**{key: sound[key] for key in ("data", "mechanism") if key in sound})
     listed = content.get("columns")
     columns = listed if isinstance(listed, dict) else {}
-    rules = content.get("constraints")
-    constraints = enumerate(rules) if isinstance(rules, list) else ()
-    stated = content.get("public_totals")
-    totals = enumerate(stated) if isinstance(stated, list) else ()
+
+    def entries(key: str, model: type[M]) -> dict[int, M]:
+        given = content.get(key)
+        return {
+            i: model.model_validate(entry)
+            for i, entry in enumerate(given if isinstance(given, list) else ())
+            if (key, i) not in broken
+        }
+
     return SoundSections(
         **sound,
         columns={
@@ -180,16 +169,8 @@ def _sound_sections(content: dict[str, Any], broken: set[Path]) -> SoundSections
             if ("columns", name) not in broken
         },
         unsound_columns=frozenset(name for name in columns if ("columns", name) in broken),
-        constraints={
-            i: Constraint.model_validate(constraint)
-            for i, constraint in constraints
-            if ("constraints", i) not in broken
-        },
-        public_totals={
-            i: PublicTotal.model_validate(total)
-            for i, total in totals
-            if ("public_totals", i) not in broken
-        },
+        constraints=entries("constraints", Constraint),
+        public_totals=entries("public_totals", PublicTotal),
     )
 
 
@@ -236,8 +217,8 @@ def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 def _message(details: ErrorDetails, model: type[BaseModel] | None, path: Path) -> str:
     key, value, context = str(path[-1] if path else ""), details["input"], details.get("ctx", {})
-    fields = {} if model is None else _fields(model)
-    field = fields.get(key)
+    keys = {} if model is None else _fields(model)
+    field = keys.get(key)
     hint = " ".join(field.description.split()) if field and field.description else "one"
     found = shown(value)
     match details["type"]:
@@ -248,7 +229,7 @@ def _message(details: ErrorDetails, model: type[BaseModel] | None, path: Path) -
         case "missing":
             return f"is missing; add {hint}"
         case "extra_forbidden":
-            mend = did_you_mean(key, fields) or f"the keys here are {', '.join(fields)}"
+            mend = did_you_mean(key, keys) or f"the keys here are {', '.join(keys)}"
             return f"is not a key of the spec; {mend}"
         case "union_tag_not_found":
             return f"has no type; add type: and one of {', '.join(COLUMN_TYPES)}"

@@ -68,10 +68,11 @@ def _about_large_epsilon(privacy: Privacy) -> str:
     """A warning with the odds that a hypothesis at even odds may reach through the release."""
     unit = "record" if privacy.person is None else "person"
     odds = 1 + exp(privacy.epsilon)
+    one_in = f"{odds:{',.0f' if odds < 1e9 else '.0e'}}"
     return (
         f"privacy.epsilon is {decimal(privacy.epsilon)}, but should be at most {LARGE_EPSILON}, "
-        f"ideally 1 or less: somebody who thought a fact about one {unit} as likely as not may, "
-        f"after the release, have a doubt of only 1 in {odds:{',.0f' if odds < 1e9 else '.0e'}}"
+        f"ideally 1 or less: somebody who thought a fact about one {unit} as likely as not may "
+        f"be left, after the release, with a doubt of only 1 in {one_in}"
     )
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from hallmark.schemas.documents.labels import PublicSection, Shown, Tag
+from hallmark.schemas.documents.ledger_anchor import Sha256
 from hallmark.schemas.documents.privacy_claim import Amount
 
 _PAID = Tag.PAID
@@ -65,9 +66,7 @@ class CertifiedFile(PublicSection):
     """A file of records made elsewhere, which a certificate is about."""
 
     name: Annotated[str, Field(min_length=1), Shown("Certified file", form="code")]
-    sha256: Annotated[
-        str, Field(pattern=r"^[0-9a-f]{64}$"), Shown("SHA-256 of the certified file", form="code")
-    ]
+    sha256: Annotated[Sha256, Shown("SHA-256 of the certified file", form="code")]
     rows: Annotated[int, Field(ge=1), Shown("Rows of the certified file", unit="rows")]
 
 

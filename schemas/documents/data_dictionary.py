@@ -1,6 +1,5 @@
 """`data-dictionary.json`: what a data user needs to read the data and to account for its error."""
 
-from collections.abc import Iterator
 from datetime import date
 from typing import Annotated, Literal, Self
 
@@ -192,11 +191,8 @@ class DataDictionary(Section):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        repeated = sorted(set(self._repeated()))
+        names = [column.name for column in self.columns]
+        repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise ValueError(f"columns: {', '.join(repeated)} appear more than once")
         return self
-
-    def _repeated(self) -> Iterator[str]:
-        names = [column.name for column in self.columns]
-        return (name for name in names if names.count(name) > 1)

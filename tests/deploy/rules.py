@@ -1,6 +1,5 @@
 """What holds for every container that we deploy; each rule yields what breaks it."""
 
-import ast
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -92,17 +91,12 @@ def known(name: str) -> bool:
 @cache
 def _ours() -> frozenset[str]:
     """Strings of our code that are names of variables."""
-    found = set()
-    for package in ("flows", "tasks", "mechanisms", "schemas", "deploy"):
-        for path in (ROOT / package).rglob("*.py"):
-            found |= {
-                node.value
-                for node in ast.walk(ast.parse(path.read_text()))
-                if isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and re.fullmatch(r"HALLMARK_[A-Z_]+", node.value)
-            }
-    return frozenset(found)
+    return frozenset(
+        name
+        for package in ("flows", "tasks", "mechanisms", "schemas", "deploy")
+        for path in (ROOT / package).rglob("*.py")
+        for name in re.findall(r'"(HALLMARK_[A-Z_]+)"', path.read_text())
+    )
 
 
 def compose_problems(stack: Document) -> Iterator[str]:

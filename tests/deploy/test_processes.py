@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 import httpx
@@ -56,16 +57,21 @@ def faults(command: Sequence[str]) -> list[str]:
         return [f"no module {module}"]
     options = [word for word in arguments if word.startswith("--")]
     words = [word for word in arguments[:2] if re.fullmatch(r"[a-z]+", word)]
-    help_ = [sys.executable, "-m", module, *words, "--help"]
-    known = (
-        subprocess.run(help_, capture_output=True, text=True, cwd=ROOT).stdout if options else ""
-    )
-    found = [f"no option {one}" for one in options if one not in re.findall(r"--[a-z-]+", known)]
+    known = _options(module, *words) if options else ()
+    found = [f"no option {one}" for one in options if one not in known]
     for target in (word for word in arguments if re.fullmatch(r"[a-z.]+:[a-z]+", word)):
         name, _, attribute = target.partition(":")
         if not hasattr(importlib.import_module(name), attribute):
             found.append(f"no {target}")
     return found
+
+
+@cache
+def _options(*command: str) -> list[str]:
+    """Options that a module knows, as it says itself."""
+    asked = [sys.executable, "-m", *command, "--help"]
+    told = subprocess.run(asked, capture_output=True, text=True, cwd=ROOT).stdout
+    return re.findall(r"--[a-z-]+", told)
 
 
 def entered(secrets: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:

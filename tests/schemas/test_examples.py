@@ -1,5 +1,7 @@
 """The example specs: sound, few cells a column, and true of the public data they are about."""
 
+from functools import cache
+from io import StringIO
 from pathlib import Path
 
 import pandas as pd
@@ -41,17 +43,29 @@ OF_RAND = ("rand-hie", "public-totals", "certify", *OF_PEERS)
 OF_NIST = [name for name in MOST_CELLS if name not in OF_RAND]
 
 
-def rand_hie(folder: Path) -> Path:
+@cache
+def example(name: str) -> ReleaseSpec:
+    return load_spec(EXAMPLES / f"{name}.yaml")
+
+
+@cache
+def rand_hie() -> pd.DataFrame:
     from statsmodels.datasets import randhie  # slow to import, so only where it is needed
 
-    file = folder / "rand-hie.csv"
-    randhie.load_pandas().data.to_csv(file, index=False)
-    return file
+    return as_text(StringIO(randhie.load_pandas().data.to_csv(index=False)))
 
 
-def checked(spec: ReleaseSpec, file: Path) -> pd.DataFrame:
+@cache
+def nist() -> pd.DataFrame:
+    return as_text(NIST)
+
+
+def as_text(file: Path | StringIO) -> pd.DataFrame:
+    return pd.read_csv(file, dtype=str, keep_default_na=False)
+
+
+def checked(spec: ReleaseSpec, table: pd.DataFrame) -> pd.DataFrame:
     """The table in original units, after asserting that every value lies in its public domain."""
-    table = pd.read_csv(file, dtype=str, keep_default_na=False)
     assert set(table.columns) == set(spec.columns) | set(spec.data.ignore)
     columns = {}
     for name, column in spec.columns.items():
@@ -71,7 +85,7 @@ def checked(spec: ReleaseSpec, file: Path) -> pd.DataFrame:
 
 @pytest.mark.parametrize("name", MOST_CELLS)
 def test_an_example_is_sound_and_has_few_cells(name):
-    spec = load_spec(EXAMPLES / f"{name}.yaml")
+    spec = example(name)
     assert max(column.levels for column in spec.columns.values()) <= MOST_CELLS[name]
 
 
@@ -80,9 +94,9 @@ def test_every_example_is_tested():
 
 
 @pytest.mark.parametrize("name", OF_RAND)
-def test_the_rand_examples_hold_of_the_data_and_say_what_a_record_is(name, tmp_path):
-    spec = load_spec(EXAMPLES / f"{name}.yaml")
-    table = checked(spec, rand_hie(tmp_path))
+def test_the_rand_examples_hold_of_the_data_and_say_what_a_record_is(name):
+    spec = example(name)
+    table = checked(spec, rand_hie())
     assert len(table) == spec.data.expected_rows
     assert not any(rule.violations(table).any() for rule in spec.rules)
     assert "person-year" in spec.data.record
@@ -91,8 +105,8 @@ def test_the_rand_examples_hold_of_the_data_and_say_what_a_record_is(name, tmp_p
 @pytest.mark.skipif(not NIST.exists(), reason="needs the NIST data in ../shared")
 @pytest.mark.parametrize("name", OF_NIST)
 def test_the_nist_examples_hold_of_the_data(name):
-    spec = load_spec(EXAMPLES / f"{name}.yaml")
-    table = checked(spec, NIST)
+    spec = example(name)
+    table = checked(spec, nist())
     assert not any(rule.violations(table).any() for rule in spec.rules)
 
 
@@ -102,7 +116,7 @@ def test_a_rule_that_is_not_public_would_be_noticed(tmp_path):
     file = tmp_path / "spec.yaml"
     file.write_text(text.replace("AGEP < 3 <=>", "AGEP < 4 <=>"), encoding="utf-8")
     spec = load_spec(file, EXAMPLES)
-    table = checked(spec, NIST)
+    table = checked(spec, nist())
     assert [rule.text for rule in spec.rules if rule.violations(table).any()] == [
         "AGEP < 4 <=> EDU is null"
     ]

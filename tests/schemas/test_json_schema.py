@@ -18,8 +18,8 @@ def as_editors_see(file: Path):
     return json.loads(json.dumps(YAML(typ="safe").load(file), default=str))
 
 
-def validator() -> Draft202012Validator:
-    return Draft202012Validator(release_spec_schema())
+SCHEMA = release_spec_schema()
+VALIDATOR = Draft202012Validator(SCHEMA)
 
 
 def test_the_file_is_current():
@@ -29,12 +29,12 @@ def test_the_file_is_current():
 
 
 def test_the_schema_is_a_json_schema():
-    Draft202012Validator.check_schema(release_spec_schema())
+    Draft202012Validator.check_schema(SCHEMA)
 
 
 @pytest.mark.parametrize("file", SOUND, ids=lambda file: file.stem)
 def test_it_accepts_sound_specs(file):
-    assert [error.message for error in validator().iter_errors(as_editors_see(file))] == []
+    assert [error.message for error in VALIDATOR.iter_errors(as_editors_see(file))] == []
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_it_refuses_unknown_keys(path):
     for key in path:
         section = section[key]
     section["surprise"] = 1
-    assert not validator().is_valid(spec)
+    assert not VALIDATOR.is_valid(spec)
 
 
 def test_a_mechanism_may_have_parameters_of_its_own():
     spec = as_editors_see(SOUND[0])
     spec["mechanism"]["steps"] = 200
-    assert validator().is_valid(spec)
+    assert VALIDATOR.is_valid(spec)
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,13 @@ def test_it_refuses_wrong_values(path, value):
     for key in path[:-1]:
         section = section[key]
     section[path[-1]] = value
-    assert not validator().is_valid(spec)
+    assert not VALIDATOR.is_valid(spec)
 
 
 def test_every_key_is_described():
-    definitions = [release_spec_schema(), *release_spec_schema()["$defs"].values()]
     plain = [
         name
-        for definition in definitions
+        for definition in [SCHEMA, *SCHEMA["$defs"].values()]
         for name, field in definition.get("properties", {}).items()
         if "description" not in field and name != "type"
     ]

@@ -2,6 +2,7 @@
 
 import pickle
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -9,25 +10,15 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from hallmark.schemas.loading import load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
+from tests.builders import wages
+from tests.builders.wages import WAGES
 
-HERE = Path(__file__).parent
-WAGES = (HERE / "wages.yaml").read_text(encoding="utf-8")
 
-
-@pytest.fixture
-def edited(tmp_path):
-    def edit(*edits: tuple[str, str]) -> ReleaseSpec:
-        text = WAGES
-        for old, new in edits:
-            assert text.count(old) == 1, old
-            text = text.replace(old, new)
-        file = tmp_path / "spec.yaml"
-        file.write_text(text, encoding="utf-8")
-        return load_spec(file)
-
-    return edit
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("specs")
+    return cache(lambda *edits: wages.load(folder, wages.edited(*edits)))
 
 
 def test_canonical_json_loads_back_to_an_equal_spec(edited):
@@ -163,7 +154,6 @@ def test_refusing_and_forbidding_nulls_is_warned_of(edited):
 
 
 def test_a_spec_tells_nothing_but_that_numbers_and_dates_could_be_read(tmp_path):
-    file = tmp_path / "spec.yaml"
     text = WAGES.replace(
         "    outside: refuse\n    bound_source",
         "    outside: catch_all\n    other: 01\n    bound_source",
@@ -172,8 +162,7 @@ def test_a_spec_tells_nothing_but_that_numbers_and_dates_could_be_read(tmp_path)
     text = text.replace("    nulls: true\n", "").replace(
         "    outside:", "    nulls: true\n    outside:"
     )
-    file.write_text(text.replace(*RECORDS), encoding="utf-8")
-    (typed,) = load_spec(file).warnings()
+    (typed,) = wages.load(tmp_path, text.replace(*RECORDS)).warnings()
     assert typed.startswith("numbers and dates in ")
 
 

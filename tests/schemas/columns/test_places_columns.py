@@ -5,10 +5,9 @@ from fractions import Fraction
 import pytest
 
 from hallmark.mechanisms.domain.domain import Kind
-from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.planning.coding import codec_of
-from tests.schemas.test_loading import WAGES
+from tests.builders import wages
 
 CITIES = """\
   city:
@@ -39,27 +38,19 @@ MECHANISM = ("name: privpgd", "name: psmm"), ("  delta: 1e-5\n", "")
 
 
 def text_with(column, *edits):
-    assert WAGES.count("  part_time:\n") == 1
-    text = WAGES.replace("  part_time:\n", f"{column}  part_time:\n")
-    for old, new in (*MECHANISM, *edits):
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    return text
+    added = ("  part_time:\n", f"{column}  part_time:\n")
+    return wages.edited(added, *MECHANISM, *edits)
 
 
 def load(folder, column, *edits):
-    file = folder / "spec.yaml"
-    file.write_text(text_with(column, *edits), encoding="utf-8")
-    return load_spec(file)
+    return wages.load(folder, text_with(column, *edits))
 
 
 def refusal(folder, column, *edits):
     """The one problem: its line, counted from that of the column's name, and what is said."""
-    with pytest.raises(SpecError) as caught:
-        load(folder, column, *edits)
-    (problem,) = caught.value.problems
-    line, _, said = problem.removeprefix(f"{folder / 'spec.yaml'}:").partition(": ")
-    text = (folder / "spec.yaml").read_text(encoding="utf-8")
+    text = text_with(column, *edits)
+    (problem,) = wages.problems(wages.written(folder, text))
+    line, _, said = problem.partition(": ")
     start = text[: text.index(column.partition("\n")[0])].count("\n") + 1
     return int(line) - start, said.partition(": ")[2]
 
