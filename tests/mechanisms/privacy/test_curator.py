@@ -124,8 +124,10 @@ def test_a_draw_must_fit_what_stands_in_the_ledger_not_what_the_curator_believes
     little = Budget(epsilon=Fraction(1, 100))
     curator.ledger.cancel("r", by="another run", reason="test")
     curator.ledger.reserve("people", "r", little, adjacency=REPLACE, binding="less")
-    with pytest.raises(LedgerError, match="another run of the release has changed its terms"):
-        curator.histograms("call", [laplace(2)])
+    persons = Adjacency(neighbours=Neighbours.REPLACE_ONE, records=3)
+    for other in (curator, replace(curator, budget=little, adjacency=persons)):
+        with pytest.raises(LedgerError, match="another run of the release has changed its terms"):
+            other.histograms("call", [laplace(2)])
     assert curator.ledger.calls("r") == []
 
 

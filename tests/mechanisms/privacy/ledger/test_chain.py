@@ -64,12 +64,16 @@ def test_a_change_of_any_field_is_found_where_it_was_made(change: dict[str, Any]
         check(entries, chain(5))
 
 
-def test_a_rewritten_entry_with_a_fitting_hash_is_found_at_the_next_one():
+@pytest.mark.parametrize(
+    ("position", "found"),
+    [(2, "entry 4: it does not follow"), (4, "entry 6: the account states 5 .* another head")],
+)
+def test_a_rewritten_entry_with_a_fitting_hash_is_found_by_what_follows(position: int, found: str):
     entries = chain(5)
-    fields = vars(entries[2]) | {"kind": "reserve"}
+    fields = vars(entries[position]) | {"kind": "reserve"}
     del fields["hash"]
-    entries[2] = Entry(**fields, hash=entry_hash(**fields))
-    with pytest.raises(LedgerError, match="entry 4: it does not follow"):
+    entries[position] = Entry(**fields, hash=entry_hash(**fields))
+    with pytest.raises(LedgerError, match=found):
         check(entries, chain(5))
 
 

@@ -164,7 +164,7 @@ def test_a_release_is_charged_no_more_than_the_account_set_aside(ledger: Ledger)
     ledger.reserve("people", "r", THIRD, adjacency=RECORD, binding="plan", cost=cost([GAUSSIAN]))
     once = ledger.record("r", "a", "question", [GAUSSIAN], b"noisy", allow)
     with pytest.raises(LedgerError, match="'b': it would cost more than the account set aside"):
-        ledger.record("r", "b", "question", [LAPLACE], b"more", allow)
+        ledger.record("r", "b", "question", [GAUSSIAN], b"more", allow)  # by itself it would fit
     assert ledger.lookup("r", "a", "question") == once
     assert ledger.lookup("r", "b", "question") is None
 
