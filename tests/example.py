@@ -101,6 +101,10 @@ def of_persons(folder: Path, records: int) -> dict[str, Any]:
     return {"data": {**own["data"], "ignore": []}, "privacy": {**own["privacy"], "unit": unit}}
 
 
+PURE = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
+"""Pure differential privacy, which is planned without composing distributions of the loss."""
+
+
 def open_account(**changes: Any) -> None:
     """Open the account of the example's people in the default ledger."""
     from fractions import Fraction

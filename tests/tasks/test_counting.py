@@ -72,9 +72,9 @@ def test_partitions_of_fewer_records_than_cells_add_up_too(
 def test_of_a_large_table_workers_send_the_occupied_cells_and_forget_them_once_added(
     tmp_path: Path, threads: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Four million cells, as of a deep tree, for a hundred records a partition."""
-    codes = np.random.default_rng(4).integers(0, 2048, (1000, 2)).astype(np.int16)
-    cells = marginal((0, 1), (2048, 2048))
+    """A quarter of a million cells, as of a deep tree, for a hundred records a partition."""
+    codes = np.random.default_rng(4).integers(0, 512, (1000, 2)).astype(np.int16)
+    cells = marginal((0, 1), (512, 512))
     sizes = []
 
     def watched(futures: list[Future]) -> Iterator[Future]:

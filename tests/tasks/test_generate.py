@@ -232,8 +232,7 @@ def test_what_ties_all_records_together_is_made_in_one_piece(
     assert made_in_batches(prepared(tmp_path))
     assert not made_in_batches(prepared(tmp_path, constraints=tied))
     assert not made_in_batches(prepared(tmp_path, public_totals=TOTALS))
-    pure = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
-    assert not made_in_batches(prepared(tmp_path, mechanism={"name": "pmm"}, privacy=pure))
+    assert not made_in_batches(prepared(tmp_path, mechanism={"name": "pmm"}, privacy=example.PURE))
     assert made_in_batches(prepared(tmp_path, mechanism={"name": "mst"}))
     share = {"confidence": 0.95, "share": "1/4"}
     assert made_in_batches(prepared(tmp_path, certificate=share))

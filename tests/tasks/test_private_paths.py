@@ -151,8 +151,7 @@ def test_every_deployment_is_of_a_flow_that_is_listed() -> None:
 Route = Callable[[Path, Path], Any]
 """Goes the way with a file, from a spec in a folder."""
 
-PURE = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
-SPARSE = {"mechanism": {"name": "sparse-lipschitz"}, "privacy": PURE}
+SPARSE = {"mechanism": {"name": "sparse-lipschitz"}, "privacy": example.PURE}
 ROWS = 40
 
 
@@ -175,7 +174,7 @@ def by_calendar(folder: Path, file: Path) -> Prepared:
 def matrix(folder: Path, file: Path) -> Prepared:
     queries = [{"matrix": {"columns": ["region"], "file": str(file)}}]
     chosen = {"name": "linear-queries", "queries": queries}
-    return prepare(example.write(folder, ROWS, mechanism=chosen, privacy=PURE))
+    return prepare(example.write(folder, ROWS, mechanism=chosen, privacy=example.PURE))
 
 
 def to_certify(folder: Path, file: Path) -> Prepared:
@@ -184,7 +183,7 @@ def to_certify(folder: Path, file: Path) -> Prepared:
 
 def certificate(folder: Path, rows: int) -> Path:
     sections = {"mechanism": {"name": "certify"}, "certificate": {"marginals": 1}, "output": {}}
-    return example.write(folder, rows, privacy=PURE, constraints=[], **sections)
+    return example.write(folder, rows, privacy=example.PURE, constraints=[], **sections)
 
 
 def rehearsed(folder: Path, file: Path) -> Prepared:

@@ -69,7 +69,7 @@ def test_a_public_table_that_was_changed_is_refused_on_resuming(home: Path, tmp_
                 tmp_path,
                 5,
                 mechanism={"name": "sparse-lipschitz", "cells": 5},
-                privacy={"neighbours": "replace_one", "unit": "record", "epsilon": "1"},
+                privacy=example.PURE,
                 columns=columns,
                 data={**whole["data"], "ignore": ["employed", "since", "person"]},
                 constraints=[],

@@ -13,8 +13,6 @@ from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.requested import PlanRefused
 from tests import example
 
-PURE = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
-
 
 def planned(folder: Path, **changes: Any) -> Prepared:
     return prepare(example.write(folder, 5, **changes))
@@ -32,7 +30,7 @@ def certified(folder: Path, epsilon: str, **columns: Any) -> Prepared:
         constraints=[],
         columns=kept,
         data={**whole["data"], "ignore": left_out},
-        privacy={**PURE, "epsilon": epsilon},
+        privacy={**example.PURE, "epsilon": epsilon},
         output={},
     )
 
@@ -63,7 +61,7 @@ def test_bounds_that_will_say_nothing_are_warned_of_before_anything_is_spent(
 
 
 def test_a_share_for_the_certificate_shows_what_is_paid_for(tmp_path: Path) -> None:
-    mechanism = {"mechanism": {"name": "pmm"}, "constraints": [], "privacy": PURE}
+    mechanism = {"mechanism": {"name": "pmm"}, "constraints": [], "privacy": example.PURE}
     whole = example.spec(tmp_path)
     columns = {name: whole["columns"][name] for name in ("age", "employed")}
     data = {**whole["data"], "ignore": ["income", "region", "since", "person"]}

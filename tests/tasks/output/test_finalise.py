@@ -450,7 +450,7 @@ def test_batches_are_joined_to_the_file_that_one_batch_would_be(
     alone.mkdir()
     for suffix, file in before.items():
         before[suffix] = file.rename(alone / file.name)
-    monkeypatch.setattr(batched, "ENTRIES", 5 * 60)  # records of five columns: 7 batches
+    monkeypatch.setattr(batched, "ENTRIES", 5 * 150)  # records of five columns: 3 batches
     final = finished(of, codes)
     assert final.rows == 400
     for file in final.files:
@@ -476,7 +476,7 @@ def test_batches_are_joined_to_the_file_that_one_batch_would_be(
 def test_rules_are_counted_over_all_batches(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batched, "ENTRIES", 4 * 60)
+    monkeypatch.setattr(batched, "ENTRIES", 5 * 150)
     rule = {"rule": "employed = false", "source": "tests", "if_broken": "report"}
     of = prepared(tmp_path, constraints=[rule])
     codes = random_codes(of)
