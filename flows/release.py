@@ -17,11 +17,10 @@ from hallmark.tasks.certify import certify, read
 from hallmark.tasks.discretize import discretize
 from hallmark.tasks.gates.gates import (
     disclosure_gate,
-    is_staged,
-    mark_staged,
     plan_gate,
     refuse_changes,
 )
+from hallmark.tasks.gates.staged import is_staged, mark_staged, refuse_uncharged
 from hallmark.tasks.generate import SyntheticFile, generate
 from hallmark.tasks.generate_batches import fit, generate_batches, made_in_batches
 from hallmark.tasks.installation.operator import ordered
@@ -107,10 +106,14 @@ def carry_out(
         refuse_private_folder(job)
         # A key that cannot sign is refused before anything is spent.
         key_for(prepared.spec, home()).probe()
+        if finished := is_staged(job):
+            refuse_uncharged(job)
         announce("reserve")
-        with reserved(prepared, job.ledger, out, resume=resume, allowance=allowance):
+        with reserved(
+            prepared, job.ledger, out, resume=resume, allowance=allowance, finished=finished
+        ):
             tell_budget(prepared, job.ledger)
-            if not is_staged(job):
+            if not finished:
                 waits = plan_gate(job)
                 if waits is not None:
                     return waits

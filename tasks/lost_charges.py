@@ -1,9 +1,10 @@
 """Go on with a ledger that was put back from a copy.
 
 Charges made since the copy are missing, and with them the outcomes of draws, so the same call would
-be answered with fresh noise. What a published release spent stands in its signed documents: it is
-entered again, in full, and the release closed. If its name has drawn anew in the meantime, both
-draws count, the published one under a name of its own. Heads that are gone are recorded as lost.
+be answered with fresh noise. What a published release spent stands in its signed documents, and
+what one spent that waits to be published in those in its workspace: it is entered again, in full,
+and the release closed. If its name has drawn anew in the meantime, both draws count, the earlier
+ones under a name of their own. Heads that are gone are recorded as lost.
 
 Twice: what was entered is not entered again, and heads that were given up are not missed again.
 Crash: charges come first, so until they are all there, the account is still refused.
@@ -21,7 +22,10 @@ from hallmark.mechanisms.privacy.costs import cost
 from hallmark.mechanisms.privacy.events import Event, events_from_json
 from hallmark.mechanisms.privacy.ledger.chain import Head, genesis
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger
-from hallmark.schemas.documents.labels import NOT_RECORDED
+from hallmark.schemas.documents.audit_report import AuditRecord
+from hallmark.schemas.documents.manifest import RECORD_FILE, SPEC_FILE
+from hallmark.schemas.loading import load_spec
+from hallmark.tasks.gates.staged import RecordedCharges, staged_folders
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.ledger.anchors import (
     anchor_of,
@@ -42,12 +46,11 @@ class ProofRefused(SafeError):
 
 @dataclass(frozen=True)
 class Proof:
-    """What a published release proves to have spent.
+    """What a release proves to have spent.
 
     Attributes:
-        manifest: digest of its manifest.
-        charges: digests of the entries that charged its draws; none where an earlier version did
-            not record them.
+        manifest: digest of its manifest, or of its audit record if it waits to be published.
+        told: what its audit record tells of its charges.
         head: digest of the account's last entry then.
     """
 
@@ -57,7 +60,7 @@ class Proof:
     adjacency: Adjacency
     events: tuple[Event, ...]
     manifest: str
-    charges: frozenset[str]
+    told: RecordedCharges
     head: str | None
 
     @property
@@ -90,7 +93,8 @@ def account_for(
     reason: str,
     cap: tuple[Budget, Fraction | None] | None = None,
 ) -> Restored:
-    """Enter what the releases in these folders prove, and give up what else is missing.
+    """Enter what the releases in these folders, and those that wait to be published, prove to have
+    spent; give up what else is missing.
 
     Args:
         folders: of published releases.
@@ -100,7 +104,8 @@ def account_for(
         BudgetRefused: the cap does not cover what was spent.
         LedgerError: the account is damaged, or kept under another relation or unit.
     """
-    proofs = [proof for folder in folders for proof in proofs_in(folder, account)]
+    proofs = list(staged_proofs(account))  # first: a release may be published by now
+    proofs += [proof for folder in folders for proof in proofs_in(folder, account)]
     told = [head for folder in folders for head in from_releases(folder, account)]
     recorded, before = Recorded.of(account, told), book.hashes(account)
     entered = []
@@ -153,13 +158,30 @@ def _proof(folder: Path, account: str) -> Iterator[Proof]:
             adjacency=adjacency(told.spec),
             events=events_from_json(dict(event) for event in told.record.mechanism.events),
             manifest=sha256(manifest.canonical_bytes()).hexdigest(),
-            charges=frozenset(
-                entry.digest
-                for entry in told.record.account.entries
-                if entry.entry == "charge" and entry.digest != NOT_RECORDED
-            ),
+            told=RecordedCharges.read(folder / RECORD_FILE),
             head=None if manifest.ledger is None else manifest.ledger.hash,
         )
+
+
+def staged_proofs(account: str) -> Iterator[Proof]:
+    """What every release on the account that waits to be published proves.
+
+    Its files are those that this installation wrote, in a workspace that others cannot enter.
+    """
+    for folder in staged_folders():
+        record = AuditRecord.model_validate_json((folder / RECORD_FILE).read_bytes())
+        if record.account.name == account:
+            told, claim = RecordedCharges.read(folder / RECORD_FILE), record.guarantee.claim
+            yield Proof(
+                folder=folder,
+                release=record.identity.release_id,
+                budget=Budget(epsilon=claim.epsilon, delta=claim.delta),
+                adjacency=adjacency(load_spec(folder / SPEC_FILE)),
+                events=events_from_json(dict(event) for event in record.mechanism.events),
+                manifest=told.record,
+                told=told,
+                head=None,
+            )
 
 
 def _forgotten(book: Ledger, account: str, proofs: Iterable[Proof]) -> Iterator[Proof]:
@@ -170,14 +192,14 @@ def _forgotten(book: Ledger, account: str, proofs: Iterable[Proof]) -> Iterator[
     """
     entries = book.entries(account)
     hashes = {entry.hash for entry in entries}
-    for proof in {proof.manifest: proof for proof in proofs}.values():
+    for proof in {proof.told.record: proof for proof in proofs}.values():
         charged = {
             entry.hash
             for entry in entries
             if entry.kind == "charge" and entry.release == proof.release
         }
-        if proof.charges:
-            whole = proof.charges <= charged
+        if proof.told.charges:
+            whole = proof.told.charges <= charged
         elif proof.head is not None:
             whole = proof.head in hashes
         else:  # of an early version
@@ -185,16 +207,17 @@ def _forgotten(book: Ledger, account: str, proofs: Iterable[Proof]) -> Iterator[
         if whole or any(_is_entered(book, one) for one in (proof, proof.apart)):
             continue
         known = book.reservation(proof.release)
-        others = charged - proof.charges or (known is not None and known.proved)
+        others = charged - proof.told.charges or (known is not None and known.proved)
         yield proof.apart if others else proof
 
 
 def _is_entered(book: Ledger, proof: Proof) -> bool:
-    """Whether the release is in the ledger as this very manifest proves it."""
+    """Whether the release is in the ledger as this very manifest or audit record proves it."""
     known = book.reservation(proof.release)
     if known is None or not known.proved:
         return False
-    return proof.manifest in {call.request for call in book.calls(proof.release)}
+    known_as = {call.request for call in book.calls(proof.release)}
+    return not known_as.isdisjoint((proof.manifest, proof.told.record))
 
 
 def _enter(book: Ledger, account: str, proof: Proof, by: str, reason: str) -> None:

@@ -21,6 +21,7 @@ from hallmark.schemas.documents.manifest import (
     Manifest,
 )
 from hallmark.schemas.exact import decimal
+from hallmark.tasks.gates.staged import refuse_uncharged
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.signing import key_for, sign_manifest
 from hallmark.tasks.installation.workspace import home
@@ -90,7 +91,12 @@ def _certificate_of(folder: Path, prepared: Prepared) -> CertificateFile | None:
 
 @task(name="publish")
 def publish(job: Job) -> Published:
-    """Sign the staged files and move them to the release folder by one rename."""
+    """Sign the staged files and move them to the release folder by one rename.
+
+    Raises:
+        LedgerRolledBack: the ledger lacks what the release drew.
+    """
+    refuse_uncharged(job)
     spec, staging, folder = job.prepared.spec, job.workspace.staging, job.folder
     certified = CertificateFile.model_validate_json((staging / CERTIFICATE_FILE).read_bytes())
     record = AuditRecord.model_validate_json((staging / RECORD_FILE).read_bytes())

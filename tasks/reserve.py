@@ -26,12 +26,15 @@ def reserve(
     *,
     resume: bool,
     allowance: Allowance | None = None,
+    finished: bool = False,
 ) -> bool:
     """Reserve the whole budget of the plan; two releases that would together overspend cannot both.
 
     Args:
         out: folder of published releases, which tell what the ledger must hold.
         allowance: what the release counts against beside the account's cap.
+        finished: it is staged, and its draws are charged; they may have been entered again, as
+            what it proves to have spent.
     Returns:
         Whether the reservation is new; else an earlier run made it, which may still be under way.
     Raises:
@@ -59,6 +62,8 @@ def reserve(
             "Run with --resume to go on (what was drawn is read back, nothing is charged twice), "
             "or give the spec a new release id for a new release with new budget"
         )
+    if finished and started is not None and started.proved:
+        return False  # closed: all that is left is to publish it
     book.reserve(
         account,
         spec.release,
@@ -79,9 +84,10 @@ def reserved(
     *,
     resume: bool,
     allowance: Allowance | None = None,
+    finished: bool = False,
 ) -> Iterator[None]:
     """Hold the budget of a release; where the work fails before its first draw, give it back."""
-    is_ours = reserve(prepared, ledger, out, resume=resume, allowance=allowance)
+    is_ours = reserve(prepared, ledger, out, resume=resume, allowance=allowance, finished=finished)
     try:
         yield
     except BaseException as error:

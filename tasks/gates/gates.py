@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from prefect.runtime import deployment
@@ -18,7 +17,7 @@ from prefect.runtime import deployment
 from hallmark.schemas.documents.approvals import Approvals, GateName, Waiting
 from hallmark.schemas.documents.audit_report import AuditRecord
 from hallmark.schemas.documents.decisions import ApprovalsFile, Outcome
-from hallmark.schemas.documents.manifest import APPROVALS_FILE, RECORD_FILE, SIGNATURE_FILES
+from hallmark.schemas.documents.manifest import APPROVALS_FILE, RECORD_FILE
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.gates.approvals import (
     open_gate,
@@ -28,6 +27,7 @@ from hallmark.tasks.gates.approvals import (
 )
 from hallmark.tasks.gates.gate_history import History, Round, changed
 from hallmark.tasks.gates.rehearsal import rehearsed
+from hallmark.tasks.gates.staged import staged_files
 from hallmark.tasks.gates.table_seal import SEALED, forget_salt, fresh_seal, seal
 from hallmark.tasks.gates.waiting import NOTE
 from hallmark.tasks.installation.code import code_digest
@@ -36,11 +36,12 @@ from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.log import tell
 from hallmark.tasks.installation.operator import order_number
 from hallmark.tasks.installation.profile import approvals_of, profile
-from hallmark.tasks.installation.signing import digest, key_for
-from hallmark.tasks.installation.workspace import Workspace, home, whole
+from hallmark.tasks.installation.workspace import Workspace, whole
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.sources import Source, source_digest
+
+_ASKED = "table-asked.txt"
 
 
 class PlanChanged(SafeError):
@@ -151,42 +152,6 @@ def tables_shown(job: Job) -> int:
         changed(one.opening.seen, other.opening.seen) == [SEALED] and not other.opening.reason
         for one, other in pairwise(rounds)
     )
-
-
-def staged_files(staging: Path) -> dict[str, str]:
-    """SHA-256 of every file of a staged release but what is made by publishing it."""
-    made_later = (*SIGNATURE_FILES, APPROVALS_FILE)
-    return {
-        path.name: digest(path) for path in sorted(staging.iterdir()) if path.name not in made_later
-    }
-
-
-def mark_staged(job: Job) -> None:
-    """Note that the staged release is complete, so that a later run need not make it again."""
-    with whole(job.workspace.path / _STAGED) as draft:
-        draft.write_text(json.dumps(_stage(job)))
-
-
-def is_staged(job: Job) -> bool:
-    """Whether the staged release is there, whole, and what this spec and this code make."""
-    note = job.workspace.path / _STAGED
-    return note.is_file() and json.loads(note.read_text()) == _stage(job)
-
-
-_STAGED = "staged.json"
-_ASKED = "table-asked.txt"
-
-
-def _stage(job: Job) -> dict[str, Any]:
-    spec = job.prepared.spec
-    return {
-        "spec": spec.digest(),
-        "approvals": approvals_of(spec).model_dump(mode="json"),
-        "queries": list(job.prepared.public.queries),
-        "code": code_digest(),
-        "key": key_for(spec, home()).fingerprint,  # which the staged documents name
-        "files": staged_files(job.workspace.staging),
-    }
 
 
 def _stopped(

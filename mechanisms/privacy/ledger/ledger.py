@@ -328,13 +328,19 @@ class Ledger:
         """Give an unused reservation back; if that was done before, change nothing.
 
         Raises:
-            LedgerError: there is no reservation, or noise was drawn on it, which is never refunded.
+            LedgerError: there is no reservation; noise was drawn on it, which is never refunded; or
+                the release was published.
         """
         _printable(by=by, reason=reason)
 
         def work(connection: Connection) -> None:
             book = rows.lock_book(connection, rows.reserved_account(connection, release))
             existing = book.reservations.get(release)
+            if any(said.kind == "publish" for said in book.statements(release)):
+                raise LedgerError(
+                    f"release {release!r} cannot be cancelled: it was published, so its budget is "
+                    "gone. If the ledger lacks what it drew, hallmark ledger restored enters it"
+                )
             if existing is None or existing.state != "cancelled":
                 rows.append(connection, book, "cancel", {"by": by, "reason": reason}, release)
 
