@@ -336,7 +336,8 @@ class Ledger:
         def work(connection: Connection) -> None:
             book = rows.lock_book(connection, rows.reserved_account(connection, release))
             existing = book.reservations.get(release)
-            if any(said.kind == "publish" for said in book.statements(release)):
+            unspent = existing is not None and existing.state == "reserved"
+            if unspent and any(said.kind == "publish" for said in book.statements(release)):
                 raise LedgerError(
                     f"release {release!r} cannot be cancelled: it was published, so its budget is "
                     "gone. If the ledger lacks what it drew, hallmark ledger restored enters it"
