@@ -25,13 +25,13 @@ up: install
 
 # Files in their order: those of whole releases, which take longest, come early. One thread a worker:
 # the threads of several workers on as many cores wait for each other for longer than they compute.
-test: export OMP_NUM_THREADS ?= 1
+test test-services: export OMP_NUM_THREADS ?= 1
 test: install
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # Needs PostgreSQL, Chromium, Prometheus, and R with its package survey; skips what needs one that is missing.
 test-services: install
-	$(BIN)/pytest -m "service and not slow"
+	$(BIN)/pytest -m "service and not slow" -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-slow: install
 	$(BIN)/pytest -m slow
