@@ -54,15 +54,13 @@ QUICK: dict[str, dict[str, Any]] = {
     "private-gsd": {"generator": {"method": "private-gsd", "rows": 60, "generations": 100}},
 }
 NAMES = tuple(MECHANISMS)
-LONG = {"mst": pytest.mark.slow, "mwem": pytest.mark.slow}  # the search for their noise
-SPLIT = [pytest.param(name, marks=LONG.get(name, ())) for name in NAMES]
-EACH_RELATION = [  # selection/test_adaptive.py has runs of the two under all relations
-    *(pytest.param(name, RELATIONS[0], id=f"{name}-{RELATIONS[0]}") for name in NAMES),
-    *(
-        pytest.param(name, RELATIONS[1], id=f"{name}-{RELATIONS[1]}", marks=LONG.get(name, ()))
-        for name in NAMES
-    ),
-]
+LONG = ("mst", "mwem")  # the search for their noise, but for persons
+SPLIT = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in NAMES]
+OF_EACH = [
+    pytest.param(name, one, id=f"{name}-{one}", marks=pytest.mark.slow if name in LONG else ())
+    for name in NAMES
+    for one in RELATIONS
+] + [pytest.param(name, PERSONS, id=f"{name}-persons") for name in LONG]
 
 
 def refused(what: str) -> Any:
@@ -158,7 +156,7 @@ def check_release(mechanism: Mechanism, plan: Any, folder: Path) -> None:
         assert {(name,) for name in domain.names} <= {b.columns for b in certificate.bounds}
 
 
-@pytest.mark.parametrize(("name", "adjacency"), EACH_RELATION)
+@pytest.mark.parametrize(("name", "adjacency"), OF_EACH)
 def test_a_release_is_drawn_once_within_its_budget_and_certified(
     name: str, adjacency: Adjacency, tmp_path: Path
 ) -> None:

@@ -12,21 +12,18 @@ Oracle.  tests/mechanisms/marginals/generators/particles/test_particles.py trans
 
 Attributes are embedded in their given order, also unordered ones. Where noise is equal, marginals
 weigh the same; a more precise one weighs more, a public one `weight_cap` times as much.
-PyTorch is loaded by a fit alone.
+PyTorch is loaded by a fit alone (`fitting`).
 """
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Table
-from hallmark.mechanisms.checkpoint import Checkpoint
 from hallmark.mechanisms.domain.cliques import Clique, cells, title
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.execution import INLINE, Execution, Progress
@@ -34,13 +31,9 @@ from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from hallmark.mechanisms.marginals.generators.device import Device, chosen_device
 from hallmark.mechanisms.marginals.generators.embedding import Positions, nearest_codes
 from hallmark.mechanisms.marginals.generators.generator import Model
-from hallmark.mechanisms.marginals.generators.history import short
 from hallmark.mechanisms.marginals.generators.moves.excess import counts
 from hallmark.mechanisms.marginals.generators.particles.penalty import Penalty
 from hallmark.mechanisms.marginals.generators.particles.settings import Descent, Projection
-
-if TYPE_CHECKING:
-    from hallmark.mechanisms.marginals.generators.particles.descent import State
 
 MOST_PARTICLES = 100_000  # the paper's number; where more records are asked for, they repeat
 MOST_CELLS = 1 << 20  # of one marginal: some 4 GB of directions through its cells
@@ -48,7 +41,6 @@ MOST_CELLS_IN_ALL = 1 << 27
 
 _DRAFT_LINES, _DRAFT_DIRECTIONS = 50, 4  # of projection and descent
 _DRAFT_EPSILON = 0.03  # of Adam: rounding residuals do not become full steps
-_PROJECTED = 0.15  # progress when the descent starts
 _TORCH_BYTES = 250_000_000  # of the library itself
 _BANK_BYTES = 44  # a cell and direction, while a bank is sorted
 _COUPLING_BYTES = 40  # a particle and direction of a batch: places, order, quantiles, excess
@@ -196,102 +188,25 @@ class Particles:
         Raises:
             ValueError: see `memory`; or there is no marginal.
         """
-        from hallmark.mechanisms.marginals.generators.particles.descent import State, descend
-        from hallmark.mechanisms.marginals.generators.particles.quantisation import Target
-        from hallmark.mechanisms.marginals.generators.particles.targets import (
-            allowed_cells,
-            loss_weights,
-            target_tables,
-        )
+        from hallmark.mechanisms.marginals.generators.particles.fitting import fitted
 
-        marginals = evidence.marginals
-        if not marginals:
+        if not evidence.marginals:
             raise ValueError("no marginal was measured; particles have nothing to look like")
-        cliques = [marginal.clique for marginal in marginals]
-        self._check(evidence.domain, cliques)
-        device = chosen_device(self.device)
-        seed = int(rng.integers(2**63))
-        projection, descent = self._draft() if draft else (self.projection, self.descent)
+        self._check(evidence.domain, list(evidence.by_clique))
         earlier = previous if isinstance(previous, ParticleModel) else None
-        start = self._start(evidence, earlier, np.random.default_rng([seed, 0]))
-        masks = [allowed_cells(evidence.domain, clique) for clique in cliques]
-        keeper = _Keeper(
-            None if draft else execution.checkpoint,
-            _digest(self.settings, device.type, seed, evidence, masks, start),
-        )
-        tables, projected = target_tables(
-            evidence,
-            masks,
-            projection=projection,
-            seed=seed,
-            device=device,
-            known=_reusable(evidence, earlier) if draft else {},
-            kept=keeper.kept,
-            after_chunk=keeper.offer,
-            report=lambda share: execution.progress(_PROJECTED * share, "projecting marginals"),
-        )
-        targets = [
-            Target.of(clique, table, start.shape[1], device=device, weight=weight)
-            for clique, table, weight in zip(
-                cliques, tables, loss_weights(marginals, self.weight_cap), strict=True
-            )
-        ]
-        prefix = "descent/"
-        left = {
-            name.removeprefix(prefix): array
-            for name, array in keeper.kept.items()
-            if name.startswith(prefix)
-        }
-        state = State.of_arrays(left, device) if left else State.at(start, device)
-
-        def after_epoch(state: "State") -> None:
-            execution.progress(
-                _PROJECTED + (1 - _PROJECTED) * state.epoch / descent.epochs,
-                f"moving particles: epoch {state.epoch} of {descent.epochs}, "
-                f"loss {state.losses[-1]:.3g}",
-            )
-            keeper.offer_lazily(
-                lambda: projected | {prefix + name: array for name, array in state.arrays().items()}
-            )
-
-        descend(
-            state,
-            targets,
-            descent=descent,
-            seed=seed,
-            penalties=self.penalties,
-            after_epoch=after_epoch,
-        )
-        history: dict[str, Any] = {
-            "device": device.type,
-            "particles": start.shape[1],
-            "descent_loss": short(state.losses),
-        }
-        shape, positions = evidence.domain.shape, state.positions.cpu().numpy()
-        if self.penalties:
-            codes = nearest_codes(positions, shape)
-            history["penalty"] = short(state.penalties)
-            history["statistics"] = short([p.of_records(codes, shape) for p in self.penalties])
-        return ParticleModel(
-            shape=shape,
-            positions=positions,
-            history=history,
-            projected={
-                marginal.clique: (marginal, table)
-                for marginal, table in zip(marginals, tables, strict=True)
-                if draft and marginal.sigma
-            },
-        )
+        return fitted(self, evidence, rng=rng, execution=execution, earlier=earlier, draft=draft)
 
     def count(self, records: float) -> int:
         """Particles for so many records."""
         return self.particles or max(1, min(round(records), MOST_PARTICLES))
 
-    def _draft(self) -> tuple[Projection, Descent]:
-        """Constants of a draft: short schedules with the same steps of the rate, nothing masked.
+    def schedules(self, draft: bool) -> tuple[Projection, Descent]:
+        """Constants of a fit; those of a draft are short, with the same steps of the rate.
 
-        After so few epochs a masked descent is three times as far off.
+        A draft masks nothing: after so few epochs a masked descent is three times as far off.
         """
+        if not draft:
+            return self.projection, self.descent
         iterations = min(self.draft_iterations, self.projection.iterations)
         epochs = min(self.draft_epochs, self.descent.epochs)
         return (
@@ -312,15 +227,6 @@ class Particles:
                 decay_every=_scaled(self.descent.decay_every, epochs, self.descent.epochs),
             ),
         )
-
-    def _start(
-        self, evidence: Evidence, earlier: ParticleModel | None, rng: np.random.Generator
-    ) -> Positions:
-        """Where the particles begin: at those of an earlier model, or uniform in the box."""
-        atoms = self.count(evidence.total)
-        if earlier is None or earlier.shape != evidence.domain.shape:
-            return rng.random((len(evidence.domain), atoms), dtype=np.float32)
-        return earlier.positions[:, spread(earlier.positions.shape[1], atoms, rng)]
 
     def _check(self, domain: Domain, cliques: Sequence[Clique]) -> None:
         sizes = [cells(clique, domain.shape) for clique in cliques]
@@ -345,24 +251,6 @@ class Particles:
                 )
 
 
-class _Keeper:
-    """A checkpoint with the key of one fit, and what was found under it."""
-
-    def __init__(self, checkpoint: Checkpoint | None, key: str) -> None:
-        self._checkpoint = checkpoint
-        self._key = key
-        self.kept = (checkpoint.load(key) if checkpoint else None) or {}
-
-    def offer(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Save it if it is time to."""
-        self.offer_lazily(lambda: state)
-
-    def offer_lazily(self, state: Callable[[], Mapping[str, NDArray[Any]]]) -> None:
-        """Save what it returns if it is time to; it is not called otherwise."""
-        if self._checkpoint is not None and self._checkpoint.due():
-            self._checkpoint.save(self._key, state())
-
-
 def spread(size: int, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """`rows` of `size` positions, each as often as any other up to one; all in order if equal."""
     picks = np.tile(np.arange(size), rows // size)
@@ -372,36 +260,3 @@ def spread(size: int, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 def _scaled(every: int, steps: int, full: int) -> int:
     return max(1, round(every * steps / max(full, 1)))
-
-
-def _reusable(evidence: Evidence, earlier: ParticleModel | None) -> dict[Clique, Table]:
-    """Projections of marginals that have not changed since an earlier draft.
-
-    The number of records may have been estimated anew since; for a draft that makes no difference.
-    """
-    if earlier is None:
-        return {}
-    found = {}
-    for clique, (marginal, table) in earlier.projected.items():
-        now = evidence.by_clique.get(clique)
-        if now is not None and now.sigma and np.array_equal(now.counts, marginal.counts):
-            found[clique] = table
-    return found
-
-
-def _digest(
-    settings: Mapping[str, Any],
-    device: str,
-    seed: int,
-    evidence: Evidence,
-    masks: Sequence[NDArray[np.bool_] | None],
-    start: Positions,
-) -> str:
-    """The digest of everything that a fit's result depends on."""
-    digest = hashlib.sha256(json.dumps([settings, device, seed, evidence.total]).encode())
-    for marginal, mask in zip(evidence.marginals, masks, strict=True):
-        digest.update(json.dumps([marginal.clique, marginal.sigma, marginal.counts.shape]).encode())
-        digest.update(np.ascontiguousarray(marginal.counts).tobytes())
-        digest.update(b"" if mask is None else np.packbits(mask).tobytes())
-    digest.update(np.ascontiguousarray(start).tobytes())
-    return digest.hexdigest()

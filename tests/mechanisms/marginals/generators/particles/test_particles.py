@@ -482,7 +482,7 @@ def test_a_gpu_that_is_not_there_is_refused_when_the_plan_is_made() -> None:
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """`cuda` is a device with a memory of its own, whose numbers are those of a CPU."""
     monkeypatch.setattr(
-        "hallmark.mechanisms.marginals.generators.particles.particles.chosen_device",
+        "hallmark.mechanisms.marginals.generators.particles.fitting.chosen_device",
         lambda name: another_device.DEVICE if name == "cuda" else torch.device("cpu"),
     )
     monkeypatch.setattr(torch, "Generator", another_device.Generator)
