@@ -15,6 +15,6 @@ def test_every_mechanism_has_its_entry() -> None:
 def test_the_readme_shows_the_catalogue_as_it_is() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert page == with_table(page), (
-        "refresh it with: python -m hallmark.mechanisms.catalogue_table"
+        "refresh it with: .venv/bin/python -m hallmark.mechanisms.catalogue_table"
     )
     assert with_table(page.replace("`dpam` | (ε, δ)", "`dpam` | pure ε")) == page
