@@ -24,24 +24,39 @@ class StageFailed(SafeError):
 
 
 def guarded(stage: str, workspace: Path, function: Callable[P, R]) -> Callable[P, R]:
-    """`function`, with every exception that is not ours replaced by a `StageFailed`."""
+    """`function`, with every exception that is not ours replaced by a `StageFailed`.
+
+    Raised outside the handlers and without a chain: what an exception was raised from, or while
+    handling what, travels with it and would be logged.
+    """
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        failure: Exception | None = None
         try:
             return function(*args, **kwargs)
-        except (SafeError, LedgerError, BudgetExceeded):
-            raise
+        except (SafeError, LedgerError, BudgetExceeded) as ours:
+            failure = ours
         except Exception as error:
-            log = workspace / "failures.log"
-            log.touch(mode=0o600)
-            with log.open("a") as details:
-                details.write(f"--- {stage}\n{traceback.format_exc()}")
-            kind = type(error).__name__
-        # Raised outside the handler: an exception's context travels with it and would be logged.
-        raise StageFailed(
-            f"stage {stage} failed with {kind}; its message may quote private data and is only "
-            f"in {log}. Nothing is lost: fix the cause and run again (a release: with --resume)"
-        )
+            kind, details = type(error).__name__, traceback.format_exc()
+        if failure is None:
+            failure = StageFailed(
+                f"stage {stage} failed with {kind}; {_kept(workspace, stage, details)}. Nothing is "
+                "lost: fix the cause and run again (a release: with --resume)"
+            )
+        failure.__cause__ = failure.__context__ = None
+        raise failure
 
     return run
+
+
+def _kept(workspace: Path, stage: str, details: str) -> str:
+    """Where the details of a failure are, after they were written to the workspace."""
+    log = workspace / "failures.log"
+    try:
+        log.touch(mode=0o600)
+        with log.open("a") as file:
+            file.write(f"--- {stage}\n{details}")
+    except OSError as full:
+        return f"its details could not be kept in {log} ({full.strerror})"
+    return f"its message may quote private data and is only in {log}"

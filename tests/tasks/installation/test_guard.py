@@ -44,6 +44,26 @@ def test_the_details_are_kept_in_the_workspace_for_its_owner(tmp_path: Path) -> 
     assert log.stat().st_mode & 0o777 == 0o600
 
 
+def test_where_the_details_cannot_be_kept_they_do_not_travel_instead(tmp_path: Path) -> None:
+    (tmp_path / "failures.log").symlink_to("/dev/full")
+    with pytest.raises(StageFailed, match=r"could not be kept in .* \(No space left") as told:
+        guarded("validate", tmp_path, failing)(ValueError(CANARY))
+    assert told.value.__cause__ is told.value.__context__ is None
+    assert CANARY not in str(told.value)
+
+
+def test_an_error_of_ours_leaves_behind_what_it_was_raised_from(tmp_path: Path) -> None:
+    def reads_badly() -> None:
+        try:
+            failing(ValueError(CANARY))
+        except ValueError as error:
+            raise SafeError("what to do") from error
+
+    with pytest.raises(SafeError, match="what to do") as told:
+        guarded("validate", tmp_path, reads_badly)()
+    assert told.value.__cause__ is told.value.__context__ is None
+
+
 def test_results_and_arguments_pass_unchanged(tmp_path: Path) -> None:
     assert guarded("x", tmp_path, lambda a, *, b: (a, b))(1, b=2) == (1, 2)
 
