@@ -1,15 +1,18 @@
 """Families made of a table's columns: all s-way marginals on a grid, chosen ones, or all columns.
 
 Every attribute is put on the same grid in all blocks, so blocks that share columns share their
-marginals.
+marginals. Single columns may keep their own cells instead, so that no two codes share a point.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import prod
 
+import numpy as np
+
 from hallmark.mechanisms.blocks.family import Block, Family
-from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.domain.domain import Attribute, Domain
 from hallmark.mechanisms.geometry.grids import (
     Axis,
     Path,
@@ -18,6 +21,7 @@ from hallmark.mechanisms.geometry.grids import (
     exact_steps,
     product_space,
 )
+from hallmark.mechanisms.privacy.cells import marginal
 
 MOST_COUNTS = 2**24  # noisy counts of all blocks together: planning takes a minute or two
 CANDIDATES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64)  # k to choose from
@@ -60,6 +64,16 @@ def over(
 def whole(domain: Domain, k: int, *, path: Path = "snake") -> Family:
     """One block over all columns, lines on `k` cells; errors as for `over`."""
     return over(domain, (tuple(range(len(domain))),), k, path=path)
+
+
+def at_their_cells(domain: Domain, columns: Sequence[int]) -> Family:
+    """One block for each of these columns, a point for each of its codes.
+
+    The cells of a line are put at equal steps, however wide they are. That metric serves to choose
+    noise alone; a certificate of single columns (`certificates.single_columns`) has the columns'
+    own.
+    """
+    return Family(domain=domain, blocks=tuple(_own_block(domain, column) for column in columns))
 
 
 def noisy_counts(domain: Domain, column_sets: Sequence[Sequence[int]], k: int) -> int:
@@ -112,6 +126,29 @@ def _block(domain: Domain, columns: tuple[int, ...], axes: Sequence[Axis], path:
         cells=cell_map(columns, own, domain),
         space=product_space(own, path),
         offsets=tuple(axis.offsets for axis in own),
+    )
+
+
+def _own_block(domain: Domain, column: int) -> Block:
+    attribute = domain.attributes[column]
+    half_widths = np.append(attribute.widths / 2, np.zeros(attribute.cells - attribute.levels))
+    return Block(
+        name=attribute.name,
+        columns=(column,),
+        cells=marginal((column,), domain.shape),
+        space=product_space([axis(_at_equal_steps(attribute), attribute.levels)]),
+        offsets=(half_widths,),
+    )
+
+
+def _at_equal_steps(attribute: Attribute) -> Attribute:
+    if not attribute.kind.ordered:
+        return attribute
+    steps = np.arange(attribute.levels)
+    return replace(
+        attribute,
+        positions=(steps + 0.5) / attribute.levels,
+        widths=np.full(attribute.levels, 1 / attribute.levels),
     )
 
 

@@ -23,13 +23,16 @@ from typing import Any
 import numpy as np
 
 from hallmark.mechanisms.arrays import AnyCodes
-from hallmark.mechanisms.blocks.at_own_cells import at_their_cells
-from hallmark.mechanisms.blocks.choose_noise import QUANTILE, NoiseChoice, chosen_strategies
+from hallmark.mechanisms.blocks.choose_noise import (
+    QUANTILE,
+    NoiseChoice,
+    chosen_strategies,
+    expected_noise,
+)
 from hallmark.mechanisms.blocks.estimate import FamilyEstimate, FamilyEstimator
 from hallmark.mechanisms.blocks.family import Family
-from hallmark.mechanisms.blocks.marginals import ever_finer
+from hallmark.mechanisms.blocks.marginals import at_their_cells, ever_finer
 from hallmark.mechanisms.blocks.single_columns import SingleColumns
-from hallmark.mechanisms.blocks.strategies.choose import expected_noise
 from hallmark.mechanisms.certificates.distances import (
     DOUBT,
     DRAWS,

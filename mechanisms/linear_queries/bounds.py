@@ -14,8 +14,7 @@ Source.     Micali, Lezane, Betken (2025), Differentially private algorithms for
             regret of a perturbed leader.
 Oracle.     tests/mechanisms/linear_queries/test_bounds.py: worked examples and exponents.
 
-All bound the error on the records at hand. The population that records were drawn from adds
-`population`.
+All bound the error on the records at hand, not on the population that they were drawn from.
 """
 
 from fractions import Fraction
@@ -49,26 +48,6 @@ def mirror_descent_rate(
     """Theorem 5, with its constant set to 1. Its condition on n is the caller's business."""
     top = width**0.5 * log_cells**0.25 * log(1 / delta) ** 0.25
     return float(top / (epsilon * records) ** 0.5)
-
-
-def mirror_descent_records(
-    epsilon: float, delta: Fraction, width: float, log_cells: float
-) -> float:
-    """Records from which on Theorem 5 holds, constant 1."""
-    return float(width**3 * log(1 / delta) / (epsilon * log_cells**1.5))
-
-
-def one_release(deviation: float, width: float, records: float) -> float:
-    """Mean largest error of a histogram with normal noise of that standard deviation, records."""
-    return deviation * width / records
-
-
-def population(records: float, signed: int) -> float:
-    """Mean largest error of the records' own shares, as estimates of their population's.
-
-    Hoeffding's inequality for queries in [-1, 1], and a union bound.
-    """
-    return sqrt(2 * log(signed) / records)
 
 
 def mwem(rounds: int, noise: float, deviation: float, signed: int, log_cells: float) -> float:

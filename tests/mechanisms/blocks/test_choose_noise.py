@@ -5,18 +5,24 @@ from typing import get_args
 
 import pytest
 
-from hallmark.mechanisms.blocks.choose_noise import NoiseChoice, chosen_strategies
+from hallmark.mechanisms.blocks.choose_noise import NoiseChoice, chosen_strategies, expected_noise
 from hallmark.mechanisms.blocks.marginals import marginals, over
-from hallmark.mechanisms.blocks.strategies.choose import expected_noise
+from hallmark.mechanisms.blocks.strategies.haar import haar
+from hallmark.mechanisms.blocks.strategies.identity import identity
+from hallmark.mechanisms.blocks.strategies.two_level import two_level
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.geometry import transport
 from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import merged
 from tests.builders.columns import line, nominal
+from tests.mechanisms.blocks.strategies.measured import REMOVE
+from tests.mechanisms.geometry.small_spaces import grid
 
 RECORDS = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 PRIVATE_TOTAL = Adjacency(neighbours=Neighbours.ADD_REMOVE, records=3, person="id")
+ONE = Fraction(1)
 PURE = Budget(epsilon=Fraction(2, 3))
 WITH_DELTA = Budget(epsilon=Fraction(2, 3), delta=Fraction(1, 10**6))
 LINES = Domain((line("x", 256), line("y", 256)))
@@ -106,3 +112,45 @@ def test_gaussian_noise_leaves_room_for_what_else_the_budget_pays_for(adjacency)
     assert fits([*events(family, together, adjacency), *beside], WITH_DELTA)
     assert not fits([*events(family, alone, adjacency), *beside], WITH_DELTA)
     assert cheap < dear < 1.2 * cheap
+
+
+# Measured independently, in records times distance; a tenth allows for both simulations.
+@pytest.mark.parametrize(
+    ("k", "dimension", "draws", "cells", "tree", "levels"),
+    [
+        (64, 1, 1000, 6.8, 10.0, 6.9),
+        (8, 2, 100, 13.2, 26, None),
+        (16, 2, 60, 27.7, 65, None),
+        pytest.param(1024, 1, 1000, 27.7, 21.2, 14.3, marks=pytest.mark.slow),
+        pytest.param(32, 2, 60, 59.9, 147, None, marks=pytest.mark.slow),
+        pytest.param(64, 2, 30, 131, 315, None, marks=pytest.mark.slow),
+        pytest.param(8, 3, 60, 67, 201, None, marks=pytest.mark.slow),
+    ],
+)
+def test_noise_costs_what_was_measured(k, dimension, draws, cells, tree, levels) -> None:
+    space = grid(k, dimension)
+    expected = {
+        identity(space.size, epsilon=ONE, adjacency=RECORDS): cells,
+        haar(space.tree, epsilon=ONE, adjacency=RECORDS): tree,
+    }
+    if levels is not None:
+        expected[two_level(space, epsilon=ONE, adjacency=RECORDS)] = levels
+    for strategy, cost in expected.items():
+        found = expected_noise(space, strategy, adjacency=RECORDS, draws=draws)
+        assert found == pytest.approx(cost, rel=0.1), strategy.name
+
+
+def test_a_wrong_number_of_records_costs_half_the_diameter_each() -> None:
+    """All noise on one point is a wrong number of records, of mean 0.851 at scale 1."""
+    point = identity(1, epsilon=ONE, adjacency=REMOVE)
+    cost = expected_noise(grid(1, 1), point, adjacency=REMOVE, draws=4000)
+    assert cost == pytest.approx(0.851 / 2, rel=0.08)
+
+
+def test_large_spaces_are_bounded_along_their_tree(monkeypatch) -> None:
+    space = grid(8, 2)
+    strategy = identity(space.size, epsilon=ONE, adjacency=RECORDS)
+    exact = expected_noise(space, strategy, adjacency=RECORDS)
+    monkeypatch.setattr(transport, "MOST_FLOW_POINTS", 63)
+    bound = expected_noise(space, strategy, adjacency=RECORDS)
+    assert exact < bound < 3 * exact

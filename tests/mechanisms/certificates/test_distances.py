@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from hallmark.mechanisms.blocks.at_own_cells import at_their_cells
 from hallmark.mechanisms.blocks.estimate import FamilyEstimate, FamilyEstimator
 from hallmark.mechanisms.blocks.family import Family
-from hallmark.mechanisms.blocks.marginals import over
+from hallmark.mechanisms.blocks.marginals import at_their_cells, over
 from hallmark.mechanisms.blocks.strategies.identity import identity
 from hallmark.mechanisms.certificates.distances import (
     MOST_THRESHOLDS,

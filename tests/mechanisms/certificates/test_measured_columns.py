@@ -5,9 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hallmark.mechanisms.blocks.at_own_cells import at_their_cells
 from hallmark.mechanisms.blocks.estimate import FamilyEstimate
-from hallmark.mechanisms.blocks.marginals import over
+from hallmark.mechanisms.blocks.marginals import at_their_cells, over
 from hallmark.mechanisms.blocks.single_columns import SingleColumns
 from hallmark.mechanisms.certificates import measured_columns as module
 from hallmark.mechanisms.certificates.measured_columns import MeasuredColumns

@@ -16,9 +16,6 @@ def test_worked_examples() -> None:
     assert rate == pytest.approx(0.124, abs=5e-4)
     mirror = bounds.mirror_descent_rate(10**4, 1, DELTA, 36.1, 10 * log(2))
     assert mirror == pytest.approx(0.18, abs=5e-3)
-    assert bounds.mirror_descent_records(1, DELTA, 36.1, 10 * log(2)) == pytest.approx(3e4, rel=0.1)
-    assert bounds.one_release(5.276, 36.1, 10**4) == pytest.approx(0.019, abs=5e-4)
-    assert bounds.population(10**4, 896) == pytest.approx(0.0369, abs=1e-4)
     assert bounds.gap(0.1, 100, 0.001, 10) == pytest.approx(2 * 8**0.5 / 10**0.5 + 0.004 * log(20))
     assert bounds.primal(0.1, 0.5, log(8)) == pytest.approx(0.5 + 0.1 * log(8))
 
@@ -33,8 +30,6 @@ def test_worked_examples() -> None:
         (lambda n: bounds.mirror_descent_rate(1000, 1, DELTA, n, 5.5), 1 / 2),
         (lambda n: bounds.gap(0.01, int(n), 0, 896), -1 / 2),
         (lambda n: bounds.gap(n, 100, 0, 896), -1 / 2),
-        (lambda n: bounds.one_release(3, 16.6, n), -1),
-        (lambda n: bounds.population(n, 896), -1 / 2),
     ],
 )
 def test_exponents(bound, exponent) -> None:

@@ -5,17 +5,17 @@ from math import exp
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.arrays import Counts, Floats
 from hallmark.mechanisms.blocks.strategies.haar import haar, paper_haar, superregular
 from hallmark.mechanisms.blocks.strategies.identity import Identity, identity
 from hallmark.mechanisms.blocks.strategies.strategy import Strategy
 from hallmark.mechanisms.blocks.strategies.two_level import two_level
 from hallmark.mechanisms.geometry.trees import kd_tree
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.cells import CellMap, marginal
+from hallmark.mechanisms.privacy.cells import CellMap, count_codes, marginal
 from hallmark.mechanisms.privacy.queries import GaussianNoise, LaplaceNoise
 from tests.mechanisms.geometry.small_spaces import grid
-from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
+from tests.mechanisms.wasserstein.single_histogram.neighbours import neighbours
 
 EPSILON = Fraction(7, 5)
 REPLACE = Adjacency(neighbours=Neighbours.REPLACE_ONE)
@@ -62,8 +62,23 @@ def charged(strategy: Strategy, adjacency: Adjacency) -> Fraction:
 
 def largest_loss(strategy: Strategy, adjacency: Adjacency) -> Fraction:
     """The privacy loss of all queries together, between the worst of all neighbours."""
-    queries = strategy.queries(cells(strategy.size))
-    return max(loss(queries, *pair) for pair in neighbours((strategy.size,), adjacency))
+    queries, known = strategy.queries(cells(strategy.size)), dict[bytes, list[Counts]]()
+
+    def answers(codes: np.ndarray) -> list[Counts]:
+        if codes.tobytes() not in known:
+            (counts,) = count_codes(codes, [cells(strategy.size)])
+            known[codes.tobytes()] = [query.transform(counts) for query in queries]
+        return known[codes.tobytes()]
+
+    moves = {
+        tuple(int(np.abs(a - b).sum()) for a, b in zip(answers(one), answers(other), strict=True))
+        for one, other in neighbours((strategy.size,), adjacency)
+    }
+    scales = [query.noise.scale for query in queries]
+    return max(
+        sum((move / scale for move, scale in zip(own, scales, strict=True)), Fraction(0))
+        for own in moves
+    )
 
 
 def response(strategy: Strategy, *, total_is_public: bool) -> Floats:

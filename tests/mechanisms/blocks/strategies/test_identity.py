@@ -51,7 +51,7 @@ def test_gaussian_noise_is_charged_as_a_histogram() -> None:
 
 def test_on_a_line_it_costs_as_much_as_brownian_bridges_say() -> None:
     """Partial sums make a bridge of variance 2 b^2 m, whose mean modulus is sqrt(pi / 32)."""
-    size, draws = 4096, 2000
+    size, draws = 4096, 800
     strategy = identity(size, epsilon=Fraction(1), adjacency=REPLACE)
     errors = strategy.simulate(draws, np.random.default_rng(0), total_is_public=True)
     costs = path_loss(grid(size, 1), errors)

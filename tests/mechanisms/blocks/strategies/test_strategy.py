@@ -6,7 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from hallmark.mechanisms.blocks.strategies.haar import haar, superregular
+from hallmark.mechanisms.blocks.strategies.identity import identity
 from hallmark.mechanisms.blocks.strategies.strategy import shares
+from hallmark.mechanisms.blocks.strategies.two_level import two_level
 from hallmark.mechanisms.privacy.cells import count_codes
 from tests.mechanisms.blocks.strategies.measured import (
     ALL,
@@ -21,6 +24,7 @@ from tests.mechanisms.blocks.strategies.measured import (
     covariance,
     largest_loss,
 )
+from tests.mechanisms.geometry.small_spaces import SPACES
 
 DRAWS = 40_000
 # Error of an entry of the empirical covariance, in standard deviations of its two errors, that one
@@ -38,6 +42,21 @@ def test_the_events_cost_exactly_what_was_given_and_no_neighbours_lose_more(
     strategy = EXACT[name](size, adjacency)
     assert charged(strategy, adjacency) == EPSILON
     assert largest_loss(strategy, adjacency) <= EPSILON
+
+
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+def test_on_any_space_the_events_cost_exactly_what_was_given(space, adjacency) -> None:
+    given = {"epsilon": EPSILON, "adjacency": adjacency}
+    for strategy in (
+        identity(space.size, **given),
+        haar(space.tree, **given),
+        superregular(space, **given),
+        two_level(space, **given),
+    ):
+        assert strategy.size == space.size
+        asked_nothing = space.size == 1 and not strategy.noise
+        assert charged(strategy, adjacency) == (0 if asked_nothing else EPSILON)
 
 
 @pytest.mark.parametrize("size", [4, 8, 16])
