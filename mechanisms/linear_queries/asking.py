@@ -27,20 +27,24 @@ class UniverseCurator:
 
     Attributes:
         columns: positions in the domain of the universe's columns.
+        where: ends every call's name, so that universes on the same records are told apart.
+        counted: the number of records, where it was measured before.
     """
 
     curator: RefreshedRounds
     universe: Universe
     columns: tuple[int, ...]
+    where: str = ""
+    counted: int | None = None
 
     def total(self) -> int | None:
-        """See `Curator.total`."""
-        return self.curator.total()
+        """The number of records where it is known, by `Curator.total` or by what was measured."""
+        return self.curator.total() if self.counted is None else self.counted
 
     def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
         """See `Curator.histograms`."""
         asked = [replace(query, cells=self._of_records(query.cells)) for query in queries]
-        return self.curator.histograms(call, asked)
+        return self.curator.histograms(call + self.where, asked)
 
     def choices(
         self,
@@ -51,7 +55,8 @@ class UniverseCurator:
         admissible: Admissible | None = None,
     ) -> list[int]:
         """See `Curator.choices`."""
-        return self.curator.choices(call, self._asked(queries), question, events, admissible)
+        named, asked = call + self.where, self._asked(queries)
+        return self.curator.choices(named, asked, question, events, admissible)
 
     def refreshed(
         self,
@@ -62,7 +67,8 @@ class UniverseCurator:
         refreshes: Sequence[Refresh],
     ) -> list[int]:
         """See `Curator.refreshed`."""
-        return self.curator.refreshed(call, self._asked(queries), question, start, refreshes)
+        named, asked = call + self.where, self._asked(queries)
+        return self.curator.refreshed(named, asked, question, start, refreshes)
 
     def _asked(self, queries: LinearQueries) -> LinearQueries:
         return self._queries if queries is self.universe.queries else self._on_records(queries)

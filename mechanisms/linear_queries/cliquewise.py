@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from hallmark.mechanisms.graphical_models.structure import BYTES_A_CELL
 from hallmark.mechanisms.graphical_models.tree import junction_tree
 from hallmark.mechanisms.linear_queries import settings
 from hallmark.mechanisms.linear_queries.direct import field
-from hallmark.mechanisms.linear_queries.direct.certify import query_bounds
+from hallmark.mechanisms.linear_queries.direct.certify import Measured
 from hallmark.mechanisms.linear_queries.direct.linear_estimate import LinearEstimate
 from hallmark.mechanisms.linear_queries.dpam.method import (
     HISTOGRAM_CALL,
@@ -49,13 +49,13 @@ from hallmark.mechanisms.linear_queries.dpam.method import (
     plan_dpam,
 )
 from hallmark.mechanisms.linear_queries.frank_wolfe.dpfw import FrankWolfe, plan_dpfw
-from hallmark.mechanisms.linear_queries.method import Distribution, ErrorBounds, Method
+from hallmark.mechanisms.linear_queries.method import Distribution, Method
 from hallmark.mechanisms.linear_queries.spending import best_amount
 from hallmark.mechanisms.linear_queries.total import CountsRecords, Records, records, shared
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.linear_queries.within_clique import (
-    CliqueCurator,
     cliques_of,
+    curator_within,
     in_clique,
     named,
     of_clique,
@@ -65,7 +65,7 @@ from hallmark.mechanisms.linear_queries.within_clique import (
 from hallmark.mechanisms.marginals.selection.spending import rho_of
 from hallmark.mechanisms.privacy.accountant import zcdp_epsilon
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.calls import QueryRounds, RefreshedRounds, TablesByCall
+from hallmark.mechanisms.privacy.calls import RefreshedRounds, TablesByCall
 from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.request import Request, Requested
 
@@ -75,13 +75,7 @@ _NAMED = 3  # cliques of a noise line
 _COLUMNS = 6  # in a message
 
 
-class CliqueMethod(Method, Protocol):
-    """A method that a `CliqueCurator` can serve: it refreshes no queries."""
-
-    def ask(self, curator: QueryRounds) -> TablesByCall: ...
-
-
-M = TypeVar("M", bound=CliqueMethod)
+M = TypeVar("M", bound=Method)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -173,10 +167,10 @@ class Cliquewise(CountsRecords, Requested, Generic[M]):
     def ask(self, curator: RefreshedRounds) -> TablesByCall:
         """The number of records where that is measured apart, and a table for each clique."""
         counted = self.count.ask(curator)
-        number = self.count.number(counted, None) if counted else curator.total()
+        number = self.count.number(counted, None) if counted else None
         asked = dict(counted)
         for clique, method in zip(self.cliques, self.methods, strict=True):
-            told = method.ask(CliqueCurator.of(curator, method.universe, clique, number))
+            told = method.ask(curator_within(curator, method.universe, clique, number))
             asked |= {in_clique(call, clique): tables for call, tables in told.items()}
         return asked
 
@@ -228,25 +222,10 @@ class MeasuredCliquewise(Cliquewise[Dpam]):
             max(total, 1) if total is not None else self.estimate.records(self._histograms(answers))
         )
 
-    def bounds(
-        self,
-        answers: TablesByCall,
-        total: int | None,
-        made: Floats,
-        *,
-        confidence: float,
-        rng: np.random.Generator,
-    ) -> ErrorBounds:
-        """Bounds from the histograms of all cliques together, as for linear-queries."""
-        return query_bounds(
-            self.estimate,
-            [method.query.noise for method in self.methods],
-            self._histograms(answers),
-            total,
-            made,
-            confidence=confidence,
-            rng=rng,
-        )
+    def measured(self, answers: TablesByCall) -> Measured:
+        """See `SelfBounding`: the histograms of all cliques together."""
+        noises = [method.query.noise for method in self.methods]
+        return Measured(self.estimate, noises, self._histograms(answers))
 
     def _histograms(self, answers: TablesByCall) -> list[Counts]:
         return [answers[in_clique(HISTOGRAM_CALL, clique)][0] for clique in self.cliques]

@@ -26,9 +26,10 @@ from hallmark.mechanisms.contract import (
 )
 from hallmark.mechanisms.execution import INLINE, Execution, silent
 from hallmark.mechanisms.linear_queries.asking import UniverseCurator
+from hallmark.mechanisms.linear_queries.direct.certify import SelfBounding, query_bounds
 from hallmark.mechanisms.linear_queries.levels import records_of
 from hallmark.mechanisms.linear_queries.merging import merged_universe
-from hallmark.mechanisms.linear_queries.method import ErrorBounds, Method, SelfBounding
+from hallmark.mechanisms.linear_queries.method import ErrorBounds, Method
 from hallmark.mechanisms.linear_queries.plan import LARGEST_ERROR, WIDEST_RANGE, LinearQueryPlan
 from hallmark.mechanisms.linear_queries.spending import Amount
 from hallmark.mechanisms.linear_queries.universe import Universe
@@ -169,7 +170,9 @@ class LinearQueryMechanism:
                 how="the query that fits worst is chosen and measured (McSherry, Talwar 2007)",
             )
         elif isinstance(plan.method, SelfBounding):
-            found = plan.method.bounds(tables, total, made, confidence=confidence, rng=rng)
+            found = query_bounds(
+                plan.method.measured(tables), total, made, confidence=confidence, rng=rng
+            )
         else:
             found = _nothing_known(plan.workload.queries, made)
         rounding = {"rounding to records": float(np.abs(drawn - made).max())}

@@ -8,7 +8,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,24 +112,6 @@ class Method(Protocol):
             answers: of `ask`.
             total: number of records where that is public, else None (then `ask` measured it).
         """
-        ...
-
-
-@runtime_checkable
-class SelfBounding(Method, Protocol):
-    """A method that measures what it answers, and so can bound its own errors."""
-
-    def bounds(
-        self,
-        answers: TablesByCall,
-        total: int | None,
-        made: Floats,
-        *,
-        confidence: float,
-        rng: np.random.Generator,
-    ) -> "ErrorBounds":
-        """How far `made`, answers of the distribution, are from the private ones at most, all of
-        them together with the stated confidence."""
         ...
 
 

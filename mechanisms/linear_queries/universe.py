@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Floats
-from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.cliques import Clique, cells
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.domain.rules import Rules
 from hallmark.mechanisms.linear_queries.marginals import marginals, spread
@@ -118,7 +118,7 @@ class Universe:
     def adjoint(self, weights: Floats) -> Floats:
         """The sum of all queries, weighted: shapes (m,) to (size,)."""
         parts = np.split(weights / self.queries.unit, self.queries.starts[1:-1])
-        total = {clique: np.zeros(self._cells(clique)) for clique in self.cliques}
+        total = {clique: np.zeros(cells(clique, self.shape)) for clique in self.cliques}
         for block, clique, place, part in zip(
             self.queries.blocks, self.cliques, self.places, parts, strict=True
         ):
@@ -143,9 +143,6 @@ class Universe:
         clique, values = self.on_clique(query)
         shape = [k if column in clique else 1 for column, k in enumerate(self.shape)]
         total.reshape(self.shape)[...] += (weight * values).reshape(shape)
-
-    def _cells(self, clique: Clique) -> int:
-        return prod(self.shape[column] for column in clique)
 
     @cached_property
     def places(self) -> tuple[NDArray[np.int64] | None, ...]:

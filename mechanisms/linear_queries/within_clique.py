@@ -3,7 +3,7 @@
 The cliques are the maximal column sets of the workload's marginals. The universe of a clique has
 its columns, and as queries those of the workload that see no others.
 
-Claim.   What is asked of a `CliqueCurator` is charged as what a curator of records with these
+Claim.   What is asked of `curator_within` is charged as what a curator of records with these
          columns alone would be asked, under a name that no other clique uses.
 Proof.   A record's cell in the clique is a function of its cell in the whole universe, so the maps
          joined are maps from records to cells (`asking`), with the same rows of queries on them.
@@ -12,21 +12,18 @@ Rules.   A clique's universe allows the cells that some record has which obeys a
 Oracle.  tests/mechanisms/linear_queries/test_within_clique.py selects the columns of the records.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import Counts, Floats
+from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.domain.cliques import Clique, cells, title
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
 from hallmark.mechanisms.linear_queries.asking import UniverseCurator
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.privacy.calls import RefreshedRounds, TablesByCall
 from hallmark.mechanisms.privacy.cells import marginal
-from hallmark.mechanisms.privacy.events import ExponentialMechanism
 from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
-from hallmark.mechanisms.privacy.queries import Admissible, HistogramQuery, Question
 
 
 def cliques_of(universe: Universe) -> tuple[Clique, ...]:
@@ -109,49 +106,18 @@ def named(universe: Universe, clique: Clique) -> str:
     return title(clique, [universe.name(column) for column in range(len(universe.shape))])
 
 
-@dataclass(frozen=True, eq=False)
-class CliqueCurator:
-    """Asks about the records' columns in a clique.
+def curator_within(
+    curator: RefreshedRounds, own: Universe, clique: Clique, counted: int | None = None
+) -> UniverseCurator:
+    """Asks `curator`, of the whole universe, about the clique's columns.
 
-    Attributes:
-        asked: the curator of the whole universe, about the clique's cells.
-        clique: its columns.
-        number: of records, as it is known by now: public, or measured; None where it is neither.
+    Args:
+        own: the universe of the clique.
+        counted: the number of records, where it was measured before: it costs nothing more.
     """
-
-    asked: UniverseCurator
-    clique: Clique
-    number: int | None
-
-    @classmethod
-    def of(
-        cls, curator: RefreshedRounds, own: Universe, clique: Clique, number: int | None
-    ) -> "CliqueCurator":
-        """The curator for a method on `own`, the universe of the clique."""
-        cells_themselves = tuple(np.arange(k) for k in own.shape)
-        asked = UniverseCurator(curator, replace(own, levels=cells_themselves), clique)
-        return cls(asked, clique, number)
-
-    def total(self) -> int | None:
-        """The number of records as it is known by now, which costs nothing more."""
-        return self.number
-
-    def histograms(self, call: str, queries: Sequence[HistogramQuery]) -> list[Counts]:
-        """See `Curator.histograms`."""
-        return self.asked.histograms(in_clique(call, self.clique), queries)
-
-    def choices(
-        self,
-        call: str,
-        queries: LinearQueries,
-        question: Question,
-        events: Sequence[ExponentialMechanism],
-        admissible: Admissible | None = None,
-    ) -> list[int]:
-        """See `Curator.choices`."""
-        return self.asked.choices(
-            in_clique(call, self.clique), queries, question, events, admissible
-        )
+    cells_themselves = tuple(np.arange(k) for k in own.shape)
+    asked = replace(own, levels=cells_themselves)
+    return UniverseCurator(curator, asked, clique, in_clique("", clique), counted)
 
 
 def _projected(rules: Rules, clique: Clique) -> Rules:

@@ -15,27 +15,53 @@ Oracle.   tests/mechanisms/linear_queries/direct/test_certify.py counts misses.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from hallmark.mechanisms.arrays import Counts, Floats
 from hallmark.mechanisms.certificates.simultaneous import draws_needed, simultaneous_quantiles
 from hallmark.mechanisms.linear_queries.direct.linear_estimate import LinearEstimate
-from hallmark.mechanisms.linear_queries.method import ErrorBounds
+from hallmark.mechanisms.linear_queries.method import ErrorBounds, Method
+from hallmark.mechanisms.privacy.calls import TablesByCall
 from hallmark.mechanisms.privacy.queries import GaussianNoise, Noise
 from hallmark.mechanisms.privacy.simulation import (
     simulate_discrete_gaussian,
     simulate_discrete_laplace,
 )
 
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a method measured, by which its errors are bounded. Public.
+
+    Attributes:
+        estimate: the linear estimate of the queries from the tables.
+        noises: of every cell of each table.
+        tables: the noisy answers.
+    """
+
+    estimate: LinearEstimate
+    noises: Sequence[Noise]
+    tables: Sequence[Counts]
+
+
+@runtime_checkable
+class SelfBounding(Method, Protocol):
+    """A method that measures what it answers, so that its errors can be bounded."""
+
+    def measured(self, answers: TablesByCall) -> Measured:
+        """All tables among the answers of `ask`."""
+        ...
+
+
 _AT_ONCE = 2**22  # numbers of a batch of simulations
 _AFFORDABLE = 2**30  # numbers to simulate, beyond which fewer draws are ranked
 
 
 def query_bounds(
-    estimate: LinearEstimate,
-    noises: Sequence[Noise],
-    answers: Sequence[Counts],
+    measured: Measured,
     total: int | None,
     made: Floats,
     *,
@@ -45,9 +71,6 @@ def query_bounds(
     """Bounds on the errors of all queries, in their own scale, and how they were found.
 
     Args:
-        estimate: with what was measured.
-        noises: of every cell of each table.
-        answers: the noisy tables.
         total: number of records where that is public, else None.
         made: answers of any distribution, or other numbers to be certified, shape (queries,).
     Raises:
@@ -55,8 +78,9 @@ def query_bounds(
     """
     if not 0 < confidence < 1:
         raise ValueError(f"certificate.confidence: {confidence}; give a number between 0 and 1")
+    estimate = measured.estimate
     queries = estimate.universe.queries
-    pooled = estimate.pooled([table[None, :] for table in answers])
+    pooled = estimate.pooled([table[None, :] for table in measured.tables])
     if total is not None:
         pooled[()] = np.array([[float(total)]])
     records = float(pooled[()][0, 0])
@@ -65,7 +89,7 @@ def query_bounds(
     numbers = sum(estimate.cells) + queries.size
     draws = draws_needed(confidence, affordable=_AFFORDABLE // numbers)
     quantiles = simultaneous_quantiles(
-        _errors(estimate, noises, draws, rng, total_is_public=total is not None),
+        _errors(measured, draws, rng, total_is_public=total is not None),
         confidence=confidence,
     )
     of_answers = quantiles.values[:-1]
@@ -96,20 +120,16 @@ def query_bounds(
 
 
 def _errors(
-    estimate: LinearEstimate,
-    noises: Sequence[Noise],
-    draws: int,
-    rng: np.random.Generator,
-    *,
-    total_is_public: bool,
+    measured: Measured, draws: int, rng: np.random.Generator, *, total_is_public: bool
 ) -> Iterator[Floats]:
     """Fresh draws of |f_i| and, in the last column, |e_0|: (draws of a batch, queries + 1)."""
+    estimate = measured.estimate
     at_once = max(1, _AT_ONCE // (sum(estimate.cells) + estimate.entries))
     for start in range(0, draws, at_once):
         now = min(at_once, draws - start)
         tables = [
             _drawn(rng, noise, (now, size))
-            for noise, size in zip(noises, estimate.cells, strict=True)
+            for noise, size in zip(measured.noises, estimate.cells, strict=True)
         ]
         parts = estimate.pooled(tables)
         of_total = np.zeros((now, 1)) if total_is_public else parts[()]

@@ -10,8 +10,6 @@ Oracle.  tests/mechanisms/linear_queries/direct/test_field.py: mirror descent on
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,36 +17,13 @@ from numpy.typing import NDArray
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.execution import Execution, Progress
 from hallmark.mechanisms.graphical_models.tree import junction_tree
+from hallmark.mechanisms.linear_queries.random_field import RandomField
 from hallmark.mechanisms.linear_queries.settings import size_in_words
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from hallmark.mechanisms.marginals.generators.graphical.model import GraphicalFit, GraphicalModel
+from hallmark.mechanisms.marginals.generators.graphical.model import GraphicalModel
 
 MODEL = GraphicalModel()
-
-
-@dataclass(frozen=True, eq=False)
-class RandomField:
-    """A distribution that is kept by the cliques of a tree."""
-
-    universe: Universe
-    fit: GraphicalFit
-
-    @property
-    def history(self) -> Mapping[str, Any]:
-        """What the fit of the model did."""
-        return self.fit.history
-
-    def answers(self) -> NDArray[np.float64]:
-        """Answers to all queries, shape (queries,)."""
-        cliques = set(self.universe.cliques)
-        tables = {clique: self.fit.marginal(clique).ravel() for clique in cliques}
-        return self.universe.answers_to(tables)
-
-    def cells(self, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Records drawn along the tree, as cells by column: (rows, columns)."""
-        codes, _ = self.fit.records(rows, rng, lambda share, what: None)
-        return codes[:, : len(self.universe.shape)].astype(np.int64)
 
 
 def memory(universe: Universe, cliques: Sequence[Clique], records: int) -> int:
@@ -93,4 +68,4 @@ def fitted(
     )
     # The generator draws nothing.
     fit = MODEL.fit(evidence, rng=np.random.default_rng(0), execution=Execution(progress=progress))
-    return RandomField(universe, fit)
+    return RandomField(universe, fit.calibrated, fit.history)

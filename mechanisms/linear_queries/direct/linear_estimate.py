@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Floats
-from hallmark.mechanisms.domain.cliques import Clique
+from hallmark.mechanisms.domain.cliques import Clique, cells
 from hallmark.mechanisms.linear_queries.marginals import marginals
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.privacy.cells import CellMap, marginal
@@ -190,9 +190,7 @@ class LinearEstimate:
         return tuple(self.universe.shape[column] for column in clique)
 
     def _size(self, asked: Asked) -> int:
-        if isinstance(asked, int):
-            return self.universe.queries.blocks[asked].cells.size
-        return prod(self._cells(asked))
+        return size_of(self.universe, asked)
 
 
 def needed(universe: Universe, own: Iterable[int]) -> tuple[Part, ...]:
@@ -205,6 +203,13 @@ def needed(universe: Universe, own: Iterable[int]) -> tuple[Part, ...]:
     cliques = [c for b, c in enumerate(universe.cliques) if b not in apart]
     parts = {part for clique in cliques for part in subsets(clique)} - {()}
     return (*sorted(parts, key=lambda part: (len(part), part)), *sorted(apart))
+
+
+def size_of(universe: Universe, asked: Asked) -> int:
+    """The number of cells of a table or part."""
+    if isinstance(asked, int):
+        return universe.queries.blocks[asked].cells.size
+    return cells(asked, universe.shape)
 
 
 def cells_of(universe: Universe, asked: Asked) -> CellMap:

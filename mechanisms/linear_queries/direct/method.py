@@ -26,7 +26,7 @@ from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.execution import Progress
 from hallmark.mechanisms.geometry.simplex import project_on_simplex
 from hallmark.mechanisms.linear_queries.direct import field
-from hallmark.mechanisms.linear_queries.direct.certify import query_bounds
+from hallmark.mechanisms.linear_queries.direct.certify import Measured
 from hallmark.mechanisms.linear_queries.direct.interactions import gathered
 from hallmark.mechanisms.linear_queries.direct.mirror_descent import Fit, LeastSquares, descend
 from hallmark.mechanisms.linear_queries.direct.table_strategy import (
@@ -36,7 +36,7 @@ from hallmark.mechanisms.linear_queries.direct.table_strategy import (
     TableStrategy,
     choose,
 )
-from hallmark.mechanisms.linear_queries.method import Distribution, ErrorBounds
+from hallmark.mechanisms.linear_queries.method import Distribution
 from hallmark.mechanisms.linear_queries.settings import MOST_CELLS, one_of, refuse, size_in_words
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.linear_queries.weights import Weights
@@ -189,25 +189,9 @@ class Direct(Requested):
         fit = descend(task, self.universe.uniform, gap=gap, steps=_STEPS, report=report)
         return FittedWeights(self.universe, fit.shares, fit)
 
-    def bounds(
-        self,
-        answers: TablesByCall,
-        total: int | None,
-        made: Floats,
-        *,
-        confidence: float,
-        rng: np.random.Generator,
-    ) -> ErrorBounds:
-        """See `certify`."""
-        return query_bounds(
-            self.strategy.estimate,
-            self.strategy.noises,
-            answers[CALL],
-            total,
-            made,
-            confidence=confidence,
-            rng=rng,
-        )
+    def measured(self, answers: TablesByCall) -> Measured:
+        """See `SelfBounding`."""
+        return Measured(self.strategy.estimate, self.strategy.noises, answers[CALL])
 
     def _on_tables(self, answers: Sequence[Counts], records: int) -> LeastSquares:
         """Least squares on all tables, by inverse variance."""

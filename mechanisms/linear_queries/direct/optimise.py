@@ -30,7 +30,13 @@ from scipy import sparse
 
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.domain.cliques import Clique
-from hallmark.mechanisms.linear_queries.direct.linear_estimate import Asked, Part, needed, subsets
+from hallmark.mechanisms.linear_queries.direct.linear_estimate import (
+    Asked,
+    Part,
+    needed,
+    size_of,
+    subsets,
+)
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.privacy.linear_queries import EachCell
 
@@ -134,9 +140,9 @@ def _seen(
     if isinstance(asked, int):
         return {place[asked]: 1.0}
     found = subsets(asked) if 2 ** len(asked) < len(parts) else parts
-    columns, size = set(asked), _size(universe, asked)
+    columns, size = set(asked), size_of(universe, asked)
     return {
-        place[part]: _size(universe, part) / size
+        place[part]: size_of(universe, part) / size
         for part in found
         if not isinstance(part, int) and part in place and columns.issuperset(part)
     }
@@ -182,18 +188,13 @@ def _energies(
     for part in subsets(clique):
         outside = tuple(axis for axis, column in enumerate(clique) if column not in part)
         means = values.reshape(shape).mean(axis=outside)
-        rest = prod(shape) // _size(universe, part)
+        rest = prod(shape) // size_of(universe, part)
         squares[part] = rest * float((means**2).sum()) - sum(squares[s] for s in subsets(part)[:-1])
     return {
-        place[part]: max(square, 0.0) * _size(universe, part) / prod(shape)
+        place[part]: max(square, 0.0) * size_of(universe, part) / prod(shape)
         for part, square in squares.items()
         if part
     }
-
-
-def _size(universe: Universe, part: Part) -> int:
-    assert not isinstance(part, int)
-    return prod(universe.shape[column] for column in part)
 
 
 def _sparse(rows: Sequence[dict[int, float]], columns: int) -> sparse.csr_array:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations
-from math import comb, log2, prod
+from math import comb, log2
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from hallmark.mechanisms.linear_queries.direct.linear_estimate import (
     Asked,
     LinearEstimate,
     cells_of,
+    size_of,
     subsets,
 )
 from hallmark.mechanisms.linear_queries.direct.optimise import Problem, Shares, optimise, problem
@@ -135,7 +136,7 @@ def choose(
     near = (1 + _NEAR) * min(design.error for design in found)
     taken = min(
         (design for design in found if design.error <= near),
-        key=lambda design: sum(_numbers(universe, one) for one in design.asked),
+        key=lambda design: sum(size_of(universe, one) for one in design.asked),
     )
     noises = calibrated(taken.shares, budget, adjacency, gaussian=taken.gaussian)
     error = forecast_error(_estimate(universe, taken.asked, noises))
@@ -216,7 +217,7 @@ def _designs(
         return
     for own in _own(universe) if enumerated else [()]:
         seen = _maximal(c for b, c in enumerate(universe.cliques) if b not in own)
-        if any(_cells(universe, clique) > MOST_CELLS for clique in seen):
+        if any(size_of(universe, clique) > MOST_CELLS for clique in seen):
             continue
         named = ", histograms of weighted sums" if own else ""
         plain: tuple[Asked, ...] = (*seen, *own)
@@ -238,7 +239,7 @@ def _own(universe: Universe) -> list[tuple[int, ...]]:
     coarse = tuple(
         number
         for number, block in enumerate(universe.queries.blocks)
-        if block.cells.size < _cells(universe, universe.cliques[number])
+        if block.cells.size < size_of(universe, universe.cliques[number])
     )
     return [(), coarse] if coarse else [()]
 
@@ -259,7 +260,7 @@ def _wider(universe: Universe, seen: Sequence[Clique]) -> tuple[Clique, ...]:
     if not seen or comb(len(columns), size) > _MOST_TABLES:
         return ()
     wider = tuple(combinations(columns, size))
-    return wider if all(_cells(universe, clique) <= MOST_CELLS for clique in wider) else ()
+    return wider if all(size_of(universe, clique) <= MOST_CELLS for clique in wider) else ()
 
 
 def _candidates(universe: Universe, seen: Sequence[Clique], enumerated: bool) -> tuple[Clique, ...]:
@@ -273,7 +274,7 @@ def _candidates(universe: Universe, seen: Sequence[Clique], enumerated: bool) ->
             if len(parts) + comb(len(columns), size) > _MOST_TABLES:
                 break
             parts |= set(combinations(columns, size))
-    fitting = [part for part in parts if _cells(universe, part) <= MOST_CELLS]
+    fitting = [part for part in parts if size_of(universe, part) <= MOST_CELLS]
     return tuple(sorted(fitting, key=lambda part: (len(part), part)))
 
 
@@ -309,11 +310,3 @@ def _rounded(
         Fraction(2 ** (step / _STEPS / power)).limit_denominator(10**6) for step in steps
     )
     return asked, shares
-
-
-def _numbers(universe: Universe, asked: Asked) -> int:
-    return cells_of(universe, asked).size
-
-
-def _cells(universe: Universe, clique: Clique) -> int:
-    return prod(universe.shape[column] for column in clique)

@@ -27,14 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.contract import NoiseLine
 from hallmark.mechanisms.execution import Progress
 from hallmark.mechanisms.linear_queries.bounds import mirror_descent_rate
-from hallmark.mechanisms.linear_queries.direct.certify import query_bounds
+from hallmark.mechanisms.linear_queries.direct.certify import Measured
 from hallmark.mechanisms.linear_queries.direct.linear_estimate import LinearEstimate
 from hallmark.mechanisms.linear_queries.dpam.iteration import Settings, iterate
-from hallmark.mechanisms.linear_queries.method import Distribution, ErrorBounds
+from hallmark.mechanisms.linear_queries.method import Distribution
 from hallmark.mechanisms.linear_queries.settings import (
     MOST_CELLS,
     MOST_ROUNDS,
@@ -196,27 +195,11 @@ class Dpam(Requested):
         shares = iterate(self.universe, table / records, settings, report=report)
         return Weights(self.universe, shares / shares.sum())
 
-    def bounds(
-        self,
-        answers: TablesByCall,
-        total: int | None,
-        made: Floats,
-        *,
-        confidence: float,
-        rng: np.random.Generator,
-    ) -> ErrorBounds:
-        """Bounds from the histogram, as for linear-queries."""
+    def measured(self, answers: TablesByCall) -> Measured:
+        """See `SelfBounding`: the histogram, as for linear-queries."""
         everything = tuple(range(len(self.universe.shape)))
         estimate = LinearEstimate(self.universe, (everything,), np.array([1 / float(self.sigma2)]))
-        return query_bounds(
-            estimate,
-            [self.query.noise],
-            answers[HISTOGRAM_CALL],
-            total,
-            made,
-            confidence=confidence,
-            rng=rng,
-        )
+        return Measured(estimate, [self.query.noise], answers[HISTOGRAM_CALL])
 
 
 def plan_dpam(universe: Universe, request: Request) -> Dpam:

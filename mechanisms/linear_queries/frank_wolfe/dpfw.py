@@ -39,7 +39,6 @@ from hallmark.mechanisms.execution import Progress
 from hallmark.mechanisms.linear_queries import bounds, settings
 from hallmark.mechanisms.linear_queries.frank_wolfe import constants
 from hallmark.mechanisms.linear_queries.frank_wolfe.field import (
-    Field,
     FieldPath,
     tree_cells,
     widest,
@@ -47,6 +46,7 @@ from hallmark.mechanisms.linear_queries.frank_wolfe.field import (
 from hallmark.mechanisms.linear_queries.frank_wolfe.path import CellPath, coefficients, combination
 from hallmark.mechanisms.linear_queries.method import CHOICES_CALL, as_positions, as_table
 from hallmark.mechanisms.linear_queries.questions import PathQuestion, signed
+from hallmark.mechanisms.linear_queries.random_field import RandomField
 from hallmark.mechanisms.linear_queries.spending import best_amount, choice_line
 from hallmark.mechanisms.linear_queries.total import CountsRecords, Records, records, shared
 from hallmark.mechanisms.linear_queries.universe import Universe
@@ -184,7 +184,7 @@ class FrankWolfe(CountsRecords, Requested):
 
     def distribution(
         self, answers: TablesByCall, total: int | None, *, progress: Progress
-    ) -> Weights | Field:
+    ) -> Weights | RandomField:
         """The distribution that `iterate` names, from the choices alone."""
         chosen = as_positions(answers[CHOICES_CALL])
         if self.iterate == "mean":

@@ -11,10 +11,7 @@ Claim.   On a universe that can be enumerated, and that rules leave room in, ans
 Oracle.  tests/mechanisms/linear_queries/frank_wolfe/test_field.py.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,37 +19,10 @@ from numpy.typing import NDArray
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.domain.cliques import Clique, cells
 from hallmark.mechanisms.graphical_models.propagation import Calibrated, Propagation
-from hallmark.mechanisms.graphical_models.query import Query
-from hallmark.mechanisms.graphical_models.sampling import sample
 from hallmark.mechanisms.graphical_models.structure import structure
 from hallmark.mechanisms.graphical_models.tree import junction_tree
+from hallmark.mechanisms.linear_queries.random_field import RandomField
 from hallmark.mechanisms.linear_queries.universe import Universe
-
-
-@dataclass(frozen=True, eq=False)
-class Field:
-    """A random field as a distribution over the cells of a universe."""
-
-    universe: Universe
-    calibrated: Calibrated
-
-    @property
-    def history(self) -> Mapping[str, Any]:
-        """Empty: the number of steps is the planned one."""
-        return {}
-
-    def answers(self) -> Floats:
-        """Answers to all queries, shape (queries,)."""
-        query = Query(self.calibrated)
-        wanted = dict.fromkeys(self.universe.cliques)
-        return self.universe.answers_to(
-            {clique: query.marginal(clique).ravel() for clique in wanted}
-        )
-
-    def cells(self, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Records with counts as near to expectation as along the tree they can be."""
-        codes = sample(self.calibrated, rows, rng)
-        return codes[:, : len(self.universe.shape)].astype(np.int64)
 
 
 class FieldPath:
@@ -87,10 +57,10 @@ class FieldPath:
         for query in np.flatnonzero(weights):
             self._add(int(query), float(weights[query]))
 
-    def distribution(self) -> Field:
+    def distribution(self) -> RandomField:
         """The field at q_t."""
         scaled = [table / self._smoothing for table in self._tables.values()]
-        return Field(self._universe, self._structure.calibrated(scaled))
+        return RandomField(self._universe, self._structure.calibrated(scaled))
 
     def _add(self, query: int, weight: float) -> None:
         clique, values = self._universe.on_clique(query)

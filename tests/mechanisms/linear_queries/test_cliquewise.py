@@ -20,10 +20,10 @@ from hallmark.mechanisms.linear_queries.cliquewise import (
     plan_dpam_or_cliquewise,
     plan_dpfw_or_cliquewise,
 )
+from hallmark.mechanisms.linear_queries.direct.certify import SelfBounding, query_bounds
 from hallmark.mechanisms.linear_queries.dpam.method import Dpam, plan_dpam
 from hallmark.mechanisms.linear_queries.frank_wolfe.dpfw import ITERATES, FrankWolfe, plan_dpfw
 from hallmark.mechanisms.linear_queries.mechanism import answers_of
-from hallmark.mechanisms.linear_queries.method import SelfBounding
 from hallmark.mechanisms.linear_queries.plan import LinearQueryPlan
 from hallmark.mechanisms.linear_queries.questions import PathQuestion
 from hallmark.mechanisms.linear_queries.workload import Workload
@@ -226,14 +226,14 @@ def test_bounds_of_dpam_miss_no_more_often_than_stated_and_half_of_them_do(
         asked: Any = SimulatedCurator(codes=codes, adjacency=adjacency, rng=rng)
         answers, total = method.ask(asked), asked.total()
         made = method.distribution(answers, total, progress=lambda share, doing: None).answers()
-        each = method.bounds(answers, total, made, confidence=0.8, rng=rng).each
+        each = query_bounds(method.measured(answers), total, made, confidence=0.8, rng=rng).each
         misses += bool((np.abs(made - truth) > each).any())
         # The linear estimate is the worst case for the part that is noise.
         parts = method.estimate.pooled([table[None, :] for (table,) in answers.values()])
         number = method.records(answers, total)
         parts[()] = np.array([[float(number)]])
         linear = method.estimate.answers(parts)[0] / number
-        each = method.bounds(answers, total, linear, confidence=0.8, rng=rng).each
+        each = query_bounds(method.measured(answers), total, linear, confidence=0.8, rng=rng).each
         misses += bool((np.abs(linear - truth) > each).any())
         broken += bool((np.abs(linear - truth) > each / 2).any())
     # Two looks a run: P(more misses | the claim holds) is at most twice that of a binomial.

@@ -13,8 +13,8 @@ from hallmark.mechanisms.domain.rules import Rules, RuleTable
 from hallmark.mechanisms.linear_queries.questions import FixedQuestion
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.linear_queries.within_clique import (
-    CliqueCurator,
     cliques_of,
+    curator_within,
     table_of,
     within,
 )
@@ -73,7 +73,7 @@ def test_questions_are_those_about_the_columns_of_the_clique(
     curator = curator_of(f"sqlite:///{tmp_path / 'l.db'}", CODES, adjacency, budget)
     for clique in cliques_of(WHOLE):
         own, selected = within(WHOLE, clique), CODES[:, list(clique)]
-        asked = CliqueCurator.of(curator, own, clique, 300)
+        asked = curator_within(curator, own, clique, 300)
         assert asked.total() == 300
         queries = [HistogramQuery(cells, PRECISE) for cells in own.queries.maps]
         answers = asked.histograms("tables", queries)

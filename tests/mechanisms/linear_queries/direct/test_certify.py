@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from hallmark.mechanisms.linear_queries.direct.certify import query_bounds
 from hallmark.mechanisms.linear_queries.direct.method import CALL, plan_direct
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
@@ -44,7 +45,9 @@ def test_bounds_miss_no_more_often_than_stated_and_half_of_them_do(
         parts = estimate.pooled([table[None, :] for table in answers])
         parts[()] = np.array([[float(method.records({CALL: answers}, total))]])
         made = estimate.answers(parts)[0] / method.records({CALL: answers}, total)
-        found = method.bounds({CALL: answers}, total, made, confidence=confidence, rng=rng)
+        found = query_bounds(
+            method.measured({CALL: answers}), total, made, confidence=confidence, rng=rng
+        )
         errors = np.abs(made - truth)
         misses += bool((errors > found.each).any())
         broken += bool((errors > found.each / 2).any())
@@ -66,7 +69,7 @@ def test_numbers_far_from_the_truth_are_not_certified() -> None:
     answers = noisy(method.strategy.queries, codes, rng)
     made = method.distribution({CALL: answers}, 400, progress=quiet).answers()
     wrong = made + 0.4
-    each = method.bounds({CALL: answers}, 400, wrong, confidence=0.9, rng=rng).each
+    each = query_bounds(method.measured({CALL: answers}), 400, wrong, confidence=0.9, rng=rng).each
     assert (each >= np.abs(wrong - truth)).all()
     assert (each <= np.maximum(1 - wrong, wrong)).all()  # no more than queries' ranges leave
 
@@ -77,7 +80,7 @@ def test_hardly_any_records_leave_the_range_of_the_queries() -> None:
     rng = np.random.default_rng(0)
     answers = [0 * table for table in noisy(method.strategy.queries, codes, rng)]
     made = method.distribution({CALL: answers}, None, progress=quiet).answers()
-    found = method.bounds({CALL: answers}, None, made, confidence=0.9, rng=rng)
+    found = query_bounds(method.measured({CALL: answers}), None, made, confidence=0.9, rng=rng)
     assert list(found.terms) == ["range of the queries, as there may be no records"]
     assert (found.each == np.maximum(1 - made, made)).all()
 
@@ -86,6 +89,10 @@ def test_hardly_any_records_leave_the_range_of_the_queries() -> None:
 def test_a_wrong_confidence_is_refused(confidence: float) -> None:
     method = planned(plan_direct, U, expected=9)
     with pytest.raises(ValueError, match=r"certificate\.confidence"):
-        method.bounds(
-            {CALL: []}, 9, np.zeros(54), confidence=confidence, rng=np.random.default_rng(0)
+        query_bounds(
+            method.measured({CALL: []}),
+            9,
+            np.zeros(54),
+            confidence=confidence,
+            rng=np.random.default_rng(0),
         )

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hallmark.mechanisms.graphical_models.query import Query
 from hallmark.mechanisms.linear_queries.direct.method import CALL, plan_direct
 from tests.mechanisms.linear_queries.adaptive_runs import planned, ways
 from tests.mechanisms.linear_queries.direct.cases import noisy, quiet, records
@@ -23,4 +24,4 @@ def test_a_field_answers_as_mirror_descent_does(size: int) -> None:
     drawn = made.cells(20_000, np.random.default_rng(1))
     assert drawn.shape == (20_000, 5)
     shares = np.bincount(drawn[:, 0], minlength=3) / 20_000
-    np.testing.assert_allclose(shares, made.fit.marginal((0,)), atol=1e-3)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(shares, Query(made.calibrated).marginal((0,)), atol=1e-3)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hallmark.mechanisms.linear_queries.direct.certify import query_bounds
 from hallmark.mechanisms.linear_queries.direct.method import CALL, plan_direct
 from hallmark.mechanisms.linear_queries.dpam.method import (
     HISTOGRAM_CALL,
@@ -108,7 +109,7 @@ def test_bounds_hold_for_its_answers() -> None:
     rng = np.random.default_rng(0)
     answers = {HISTOGRAM_CALL: noisy([method.query], codes, rng)}
     made = method.distribution(answers, ROWS, progress=quiet).answers()
-    found = method.bounds(answers, ROWS, made, confidence=0.99, rng=rng)
+    found = query_bounds(method.measured(answers), ROWS, made, confidence=0.99, rng=rng)
     assert (np.abs(made - truth) <= found.each).all()
     assert found.each.max() < 1
 
