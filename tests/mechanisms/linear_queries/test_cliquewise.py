@@ -277,7 +277,7 @@ def released(plan: LinearQueryPlan, codes: np.ndarray, seed: int) -> tuple[np.nd
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD], ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_certificates_miss_no_more_often_than_stated(name: str, adjacency: Adjacency) -> None:
-    codes, runs, misses = dependent_codes(DOMAIN.shape, 300, 1), 8, 0
+    codes, runs, misses = dependent_codes(DOMAIN.shape, 300, 1), 5, 0
     plan = whole(name, DOMAIN, 300, adjacency)
     truth = answers_of(plan.workload, codes)
     for seed in range(runs):

@@ -36,7 +36,7 @@ def test_bounds_miss_no_more_often_than_stated_and_half_of_them_do(
     truth = U.answers(histogram(codes, U.shape)) / rows
     method = planned(plan_direct, U, budget=budget, adjacency=adjacency, expected=rows)
     total = rows if adjacency.total_is_public else None
-    confidence, runs, misses, broken, tightness = 0.8, 30, 0, 0, []
+    confidence, runs, misses, broken, tightness = 0.8, 20, 0, 0, []
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         answers = noisy(method.strategy.queries, codes, rng)
