@@ -70,7 +70,7 @@ def test_records_are_looked_at_only_where_single_columns_leave_a_box_open(
     """The boxes are those that are found when every one of them is counted."""
     rng = np.random.default_rng(3)
     sizes = (30, 20, 30)
-    skewed = np.minimum(rng.zipf(2.5, size=(4000, 3)) - 1, np.array(sizes) - 1)
+    skewed = np.minimum(rng.zipf(2.5, size=(1500, 3)) - 1, np.array(sizes) - 1)
     columns, counted = by_column(skewed, sizes), []
     share = counting_queries._share
 
@@ -79,10 +79,10 @@ def test_records_are_looked_at_only_where_single_columns_leave_a_box_open(
         return share(table, box)
 
     monkeypatch.setattr(counting_queries, "_share", watching)
-    found = draw_boxes(columns, sizes, rng=np.random.default_rng(5), queries=60)
+    found = draw_boxes(columns, sizes, rng=np.random.default_rng(5), queries=15)
     with_columns, counted[:] = len(counted), []
     monkeypatch.setattr(counting_queries, "_may_be_accepted", lambda *_: True)
-    assert draw_boxes(columns, sizes, rng=np.random.default_rng(5), queries=60) == found
+    assert draw_boxes(columns, sizes, rng=np.random.default_rng(5), queries=15) == found
     assert with_columns < len(counted) / 4
 
 
@@ -162,8 +162,8 @@ def test_directions_favour_no_octant() -> None:
     """Uniform on the sphere: each octant has 1/8. A share that is off by 5.5 of its standard
     deviations has chance 4e-8, so one of the eight has less than 1e-6."""
     columns = by_column(table(10, 1, (4, 3, 2)), (4, 3, 2))
-    spaces = draw_half_spaces(columns, (4, 3, 2), rng=np.random.default_rng(3), queries=16_000)
+    spaces = draw_half_spaces(columns, (4, 3, 2), rng=np.random.default_rng(3), queries=4_000)
     signs = [tuple(np.sign(space.direction).astype(int)) for space in spaces]
-    shares = np.array([signs.count(octant) for octant in set(signs)]) / 16_000
+    shares = np.array([signs.count(octant) for octant in set(signs)]) / 4_000
     assert len(shares) == 8
-    assert np.abs(shares - 1 / 8).max() < 5.5 * sqrt(7 / 64 / 16_000)
+    assert np.abs(shares - 1 / 8).max() < 5.5 * sqrt(7 / 64 / 4_000)
