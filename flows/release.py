@@ -22,7 +22,7 @@ from hallmark.tasks.gates.gates import (
 )
 from hallmark.tasks.gates.staged import is_staged, mark_staged, refuse_uncharged
 from hallmark.tasks.generate import SyntheticFile, generate
-from hallmark.tasks.generate_batches import fit, generate_batches, made_in_batches
+from hallmark.tasks.generate_batches import fit, generate_batches
 from hallmark.tasks.installation.operator import ordered
 from hallmark.tasks.installation.places import given, out_folder
 from hallmark.tasks.installation.profile import profile
@@ -175,25 +175,26 @@ class _Made:
 
 def _release(job: Job, prepared: PreparedRelease, files: Sequence[Path]) -> _Made:
     """Records made from noisy measurements, their certificate, data files and replicate weights."""
-    mechanism, workspace = prepared.mechanism, job.workspace
+    spec, plan, mechanism = prepared.spec, prepared.plan, prepared.mechanism
+    workspace = job.workspace
     announce("select")
     selected = select(job, mechanism, files)
     announce("privatize")
     measured = privatize(job, mechanism, selected.result, files)
     measurements = measured.result
     announce("generate")
-    if made_in_batches(prepared):
+    if len(prepared.batches) > 1:
         fitted = fit.submit(prepared, measurements, workspace).result()
-        records = generate_batches(prepared, fitted, measurements, workspace)
+        records = generate_batches(spec, plan.domain, fitted, measurements, workspace)
     else:
         records = generate.submit(prepared, measurements, workspace).result()
     announce("certify")
     certificate = certify(prepared, measurements, records)
     announce("finalise")
-    written = finalise(prepared.spec, records, workspace, in_batches=prepared.plan.in_batches)
+    written = finalise(spec, records, workspace, in_batches=plan.in_batches)
     final = staged(written, workspace)
     transcript = selected.transcript + measured.transcript
-    if prepared.spec.output.replicates is not None:
+    if spec.output.replicates is not None:
         announce("replicate")
         replicate(prepared, records, transcript, workspace)
     return _Made(

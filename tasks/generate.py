@@ -11,7 +11,7 @@ from prefect import task
 
 from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.checkpoint import FileCheckpoint
-from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
+from hallmark.mechanisms.contract import Measurements, Mechanism, Plan, SyntheticMeasure
 from hallmark.mechanisms.domain.rules import Rules
 from hallmark.mechanisms.domain.rules.rules import joint_of
 from hallmark.mechanisms.domain.totals import PublicTotals, hold
@@ -88,7 +88,8 @@ def generate(
         TotalsUnreachable: the totals cannot hold with what noisy answers say determines what.
     """
     synthetic = synthetic_records(
-        prepared,
+        prepared.mechanism,
+        prepared.plan,
         measurements,
         rows=prepared.spec.records,
         rng=prepared.rng,
@@ -103,7 +104,8 @@ def generate(
 
 
 def synthetic_records(
-    prepared: PreparedRelease,
+    mechanism: Mechanism,
+    plan: Plan,
     measurements: Measurements,
     *,
     rows: int | None,
@@ -118,14 +120,14 @@ def synthetic_records(
     Raises:
         TotalsUnreachable: the totals cannot hold with what noisy answers say determines what.
     """
-    synthetic = prepared.mechanism.generate(
-        prepared.plan,
+    synthetic = mechanism.generate(
+        plan,
         measurements,
         rows=rows,
         rng=rng("generate"),
         execution=execution,
     )
-    domain = prepared.plan.domain
+    domain = plan.domain
     synthetic = obedient(synthetic, domain.rules, rng("rules"))
     return totalled(synthetic, domain.totals, domain.rules, rng("totals"))
 

@@ -23,21 +23,17 @@ from hallmark.mechanisms.batches import batch_sizes
 from hallmark.mechanisms.checkpoint import FileCheckpoint
 from hallmark.mechanisms.compute import Compute
 from hallmark.mechanisms.contract import Fit, Fitting, Measurements
+from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.execution import Execution, part
+from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.generate import MOVED, SyntheticFile, obedient
 from hallmark.tasks.installation.code import code_digest
 from hallmark.tasks.installation.compute import DaskCompute
 from hallmark.tasks.installation.progress import reporter
 from hallmark.tasks.installation.workspace import Workspace, private_folder
-from hallmark.tasks.planning.prepared import PreparedRelease
+from hallmark.tasks.planning.prepared import PreparedRelease, stage_rng
 
 _FITTED = 0.3  # progress when batches begin
-
-
-def made_in_batches(prepared: PreparedRelease) -> bool:
-    """Whether the records are made here, and not by `tasks.generate`. Public."""
-    rows = prepared.spec.records or prepared.plan.expected_records
-    return prepared.plan.in_batches and len(batch_sizes(rows, len(prepared.plan.domain))) > 1
 
 
 @task(name="fit")
@@ -58,33 +54,39 @@ def fit(prepared: PreparedRelease, measurements: Measurements, workspace: Worksp
 
 @task(name="generate")
 def generate_batches(
-    prepared: PreparedRelease, fitted: Fit, measurements: Measurements, workspace: Workspace
+    spec: ReleaseSpec,
+    domain: Domain,
+    fitted: Fit,
+    measurements: Measurements,
+    workspace: Workspace,
 ) -> SyntheticFile:
     """As `drawn`, on the workers; runs in the process of the flow."""
     compute = DaskCompute(Client.current(), None, part(reporter("generate"), _FITTED, 1.0))
-    return drawn(prepared, fitted, measurements, workspace, compute)
+    return drawn(spec, domain, fitted, measurements, workspace, compute)
 
 
 def drawn(
-    prepared: PreparedRelease,
+    spec: ReleaseSpec,
+    domain: Domain,
     fitted: Fit,
     measurements: Measurements,
     workspace: Workspace,
     compute: Compute,
 ) -> SyntheticFile:
-    """Records that obey the spec's edit rules, batch by batch.
+    """Records that obey the edit rules of the domain, batch by batch.
 
     Args:
         fitted: to the measurements.
     """
-    shape = (prepared.spec.records or fitted.rows, len(prepared.plan.domain))
+    shape = (spec.records or fitted.rows, len(domain))
     sizes = batch_sizes(*shape)
     folder = private_folder(workspace.path / "batches")
-    draw = partial(_draw, prepared, fitted, folder, _key(prepared, measurements, sizes))
+    key = _key(spec, measurements, sizes)
+    draw = partial(_draw, spec.release, domain, fitted, folder, key)
     batches = list(compute.map(draw, list(enumerate(sizes)), doing="making batches of records"))
     file = SyntheticFile(workspace.path / "synthetic.npy")
-    every, kind = (batch.codes() for batch in batches), _kind(prepared)
-    file.save_batches(every, shape, kind, _history(batches))
+    every = (batch.codes() for batch in batches)
+    file.save_batches(every, shape, _kind(domain), _history(batches))
     shutil.rmtree(folder)
     return file
 
@@ -104,32 +106,32 @@ class _Batch:
 
 
 def _draw(
-    prepared: PreparedRelease, fitted: Fit, folder: Path, key: str, batch: tuple[int, int]
+    release: str, domain: Domain, fitted: Fit, folder: Path, key: str, batch: tuple[int, int]
 ) -> _Batch:
     """A batch of so many records, unless it lies there."""
     number, rows = batch
-    path, domain = folder / f"{number:06d}.npz", prepared.plan.domain
+    path = folder / f"{number:06d}.npz"
     checkpoint = FileCheckpoint(path)
     kept = checkpoint.load(key)
     if kept is None:
-        made = fitted.batch(rows, prepared.rng(f"generate {number}"))
-        made = obedient(made, domain.rules, prepared.rng(f"rules {number}"))
+        made = fitted.batch(rows, stage_rng(release, f"generate {number}"))
+        made = obedient(made, domain.rules, stage_rng(release, f"rules {number}"))
         kept = {
-            "codes": np.asfortranarray(made.codes, dtype=_kind(prepared)),
+            "codes": np.asfortranarray(made.codes, dtype=_kind(domain)),
             "history": np.array(json.dumps(dict(made.history))),
         }
         checkpoint.save(key, kept)
     return _Batch(path, key, json.loads(str(kept["history"])))
 
 
-def _kind(prepared: PreparedRelease) -> np.dtype[Any]:
+def _kind(domain: Domain) -> np.dtype[Any]:
     """The smallest type of numbers that all codes fit in."""
-    return np.min_scalar_type(max(prepared.plan.domain.shape) - 1)
+    return np.min_scalar_type(max(domain.shape) - 1)
 
 
-def _key(prepared: PreparedRelease, measurements: Measurements, sizes: Sequence[int]) -> str:
+def _key(spec: ReleaseSpec, measurements: Measurements, sizes: Sequence[int]) -> str:
     """A digest of all that the batches depend on."""
-    told = hashlib.sha256(f"{prepared.spec.digest()} {code_digest()} {sizes}".encode())
+    told = hashlib.sha256(f"{spec.digest()} {code_digest()} {sizes}".encode())
     for tables in measurements.tables.values():
         for table in tables:
             told.update(np.ascontiguousarray(table).tobytes())

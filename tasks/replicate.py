@@ -122,18 +122,14 @@ def _rerun_block(job: _Job, numbers: list[int]) -> list[Rerun]:
     made_of = repr(job.prepared.pairs).encode() + np.ascontiguousarray(codes).tobytes()
     key = hashlib.sha256(made_of).hexdigest()
     prepared, found = job.prepared, []
+    mechanism, plan = prepared.mechanism, prepared.plan
 
     def generate(measurements: Measurements, rng: np.random.Generator) -> SyntheticMeasure:
-        return synthetic_records(
-            prepared,
-            measurements,
-            rows=None,
-            rng=lambda purpose: rng,
-        )
+        return synthetic_records(mechanism, plan, measurements, rows=None, rng=lambda purpose: rng)
 
     rerunning = Rerunning(
-        mechanism=prepared.mechanism,
-        plan=prepared.plan,
+        mechanism=mechanism,
+        plan=plan,
         records=job.stood_for(codes),
         pairs=prepared.pairs,
         generate=generate,

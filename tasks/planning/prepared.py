@@ -1,6 +1,7 @@
 """A spec with its plan: what can be known of a release before a private byte is read."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -134,13 +135,18 @@ class Prepared(ABC):
         return self.spec.records or self.plan.expected_records
 
     @property
+    def batches(self) -> Sequence[int]:
+        """How many records are made at a time; all at once where they may not be parted."""
+        if not self.plan.in_batches:
+            return [self.rows]
+        return batch_sizes(self.rows, len(self.plan.domain))
+
+    @property
     def memory(self) -> int:
         """Forecast of the peak memory of the largest stage, bytes."""
-        columns = len(self.plan.domain)
-        at_once = max(batch_sizes(self.rows, columns)) if self.plan.in_batches else self.rows
         stages = [self.plan.forecast().memory_bytes]
         if self.spec.mechanism.entry.makes_records:
-            stages.append(_BYTES_PER_WRITTEN_ENTRY * at_once * columns)
+            stages.append(_BYTES_PER_WRITTEN_ENTRY * max(self.batches) * len(self.plan.domain))
         if self.spec.output.replicates is not None:
             stages.append(memory_needed(self.pairs, self.rows))
         return max(stages)

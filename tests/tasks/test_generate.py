@@ -20,7 +20,7 @@ from hallmark.tasks.generate import (
     obedient,
     totalled,
 )
-from hallmark.tasks.generate_batches import drawn, made_in_batches
+from hallmark.tasks.generate_batches import drawn
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import Prepared
@@ -178,14 +178,20 @@ class Drawing:
 NOTHING = Measurements(tables={}, total=1000)
 
 
+def made(of: Prepared, fit: Drawing, measurements: Measurements = NOTHING) -> SyntheticMeasure:
+    """All batches that a fit draws."""
+    workspace = Workspace.of("test-release")
+    return drawn(of.spec, of.plan.domain, fit, measurements, workspace, SERIAL).load()
+
+
 def test_batches_are_the_same_again_whoever_draws_them_and_obey_the_rules(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "ENTRIES", 5 * 150)  # records of five columns
-    of, workspace = prepared(tmp_path), Workspace.of("test-release")
-    assert made_in_batches(of)
+    of = prepared(tmp_path)
+    assert len(of.batches) == 20  # of the 3000 records that are expected
     one, two = Drawing(of), Drawing(of)
-    first = drawn(of, one, NOTHING, workspace, SERIAL).load()
+    first = made(of, one)
     codes = np.array(first.codes)
     assert codes.shape == (1000, 5)
     assert one.draws == 7
@@ -193,15 +199,15 @@ def test_batches_are_the_same_again_whoever_draws_them_and_obey_the_rules(
     assert 0 < first.history[MOVED] < 1000
     assert of.plan.domain.rules.valid(codes.astype(np.int32)).all()
     assert len(np.unique(codes, axis=0)) > 300  # batches differ
-    assert np.array_equal(drawn(of, two, NOTHING, workspace, SERIAL).load().codes, codes)
+    assert np.array_equal(made(of, two).codes, codes)
 
 
 def test_a_resumed_run_goes_on_with_the_batches_that_are_there(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "ENTRIES", 5 * 150)
-    of, workspace = prepared(tmp_path), Workspace.of("test-release")
-    whole_table = np.array(drawn(of, Drawing(of), NOTHING, workspace, SERIAL).load().codes)
+    of = prepared(tmp_path)
+    whole_table = np.array(made(of, Drawing(of)).codes)
 
     class Dying(Drawing):
         def batch(self, rows: int, rng: np.random.Generator) -> SyntheticMeasure:
@@ -210,29 +216,32 @@ def test_a_resumed_run_goes_on_with_the_batches_that_are_there(
             return super().batch(rows, rng)
 
     with pytest.raises(MemoryError):
-        drawn(of, Dying(of), NOTHING, workspace, SERIAL)
+        made(of, Dying(of))
     resumed = Drawing(of)
-    again = drawn(of, resumed, NOTHING, workspace, SERIAL).load()
+    again = made(of, resumed)
     assert resumed.draws == 3
     assert np.array_equal(again.codes, whole_table)
 
     with pytest.raises(MemoryError):
-        drawn(of, Dying(of), NOTHING, workspace, SERIAL)
+        made(of, Dying(of))
     other = Drawing(of)  # of other measurements nothing is kept
     told = {"all": (np.arange(3),)}
-    drawn(of, other, Measurements(tables=told, total=1000), workspace, SERIAL)
+    made(of, other, Measurements(tables=told, total=1000))
     assert other.draws == 7
 
 
 def test_what_ties_all_records_together_is_made_in_one_piece(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def made_in_batches(**changes: Any) -> bool:
+        return len(prepared(tmp_path, **changes).batches) > 1
+
     monkeypatch.setattr(batches, "ENTRIES", 10)
     tied = [*RULES, {"rule": "region determines since", "source": "tests"}]
-    assert made_in_batches(prepared(tmp_path))
-    assert not made_in_batches(prepared(tmp_path, constraints=tied))
-    assert not made_in_batches(prepared(tmp_path, public_totals=TOTALS))
-    assert not made_in_batches(prepared(tmp_path, mechanism={"name": "pmm"}, privacy=example.PURE))
-    assert made_in_batches(prepared(tmp_path, mechanism={"name": "mst"}))
+    assert made_in_batches()
+    assert not made_in_batches(constraints=tied)
+    assert not made_in_batches(public_totals=TOTALS)
+    assert not made_in_batches(mechanism={"name": "pmm"}, privacy=example.PURE)
+    assert made_in_batches(mechanism={"name": "mst"})
     share = {"confidence": 0.95, "share": "1/4"}
-    assert made_in_batches(prepared(tmp_path, certificate=share))
+    assert made_in_batches(certificate=share)
