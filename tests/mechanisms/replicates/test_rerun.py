@@ -26,7 +26,10 @@ FALSE_POSITIVE_RATE = 1e-6
 DOMAIN = Domain((line("x", 6), line("y", 5), line("z", 4)))
 PAIRS = PairTables((0, 1, 2), DOMAIN.shape)
 CODES = dependent_codes(DOMAIN.shape, 2000)
-QUICK = {"generator": {"method": "noise-aware", "latent": {"members": 1, "classes": 8}}}
+QUICK = {
+    "privpgd": {"generator": {"method": "noise-aware", "latent": {"members": 1, "classes": 8}}},
+    "aim": {"selection": {"rounds_cap": 2}},
+}
 
 
 def plan_of(name, adjacency=Neighbours.REPLACE_ONE, **parameters):
@@ -77,7 +80,7 @@ def test_records_are_taken_equally_often(records):
 @pytest.mark.parametrize("name", ["privpgd", "aim", "pmm-h"])
 def test_a_rerun_asks_what_the_release_asked_first_and_counts_as_many_records(name, adjacency):
     """One that drafts, one that chooses on answers, and one that makes records."""
-    plan = plan_of(name, adjacency, **{"privpgd": QUICK, "aim": {"rounds_cap": 2}}.get(name, {}))
+    plan = plan_of(name, adjacency, **QUICK.get(name, {}))
     records, transcript = released(name, plan, np.random.default_rng(1))
     again = rerunning(name, plan, records)
     one = again.rerun(np.random.default_rng(2))
@@ -94,7 +97,7 @@ def test_a_rerun_asks_what_the_release_asked_first_and_counts_as_many_records(na
 def test_intervals_hold_about_as_often_as_they_say():
     """Means, a correlation and shares of three columns' ranges in 40 releases. They depend on each
     other within a release, so each statistic is tested by itself; 80 % must be possible."""
-    plan, confidence, releases = plan_of("privpgd", **QUICK), 0.95, 40
+    plan, confidence, releases = plan_of("privpgd", **QUICK["privpgd"]), 0.95, 40
     statistics = {
         "mean": lambda c, w: np.average(c[:, 0], weights=w),
         "correlation": lambda c, w: (
