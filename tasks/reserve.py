@@ -13,6 +13,9 @@ from hallmark.tasks.ledger.accounts import refuse_without_account
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.planning.prepared import Prepared
 
+RELEASE_FLOW = "release flow"
+"""Who gives back a budget that a run did not use, in the ledger."""
+
 
 class AlreadyStarted(SafeError):
     """A release of this name was started before, and the operator did not ask to resume it."""
@@ -107,6 +110,6 @@ def cancel_if_unused(release: str, ledger: str, reason: str) -> bool:
         book = open_ledger(ledger)
         reservation = book.reservation(release)
         if reservation is not None and reservation.state == "reserved":
-            book.cancel(release, by="release flow", reason=reason)
+            book.cancel(release, by=RELEASE_FLOW, reason=reason)
             return True
     return False

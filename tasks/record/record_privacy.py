@@ -1,13 +1,13 @@
 """The privacy part of an audit record: the guarantee, the account, the noise, known weaknesses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import inf
 
 from hallmark.mechanisms.privacy.accountant import bracket, epsilon, pure_epsilon, rho
 from hallmark.mechanisms.privacy.events import events_to_json
-from hallmark.mechanisms.privacy.ledger.ledger import AccountState
+from hallmark.mechanisms.privacy.ledger.ledger import AccountState, Entry
 from hallmark.mechanisms.privacy.rounding import decimal_above
 from hallmark.schemas.about import Tuning
 from hallmark.schemas.documents.audit_privacy import (
@@ -27,6 +27,7 @@ from hallmark.schemas.exact import decimal
 from hallmark.schemas.promise import promised, unprotected
 from hallmark.tasks.record.executed import Executed
 from hallmark.tasks.record.spending import split
+from hallmark.tasks.reserve import RELEASE_FLOW
 
 _RHO_DIGITS = 12  # rounded up; the exact sum of different noises may have hundreds
 _EPSILON_DIGITS = 4  # of what an account comes to, rounded up
@@ -133,7 +134,7 @@ def account(run: Executed) -> Account:
         composition=_composition(state),
         composed=_composed(state),
         split=split(run.prepared.plan, run.events),
-        failed_runs=_failed_runs(run),
+        failed_runs=failed_runs(spec.release, run.entries, run.times.attempts if run.times else 1),
         tuning=NOT_RECORDED if spec.about.tuning is None else _tuning(spec.about.tuning),
         entries=tuple(
             LedgerEntry(
@@ -177,17 +178,23 @@ def _authorised_by(run: Executed) -> str:
     return f"{by}, {entry.at[:10]}: {reason}" if by else NOT_RECORDED
 
 
-def _failed_runs(run: Executed) -> str:
-    own = [entry for entry in run.entries if entry.release == run.prepared.spec.release]
-    given_back = [entry for entry in own if entry.kind == "cancel"]
-    runs = run.times.attempts if run.times else 1
+def failed_runs(release: str, entries: Iterable[Entry], runs: int) -> str:
+    """What is told of a release's runs before this one.
+
+    Args:
+        entries: of the account.
+        runs: how many read the private table, this one included.
+    """
+    given_back = [entry for entry in entries if entry.release == release and entry.kind == "cancel"]
     before = (
         "no earlier run of this release got as far as reading the private table"
         if runs == 1
         else f"earlier runs of this release that read the private table: {runs - 1}"
     )
+    # Why a run by itself ended is for the operator: that it was the table's fault is an exact fact.
     returned = "".join(
-        f"; on {entry.at[:10]} its budget was given back unused ({entry.payload['reason']})"
+        f"; on {entry.at[:10]} its budget was given back unused"
+        + (f" ({entry.payload['reason']})" if entry.payload["by"] != RELEASE_FLOW else "")
         for entry in given_back
     )
     return (

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from hallmark.mechanisms.privacy.accountant import epsilon
+from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import events_from_json
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.audit_report import AuditRecord
@@ -16,9 +17,13 @@ from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.manifest import RECORD_FILE
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.promise import promised
+from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.planning.cell_labels import cell_labels
 from hallmark.tasks.record.record import domain_in_words, truncation_in_words
+from hallmark.tasks.record.record_privacy import failed_runs
+from hallmark.tasks.reserve import cancel_if_unused
 from tests import example
+from tests.tasks.cut import ACCOUNT, opened
 from tests.tasks.released import ROWS, Released, released
 from tests.tasks.statements import ABOUT, write_profile
 
@@ -53,6 +58,20 @@ def test_its_account_adds_up(record: AuditRecord) -> None:
     assert [entry.entry for entry in account.entries] == ["reserve", "charge"]
     assert account.authorised_by.startswith("tests, 20")
     assert sum(part.share for part in account.split) == pytest.approx(1)
+
+
+def test_why_a_run_gave_its_budget_back_is_told_only_where_a_person_did(home: Path) -> None:
+    book, budget = opened(), Budget(epsilon=Fraction(1))
+    assert cancel_if_unused("test-release", ledger_url(), "the run ended with ValidationFailed")
+    told = failed_runs("test-release", book.entries(ACCOUNT), 2)
+    assert "earlier runs of this release that read the private table: 1; on 20" in told
+    assert "its budget was given back unused. A run" in told
+    adjacency = book.account(ACCOUNT).adjacency
+    book.reserve(ACCOUNT, "test-release", budget, adjacency=adjacency, binding="plan")
+    book.cancel("test-release", by="Ada", reason="another table")
+    told = failed_runs("test-release", book.entries(ACCOUNT), 1)
+    assert told.count("given back unused") == 2
+    assert "given back unused (another table). A run" in told
 
 
 def test_the_proven_epsilon_is_at_most_the_claim(record: AuditRecord) -> None:
