@@ -1,6 +1,5 @@
 """Every file that a docstring, a comment or a page names is there: proofs, oracles, documents."""
 
-import ast
 import re
 import subprocess
 from collections.abc import Iterator
@@ -22,7 +21,11 @@ ENDINGS = {
     for start in range(len(parts))
 }
 """Last parts of paths: `pmm/tree.py` says enough to find the file."""
-NO_FILES = {"load.py", "hallmark/front"}  # written into a release folder; a label of Kubernetes
+NO_FILES = {
+    "load.py",  # written into a release folder
+    "hallmark/front",  # a label of Kubernetes
+    "tests/test_halves.py",  # of a project that a test makes up
+}
 OF_AN_EXAMPLE = "/independent/"  # added by whoever follows CONTRIBUTING
 LINKED = {link.name for link in (ROOT / "hallmark").iterdir() if link.is_symlink()}
 """Folders that are imported as `hallmark.*` alone."""
@@ -31,6 +34,7 @@ ROOTS = "|".join(sorted(folder for folder in FOLDERS if re.fullmatch(r"\w+", fol
 FROM_THE_ROOT = re.compile(rf"(?<![\w/.*{{}}<$:\"-])(?:{ROOTS})/[\w./-]*\w(?![\w/{{<*-])")
 MODULE_OR_PAGE = re.compile(r"(?<![\w/.*{}<$-])(?:[\w.-]+/)*[\w-]+\.(?:py|md)(?!\w)")
 PROOF_BESIDE = re.compile(r"([\w-]+\.md), beside\s+this\s+file")
+QUOTES = '"' * 3
 COMMAND = re.compile(r"python -m ([a-z_][\w.]*\w)")
 
 
@@ -47,10 +51,13 @@ def astray(text: str, file: str) -> Iterator[str]:
 
 
 def docstrings(source: str) -> str:
-    """The docstrings of a module's source, of whatever they describe."""
-    nodes = ast.walk(ast.parse(source))
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    return "\n".join(ast.get_docstring(node) or "" for node in nodes if isinstance(node, kinds))
+    """The docstrings of a module's source, of whatever they describe: strings that stand alone."""
+    parts = source.split(QUOTES)
+    return "\n".join(
+        text
+        for before, text in zip(parts[::2], parts[1::2], strict=False)
+        if not before.rpartition("\n")[2].strip(" r")
+    )
 
 
 def contents(*suffixes: str) -> Iterator[tuple[str, str]]:
@@ -62,6 +69,12 @@ def contents(*suffixes: str) -> Iterator[tuple[str, str]]:
 
 def test_pages_name_files_that_exist() -> None:
     assert [(file, path) for file, text in contents(".md") for path in astray(text, file)] == []
+
+
+def test_docstrings_are_read_and_no_other_strings() -> None:
+    source = "|A.|\nx = |B|\ndef f():\n    r|C\n    d.|\n    y: int\n    |E|\n"
+    source = source.replace("|", QUOTES)
+    assert docstrings(source) == "A.\nC\n    d.\nE"
 
 
 def test_docstrings_name_files_that_exist() -> None:

@@ -1,5 +1,6 @@
 """The part of an audit record that shows what can be learnt from a release, with its error."""
 
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -8,17 +9,16 @@ from hallmark.schemas.documents.audit_pairs import Matrix
 from hallmark.schemas.documents.labels import PublicSection, Shown, Tag
 
 _PAID = Tag.PAID
+_measured = partial(Shown, tag=_PAID, unit="as the question asks", sample="measured")
 
 
 class GroupAnswer(PublicSection):
     """The answer for one group of records, and the interval that the noise leaves."""
 
     group: Annotated[str, Shown("Group")]
-    estimate: Annotated[
-        float, Shown("Estimate", _PAID, unit="as the question asks", sample="measured")
-    ]
-    low: Annotated[float, Shown("At least", _PAID, unit="as the question asks", sample="measured")]
-    high: Annotated[float, Shown("At most", _PAID, unit="as the question asks", sample="measured")]
+    estimate: Annotated[float, _measured("Estimate")]
+    low: Annotated[float, _measured("At least")]
+    high: Annotated[float, _measured("At most")]
     of_records: Annotated[
         float | None,
         Shown("In the synthetic records", _PAID, unit="as the question asks", sample="synthetic"),

@@ -3,6 +3,7 @@
 Every figure names the records it is computed from, so that a report can print how many there are.
 """
 
+from functools import partial
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -20,6 +21,7 @@ from hallmark.schemas.documents.labels import (
 )
 
 _PAID = Tag.PAID
+_measured = partial(Shown, tag=_PAID, unit="mean of a record", sample="measured")
 
 
 class Check(PublicSection):
@@ -76,12 +78,8 @@ class Answer(PublicSection):
     """One query of a workload, with its released answer; answers are means over all records."""
 
     query: Annotated[str, Shown("Query", form="code")]
-    answer: Annotated[
-        float, Shown("Released answer", _PAID, unit="mean of a record", sample="measured")
-    ]
-    bound: Annotated[
-        float, Shown("Error, at most", _PAID, unit="mean of a record", sample="measured")
-    ]
+    answer: Annotated[float, _measured("Released answer")]
+    bound: Annotated[float, _measured("Error, at most")]
     records: Annotated[
         float, Shown("Answer of the records", _PAID, unit="mean of a row", sample="synthetic")
     ]

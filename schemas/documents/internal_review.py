@@ -4,6 +4,7 @@ It is a different type from the public record, with different fields, so that no
 pages accepts it.
 """
 
+from functools import partial
 from typing import Annotated, Self
 
 from pydantic import AwareDatetime, Field, model_validator
@@ -12,6 +13,8 @@ from hallmark.schemas.documents.audit_pairs import Matrix, PairTable, Subgroups
 from hallmark.schemas.documents.labels import LabelledSection, Shown, Tag
 
 _INTERNAL = Tag.INTERNAL
+_distance = partial(Shown, unit="share of the diameter")
+_mean = partial(Shown, unit="mean of a record")
 
 
 class ColumnReview(LabelledSection):
@@ -29,12 +32,8 @@ class ColumnReview(LabelledSection):
     is_ordered: Annotated[bool, Shown("Cells are in an order")] = True
     private: Annotated[tuple[float, ...], Shown("Private", _INTERNAL, unit="share of rows")]
     synthetic: Annotated[tuple[float, ...], Shown("Synthetic", Tag.PAID, unit="share of rows")]
-    actual: Annotated[
-        float, Field(ge=0), Shown("Actual distance", _INTERNAL, unit="share of the diameter")
-    ]
-    certified: Annotated[
-        float | None, Shown("Certified bound", Tag.PAID, unit="share of the diameter")
-    ] = None
+    actual: Annotated[float, Field(ge=0), _distance("Actual distance", _INTERNAL)]
+    certified: Annotated[float | None, _distance("Certified bound", Tag.PAID)] = None
 
     @model_validator(mode="after")
     def _one_entry_a_cell(self) -> Self:
@@ -60,13 +59,9 @@ class JointReview(LabelledSection):
     """
 
     compared: Annotated[str, Shown("Compared")]
-    lower: Annotated[
-        float, Field(ge=0), Shown("Actual, at least", _INTERNAL, unit="share of the diameter")
-    ]
-    upper: Annotated[
-        float, Field(ge=0), Shown("Actual, at most", _INTERNAL, unit="share of the diameter")
-    ]
-    certified: Annotated[float, Shown("Certified bound", Tag.PAID, unit="share of the diameter")]
+    lower: Annotated[float, Field(ge=0), _distance("Actual, at least", _INTERNAL)]
+    upper: Annotated[float, Field(ge=0), _distance("Actual, at most", _INTERNAL)]
+    certified: Annotated[float, _distance("Certified bound", Tag.PAID)]
 
     @model_validator(mode="after")
     def _ends_in_order(self) -> Self:
@@ -115,14 +110,12 @@ class QueryReview(LabelledSection):
     """
 
     query: Annotated[str, Shown("Query", form="code")]
-    private: Annotated[float, Shown("Private answer", _INTERNAL, unit="mean of a record")]
-    released: Annotated[float, Shown("Released answer", Tag.PAID, unit="mean of a record")]
+    private: Annotated[float, _mean("Private answer", _INTERNAL)]
+    released: Annotated[float, _mean("Released answer", Tag.PAID)]
     records: Annotated[
         float, Shown("Answer of the synthetic records", Tag.PAID, unit="mean of a row")
     ]
-    certified: Annotated[
-        float, Field(ge=0), Shown("Certified error", Tag.PAID, unit="mean of a record")
-    ]
+    certified: Annotated[float, Field(ge=0), _mean("Certified error", Tag.PAID)]
 
     @property
     def actual(self) -> float:
@@ -142,13 +135,11 @@ class WorkloadReview(LabelledSection):
     outside: Annotated[
         int, Field(ge=0), Shown("Answers outside their bounds", _INTERNAL, unit="queries")
     ]
-    largest: Annotated[
-        float, Field(ge=0), Shown("Largest error", _INTERNAL, unit="mean of a record")
-    ]
+    largest: Annotated[float, Field(ge=0), _mean("Largest error", _INTERNAL)]
     largest_of_records: Annotated[
         float,
         Field(ge=0),
-        Shown("Largest error of the synthetic records", _INTERNAL, unit="mean of a record"),
+        _mean("Largest error of the synthetic records", _INTERNAL),
     ]
     worst: Annotated[tuple[QueryReview, ...], Field(min_length=1), Shown("Worst", _INTERNAL)]
 
