@@ -31,7 +31,7 @@ import httpx
 import numpy as np
 
 import hallmark.schemas.examples
-from deploy.local.priority import yield_to_others
+from deploy.local.processes import yield_to_others
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.costs import cost

@@ -13,25 +13,17 @@ import fcntl
 import getpass
 import os
 import shlex
-import signal
 import socket
 import subprocess
 import sys
-import time
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 
-import httpx
-
 from deploy.local import database
-from deploy.local.pauses import Pauses
-from deploy.local.priority import yield_to_others
+from deploy.local.processes import running
 from deploy.local.services import (
     LOOPBACK,
     Ports,
-    Service,
     profile_cluster,
     services,
     settings,
@@ -44,8 +36,6 @@ from hallmark.tasks.installation.workspace import private_folder
 from hallmark.tasks.people import directory
 from hallmark.tasks.people.actions import Actor
 from hallmark.tasks.people.rights import Right, Role
-
-SECONDS = 240  # the longest wait for a service
 
 
 def main() -> int:
@@ -63,9 +53,8 @@ def main() -> int:
     asked = parser.parse_args()
     home, ports = installation(), Ports(asked.port)
     private_folder(home / "tmp")
-    lock = (home / "up.lock").open(
-        "a"
-    )  # the system releases it when this process ends, even if killed
+    # The system releases the lock when this process ends, even if it is killed.
+    lock = (home / "up.lock").open("a")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -85,7 +74,7 @@ def main() -> int:
     _write_profile(home, ports)
     try:
         dashboard, *others, desk = services(home, ports, asked.workers)
-        with _running(home, environment) as processes:
+        with running(home, environment) as processes:
             processes.start(dashboard)
             processes.await_answer(dashboard, f"{environment['PREFECT_API_URL']}/health")
             for service in (*others, desk):
@@ -99,104 +88,6 @@ def main() -> int:
     finally:
         database.stop(home)
     return 0
-
-
-class Processes:
-    """Processes that are kept running."""
-
-    def __init__(self, home: Path, environment: dict[str, str]) -> None:
-        self._wanted: list[Service] = []
-        self._logs = private_folder(home / "logs")
-        self._environment = {**os.environ, **environment, "TMPDIR": str(home / "tmp")}
-        self._running: dict[str, subprocess.Popen[bytes]] = {}
-        self._started: dict[str, float] = {}  # when, by the monotonic clock
-        self._due: dict[str, float] = {}  # when those that died are started again
-        self._pauses: dict[str, Pauses] = defaultdict(Pauses)
-
-    def start(self, service: Service) -> None:
-        """Start a process and keep it running."""
-        self._wanted.append(service)
-        self._start(service)
-
-    def await_answer(self, service: Service, url: str) -> None:
-        """Wait until a service answers; asking for a password counts as an answer.
-
-        Raises:
-            SystemExit: it ended, or does not answer for 240 s.
-        """
-        log = self._logs / f"{service.name}.log"
-        deadline = time.monotonic() + SECONDS
-        while True:
-            if (code := self._running[service.name].poll()) is not None:
-                raise SystemExit(f"error: {service.name} ended ({code}) as it started; see {log}")
-            with suppress(httpx.HTTPError):
-                if httpx.get(url).status_code < 500:
-                    return
-            if time.monotonic() > deadline:
-                raise SystemExit(f"error: {url} does not answer after {SECONDS} s; see {log}")
-            time.sleep(0.5)
-
-    def watch(self) -> None:
-        """Restart processes that die; never returns."""
-        while True:
-            for service in self._wanted:
-                self._look_after(service)
-            time.sleep(1)
-
-    def stop(self) -> None:
-        """Stop all processes, the last one first."""
-        for service in reversed(self._wanted):
-            if (process := self._running.get(service.name)) is not None:
-                process.send_signal(signal.SIGTERM)
-        for process in self._running.values():
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-    def _look_after(self, service: Service) -> None:
-        """Start a process that died again, once its pause is over; others do not wait for it."""
-        name, now = service.name, time.monotonic()
-        if (code := self._running[name].poll()) is None:
-            return
-        if name not in self._due:
-            pause = self._pauses[name].after(now - self._started[name])
-            log = self._logs / f"{name}.log"
-            print(f"{name} ended ({code}); restarting in {pause} s. See {log}")
-            self._due[name] = now + pause
-        elif now >= self._due[name]:
-            del self._due[name]
-            self._start(service)
-
-    def _start(self, service: Service) -> None:
-        with (self._logs / f"{service.name}.log").open("ab") as log:
-            process = subprocess.Popen(
-                service.command,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # this process passes Ctrl-C on
-            )
-        if service.yields:
-            with suppress(ProcessLookupError):  # it ended at once; `watch` tells
-                yield_to_others(process.pid)
-        self._running[service.name] = process
-        self._started[service.name] = time.monotonic()
-
-
-@contextmanager
-def _running(home: Path, environment: dict[str, str]) -> Iterator[Processes]:
-    processes = Processes(home, environment)
-    for stop in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # in the background, a shell makes it ignore the first
-        signal.signal(stop, signal.default_int_handler)
-    try:
-        yield processes
-    finally:
-        processes.stop()
 
 
 def _taken(ports: Ports) -> str:

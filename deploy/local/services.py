@@ -2,14 +2,17 @@
 
 import json
 import os
+import secrets
+import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy import certificates as tls_files
 from deploy.local import database
-from deploy.local.secrets_kept import certificates, password, token
 from hallmark.flows.door import DEVICE_HEADER
 from hallmark.flows.quiet import OFFLINE
+from hallmark.tasks.installation.secret_files import kept_secret
 from hallmark.tasks.installation.server_mode import DESK_URL, DEVICE, POOL, RELEASES
 from hallmark.tasks.installation.signing import KEY_FILE_VARIABLE
 
@@ -57,7 +60,7 @@ def settings(home: Path, ports: Ports, server: str, releases: Path) -> dict[str,
         releases: absolute path of the folder to publish in.
     """
     orchestrator = database.of(server, "prefect")
-    auth, device = password(home, "dashboard-password"), token(home, "device")
+    auth, device = _password(home, "dashboard-password"), _token(home, "device")
     kept = {name: os.environ[name] for name in (KEY_FILE_VARIABLE,) if name in os.environ}
     return {
         **OFFLINE,
@@ -83,7 +86,7 @@ def settings(home: Path, ports: Ports, server: str, releases: Path) -> dict[str,
 
 def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
     """The services, in the order in which they are started."""
-    files = certificates(home)
+    files = _certificates(home)
     tls = ("--tls-ca-file", files["ca"], "--tls-cert", files["cert"], "--tls-key", files["key"])
     keys = tuple(map(str, tls))
     address = f"tls://{LOOPBACK}:{ports.scheduler}"
@@ -151,7 +154,7 @@ def _at(port: int) -> tuple[str, ...]:
 
 def profile_cluster(home: Path, ports: Ports) -> str:
     """The profile section that makes releases run on these workers."""
-    files = certificates(home)
+    files = _certificates(home)
     return (
         "cluster:\n"
         f"  address: tls://{LOOPBACK}:{ports.scheduler}\n"
@@ -165,3 +168,19 @@ def profile_cluster(home: Path, ports: Ports) -> str:
 def workers_by_default() -> int:
     """The default number of Dask workers, one per core."""
     return os.cpu_count() or 1
+
+
+def _password(folder: Path, name: str) -> str:
+    """The `user:password` of a service, made if missing."""
+    made = f"operator:{secrets.token_urlsafe(24)}"
+    return kept_secret(folder / name, made.encode).decode()
+
+
+def _token(folder: Path, name: str) -> str:
+    """A secret that only programs use, made if missing."""
+    return kept_secret(folder / name, lambda: secrets.token_urlsafe(24).encode()).decode()
+
+
+def _certificates(folder: Path) -> dict[str, Path]:
+    """Paths of `ca`, `cert` and `key` in PEM, with which Dask's processes authenticate."""
+    return tls_files.certificates(folder, (socket.gethostname(), "localhost", "127.0.0.1"))

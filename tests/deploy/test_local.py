@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from deploy.local import __main__ as module
-from deploy.local.pauses import PAUSES
+from deploy.local import processes as module
+from deploy.local.processes import PAUSES, STEADY, Pauses
 from deploy.local.services import Service
 from tests.flows.services import free_port
 
@@ -55,3 +55,14 @@ def test_processes_that_end_are_started_again_without_waiting_for_each_other(
         assert (tmp_path / name).read_text().split() == ["started"] * 3
         for pause in PAUSES[:2]:
             assert f"{name} ended (3); restarting in {pause} s" in told
+
+
+def test_pauses_grow_with_each_end_up_to_the_longest():
+    pauses = Pauses()
+    assert [pauses.after(3) for _ in range(7)] == [*PAUSES, PAUSES[-1], PAUSES[-1]]
+
+
+def test_pauses_begin_anew_after_a_steady_run():
+    pauses = Pauses()
+    assert [pauses.after(3) for _ in range(6)][-1] == PAUSES[-1]
+    assert [pauses.after(up) for up in (STEADY - 1, STEADY, 3)] == [PAUSES[-1], *PAUSES[:2]]
