@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from hallmark.mechanisms.arrays import Codes64
-from hallmark.mechanisms.domain.domain import Domain
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "../shared/data/benchmark"
@@ -52,8 +51,3 @@ def load(name: str) -> Table:
         for part in ("train", "test")
     )
     return Table(name, cells, train, test, list(cells).index(LABELS[name]))
-
-
-def coded_domain(cells: dict[str, int]) -> Domain:
-    """All columns ordinal, as the metrics embed them."""
-    return Domain.coded(cells)

@@ -17,9 +17,10 @@ from itertools import product
 import numpy as np
 
 from benchmarks import simulated
-from benchmarks.data import LABELS, coded_domain, load
+from benchmarks.data import LABELS, load
 from hallmark.mechanisms.arrays import Table
 from hallmark.mechanisms.domain.cliques import Clique, all_ways
+from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.evidence import Evidence
 from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import LatentClassFit
@@ -73,7 +74,7 @@ def measured(
     mechanism = Marginals("all pairs", {"method": "all"}, {"method": "noise-aware"})
     plan = mechanism.plan(
         simulated.asked(
-            coded_domain(table.cells),
+            Domain.coded(table.cells),
             table.train,
             epsilon,
             adjacency=adjacency,

@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks import simulated
 from benchmarks.comparison import ours
 from benchmarks.comparison.scores import METRICS, score
-from benchmarks.data import LABELS, Table, coded_domain, load
+from benchmarks.data import LABELS, Table, load
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.domain.cliques import Clique, all_ways, cells
 from hallmark.mechanisms.domain.domain import Domain
@@ -73,7 +73,7 @@ def within_label(table: Table, plan: MarginalPlan, rng: np.random.Generator) -> 
     """A release for every value of the label; each record is in one of them."""
     others = [a for a in range(len(plan.domain)) if a != table.label]
     names = list(table.cells)
-    domain = coded_domain({names[a]: table.cells[names[a]] for a in others})
+    domain = Domain.coded({names[a]: table.cells[names[a]] for a in others})
     pairs = all_ways(len(others), 2)
     assert isinstance(plan.design, FixedDesign)
     power = 2 * float(plan.design.emphasis)  # by which precision grows with cells
@@ -178,7 +178,7 @@ def main() -> None:
                 spend, selection = LEVERS[lever]
                 plan = MECHANISMS["privpgd"].plan(
                     simulated.asked(
-                        coded_domain(table.cells),
+                        Domain.coded(table.cells),
                         table.train,
                         epsilon,
                         adjacency=ADJACENCY,

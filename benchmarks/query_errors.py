@@ -28,8 +28,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from benchmarks.comparison.runner import commit
 from benchmarks.query_errors_methods import METHODS, PRINTED, THEOREM_1, THEOREM_3, VARIANTS
-from benchmarks.query_errors_runs import Case, Line, commit, journal, key, run
+from benchmarks.query_errors_runs import Case, Line, journal, key, run
 
 FOLDER = Path(__file__).parents[1] / "docs/linear-queries"
 JOURNAL = "errors.jsonl"

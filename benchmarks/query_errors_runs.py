@@ -9,7 +9,6 @@ which is forked from one that has imported everything: `base_mib` is what it hel
 import json
 import os
 import resource
-import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -207,19 +206,6 @@ def run(case: Case, commit: str) -> Line:
     process.join()
     line |= {"date": datetime.now(UTC).strftime("%Y-%m-%d"), "commit": commit}
     return {name: _short(value) for name, value in line.items()}
-
-
-def commit() -> str:
-    """Of the working tree, short; with a plus where it was changed since."""
-
-    def git(*words: str) -> str:
-        folder = Path(__file__).parent
-        return subprocess.run(
-            ["git", *words], cwd=folder, capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", "../mechanisms")
-    return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 
 def _work(case: Case, out: Connection) -> None:

@@ -32,8 +32,8 @@ import numpy as np
 from scipy.stats import f, t
 
 from benchmarks import simulated
+from benchmarks.comparison.runner import commit
 from benchmarks.intervals import GROUPS, NUMBERS, table_and_domain
-from benchmarks.query_errors_runs import commit
 from hallmark.mechanisms.arrays import AnyCodes, Floats, Mask
 from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
 from hallmark.mechanisms.inference.transcript import Transcribing

@@ -15,7 +15,10 @@ FOLDER = Path(__file__).parent / "results"
 REPORTED = "reported"
 """Status of numbers that were measured before this comparison; they may lack some."""
 
-Key = tuple[str, str, str, str, str, str, int]
+TERMS = ("data", "method", "parameters", "relation", "epsilon", "delta", "seed")
+"""Of a run: two that agree on these are the same."""
+
+Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,15 +64,7 @@ class Result:
     @property
     def key(self) -> Key:
         """What makes two runs the same."""
-        return run_key(
-            self.data,
-            self.method,
-            self.parameters,
-            self.relation,
-            self.epsilon,
-            self.delta,
-            self.seed,
-        )
+        return run_key(vars(self))
 
     @property
     def label(self) -> str:
@@ -79,18 +74,9 @@ class Result:
         return f"{self.method} {json.dumps(dict(self.parameters), sort_keys=True)}"
 
 
-def run_key(
-    data: str,
-    method: str,
-    parameters: Mapping[str, Any],
-    relation: str,
-    epsilon: str,
-    delta: str,
-    seed: int,
-) -> Key:
-    """What makes two runs the same."""
-    canonical = json.dumps(dict(parameters), sort_keys=True)
-    return (data, method, canonical, relation, epsilon, delta, seed)
+def run_key(terms: Mapping[str, Any]) -> Key:
+    """The terms of a run as text."""
+    return tuple(json.dumps(terms[name], sort_keys=True) for name in TERMS)
 
 
 def append(result: Result, folder: Path = FOLDER) -> None:

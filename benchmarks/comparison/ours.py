@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.comparison.peers.driver import write
-from benchmarks.data import coded_domain
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.contract import SyntheticMeasure
+from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
@@ -51,7 +51,7 @@ def release(
     clock = [time.perf_counter()]
     plan = mechanism.plan(
         Request(
-            domain=coded_domain(cells),
+            domain=Domain.coded(cells),
             budget=budget,
             adjacency=adjacency,
             expected_records=len(train),

@@ -37,17 +37,14 @@ class Run:
     seed: int
 
     @property
+    def terms(self) -> dict[str, Any]:
+        """As its result has them."""
+        return vars(self) | {"method": self.method.name, "parameters": dict(self.parameters)}
+
+    @property
     def key(self) -> Key:
         """As of its result."""
-        return run_key(
-            self.data,
-            self.method.name,
-            self.parameters,
-            self.relation,
-            self.epsilon,
-            self.delta,
-            self.seed,
-        )
+        return run_key(self.terms)
 
     @property
     def converted(self) -> bool:
@@ -103,14 +100,8 @@ def carry_out(run: Run, table: Table, *, seconds: float, memory_mib: float) -> R
     if run.converted:
         facts["asked_epsilon"] = float(run.asked_epsilon)
     return Result(
-        data=run.data,
-        method=run.method.name,
-        parameters=dict(run.parameters),
-        relation=run.relation,
+        **run.terms,
         converted=run.converted,
-        epsilon=run.epsilon,
-        delta=run.delta,
-        seed=run.seed,
         status=status,
         metrics=metrics,
         wall_s=outcome.wall_s,
