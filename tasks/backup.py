@@ -57,7 +57,7 @@ _CONTENTS, _LEDGER, _ANCHORS, _HISTORY = (
 _PEOPLE = "people.db"
 _DOCUMENTS = ("specs", "ordered", "orders", "calendar", "recurring")
 """Folders of the home with what people of the desk wrote, and what runs read of it."""
-_NOT_KEPT = ("codes", "scratch", "lock")  # of a workspace: coded records, and what only a run needs
+_NOT_KEPT = ("codes", "lock", "scratch")  # of a workspace; the last is of earlier versions
 
 
 class BackupRefused(SafeError):

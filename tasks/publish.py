@@ -144,10 +144,10 @@ def _head(release: str, ledger: str) -> LedgerHead:
 
 
 def refuse_unwritable(out: Path) -> None:
-    """Return if a release folder can be made in `out`, which need not exist.
+    """Refuse a folder, which need not exist, in which no release folder can be made.
 
     Raises:
-        PublishRefused: it cannot.
+        PublishRefused: it is a file, or cannot be written to.
     """
     there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     if not there.is_dir():
@@ -157,10 +157,10 @@ def refuse_unwritable(out: Path) -> None:
 
 
 def refuse_private_folder(job: Job) -> None:
-    """Return if the release folder would lie in no private table, of which it would be a part.
+    """Refuse to publish inside the folder of a private table, of which it would become a part.
 
     Raises:
-        PublishRefused: it would; the next run would read released records as private ones.
+        PublishRefused: the next run would read released records as private ones.
     """
     prepared = job.prepared
     owner = private_at(str(job.folder.absolute()), prepared.spec, prepared.folder)

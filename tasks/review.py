@@ -1,9 +1,8 @@
 """The internal review: the synthetic data against the private data, for the workspace alone.
 
-It counts the private records without noise, and compares samples where a comparison needs records:
-so it takes hardly longer for a thousand million of them than for a million. Nothing of it leaves
-the restricted workspace: the task returns nothing, and its result type cannot be rendered into a
-public document.
+It counts the private records without noise, and compares samples where a comparison needs records,
+so a billion of them take hardly longer than a million. Nothing of it leaves the restricted
+workspace: the task returns nothing, and its result type cannot be rendered into a public document.
 """
 
 import json

@@ -56,10 +56,10 @@ def withdrawal(workspace: Workspace) -> Withdrawal | None:
 
 
 def refuse_given_up(workspace: Workspace) -> None:
-    """Return if the release of a workspace was not given up.
+    """Refuse to go on with a release that was given up.
 
     Raises:
-        GivenUp: it was.
+        GivenUp: the release of this workspace was.
     """
     said = withdrawal(workspace)
     if said is not None:

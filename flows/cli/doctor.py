@@ -23,9 +23,10 @@ def doctor(
     ] = 7,
 ) -> None:
     """Examine this installation and say what to fix; exit 1 if anything is wrong."""
-    from hallmark.tasks.doctor.machine import home_folder, home_path
+    from hallmark.tasks.doctor.machine import home_folder
+    from hallmark.tasks.installation.workspace import home_place
 
-    closed = list(home_folder(home_path()))  # before anything opens the folder, and closes it
+    closed = list(home_folder(home_place()))  # before anything opens the folder, and closes it
     from hallmark.flows import quiet
 
     quiet.configure()
@@ -44,8 +45,9 @@ def doctor(
 
 def _checks(days: int) -> "dict[str, Check]":
     from hallmark.tasks.doctor import house, machine, server
+    from hallmark.tasks.installation.workspace import home_place
 
-    path = machine.home_path()
+    path = home_place()
     return {
         "python": machine.python,
         "packages": machine.packages,

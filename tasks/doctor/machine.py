@@ -94,11 +94,6 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_AT_MOST]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def home_path() -> Path:
-    """The home folder unchanged; `workspace.home` would create it and restrict its mode."""
-    return Path(os.environ.get("HALLMARK_HOME") or Path.home() / ".hallmark").expanduser().resolve()
-
-
 def home_folder(path: Path) -> Iterator[Finding]:
     """Whether the home folder belongs to us, is writable, and is closed to others."""
     if not path.exists():

@@ -253,7 +253,7 @@ def pass_gate(ledger: Ledger, release: str, there: Standing) -> None:
             history.then(passage)
         except NotNext:
             raise Overtaken(
-                f"somebody decided about release {release!r} at this very moment; nothing was "
+                f"somebody decided about release {release!r} at this very moment, so nothing was "
                 "done. Run it again with --resume"
             ) from None
         return passage.model_dump(mode="json")
@@ -262,10 +262,10 @@ def pass_gate(ledger: Ledger, release: str, there: Standing) -> None:
 
 
 def refuse_rejected(history: History) -> None:
-    """Return unless somebody rejected the release at the gate that was opened last.
+    """Refuse a release that somebody rejected at the gate that was opened last.
 
     Raises:
-        GateRejected: somebody did, and nobody has reopened the gate.
+        GateRejected: nobody has reopened the gate since.
     """
     refusal = None if history.last is None else history.last.rejection
     if refusal is not None:

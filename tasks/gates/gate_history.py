@@ -192,15 +192,8 @@ class History:
 
 
 def _outcome(decision: Decision, outcome: str) -> Outcome:
-    return Outcome(
-        gate=decision.gate,
-        role=decision.role,
-        person=decision.person,
-        decision=decision.decision,
-        decided=decision.decided,
-        reason=decision.reason,
-        outcome=outcome,
-    )
+    told = decision.model_dump(include=Outcome.model_fields.keys() - {"outcome"})
+    return Outcome(**told, outcome=outcome)
 
 
 def missing(required: Iterable[Role], counted: Iterable[Decision]) -> tuple[Role, ...]:

@@ -38,7 +38,7 @@ class NotAsserted(ValueError):
 
 
 def check(key: ApproverKey, assertion: Assertion, signature: bytes, content: bytes) -> None:
-    """Return if the passkey signed `content`.
+    """Check that the passkey signed `content`.
 
     Raises:
         NotAsserted: it did not.

@@ -48,10 +48,10 @@ class RehearsalTable:
     _files: frozenset[str] = frozenset()
 
     def refuse_changes(self) -> None:
-        """Return if the table is still the one that was looked at.
+        """Refuse another table than the one that was examined.
 
         Raises:
-            RehearsalRefused: another lies in its place, which may be any.
+            RehearsalRefused: another one, which nobody examined, lies in its place.
         """
         if self._source is None:
             return

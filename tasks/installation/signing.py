@@ -81,7 +81,7 @@ class SigningKey:
         return fingerprint(self.signer.public_key())
 
     def probe(self) -> None:
-        """Return if it can sign now; a key in this process always can.
+        """Refuse a key that cannot sign now; a key in this process always can.
 
         Raises:
             SigningError: the command that signs fails.
@@ -140,10 +140,9 @@ def key_for(spec: "ReleaseSpec", folder: Path) -> SigningKey:
     """The key that signs what is made of `spec`; of a rehearsal never the agency's.
 
     Args:
-        folder: as of `signing_key`.
+        folder: as for `signing_key`.
     Raises:
-        SigningError: likewise, or the register of keys says that the key is no longer, or not yet,
-            valid.
+        SigningError: as for `signing_key`, and for `refuse_ended`.
         RegisterRefused: the register cannot be read.
     """
     if spec.rehearsal_of is not None:
@@ -154,11 +153,11 @@ def key_for(spec: "ReleaseSpec", folder: Path) -> SigningKey:
 
 
 def refuse_ended(key: SigningKey) -> None:
-    """Return unless the register of keys says that the key is no longer, or not yet, valid.
+    """Refuse a key that is no longer, or not yet, valid by the register of keys.
 
     Raises:
-        SigningError: it says so.
-        RegisterRefused: it cannot be read.
+        SigningError: it is not valid now.
+        RegisterRefused: the register cannot be read.
     """
     entry = key_register().signing_key(key.fingerprint)
     if entry is not None and (ended := entry.ended(datetime.now(UTC))):

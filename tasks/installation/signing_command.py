@@ -76,10 +76,10 @@ class CommandSigner:
         return signature
 
     def probe(self) -> None:
-        """Return if the command can sign now.
+        """Refuse a command that cannot sign now.
 
         Raises:
-            SigningError: likewise.
+            SigningError: as for `sign`.
         """
         self.sign(_PROBE)
 

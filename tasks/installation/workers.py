@@ -27,12 +27,12 @@ class WorkersUnfit(SafeError):
 def refuse_unfit(
     client: Client, workspace: Workspace, *, memory: int = 0, seconds: float = SECONDS
 ) -> None:
-    """Return if every worker runs this Hallmark and shares the workspace, and one has the memory.
+    """Refuse a cluster unless every worker runs this Hallmark and shares the workspace.
 
     Args:
-        memory: bytes that making the records is forecast to take.
+        memory: bytes that making the records is forecast to take; one worker must have as many.
     Raises:
-        WorkersUnfit: some worker does not, none has it, or there is none.
+        WorkersUnfit: a worker does not, none has the memory, or there is no worker.
     """
     try:
         client.wait_for_workers(1, timeout=seconds)

@@ -128,11 +128,6 @@ class Workspace:
         return private_folder(self.path / "staging")
 
     @property
-    def scratch(self) -> Path:
-        """Where workers spill what does not fit in their memory."""
-        return private_folder(self.path / "scratch")
-
-    @property
     def stages(self) -> Path:
         """When runs and their stages began."""
         return self.path / "stages.jsonl"

@@ -39,7 +39,7 @@ class Told:
     def in_words(self) -> str:
         """A sentence about the head, where it is recorded, and since when."""
         which = "an entry" if self.entries is None else f"entry {self.entries}"
-        return f"{which} that {self.where} tells of, of {self.at:%Y-%m-%d %H:%M} UTC"
+        return f"{which} that {self.where} records, from {self.at:%Y-%m-%d %H:%M} UTC"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Recorded:
             f"ledger account {self.account!r} ends at entry {len(hashes)}, and lacks "
             f"{last.in_words()}. It was cut off, rewritten or put back from a copy since; or "
             "HALLMARK_LEDGER names another ledger than before. What it has forgotten would be "
-            "drawn again, with fresh noise, so nothing was entered. Put the ledger back that has "
+            "drawn again, with fresh noise, so nothing was entered. Restore the ledger that has "
             "these entries, and find out who can write to the database. If it is lost for good, "
             f"say so; that is recorded and published: hallmark ledger restored {self.account}"
             f"{releases} --reason WHY"

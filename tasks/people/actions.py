@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -63,7 +63,6 @@ ActionName = Literal[
     "log-exported",
     "not-done",
 ]
-ACTIONS: tuple[ActionName, ...] = get_args(ActionName)
 
 
 class LogBroken(SafeError):
@@ -152,7 +151,7 @@ def record(
 @contextmanager
 def doing(actor: Actor, action: ActionName, about: str = "", **details: str) -> Iterator[None]:
     """Enter an action before the block does it, and that it was not done if the block raises."""
-    number = record(actor, action, about, within=None, **details)
+    number = record(actor, action, about, **details)
     try:
         yield
     except Exception as error:
@@ -230,12 +229,7 @@ def log_key_file() -> Path:
 
 
 def _read(entry: str) -> Action:
-    return Action(**_plain(entry))
-
-
-def _plain(entry: str) -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads(entry)
-    return plain
+    return Action(**json.loads(entry))
 
 
 def _key() -> Ed25519PrivateKey:

@@ -54,16 +54,9 @@ def people_file() -> Path:
 
 
 @contextmanager
-def reading() -> Iterator[sqlite3.Connection]:
-    """A connection to read from."""
-    with _connected() as connection:
-        yield connection
-
-
-@contextmanager
 def writing() -> Iterator[sqlite3.Connection]:
     """One transaction that no other writer interleaves with; an exception takes it all back."""
-    with _connected() as connection:
+    with reading() as connection:
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield connection
@@ -74,7 +67,8 @@ def writing() -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _connected() -> Iterator[sqlite3.Connection]:
+def reading() -> Iterator[sqlite3.Connection]:
+    """A connection to read from."""
     file = people_file()
     if not file.exists():
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600))

@@ -108,14 +108,7 @@ def add(login: str, name: str, roles: Collection[Role], *, by: Actor) -> Person:
             (login, name.strip(), _roles_text(roles)),
         )
         record(by, "person-added", login, within=connection, roles=_roles_text(roles))
-    return Person(
-        login=login,
-        name=name.strip(),
-        roles=tuple(sorted(set(roles))),
-        departed=None,
-        ready=False,
-        subject=None,
-    )
+        return _known(connection, login)
 
 
 def set_roles(login: str, roles: Collection[Role], *, by: Actor) -> None:
@@ -240,9 +233,7 @@ def accept(secret: str, password: str, code: str) -> Person:
         )
         connection.execute("DELETE FROM sessions WHERE login = ?", (who,))
         record(Actor(who, "invitation"), "invitation-accepted", who, within=connection)
-    known = person(who)
-    assert known is not None, "nobody is ever removed"
-    return known
+        return _known(connection, who)
 
 
 def authenticated(login: str, password: str, code: str) -> Person | None:

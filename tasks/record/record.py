@@ -163,14 +163,14 @@ def _protected(run: Executed) -> ProtectedData:
 
 
 def truncation_in_words(spec: ReleaseSpec) -> str:
-    """Which records of a person are kept, and that nothing speaks of the others."""
+    """Which records of a person are kept, and that no bound covers the others."""
     if spec.privacy.person is None:
         return "none: the unit is a record"
     records = spec.privacy.max_records
     order = "by a digest of each" if spec.data.in_database else "in the source's order"
     return (
         f"the first {records} records of a person, {order}; the others are not measured, and no "
-        "certificate or error bound speaks of them"
+        "certificate or error bound covers them"
     )
 
 

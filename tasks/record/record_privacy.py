@@ -86,7 +86,7 @@ def _curve(
     if claim.is_pure:
         return (), "at every delta, epsilon is at most the one claimed"
     if any(event.adaptive for event in run.events):
-        return (), "not given: noise was chosen in view of answers, and the budget alone is proved"
+        return (), "not given: noise was chosen after seeing answers, so only the budget is proved"
     points = [(proven, float(claim.delta))]
     for delta in (float(claim.delta * times) for times in _OTHER_DELTAS):
         if 0 < delta <= _LARGEST_DELTA and (at := epsilon(run.events, Fraction(delta))) < inf:
@@ -99,23 +99,23 @@ def _unprotected(run: Executed) -> Iterator[UnprotectedFact]:
     yield from unprotected(run.prepared.spec)
     for loss in run.losses:
         yield UnprotectedFact(
-            fact="the account's ledger was put back from a copy and lacks entries that it had: "
-            f"what was drawn by them is in no sum of this account ({loss.at:%Y-%m-%d})",
+            fact="the account's ledger was restored from a copy and lacks entries that it had: "
+            f"the draws of those entries are in no sum of this account ({loss.at:%Y-%m-%d})",
             why=f"as {loss.by} says: {loss.reason}",
         )
     if run.tables_shown:
         yield UnprotectedFact(
             fact="the private table changed while the release waited for approval; openings of "
             f"the plan's gate that show it: {run.tables_shown}",
-            why="they differ from the opening before in the seal of the table alone",
+            why="each differs from the opening before it only in the seal of the table",
         )
     if run.times is not None:
         yield UnprotectedFact(
             fact="the times of the run and of its stages, to the second, are those of a run on "
             "the private table",
             why="reviewers need them; how long a computation takes depends on the number of "
-            "records and on their values, and is not covered. No finer time is told, and of each "
-            "draw only the day",
+            "records and on their values, and is not covered. No finer times are published, and "
+            "of each draw only the day",
         )
 
 
@@ -158,9 +158,9 @@ def _composition(state: AccountState) -> str:
     epsilon, delta = (decimal(part) for part in state.taken)
     return (
         "zero-concentrated differential privacy: a filter at one Renyi order admits releases, so "
-        "that all together keep to what is authorised, whatever was chosen in view of earlier "
-        "answers. The epsilon of all releases so far is proved where no size was chosen in that "
-        f"way; their budgets added up would be epsilon {epsilon}, delta {delta}"
+        "that all together keep to what is authorised, however they were chosen after seeing "
+        "earlier answers. The epsilon of all releases so far is proved if no size was chosen in "
+        f"that way; their budgets add up to epsilon {epsilon}, delta {delta}"
     )
 
 
@@ -249,7 +249,7 @@ def weaknesses(run: Executed) -> Iterator[Weakness]:
         weakness="Noise drawn again for the same question, which averages away",
         applies="in part" if run.losses else "no",
         why="a draw is logged with its charge before anybody sees it, and every later run reads "
-        "the log; a ledger that lacks what was anchored or published is not drawn on"
+        "the log; nothing is drawn on a ledger that lacks what was anchored or published"
         + (", but entries of this account were given up as lost" if run.losses else ""),
     )
     yield Weakness(
@@ -262,7 +262,7 @@ def weaknesses(run: Executed) -> Iterator[Weakness]:
         yield Weakness(
             weakness="Refusals that depend on the data",
             applies="in part",
-            why="rows against a rule stop a release, so that one exists tells that there were none",
+            why="rows that break a rule stop a release, so a release shows that there were none",
         )
     yield Weakness(
         weakness="Private intermediates left behind",

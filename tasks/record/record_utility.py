@@ -84,10 +84,10 @@ def _measured_records(run: "Executed") -> str:
 def _biases(run: "Executed") -> Iterator[str]:
     spec = run.prepared.spec
     if run.prepared.given is not None:
-        yield "the certified records were made elsewhere, and nothing is known of their biases here"
+        yield "the certified records were made elsewhere; nothing is known here about their biases"
     else:
         yield (
-            "no cell holds fewer than no records, so cells that are truly small tend to be too "
+            "no cell can hold fewer than 0 records, so cells that are truly small tend to be too "
             "large"
         )
     clamped = [name for name, column in spec.columns.items() if column.outside == "clamp"]
@@ -98,13 +98,13 @@ def _biases(run: "Executed") -> Iterator[str]:
         yield f"values of {', '.join(caught)} that are not listed count as the catch-all category"
     if unseen := run.prepared.plan.parameters.get("uniform_columns"):
         yield (
-            f"{', '.join(unseen)}, which no query sees, are spread evenly over their cells, "
-            "whatever the other columns are"
+            f"{', '.join(unseen)}, which no query covers, are spread evenly over their cells, "
+            "whatever the other columns say"
         )
     if spec.privacy.person is not None:
         yield (
-            f"of persons with more than {spec.privacy.max_records} records the others were left "
-            "out, so such persons weigh less"
+            f"at most {spec.privacy.max_records} records of each person were kept, so persons with "
+            "more of them count for less"
         )
 
 

@@ -28,7 +28,7 @@ class Topic:
 
 
 _TERMS = {
-    "discretisation": "values are known only up to their cell, so they may be anywhere in it",
+    "discretisation": "a value is known only up to its cell, so it may be anywhere in it",
     "privatisation": "the noise that protects people, at its worst within the confidence",
     "projection": "the distance of the records from the noisy answers: no table of records has "
     "exactly these answers, since noise makes some negative and some contradictory, so a generator "

@@ -60,21 +60,21 @@ def _files(record: AuditRecord, dictionary: DataDictionary) -> Iterator[tuple[st
     for name in dictionary.files:
         yield name, "the records"
     if record.utility.answers is not None:
-        yield ANSWERS_FILE, "the answers of the queries, each with a bound on its error"
+        yield ANSWERS_FILE, "the answers to the queries, each with a bound on its error"
     if record.utility.learnt is not None:
         yield (
             MEASUREMENTS_FILE,
-            "the noisy tables, from which `hallmark query` takes answers with their intervals",
+            "the noisy tables, from which `hallmark query` answers questions, with intervals",
         )
     if dictionary.replicates is not None:
         for name in dictionary.replicates.files:
-            yield name, "replicate weights of the records, one row each in their order"
+            yield name, "replicate weights, one row per record and in the same order"
     yield DICTIONARY_FILE, "every column: domain, labels, error bound; for programs"
     yield CERTIFICATE_FILE, "the bounds with their terms and assumptions; for programs"
     yield REPORT_FILE, "how the release was made, and what it promises; for reviewers"
     yield PEOPLE_FILE, "what the release means for a person in the data"
-    yield SPEC_FILE, "what was asked for"
-    yield MANIFEST_FILE, "all files with their digests; it is signed"
+    yield SPEC_FILE, "the spec: what was asked for"
+    yield MANIFEST_FILE, "all files with their digests; signed"
 
 
 def _said(text: str) -> str:

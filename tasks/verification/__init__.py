@@ -1,6 +1,7 @@
 """Verify a release folder, offline and without the private data."""
 
+from hallmark.tasks.verification.documents import Check
 from hallmark.tasks.verification.key_dates import KeysAtHand
-from hallmark.tasks.verification.verify import Check, Verification, signature_of, verify_release
+from hallmark.tasks.verification.verify import Verification, signature_of, verify_release
 
 __all__ = ["Check", "KeysAtHand", "Verification", "signature_of", "verify_release"]

@@ -36,7 +36,7 @@ def approval_faults(folder: Path, manifest: Manifest, spec: ReleaseSpec) -> Iter
     file = read_approvals(folder)
     match file:
         case None:
-            yield f"{APPROVALS_FILE} is no list of decisions of this version"
+            yield f"{APPROVALS_FILE} is not a list of decisions in a format of this version"
         case FirstApprovalsFile():
             yield from _first_faults(file, manifest, spec)
         case ApprovalsFile():
@@ -60,11 +60,11 @@ def _history_faults(file: ApprovalsFile, manifest: Manifest, spec: ReleaseSpec) 
             history = history.then(link)
         except NotNext as fault:
             who = f" of {link.decision.person}" if isinstance(link, SignedDecision) else ""
-            yield f"what was said as number {number}{who} could not be said there: {fault}"
+            yield f"statement {number}{who} cannot stand where it does: {fault}"
             return
     told = tuple(one for one in file.decisions if one.outcome != OF_THE_FIRST_FORMAT)
     if told != tuple(history.outcomes()):
-        yield "the decisions that are told are not those that were said"
+        yield "the decisions listed are not those that the statements make"
     if history.last is not None and history.last.passage is None:
         yield f"the gate {history.last.opening.gate} was opened and not passed"
     for gate in GATES:

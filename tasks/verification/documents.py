@@ -25,6 +25,15 @@ M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True)
+class Check:
+    """One thing that was checked, whether it holds, and what was found."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True)
 class Documents:
     """The documents of a release, each sound by itself."""
 

@@ -23,7 +23,7 @@ from hallmark.schemas.documents.decisions import (
 from hallmark.schemas.documents.manifest import SIGNATURE_FILE, TIME_STAMP_FILE, Manifest
 from hallmark.tasks.installation.time_stamp import TimeStampRefused, stamped_at
 from hallmark.tasks.verification.approvals import read_approvals
-from hallmark.tasks.verification.documents import Unsound, plain_bytes
+from hallmark.tasks.verification.documents import Check, Unsound, plain_bytes
 
 
 @dataclass(frozen=True)
@@ -39,53 +39,47 @@ class KeysAtHand:
     authorities: Path | None = None
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Whether a key was valid when it signed, in words."""
-
-    valid: bool
-    says: str
-
-
-def key_findings(
-    folder: Path, manifest: Manifest, keys: KeysAtHand
-) -> Iterator[tuple[str, Finding]]:
-    """A finding about the time stamp, where there is one, the signing key, and each counted
-    decision's key, by the name of the check."""
+def key_checks(folder: Path, manifest: Manifest, keys: KeysAtHand) -> Iterator[Check]:
+    """Whether the time stamp, if there is one, can be relied on, and whether the signing key and
+    the key of each counted decision were valid when they signed."""
     proven = None
     if (folder / TIME_STAMP_FILE).exists():
-        proven, finding = _time_stamp(folder, keys.authorities)
-        yield "time stamp", finding
+        proven, check = _time_stamp(folder, keys.authorities)
+        yield check
     entry = keys.register.signing_key(manifest.public_key_fingerprint)
-    yield "signing key", _finding(entry, claimed=manifest.created, proven=proven)
+    yield Check("signing key", *_validity(entry, claimed=manifest.created, proven=proven))
     for signed in _counted(folder):
         who = signed.decision.person
         name = f"key of {who} ({signed.decision.gate})"
         try:
             known = keys.register.approvers_key(signed.key)
         except NoKey as error:
-            yield name, Finding(False, f"it {error}")
+            yield Check(name, False, f"it {error}")
             continue
         if known is not None and known_as(known.person) != known_as(who):
-            yield name, Finding(False, f"the register lists it as the key of {known.person}")
+            yield Check(name, False, f"the register lists it as the key of {known.person}")
             continue
-        yield name, _finding(known, claimed=signed.decision.decided, proven=proven)
+        yield Check(name, *_validity(known, claimed=signed.decision.decided, proven=proven))
 
 
-def _time_stamp(folder: Path, authorities: Path | None) -> tuple[datetime | None, Finding]:
+def _time_stamp(folder: Path, authorities: Path | None) -> tuple[datetime | None, Check]:
     """When the signature existed, if that is proven."""
+    name = "time stamp"
     try:
         stamp = plain_bytes(folder / TIME_STAMP_FILE)
         at = stamped_at(stamp, plain_bytes(folder / SIGNATURE_FILE), authorities)
     except (Unsound, TimeStampRefused) as error:
-        return None, Finding(False, str(error))
+        return None, Check(name, False, str(error))
     if authorities is None:
-        return None, Finding(
+        return None, Check(
+            name,
             True,
             f"of {_told(at)}, by an authority that was not checked, so it proves nothing; name "
             "authorities that you trust with --tsa-ca",
         )
-    return at, Finding(True, f"the signature existed at {_told(at)}, as a trusted authority says")
+    return at, Check(
+        name, True, f"the signature existed at {_told(at)}, as a trusted authority says"
+    )
 
 
 def _counted(folder: Path) -> Iterator[SignedDecision]:
@@ -102,43 +96,41 @@ def _counted(folder: Path) -> Iterator[SignedDecision]:
                     yield said
 
 
-def _finding(entry: RegisteredKey | None, *, claimed: datetime, proven: datetime | None) -> Finding:
-    """Whether a key was valid when it signed.
+def _validity(
+    entry: RegisteredKey | None, *, claimed: datetime, proven: datetime | None
+) -> tuple[bool, str]:
+    """Whether a key was valid when it signed, and why.
 
     Args:
         claimed: when it signed, as whoever signed says.
         proven: a time by which it had signed, if there is one.
     """
     if entry is None:
-        return Finding(False, "the register does not list it: it is not known to be the agency's")
+        return False, "the register does not list it: it is not known to be the agency's"
     signed = f"signed at {_told(claimed)}, as is claimed"
     if claimed < entry.since:
-        return Finding(False, f"{signed}, and valid only from {_told(entry.since)} on")
+        return False, f"{signed}, and valid only from {_told(entry.since)} on"
     ends = [] if entry.until is None else [(entry.until, "retired")]
     if entry.revoked is not None:
         ends.append((entry.revoked.at, f"revoked ({entry.revoked.reason})"))
         is_before = proven is not None and proven < entry.revoked.at
         if entry.revoked.reason == "compromised" and not is_before:
-            return Finding(
-                False,
+            return False, (
                 f"revoked from {_told(entry.revoked.at)} on, as it was compromised, and no trusted "
-                f"time stamp shows that it signed before: that it {signed}, proves nothing",
+                f"time stamp shows that it signed before: that it {signed}, proves nothing"
             )
     if not ends:
-        return Finding(True, f"valid since {_told(entry.since)}")
+        return True, f"valid since {_told(entry.since)}"
     end, how = min(ends)
     ended = f"{how} from {_told(end)} on"
     if proven is not None and proven < end:
-        return Finding(
-            True, f"{ended}, and valid when it signed, before {_told(proven)}, by the time stamp"
-        )
+        return True, f"{ended}, and valid when it signed, before {_told(proven)}, by the time stamp"
     if claimed < end:
-        return Finding(
-            True,
+        return True, (
             f"{ended}, and valid when it signed, if that was at {_told(claimed)}: this time is "
-            "only claimed, and no time stamp proves it",
+            "only claimed, and no time stamp proves it"
         )
-    return Finding(False, f"{ended}, and {signed}")
+    return False, f"{ended}, and {signed}"
 
 
 def _told(time: datetime) -> str:

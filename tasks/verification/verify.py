@@ -52,6 +52,7 @@ from hallmark.tasks.verification.agreement import claim_faults, dictionary_fault
 from hallmark.tasks.verification.approvals import approval_faults, read_approvals
 from hallmark.tasks.verification.conformity import nonconformities
 from hallmark.tasks.verification.documents import (
+    Check,
     Documents,
     Unsound,
     plain_bytes,
@@ -59,16 +60,7 @@ from hallmark.tasks.verification.documents import (
     read_manifest,
     sound,
 )
-from hallmark.tasks.verification.key_dates import KeysAtHand, key_findings
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was checked, whether it holds, and what was found."""
-
-    name: str
-    ok: bool
-    detail: str
+from hallmark.tasks.verification.key_dates import KeysAtHand, key_checks
 
 
 @dataclass(frozen=True)
@@ -114,7 +106,7 @@ def verify_release(
         Check("manifest", True, f"release {manifest.release_id}, in canonical form"),
         *_rehearsed(manifest),
         _signature(folder, manifest, public_key),
-        *([] if keys is None else _keys(folder, manifest, keys)),
+        *([] if keys is None else key_checks(folder, manifest, keys)),
         _check("files", _file_faults(folder, manifest), f"{len(manifest.files)} as signed"),
     ]
     try:
@@ -189,12 +181,6 @@ def _approvals(folder: Path, documents: Documents) -> Iterator[Check]:
         if isinstance(read_approvals(folder), FirstApprovalsFile):
             sound += "; in the first format, which cannot show that nothing was left out"
         yield _check("approvals", approval_faults(folder, manifest, documents.spec), sound)
-
-
-def _keys(folder: Path, manifest: Manifest, keys: KeysAtHand) -> Iterator[Check]:
-    """Whether every key was valid when it signed, by the agency's register."""
-    for name, finding in key_findings(folder, manifest, keys):
-        yield Check(name, finding.valid, finding.says)
 
 
 def _measurements(folder: Path, told: Documents) -> Iterator[Check]:

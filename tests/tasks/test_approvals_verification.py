@@ -336,13 +336,10 @@ def a_rejected_gate_is_opened_without_a_word(told: Told) -> None:
 @pytest.mark.parametrize(
     ("make", "fault"),
     [
-        (
-            without(0),
-            "number 1 of Ada could not be said there: no gate of that release has been opened",
-        ),
-        (without(1), "number 2 could not be said there: it does not follow"),
-        (without(2), "number 3 could not be said there: it does not follow"),
-        (without(4), "number 5 of Cy could not be said there: there was another statement"),
+        (without(0), "statement 1 of Ada cannot stand where it does: no gate of that release has"),
+        (without(1), "statement 2 cannot stand where it does: it does not follow"),
+        (without(2), "statement 3 cannot stand where it does: it does not follow"),
+        (without(4), "statement 5 of Cy cannot stand where it does: there was another statement"),
         (without(6), "the gate disclosure was opened and not passed"),
         (forged(at=3, forge=lambda _: None), "the gate disclosure was never opened"),
         (forged(at=4, forge=a_rejection_is_hidden), "number 6"),

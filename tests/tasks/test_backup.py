@@ -16,7 +16,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.tasks.backup import BackupRefused, back_up, put_back
 from hallmark.tasks.installation.key_register import add, register_file
 from hallmark.tasks.installation.operator import Order, numbered, operator, ordered
-from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.installation.workspace import Workspace, ledger_url, private_folder
 from hallmark.tasks.ledger.anchors import anchors_file, open_ledger
 from hallmark.tasks.ledger.rollback import LedgerRolledBack, mark_put_back, refuse_rolled_back
 from hallmark.tasks.people import directory
@@ -37,7 +37,7 @@ def kept(home: Path, tmp_path: Path) -> Path:
     workspace = Workspace.of("test-release")
     (workspace.staging / "data.csv").write_text("a,b\n")
     (workspace.codes / "0000").write_bytes(b"coded private records")
-    (workspace.scratch / "spilled").write_bytes(b"private")
+    private_folder(workspace.path / "scratch").joinpath("spilled").write_bytes(b"private")
     (home / "prefect").mkdir(exist_ok=True)
     with sqlite3.connect(home / "prefect" / "prefect.db") as history:
         history.execute("CREATE TABLE runs (name TEXT)")
@@ -160,7 +160,7 @@ def test_anchors_that_are_newer_stay_and_tell_of_the_loss(home: Path, kept: Path
     (home / "ledger.db").unlink()
     assert "ledger-anchors.jsonl" in put_back(kept).kept
     mark_put_back([ACCOUNT], None)
-    with pytest.raises(LedgerRolledBack, match="lacks entry 3 that the anchors file tells of"):
+    with pytest.raises(LedgerRolledBack, match="lacks entry 3 that the anchors file records"):
         refuse_rolled_back(open_ledger(ledger_url()), ACCOUNT)
 
 

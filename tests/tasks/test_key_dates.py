@@ -16,7 +16,7 @@ from hallmark.schemas.documents.manifest import APPROVALS_FILE, Claims, Manifest
 from hallmark.tasks.installation.signing import SigningKey, sign_manifest
 from hallmark.tasks.installation.time_stamp import time_stamp
 from hallmark.tasks.verification import KeysAtHand, verify_release
-from hallmark.tasks.verification.key_dates import key_findings
+from hallmark.tasks.verification.key_dates import key_checks
 from tests.tasks.authority import authority
 from tests.tasks.test_approvals_verification import KEYS, NOW, Told
 
@@ -54,8 +54,8 @@ def found(
     release: Path, known: AgencyKeys, roots: Path | None = None
 ) -> dict[str, tuple[bool, str]]:
     manifest = Manifest.model_validate_json((release / "manifest.json").read_bytes())
-    findings = key_findings(release, manifest, KeysAtHand(known, roots))
-    return {name: (one.valid, one.says) for name, one in findings}
+    checks = key_checks(release, manifest, KeysAtHand(known, roots))
+    return {one.name: (one.ok, one.detail) for one in checks}
 
 
 def test_verify_tells_that_the_key_is_valid(release: Path, key: SigningKey):

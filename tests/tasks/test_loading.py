@@ -191,7 +191,7 @@ def test_scripts_read_none_but_csv_and_parquet_and_the_readme_tells_of_the_label
     text = readme(record, more)
     assert '| Stata (14 or later), with labels | `use "data.dta"` |' in text
     assert '| SPSS, with labels | `GET FILE="data.sav".` |' in text
-    assert "In `data.dta` and `data.sav` every category is a number with a label" in text
+    assert "In `data.dta` and `data.sav`, every category is a number with a label" in text
     assert "with a label" not in readme(record, HARD_DICTIONARY)
 
 

@@ -60,7 +60,7 @@ def test_an_anchor_that_was_kept_elsewhere_tells_what_the_home_no_longer_does(
     cut(ledger_url(), 1)
     done = hallmark(*VERIFY, "--anchor", kept)
     assert done.code == ExitCode.BUDGET
-    assert f"lacks entry 2 that {kept} tells of" in done.error
+    assert f"lacks entry 2 that {kept} records" in done.error
 
 
 def test_an_anchor_on_the_screen_is_a_line_of_a_file_of_anchors(

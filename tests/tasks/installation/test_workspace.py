@@ -26,7 +26,7 @@ def test_every_folder_is_its_owners_whatever_the_umask(home: Path) -> None:
     before = os.umask(0)
     try:
         workspace = Workspace.of("r")
-        folders = [workspace.codes, workspace.staging, workspace.scratch, workspace.path, home]
+        folders = [workspace.codes, workspace.staging, workspace.path, home]
     finally:
         os.umask(before)
     assert [mode(folder) for folder in folders] == [0o700] * 5

@@ -151,7 +151,7 @@ def test_it_says_which_records_of_a_person_all_bounds_speak_of(tmp_path: Path) -
     spec = load_spec(example.write(tmp_path, 3, **example.of_persons(tmp_path, 4)))
     assert truncation_in_words(spec) == (
         "the first 4 records of a person, in the source's order; the others are not measured, and "
-        "no certificate or error bound speaks of them"
+        "no certificate or error bound covers them"
     )
     data = spec.data.model_copy(update={"source": "postgresql://host/people"})
     rows = spec.model_copy(update={"data": data})
