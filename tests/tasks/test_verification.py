@@ -21,6 +21,19 @@ from hallmark.tasks.rendering import files_for_users, rendered_files
 from hallmark.tasks.verification import verify_release
 from hallmark.tasks.verification.conformity import nonconformities
 
+Signing = Callable[..., dict[str, str]]
+
+
+@pytest.fixture
+def failed_when_signed(unsigned: Path, claims: Claims, key: SigningKey) -> Signing:
+    """Signs the folder, with claims that may be changed; gives the checks that fail."""
+
+    def signing(**changes: Any) -> dict[str, str]:
+        sign_manifest(unsigned, claims.model_copy(update=changes), key)
+        return _failed(unsigned)
+
+    return signing
+
 
 @pytest.fixture
 def release(unsigned: Path, claims: Claims, key: SigningKey) -> Path:
@@ -57,12 +70,9 @@ def test_a_sound_release_passes_every_check(release: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["data.csv", "data.parquet"])
-def test_one_data_format_is_enough(
-    form: str, unsigned: Path, claims: Claims, key: SigningKey
-) -> None:
+def test_one_data_format_is_enough(form: str, unsigned: Path, failed_when_signed: Signing) -> None:
     (unsigned / form).unlink()
-    sign_manifest(unsigned, claims, key)
-    assert verify_release(unsigned).ok
+    assert failed_when_signed() == {}
 
 
 def test_without_a_key_the_signer_is_not_vouched_for(release: Path) -> None:
@@ -172,20 +182,16 @@ def test_a_missing_file_fails(name: str, release: Path) -> None:
     "name", [n for n in FILES if n.split(".")[0] not in ("data", "for-people", "registry")]
 )
 def test_a_release_signed_without_a_required_file_fails(
-    name: str, unsigned: Path, claims: Claims, key: SigningKey
+    name: str, unsigned: Path, failed_when_signed: Signing
 ) -> None:
     (unsigned / name).unlink()
-    sign_manifest(unsigned, claims, key)
-    assert f"the manifest lists no {name}" in _failed(unsigned)["files"]
+    assert f"the manifest lists no {name}" in failed_when_signed()["files"]
 
 
-def test_a_release_signed_without_data_fails(
-    unsigned: Path, claims: Claims, key: SigningKey
-) -> None:
+def test_a_release_signed_without_data_fails(unsigned: Path, failed_when_signed: Signing) -> None:
     (unsigned / "data.csv").unlink()
     (unsigned / "data.parquet").unlink()
-    sign_manifest(unsigned, claims, key)
-    assert "no data file" in _failed(unsigned)["files"]
+    assert "no data file" in failed_when_signed()["files"]
 
 
 def test_an_unexpected_file_fails(release: Path) -> None:
@@ -204,18 +210,97 @@ def test_a_file_replaced_by_a_link_fails(release: Path, tmp_path: Path) -> None:
 
 # From here on the tampering is done before signing: all hashes are right, the content is not.
 
+Spoil = Callable[[Path, AuditRecord], object]
 
-def test_a_certificate_that_is_not_the_reports_fails(
-    unsigned: Path, claims: Claims, key: SigningKey
-) -> None:
-    def halve(content: Any) -> None:
-        content["confidence"] = 0.99
 
-    _edit_json(unsigned / "certificate.json", halve)
-    sign_manifest(unsigned, claims, key)
-    told = _failed(unsigned)["claims"]
-    assert "disagree on the certificate;" in told
-    assert "the certificate's summary" in told
+def edited(name: str, edit: Callable[[Any], object]) -> Spoil:
+    return lambda folder, _record: _edit_json(folder / name, edit)
+
+
+def recorded(section: str, change: Callable[[AuditRecord], dict[str, Any]]) -> Spoil:
+    """A record with values of a section changed, and all that is rendered from it."""
+
+    def spoil(folder: Path, record: AuditRecord) -> None:
+        part = getattr(record, section).model_copy(update=change(record))
+        _with_record(folder, record.model_copy(update={section: part}))
+
+    return spoil
+
+
+def _with_record(folder: Path, record: AuditRecord) -> None:
+    (folder / "audit-report.json").write_bytes(record.to_json())
+    dictionary = DataDictionary.model_validate_json((folder / "data-dictionary.json").read_bytes())
+    for name, content in (rendered_files(record) | files_for_users(record, dictionary)).items():
+        (folder / name).write_bytes(content)
+
+
+def half_the_noise(record: AuditRecord) -> dict[str, Any]:
+    return {"events": ({**record.mechanism.events[0], "sigma2": "3500"},)}
+
+
+def half_the_charge(record: AuditRecord) -> dict[str, Any]:
+    charged = record.account.this_release
+    return {"this_release": charged.model_copy(update={"epsilon": charged.epsilon / 2})}
+
+
+def older(spec: Any) -> None:
+    """The spec with another domain of a column."""
+    spec["columns"]["AGEP"]["maximum"] = 98
+    spec["columns"]["AGEP"]["edges"][-1] = 98
+
+
+TAMPERED: dict[str, tuple[Spoil, str, str]] = {
+    "a certificate other than the report's": (
+        edited("certificate.json", lambda c: c.update(confidence=0.99)),
+        "claims",
+        "disagree on the certificate; the documents disagree on the certificate's summary",
+    ),
+    "a spec other than the one that ran": (
+        edited("release-spec.yaml", older), "claims", "domain of AGEP is not that of the spec",
+    ),
+    "a spec with another digest": (
+        edited("release-spec.yaml", older), "claims", "the digest of the spec",
+    ),
+    "a spec that is refused": (
+        edited("release-spec.yaml", lambda spec: spec["privacy"].pop("epsilon")),
+        "documents", "release-spec.yaml is refused",
+    ),
+    "attenuated pairs other than the report's": (
+        edited("data-dictionary.json", lambda d: d.update(attenuated=["AGEP x MSP"])),
+        "claims", "attenuated pairs are not those of the report",
+    ),
+    "an error that is not the certificate's bound": (
+        edited("data-dictionary.json", lambda d: d["columns"][0]["error"].update(bound=0.001)),
+        "claims", "error of AGEP is not the certificate's bound",
+    ),
+    "events that cost more than is claimed": (
+        recorded("mechanism", half_the_noise), "privacy events", "cost more than epsilon 1",
+    ),
+    "an event that is not known": (
+        recorded("mechanism", lambda _: {"events": ({"event": "magic"},)}),
+        "privacy events", "unknown privacy event",
+    ),
+    "an account charged too little": (
+        recorded("account", half_the_charge), "claims", "charged less than is claimed",
+    ),
+    "a formal statement about all tables": (
+        recorded("guarantee", lambda _: {"formal": "any two tables"}),
+        "claims", "formal statement is not that of the claim",
+    ),
+    "data that are not what their suffix says": (
+        lambda folder, _: (folder / "data.parquet").write_bytes(b"PAR2"),
+        "data.parquet", "cannot be read as parquet",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("spoil", "check", "told"), TAMPERED.values(), ids=TAMPERED)
+def test_documents_that_contradict_each_other_fail(
+    spoil: Spoil, check: str, told: str, unsigned: Path, record: AuditRecord,
+    failed_when_signed: Signing,
+) -> None:  # fmt: skip
+    spoil(unsigned, record)
+    assert told in failed_when_signed()[check]
 
 
 @pytest.mark.parametrize(
@@ -228,112 +313,47 @@ def test_a_certificate_that_is_not_the_reports_fails(
     ],
 )
 def test_a_manifest_that_promises_what_the_spec_does_not_fails(
-    change: dict[str, Any], told: str, unsigned: Path, claims: Claims, key: SigningKey
+    change: dict[str, Any], told: str, claims: Claims, failed_when_signed: Signing
 ) -> None:
     privacy = type(claims.privacy).model_validate({**claims.privacy.model_dump(), **change})
-    sign_manifest(unsigned, claims.model_copy(update={"privacy": privacy}), key)
-    assert f"disagree on {told}" in _failed(unsigned)["claims"]
-    assert "disagree on the privacy claim" in _failed(unsigned)["claims"]
+    detail = failed_when_signed(privacy=privacy)["claims"]
+    assert f"disagree on {told}" in detail
+    assert "disagree on the privacy claim" in detail
 
 
 def test_a_manifest_with_the_ledgers_head_of_another_account_fails(
-    unsigned: Path, claims: Claims, key: SigningKey
+    failed_when_signed: Signing,
 ) -> None:
     head = LedgerHead(account="others", entries=3, hash="ab" * 32)
-    sign_manifest(unsigned, claims.model_copy(update={"ledger": head}), key)
-    assert "disagree on the account" in _failed(unsigned)["claims"]
-
-
-def test_a_spec_other_than_the_one_that_ran_fails(
-    unsigned: Path, claims: Claims, key: SigningKey
-) -> None:
-    _edit_json(
-        unsigned / "release-spec.yaml", lambda spec: spec["columns"]["AGEP"].update(maximum=98)
-    )
-    _edit_json(
-        unsigned / "release-spec.yaml", lambda spec: spec["columns"]["AGEP"]["edges"].append(98)
-    )
-    _edit_json(
-        unsigned / "release-spec.yaml", lambda spec: spec["columns"]["AGEP"]["edges"].pop(-2)
-    )
-    sign_manifest(unsigned, claims, key)
-    told = _failed(unsigned)["claims"]
-    assert "the digest of the spec" in told
-    assert "domain of AGEP is not that of the spec" in told
-
-
-def test_a_spec_that_is_refused_fails(unsigned: Path, claims: Claims, key: SigningKey) -> None:
-    _edit_json(unsigned / "release-spec.yaml", lambda spec: spec["privacy"].pop("epsilon"))
-    sign_manifest(unsigned, claims, key)
-    assert "release-spec.yaml is refused" in _failed(unsigned)["documents"]
-
-
-def _with_record(folder: Path, record: AuditRecord) -> None:
-    (folder / "audit-report.json").write_bytes(record.to_json())
-    dictionary = DataDictionary.model_validate_json((folder / "data-dictionary.json").read_bytes())
-    for name, content in (rendered_files(record) | files_for_users(record, dictionary)).items():
-        (folder / name).write_bytes(content)
-
-
-def test_events_that_cost_more_than_is_claimed_fail(
-    unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
-) -> None:
-    events = ({**record.mechanism.events[0], "sigma2": "3500"},)  # half the noise
-    mechanism = record.mechanism.model_copy(update={"events": events})
-    _with_record(unsigned, record.model_copy(update={"mechanism": mechanism}))
-    sign_manifest(unsigned, claims, key)
-    assert "cost more than epsilon 1" in _failed(unsigned)["privacy events"]
-
-
-def test_an_event_that_is_not_known_fails(
-    unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
-) -> None:
-    mechanism = record.mechanism.model_copy(update={"events": ({"event": "magic"},)})
-    _with_record(unsigned, record.model_copy(update={"mechanism": mechanism}))
-    sign_manifest(unsigned, claims, key)
-    assert "unknown privacy event" in _failed(unsigned)["privacy events"]
-
-
-def test_an_account_charged_too_little_fails(
-    unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
-) -> None:
-    account = record.account
-    small = account.this_release.model_copy(update={"epsilon": account.this_release.epsilon / 2})
-    cheap = account.model_copy(update={"this_release": small})
-    _with_record(unsigned, record.model_copy(update={"account": cheap}))
-    sign_manifest(unsigned, claims, key)
-    assert "charged less than is claimed" in _failed(unsigned)["claims"]
+    assert "disagree on the account" in failed_when_signed(ledger=head)["claims"]
 
 
 @pytest.mark.parametrize("name", RENDERED)
 def test_a_page_that_is_not_rendered_from_its_record_fails(
-    name: str, unsigned: Path, claims: Claims, key: SigningKey
+    name: str, unsigned: Path, failed_when_signed: Signing
 ) -> None:
     page = unsigned / name
     page.write_bytes(page.read_bytes() + b" ")
-    sign_manifest(unsigned, claims, key)
-    assert f"{name} is not what this version renders" in _failed(unsigned)["report"]
+    assert f"{name} is not what this version renders" in failed_when_signed()["report"]
 
 
 @pytest.mark.parametrize("name", [n for n in RENDERED if n != "audit-report.html"])
 def test_a_release_of_today_needs_all_that_is_rendered_from_its_record(
-    name: str, unsigned: Path, claims: Claims, key: SigningKey
+    name: str, unsigned: Path, failed_when_signed: Signing
 ) -> None:
     (unsigned / name).unlink()
-    sign_manifest(unsigned, claims, key)
-    assert f"the manifest lists no {name}" in _failed(unsigned)["report"]
+    assert f"the manifest lists no {name}" in failed_when_signed()["report"]
 
 
 def test_a_release_of_the_first_format_is_still_accepted(
-    unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
+    unsigned: Path, record: AuditRecord, failed_when_signed: Signing
 ) -> None:
     for name in RENDERED:
         (unsigned / name).unlink()
     first = record.model_copy(update={"format": FIRST_FORMAT})
     (unsigned / "audit-report.json").write_bytes(first.to_json())
     (unsigned / "audit-report.html").write_text("as an earlier version rendered it")
-    sign_manifest(unsigned, claims, key)
-    assert verify_release(unsigned).ok
+    assert failed_when_signed() == {}
     (told,) = (c.detail for c in verify_release(unsigned).checks if c.name == "report")
     assert "made in an earlier format (hallmark-audit-report/1) by Hallmark 0.1.0" in told
     (unsigned / "audit-report.html").write_text("changed since")
@@ -341,101 +361,45 @@ def test_a_release_of_the_first_format_is_still_accepted(
 
 
 def test_a_claim_that_hides_what_is_unprotected_fails(
-    unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
+    unsigned: Path, record: AuditRecord, claims: Claims, failed_when_signed: Signing
 ) -> None:
     bare = claims.privacy.model_copy(update={"unprotected": ()})
-    guarantee = record.guarantee.model_copy(update={"claim": bare})
-    changed = record.model_copy(update={"guarantee": guarantee})
-    _with_record(unsigned, changed)
-    sign_manifest(unsigned, claims.model_copy(update={"privacy": bare}), key)
-    assert "disagree on what the spec promises" in _failed(unsigned)["claims"]
+    recorded("guarantee", lambda _: {"claim": bare})(unsigned, record)
+    assert "disagree on what the spec promises" in failed_when_signed(privacy=bare)["claims"]
 
 
-def test_a_formal_statement_about_all_tables_fails(
-    unsigned: Path, record: AuditRecord, claims: Claims, key: SigningKey
-) -> None:
-    guarantee = record.guarantee.model_copy(update={"formal": "any two tables"})
-    _with_record(unsigned, record.model_copy(update={"guarantee": guarantee}))
-    sign_manifest(unsigned, claims, key)
-    assert "formal statement is not that of the claim" in _failed(unsigned)["claims"]
-
-
-def test_attenuated_pairs_that_are_not_the_reports_fail(
-    unsigned: Path, claims: Claims, key: SigningKey
-) -> None:
-    _edit_json(unsigned / "data-dictionary.json", lambda d: d.update(attenuated=["AGEP x MSP"]))
-    sign_manifest(unsigned, claims, key)
-    assert "attenuated pairs are not those of the report" in _failed(unsigned)["claims"]
-
-
-def test_an_error_bound_that_is_not_the_certificates_fails(
-    unsigned: Path, claims: Claims, key: SigningKey
-) -> None:
-    _edit_json(
-        unsigned / "data-dictionary.json", lambda d: d["columns"][0]["error"].update(bound=0.001)
-    )
-    sign_manifest(unsigned, claims, key)
-    assert "error of AGEP is not the certificate's bound" in _failed(unsigned)["claims"]
-
-
-def test_a_value_outside_its_domain_fails(unsigned: Path, claims: Claims, key: SigningKey) -> None:
+def test_a_value_outside_its_domain_fails(unsigned: Path, failed_when_signed: Signing) -> None:
     file = unsigned / "data.parquet"
     table = pq.read_table(file)
     ages = pa.array([140, *table["AGEP"].to_pylist()[1:]], pa.int64())
     pq.write_table(table.set_column(0, "AGEP", ages), file)
-    sign_manifest(unsigned, claims, key)
-    assert _failed(unsigned) == {"data.parquet": "AGEP: outside 0 to 99: 1 values"}
-
-
-def test_data_that_are_not_what_their_suffix_says_fail(
-    unsigned: Path, claims: Claims, key: SigningKey
-) -> None:
-    (unsigned / "data.parquet").write_bytes(b"PAR2")
-    sign_manifest(unsigned, claims, key)
-    assert "cannot be read as parquet" in _failed(unsigned)["data.parquet"]
+    assert failed_when_signed() == {"data.parquet": "AGEP: outside 0 to 99: 1 values"}
 
 
 # The data files against a small dictionary with a column of every type.
 
+
+def column(name: str, kind: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "description": name, "type": kind, "grid": {"cells": 9}, **more}
+
+
+WITH_NULLS = {"nullable": True, "null_marker": "N"}
 DICTIONARY = DataDictionary.model_validate(
     {
         "release_id": "r",
         "rows": 2,
         "csv_delimiter": ";",
         "columns": [
-            {
-                "name": "age",
-                "description": "age",
-                "type": "integer",
-                "interval": {"low": 0, "high": 99},
-                "nullable": True,
-                "null_marker": "N",
-                "grid": {"cells": 100},
-            },
-            {
-                "name": "height",
-                "description": "height",
-                "type": "real",
-                "interval": {"low": 0.5, "high": 2.5},
-                "grid": {"cells": 20},
-            },
-            {
-                "name": "born",
-                "description": "date of birth",
-                "type": "date",
-                "interval": {"low": "1900-01-01", "high": "2020-12-31"},
-                "date_format": "%d.%m.%Y",
-                "nullable": True,
-                "null_marker": "N",
-                "grid": {"cells": 100},
-            },
-            {
-                "name": "sex",
-                "description": "sex",
-                "type": "nominal",
-                "categories": [{"value": "01"}, {"value": "02"}],
-                "grid": {"cells": 2},
-            },
+            column("age", "integer", interval={"low": 0, "high": 99}, **WITH_NULLS),
+            column("height", "real", interval={"low": 0.5, "high": 2.5}),
+            column(
+                "born",
+                "date",
+                interval={"low": "1900-01-01", "high": "2020-12-31"},
+                date_format="%d.%m.%Y",
+                **WITH_NULLS,
+            ),
+            column("sex", "nominal", categories=[{"value": "01"}, {"value": "02"}]),
         ],
     }
 )
