@@ -22,10 +22,11 @@ hypothesis.settings.load_profile("house")
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fresh Hallmark home with an SQLite ledger."""
+    """A fresh Hallmark home with an SQLite ledger, and without a profile."""
     folder = tmp_path / "home"
     monkeypatch.setenv("HALLMARK_HOME", str(folder))
-    monkeypatch.delenv("HALLMARK_LEDGER", raising=False)
+    for elsewhere in ("HALLMARK_LEDGER", "HALLMARK_PROFILE"):
+        monkeypatch.delenv(elsewhere, raising=False)
     return folder
 
 

@@ -199,9 +199,7 @@ def certificate_plot(certificate: CertificateFile) -> Markup:
     parts = []
     for tick in range(5):
         at = x(peak * tick / 4)
-        parts.append(
-            f'<line x1="{at:.1f}" y1="4" x2="{at:.1f}" y2="{height - 22:.1f}" class="grid"/>'
-        )
+        parts.append(line(at, 4, at, height - 22, "grid"))
         parts.append(label(at, height - 8, percent(peak * tick / 4, 3), "middle", "dim"))
     for index, bound in enumerate(bounds):
         upper = 6 + index * step

@@ -113,7 +113,7 @@ def verify_release(
         documents = read_documents(folder, manifest)
     except Unsound as error:
         return Verification((*checks, Check("documents", False, str(error))))
-    claim = manifest.privacy
+    claim, data = manifest.privacy, [n for n in manifest.data_files if n in manifest.files]
     checks += [
         Check("documents", True, "spec, certificate, dictionary and record are sound"),
         _check(
@@ -136,8 +136,7 @@ def verify_release(
         *_replicates(folder, documents),
         *(
             _check(name, _data_faults(folder / name, documents.dictionary), "as in the dictionary")
-            for name in manifest.data_files
-            if name in manifest.files
+            for name in data
         ),
         *(
             _check(
@@ -145,8 +144,8 @@ def verify_release(
                 _total_faults(folder / name, documents.spec),
                 f"all {len(documents.spec.public_totals)} hold exactly",
             )
-            for name in manifest.data_files
-            if name in manifest.files and documents.spec.public_totals
+            for name in data
+            if documents.spec.public_totals
         ),
         _rendering(folder, documents),
         *_certified_file(folder, documents.certificate.file, certified),

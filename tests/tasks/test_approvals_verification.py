@@ -342,7 +342,7 @@ def a_rejected_gate_is_opened_without_a_word(told: Told) -> None:
         (without(4), "statement 5 of Cy cannot stand where it does: there was another statement"),
         (without(6), "the gate disclosure was opened and not passed"),
         (forged(at=3, forge=lambda _: None), "the gate disclosure was never opened"),
-        (forged(at=4, forge=a_rejection_is_hidden), "number 6"),
+        (forged(at=4, forge=a_rejection_is_hidden), "statement 6"),
         (forged(at=4, forge=an_approval_is_replayed), "it was made before"),
         (forged(at=4, forge=an_approval_of_another_opening_is_replayed), "it was made before"),
         (forged(at=4, forge=a_rejection_is_passed), "passed or rejected before"),
@@ -373,8 +373,8 @@ def test_each_fault_is_named(make: Callable[[], Told], fault: str, tmp_path: Pat
 def test_what_people_read_is_what_was_said(tmp_path: Path):
     told = sound()
     shown = [one.model_copy(update={"reason": "all is well"}) for one in told.outcomes()]
-    assert "are not those that were said" in faults(tmp_path, told, decisions=shown)
-    assert "are not those that were said" in faults(tmp_path, told, decisions=())
+    assert "are not those that the statements make" in faults(tmp_path, told, decisions=shown)
+    assert "are not those that the statements make" in faults(tmp_path, told, decisions=())
 
 
 def test_a_missing_or_broken_file_is_a_fault(tmp_path: Path):
@@ -383,7 +383,7 @@ def test_a_missing_or_broken_file_is_a_fault(tmp_path: Path):
         approval_faults(tmp_path, manifest, spec(**ASKED))
     )
     (tmp_path / APPROVALS_FILE).write_text("{}")
-    assert "no list of decisions" in "".join(
+    assert "not a list of decisions" in "".join(
         approval_faults(tmp_path, manifest_of(), spec(**ASKED))
     )
 

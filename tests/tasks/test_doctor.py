@@ -118,8 +118,7 @@ def wait_at_the_plan(days: int, role: str = "methodologist") -> None:
     (Workspace.of("r").path / "waiting.json").write_text(waits.model_dump_json())
 
 
-def test_a_profile_is_valid_or_wrong(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HALLMARK_PROFILE", raising=False)
+def test_a_profile_is_valid_or_wrong(home: Path) -> None:
     assert only(house.profile_read()) == ("ok", "valid; people who may approve: 0")
     write_profile(home, phone="112")
     verdict, words = only(house.profile_read())
@@ -127,10 +126,7 @@ def test_a_profile_is_valid_or_wrong(home: Path, monkeypatch: pytest.MonkeyPatch
     assert "agency.phone" in words
 
 
-def test_a_profile_that_lists_one_key_under_two_names_is_wrong(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("HALLMARK_PROFILE", raising=False)
+def test_a_profile_that_lists_one_key_under_two_names_is_wrong(home: Path) -> None:
     keys = introduce(home / "keys", home)
     content = YAML().load(home / "profile.yaml")
     assert only(house.profile_read()) == ("ok", f"valid; people who may approve: {len(keys)}")

@@ -13,17 +13,11 @@ from hallmark.tasks.installation.profile import profile
 from tests.tasks.statements import write_profile
 
 
-def test_an_installation_without_a_profile_says_nothing(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("HALLMARK_PROFILE", raising=False)
+def test_an_installation_without_a_profile_says_nothing(home: Path) -> None:
     assert profile() == Profile()
 
 
-def test_the_profile_in_the_home_folder_is_read(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("HALLMARK_PROFILE", raising=False)
+def test_the_profile_in_the_home_folder_is_read(home: Path) -> None:
     write_profile(home)
     assert profile().agency.name == "Statistical Office"
 
@@ -75,16 +69,12 @@ def with_approvers(home: Path, *approvers: dict[str, Any]) -> None:
     ],
     ids=["key", "name", "spelling", "unseen", "full width", "login", "spare bits"],
 )
-def test_nobody_counts_as_two_persons(
-    two: dict[str, Any], why: str, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("HALLMARK_PROFILE", raising=False)
+def test_nobody_counts_as_two_persons(two: dict[str, Any], why: str, home: Path) -> None:
     with_approvers(home, ADA, two)
     with pytest.raises(SpecError, match=why):
         profile()
 
 
-def test_persons_with_a_key_each_are_taken(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HALLMARK_PROFILE", raising=False)
+def test_persons_with_a_key_each_are_taken(home: Path) -> None:
     with_approvers(home, ADA | {"login": "Ada Example"}, BO | {"login": "bo"})
     assert len(profile().approvers) == 2

@@ -29,7 +29,7 @@ def test_every_folder_is_its_owners_whatever_the_umask(home: Path) -> None:
         folders = [workspace.codes, workspace.staging, workspace.path, home]
     finally:
         os.umask(before)
-    assert [mode(folder) for folder in folders] == [0o700] * 5
+    assert {mode(folder) for folder in folders} == {0o700}
 
 
 def test_a_folder_that_was_open_is_closed(tmp_path: Path) -> None:
