@@ -151,7 +151,7 @@ def record(
 @contextmanager
 def doing(actor: Actor, action: ActionName, about: str = "", **details: str) -> Iterator[None]:
     """Enter an action before the block does it, and that it was not done if the block raises."""
-    number = record(actor, action, about, **details)
+    number = record(actor, action, about, within=None, **details)
     try:
         yield
     except Exception as error:
