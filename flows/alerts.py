@@ -115,18 +115,19 @@ def remove() -> list[str]:
 
 
 def _alerts(percent: int) -> Iterator[Alert]:
-    run = '{{ event.resource["prefect.resource.name"] | tojson }}'
+    name = '{{ event.resource["prefect.resource.name"] | tojson }}'
+    run = {
+        "run": name,
+        "flow": "{{ flow.name | tojson }}",
+        "url": "{{ flow_run | ui_url | tojson }}",
+    }
+    ended = run | {"state": '{{ event.resource["prefect.state-name"] | tojson }}'}
     yield Alert(
         "hallmark: a run failed",
         _of_runs("Failed", "Crashed", "TimedOut"),
         "Run {{ flow_run.name }} of {{ flow.name }} {{ flow_run.state.name }}. "
         "Look at it: {{ flow_run | ui_url or flow_run.id }}",
-        {
-            "run": run,
-            "flow": "{{ flow.name | tojson }}",
-            "state": '{{ event.resource["prefect.state-name"] | tojson }}',
-            "url": "{{ flow_run | ui_url | tojson }}",
-        },
+        ended,
     )
     yield Alert(
         "hallmark: a run gives no sign of life",
@@ -134,23 +135,13 @@ def _alerts(percent: int) -> Iterator[Alert]:
         "Run {{ flow_run.name }} of {{ flow.name }} has been silent for some minutes: its process "
         "is gone, or cannot reach the server. "
         "Look at it: {{ flow_run | ui_url or flow_run.id }}",
-        {
-            "run": run,
-            "flow": "{{ flow.name | tojson }}",
-            "state": '{{ event.resource["prefect.state-name"] | tojson }}',
-            "url": "{{ flow_run | ui_url | tojson }}",
-        },
+        ended,
     )
     yield Alert(
         "hallmark: a release waits for an approval",
         _of_runs("AwaitingApproval"),
         "{{ flow_run.state.message }}. " + _desk(),
-        {
-            "run": run,
-            "flow": "{{ flow.name | tojson }}",
-            "says": '{{ event.resource["prefect.state-message"] | tojson }}',
-            "url": "{{ flow_run | ui_url | tojson }}",
-        },
+        run | {"says": '{{ event.resource["prefect.state-message"] | tojson }}'},
     )
     yield Alert(
         "hallmark: a budget runs low",
@@ -163,7 +154,7 @@ def _alerts(percent: int) -> Iterator[Alert]:
         'Account {{ event.resource["prefect.resource.name"] }} has less than '
         f"{percent} percent of its budget left.",
         {
-            "account": run,
+            "account": name,
             "left_percent": f'{{{{ event.resource["{LEFT}"] | int | tojson }}}}',
             "release": "{{ event.payload.release | tojson }}",
         },

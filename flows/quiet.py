@@ -92,7 +92,7 @@ def _start_server() -> None:
             private_folder(database.parent)
             copy_database(empty, database)
         SubprocessASGIServer().start()
-        if is_new and not empty.exists():
+        if is_new and database.exists() and not empty.exists():
             private_folder(empty.parent)
             copy_database(database, empty)
 

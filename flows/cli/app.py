@@ -22,18 +22,17 @@ from hallmark.flows.cli.exits import ExitCode, exit_code_of
 from hallmark.flows.cli.keys import key_app, time_stamp
 from hallmark.flows.cli.ledger import ledger_app
 from hallmark.flows.cli.options import (
-    FolderOption,
     JsonOption,
     OutOption,
-    ProcessesOption,
-    ResumeOption,
-    SchedulerOption,
+    ReleaseFolder,
+    RunOptions,
     SpecArgument,
-    VerboseOption,
+    taking,
 )
 from hallmark.flows.cli.people import people_app
 from hallmark.flows.cli.query import query
-from hallmark.flows.cli.running import stoppable, tell_ending
+from hallmark.flows.cli.reports import report
+from hallmark.flows.cli.running import run_flow
 from hallmark.flows.screen import say, say_json
 
 if TYPE_CHECKING:
@@ -189,42 +188,10 @@ def _tell_precision(
 
 
 @app.command()
-def release(
-    spec: SpecArgument,
-    out: OutOption = None,
-    resume: ResumeOption = False,
-    processes: ProcessesOption = 0,
-    scheduler: SchedulerOption = None,
-    folder: FolderOption = None,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-) -> None:
+@taking(RunOptions)
+def release(spec: SpecArgument, out: OutOption = None, *, how: RunOptions) -> None:
     """Run a release and publish it, or stop if somebody must approve it first."""
-    from hallmark.schemas.loading import load_spec
-
-    known = load_spec(spec, folder)  # a wrong spec is refused before anything else happens
-    quiet.configure(verbose=verbose)
-    from hallmark.tasks.installation.workspace import ledger_url
-    from hallmark.tasks.ledger.accounts import refuse_without_account
-    from hallmark.tasks.ledger.anchors import open_ledger
-
-    refuse_without_account(known, open_ledger(ledger_url()), out)
-    with stoppable():
-        starting = quiet.start_orchestrator()
-        from hallmark.flows.cli.terminal_progress import progress_shown
-        from hallmark.flows.cluster import on_cluster
-        from hallmark.flows.release import release as flow
-        from hallmark.tasks.installation.places import out_folder
-        from hallmark.tasks.planning.prepare import prepare
-
-        with progress_shown(enabled=not as_json):
-            prepare(spec, folder).releasing()
-            run = on_cluster(flow, processes=processes, scheduler=scheduler)
-            start = str(folder) if folder else None
-            where = str(out_folder(out and out.absolute()))
-            with quiet.orchestrated(starting):
-                ending = run(spec=str(spec), out=where, resume=resume, folder=start)
-    tell_ending(ending, as_json=as_json)
+    run_flow(spec, out, how)
 
 
 @app.command()
@@ -271,7 +238,7 @@ def deploy(
     for kept in recurring_calendars():
         try:
             offered += deploy_calendar(kept, where)
-        except (SafeError, SpecError) as error:  # mended at the desk, which starts after this
+        except (SafeError, SpecError) as error:  # it is fixed at the desk, which starts after this
             say(f"Not offered: {error}")
     for name in offered:
         say(f"Offered {name}")
@@ -281,7 +248,7 @@ def deploy(
 
 @app.command()
 def verify(
-    folder: Annotated[Path, typer.Argument(help="A release folder.", metavar="FOLDER")],
+    folder: ReleaseFolder,
     key: Annotated[
         Path | None,
         typer.Option("--key", help="The agency's public key (PEM), to check who signed."),
@@ -319,32 +286,8 @@ def verify(
         raise typer.Exit(ExitCode.VERIFICATION)
 
 
-@app.command()
-def report(
-    folder: Annotated[Path, typer.Argument(help="A release folder.", metavar="FOLDER")],
-    render: Annotated[
-        Path | None,
-        typer.Option(
-            "--render", help="Render the report again from its JSON twin, into this file."
-        ),
-    ] = None,
-) -> None:
-    """Open the audit report in a browser, or render it again from its JSON twin."""
-    from hallmark.flows.cli.reports import open_report, render_again
-
-    if render is None:
-        path, opened = open_report(folder)
-        if opened:
-            say(f"Opening {path}")
-        else:
-            say(f"The report is {path}")
-            say("There is no browser here: copy that file to a machine that has one.")
-    else:
-        render_again(folder, render)
-        say(f"Wrote {render}")
-
-
 _ELSEWHERE = (
+    report,
     certify,
     evaluate,
     query,

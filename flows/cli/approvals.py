@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from hallmark.flows.cli.options import JsonOption
+from hallmark.flows.cli.options import JsonOption, taking
 from hallmark.flows.screen import say, say_json
 from hallmark.schemas.documents.approvals import OVERRIDE
 from hallmark.schemas.documents.approver_keys import plain_text
@@ -25,37 +25,13 @@ from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.secret_files import write_secret
 
 if TYPE_CHECKING:
+    from hallmark.schemas.documents.approvals import Waiting
+    from hallmark.tasks.gates.approvals import Standing
     from hallmark.tasks.installation.signing import Signer
 
 ReleaseArgument = Annotated[str, typer.Argument(help="Name of the release.", metavar="RELEASE")]
 NameOption = Annotated[
     str, typer.Option("--name", help="Who you are, as the profile lists you.", prompt="Your name")
-]
-KeyOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--key",
-        help="Your private key, from hallmark approver-key. You are asked for its passphrase.",
-        exists=True,
-        dir_okay=False,
-    ),
-]
-SignWithOption = Annotated[
-    str | None,
-    typer.Option(
-        "--sign-with",
-        help="Instead of --key: a command that signs its standard input, such as of a smart card.",
-        metavar="COMMAND",
-    ),
-]
-PublicKeyOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--public-key",
-        help="With --sign-with: the public half of that key (PEM).",
-        exists=True,
-        dir_okay=False,
-    ),
 ]
 ReasonOption = Annotated[
     str, typer.Option("--reason", help="Why, for the record.", prompt="Your reason")
@@ -80,60 +56,81 @@ def waiting(
         return
     records = open_ledger(ledger_url()).records([one.release for one in found])
     known = profile()
-    print_waiting(
-        [
-            (
-                one,
-                None
-                if one.gate == "embargo"
-                else standing_of(
-                    one, History.of(one.release, records[one.release].statements), known
-                ),
-            )
-            for one in found
-        ]
-    )
+
+    def there(waits: "Waiting") -> "Standing | None":
+        if waits.gate == "embargo":
+            return None
+        history = History.of(waits.release, records[waits.release].statements)
+        return standing_of(waits, history, known)
+
+    print_waiting([(one, there(one)) for one in found])
 
 
+def _signer(
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            "--key",
+            help="Your private key, from hallmark approver-key. You are asked for its passphrase.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    sign_with: Annotated[
+        str | None,
+        typer.Option(
+            "--sign-with",
+            help="Instead of --key: a command that signs its standard input, such as of a smart "
+            "card.",
+            metavar="COMMAND",
+        ),
+    ] = None,
+    public_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--public-key",
+            help="With --sign-with: the public half of that key (PEM).",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+) -> "Signer":
+    """What signs a decision: a key in a file, or a command that has one."""
+    from hallmark.tasks.installation.signing import private_key
+    from hallmark.tasks.installation.signing_command import CommandSigner
+
+    if (key is None) == (sign_with is None) or (sign_with is None) != (public_key is None):
+        raise typer.BadParameter(
+            "sign with one key: give --key FILE, or --sign-with COMMAND and --public-key FILE"
+        )
+    if sign_with is not None and public_key is not None:
+        return CommandSigner.of(sign_with, public_key, "--sign-with")
+    assert key is not None
+    return private_key(key, lambda: _passphrase(key))
+
+
+@taking(_signer)
 def approve(
-    release: ReleaseArgument,
-    name: NameOption,
-    role: RoleOption,
-    reason: ReasonOption,
-    key: KeyOption = None,
-    sign_with: SignWithOption = None,
-    public_key: PublicKeyOption = None,
+    release: ReleaseArgument, name: NameOption, role: RoleOption, reason: ReasonOption, by: "Signer"
 ) -> None:
     """Approve what a release is waiting for: its plan, or the finished release."""
-    signer = _signer(key, sign_with, public_key)
-    _decide(release, name=name, role=role, signer=signer, reason=reason, decision="approve")
+    _decide("approve", release, name, role, reason, by)
 
 
+@taking(_signer)
 def reject(
-    release: ReleaseArgument,
-    name: NameOption,
-    role: RoleOption,
-    reason: ReasonOption,
-    key: KeyOption = None,
-    sign_with: SignWithOption = None,
-    public_key: PublicKeyOption = None,
+    release: ReleaseArgument, name: NameOption, role: RoleOption, reason: ReasonOption, by: "Signer"
 ) -> None:
     """Reject a release at its gate, which stays closed until reopened; no budget is given back."""
-    signer = _signer(key, sign_with, public_key)
-    _decide(release, name=name, role=role, signer=signer, reason=reason, decision="reject")
+    _decide("reject", release, name, role, reason, by)
 
 
+@taking(_signer)
 def override(
-    release: ReleaseArgument,
-    name: NameOption,
-    reason: ReasonOption,
-    key: KeyOption = None,
-    sign_with: SignWithOption = None,
-    public_key: PublicKeyOption = None,
+    release: ReleaseArgument, name: NameOption, reason: ReasonOption, by: "Signer"
 ) -> None:
     """Pass a gate without the missing approvals; the ledger records who did it, and why."""
-    signer = _signer(key, sign_with, public_key)
-    _decide(release, name=name, role=OVERRIDE, signer=signer, reason=reason, decision="override")
+    _decide("override", release, name, OVERRIDE, reason, by)
 
 
 def reopen(release: ReleaseArgument, reason: ReasonOption) -> None:
@@ -183,13 +180,12 @@ def approver_key(
 
 
 def _decide(
+    decision: Literal["approve", "reject", "override"],
     release: str,
-    *,
     name: str,
     role: str,
-    signer: "Signer",
     reason: str,
-    decision: Literal["approve", "reject", "override"],
+    signer: "Signer",
 ) -> None:
     from hallmark.flows import quiet
 
@@ -232,21 +228,6 @@ def _decide(
         gaps = f"{len(there.blocking)} items that are not recorded (hallmark waiting lists them)"
         missing = [*there.missing, *([gaps] if there.blocking else [])]
         say(f"Still missing: {', '.join(missing)}.")
-
-
-def _signer(key: Path | None, command: str | None, public_key: Path | None) -> "Signer":
-    """What signs the decision: a key in a file, or a command that has one."""
-    from hallmark.tasks.installation.signing import private_key
-    from hallmark.tasks.installation.signing_command import CommandSigner
-
-    if (key is None) == (command is None) or (command is None) != (public_key is None):
-        raise typer.BadParameter(
-            "sign with one key: give --key FILE, or --sign-with COMMAND and --public-key FILE"
-        )
-    if command is not None and public_key is not None:
-        return CommandSigner.of(command, public_key, "--sign-with")
-    assert key is not None
-    return private_key(key, lambda: _passphrase(key))
 
 
 def _new_passphrase() -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hallmark.flows.cli.anchors import RootsOption, stamp_of
-from hallmark.flows.cli.options import JsonOption
+from hallmark.flows.cli.options import JsonOption, ReleaseFolder
 from hallmark.flows.screen import say, say_json
 from hallmark.schemas.documents.approver_keys import approver_key, plain_text
 
@@ -133,7 +133,7 @@ def revoke(
 
 
 def time_stamp(
-    folder: Annotated[Path, typer.Argument(help="A release folder.", metavar="FOLDER")],
+    folder: ReleaseFolder,
     tsa: Annotated[
         str,
         typer.Option("--tsa", help="URL of a time-stamping authority (RFC 3161).", metavar="URL"),

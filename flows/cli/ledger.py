@@ -5,22 +5,17 @@ import json
 import re
 from dataclasses import asdict
 from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hallmark.flows.cli.anchors import AccountArgument, anchor, verify
-from hallmark.flows.cli.caps import (
-    ChangedDeltaOption,
-    EpsilonOption,
-    RhoOption,
-    cap_of,
-    changed_cap,
-)
 from hallmark.flows.cli.options import JsonOption
-from hallmark.flows.cli.restored import restored
 from hallmark.flows.screen import say, say_json
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.tasks.installation.workspace import ledger_url
 
 if TYPE_CHECKING:  # the database is imported where it is used, to keep --help quick
@@ -38,6 +33,17 @@ class Composed(StrEnum):
     ZCDP = "zcdp"
 
 
+EpsilonOption = Annotated[
+    str | None, typer.Option("--epsilon", help="An exact number, such as 2, 0.5 or 1/3.")
+]
+RhoOption = Annotated[
+    str | None,
+    typer.Option("--rho", help="A cap in zCDP instead of epsilon, such as 0.02; needs --delta."),
+]
+ChangedDeltaOption = Annotated[
+    str | None,
+    typer.Option("--delta", help="An exact number, such as 1e-5. Default: unchanged."),
+]
 DeltaOption = Annotated[str, typer.Option("--delta", help="An exact number, such as 1e-5.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why, and who decided it.")]
 
@@ -170,8 +176,74 @@ def cancel(
     say(f"The reservation of {release} was given back.")
 
 
-for command in (verify, anchor, restored):
+for command in (verify, anchor):
     ledger_app.command()(command)
+
+
+@ledger_app.command("restored")
+def restored(
+    account: AccountArgument,
+    reason: Annotated[str, typer.Option("--reason", help="What happened, and who decided this.")],
+    releases: Annotated[
+        list[Path] | None,
+        typer.Option("--releases", help="A folder of published releases; repeatable."),
+    ] = None,
+    epsilon: EpsilonOption = None,
+    delta: ChangedDeltaOption = None,
+    rho: RhoOption = None,
+) -> None:
+    """Accept a ledger that was restored from a backup: enter again what published releases prove to
+    have spent, and record for good what else it lacks.
+
+    --epsilon or --rho say what the cap was, where it was raised since the backup.
+    """
+    from hallmark.schemas.documents.manifest import MANIFEST_FILE
+    from hallmark.tasks.ledger.anchors import open_ledger
+    from hallmark.tasks.ledger.rollback import unanswered_since
+    from hallmark.tasks.lost_charges import account_for
+
+    if not reason.strip():
+        raise typer.BadParameter("give a reason", param_hint="--reason")
+    if not releases and unanswered_since(account):
+        raise typer.BadParameter(
+            "give the folder of everything that was published since the backup; an empty one, if "
+            "there is nothing",
+            param_hint="--releases",
+        )
+    for folder in releases or ():
+        if not folder.is_dir() or (folder / MANIFEST_FILE).exists():
+            raise typer.BadParameter(
+                f"{folder} is no folder that holds release folders", param_hint="--releases"
+            )
+    book, cap = open_ledger(ledger_url()), None
+    if delta is not None and epsilon is None and rho is None:
+        raise typer.BadParameter("is of a cap; give --epsilon or --rho, too", param_hint="--delta")
+    if epsilon is not None or rho is not None:
+        cap = changed_cap(book.account(account), epsilon, rho, delta)
+    done = account_for(book, account, releases or (), by=getpass.getuser(), reason=reason, cap=cap)
+    for proof in done.entered:
+        say(
+            f"Entered: {proof.release} spent epsilon {proof.budget.epsilon}, delta "
+            f"{proof.budget.delta}, as {proof.folder} proves. Nothing more can be drawn for it."
+        )
+    if not done.lost:
+        known = "has all entries that are known here"
+        say(f"{account} {known}; {'nothing else' if done.entered else 'nothing'} was written.")
+        return
+    say(
+        f"Recorded: {account} continues with {done.entries} entries, and {done.lost} known heads "
+        "are lost. Releases on this account will say so."
+    )
+    if not done.entries:
+        say(
+            "The account is gone. Open it with the cap and the terms that it had (hallmark ledger "
+            "open), and run this command again, to enter what its releases prove."
+        )
+    say(
+        "Runs that drew and published nothing left no proof: look for `reserved` in the log, and "
+        "lower the cap by their budgets before the next release: "
+        f"hallmark ledger cap {account} --epsilon CAP --delta CAP --reason WHY"
+    )
 
 
 def _ledger() -> "Ledger":
@@ -197,3 +269,34 @@ def _plain(state: "AccountState") -> dict[str, object]:
     # Exact rationals as texts such as 1/3, which no float would carry.
     plain: dict[str, object] = json.loads(json.dumps(asdict(state), default=str))
     return plain
+
+
+def changed_cap(
+    state: "AccountState", epsilon: str | None, rho: str | None, delta: str | None
+) -> tuple[Budget, Fraction | None]:
+    """Another cap of an account, which keeps its delta unless one is given."""
+    return cap_of(epsilon, rho, str(state.cap.delta) if delta is None else delta)
+
+
+def cap_of(epsilon: str | None, rho: str | None, delta: str) -> tuple[Budget, Fraction | None]:
+    """The cap and, if it was given in zCDP, its rho."""
+    from hallmark.mechanisms.privacy.account_filter import implied_budget
+
+    try:
+        if rho is None and epsilon is not None:
+            return Budget(epsilon=_exact(epsilon), delta=_exact(delta)), None
+        if rho is None or epsilon is not None:
+            raise ValueError("give a cap: either --epsilon, or --rho with --delta")
+        exact, least = _exact(rho), _exact(delta)
+        if not (exact > 0 and 0 < least < 1):
+            raise ValueError("--rho must be positive, and needs a --delta between 0 and 1")
+        return implied_budget(exact, least), exact
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _exact(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{text!r} is not a number; write it like 2, 0.5, 1/3 or 1e-5") from None

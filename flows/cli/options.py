@@ -1,26 +1,18 @@
 """Arguments and options shared by several commands."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 SpecArgument = Annotated[
     Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")
 ]
-ResumeOption = Annotated[
-    bool, typer.Option("--resume", help="Continue a run that was started before under this name.")
-]
-ProcessesOption = Annotated[
-    int, typer.Option(help="Number of Dask worker processes; 0: threads of this process.", min=0)
-]
-SchedulerOption = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
-]
-FolderOption = Annotated[
-    Path | None,
-    typer.Option("--folder", help="Where relative sources start; default: the spec's folder."),
-]
+ReleaseFolder = Annotated[Path, typer.Argument(help="A release folder.", metavar="FOLDER")]
 OutOption = Annotated[
     Path | None,
     typer.Option(
@@ -31,4 +23,51 @@ OutOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", help="Show the orchestrator's log.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a command runs its flow."""
+
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Continue a run that was started before under this name."),
+    ] = False
+    processes: Annotated[
+        int,
+        typer.Option(help="Number of Dask worker processes; 0: threads of this process.", min=0),
+    ] = 0
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
+    ] = None
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", help="Where relative sources start; default: the spec's folder."),
+    ] = None
+    as_json: JsonOption = False
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show the orchestrator's log.")] = False
+
+
+def taking(shared: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorator of a command that takes the options of `shared`, too.
+
+    The command's last parameter gets what `shared` makes of them.
+    """
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        *own, last = signature(command).parameters.values()
+        added = signature(shared).parameters
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            made = shared(**{name: given.pop(name) for name in added})
+            command(**given, **{last.name: made})
+
+        every = [*own, *added.values()]
+        run.__signature__ = Signature(  # type: ignore[attr-defined]  # what typer reads
+            [one.replace(kind=one.KEYWORD_ONLY) for one in every]
+        )
+        run.__annotations__ = {one.name: one.annotation for one in every}
+        return run
+
+    return decorated

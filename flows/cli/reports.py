@@ -1,43 +1,60 @@
-"""Open an audit report, or render it again from its JSON twin."""
+"""`hallmark report`: open an audit report, or render it again from its JSON twin."""
 
 import webbrowser
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import ValidationError
+import typer
 
-from hallmark.schemas.documents.audit_report import AuditRecord
-from hallmark.schemas.documents.manifest import RECORD_FILE, REPORT_FILE
+from hallmark.flows.cli.options import ReleaseFolder
+from hallmark.flows.screen import say
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.rendering.html import render_audit_report
 
 
 class ReportMissing(SafeError):
     """The folder has no audit report that this version can read."""
 
 
-def open_report(folder: Path) -> tuple[Path, bool]:
-    """Open the report of a release folder in the default browser, if there is one.
+def report(
+    folder: ReleaseFolder,
+    render: Annotated[
+        Path | None,
+        typer.Option(
+            "--render", help="Render the report again from its JSON twin, into this file."
+        ),
+    ] = None,
+) -> None:
+    """Open the audit report in a browser, or render it again from its JSON twin."""
+    from hallmark.schemas.documents.manifest import RECORD_FILE, REPORT_FILE
 
-    Returns:
-        The report's absolute path, and whether a browser opened it.
-    """
+    if render is not None:
+        render.write_text(_rendered(folder, _existing(folder / RECORD_FILE)), encoding="utf-8")
+        say(f"Wrote {render}")
+        return
     path = _existing(folder / REPORT_FILE).resolve()
     try:
-        return path, webbrowser.open(path.as_uri())
+        opened = webbrowser.open(path.as_uri())
     except webbrowser.Error:
-        return path, False
+        opened = False
+    if opened:
+        say(f"Opening {path}")
+    else:
+        say(f"The report is {path}")
+        say("There is no browser here: copy that file to a machine that has one.")
 
 
-def render_again(folder: Path, out: Path) -> None:
-    """Render the report of a release folder into `out`, from its JSON twin alone."""
-    path = _existing(folder / RECORD_FILE)
+def _rendered(folder: Path, record: Path) -> str:
+    from pydantic import ValidationError
+
+    from hallmark.schemas.documents.audit_report import AuditRecord
+    from hallmark.tasks.rendering.html import render_audit_report
+
     try:
-        record = AuditRecord.model_validate_json(path.read_bytes())
+        return render_audit_report(AuditRecord.model_validate_json(record.read_bytes()))
     except ValidationError:
         raise ReportMissing(
-            f"{path} is not an audit record of this version; run: hallmark verify {folder}"
+            f"{record} is not an audit record of this version; run: hallmark verify {folder}"
         ) from None
-    out.write_text(render_audit_report(record), encoding="utf-8")
 
 
 def _existing(path: Path) -> Path:

@@ -1,19 +1,67 @@
-"""How the commands that run a flow end."""
+"""How commands run a flow, and how they end."""
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from hallmark.flows import quiet
 from hallmark.flows.cli.exits import ExitCode
+from hallmark.flows.cli.options import RunOptions
 from hallmark.flows.screen import say, say_json
 from hallmark.tasks.installation.stop_signals import STOP_SIGNALS, stop_signals_noted
 
 if TYPE_CHECKING:  # imported where it is used, to keep --help quick
     from hallmark.schemas.documents.approvals import Waiting
     from hallmark.tasks.publish import Published
+
+
+def run_flow(spec: Path, out: Path | None, how: RunOptions, file: Path | None = None) -> None:
+    """Run the flow of a release, or that of a certificate of `file`, and print how it ended."""
+    from hallmark.schemas.loading import load_spec
+
+    known = load_spec(spec, how.folder)  # a wrong spec is refused before anything else happens
+    quiet.configure(verbose=how.verbose)
+    from hallmark.tasks.installation.workspace import ledger_url
+    from hallmark.tasks.ledger.accounts import refuse_without_account
+    from hallmark.tasks.ledger.anchors import open_ledger
+
+    refuse_without_account(known, open_ledger(ledger_url()), out)
+    with stoppable():
+        starting = quiet.start_orchestrator()
+        # first: the cluster's library stays quiet if it is imported before Prefect
+        from hallmark.flows import cluster
+        from hallmark.flows.certify import certify
+        from hallmark.flows.cli.terminal_progress import progress_shown
+        from hallmark.flows.release import release
+        from hallmark.tasks.installation.places import out_folder
+        from hallmark.tasks.planning.prepare import prepare
+
+        with progress_shown(enabled=not how.as_json):
+            prepared = prepare(spec, how.folder)
+            if file is None:
+                prepared.releasing()
+                where = out_folder(out and out.absolute())
+            else:
+                prepared.certifying(file)
+                where = out_folder(out and out.absolute(), otherwise="certificates")
+            run = cluster.on_cluster(
+                release if file is None else certify,
+                processes=how.processes,
+                scheduler=how.scheduler,
+            )
+            with quiet.orchestrated(starting):
+                ending = run(
+                    spec=str(spec),
+                    out=str(where),
+                    resume=how.resume,
+                    folder=how.folder and str(how.folder),
+                    **({} if file is None else {"file": str(file)}),
+                )
+    tell_ending(ending, as_json=how.as_json)
 
 
 def tell_ending(ending: "Published | Waiting", *, as_json: bool = False) -> None:

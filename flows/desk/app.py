@@ -1,7 +1,7 @@
 """The desk: where an agency runs, reviews and answers for its releases.
 
-It calls the same functions as the command line; Prefect runs and retries below it. Who may have
-what is decided at the entrance (`entrance`, `routes`). The desk knows no approver's private key: a
+It calls the same functions as the command line; Prefect runs and retries below it. The entrance
+decides who may have what (`entrance`, `routes`). The desk knows no approver's private key: a
 decision is signed in the approver's own browser, and entered only if it counts
 (`tasks.gates.approvals`). By default it listens on this machine alone.
 """
@@ -41,10 +41,10 @@ _metrics = Exposition()
 
 @asynccontextmanager
 async def _ready(_: FastAPI) -> AsyncIterator[None]:
-    """Read the accounts once before people come, all at once: afterwards only what is new is."""
+    """Read all accounts before anybody comes; afterwards only new entries are read."""
     with suppress(LedgerError):  # the pages tell
         await run_in_threadpool(accounts.look_once)
-    # What is imported and read by now stays; to look through it for garbage stops everybody.
+    # What is imported and read by now stays; searching it for garbage would stop everybody.
     gc.collect()
     gc.freeze()
     yield

@@ -1,9 +1,9 @@
 """Logging in by a provider of identities (OpenID Connect).
 
-The browser is sent to the provider by a link, and comes back with a code. That it is the browser
-which began shows a signed cookie, which is good for ten minutes and one answer; it also holds what
-the code and the ID token must fit, and where to go then. The key of these cookies lives as long as
-the process, so a new process takes no answer a second time either.
+The browser is sent to the provider by a link, and comes back with a code. A signed cookie shows
+that it is the browser that began; the cookie is good for ten minutes and one answer, and holds what
+the code and the ID token must match, and where to go next. Its key lives as long as the process, so
+a new process takes no answer a second time either.
 """
 
 import os
@@ -114,7 +114,7 @@ async def _answered(
 
 
 def _began(request: Request, state: str) -> tuple[Attempt, str] | None:
-    """What this browser began, the first time that it is asked for."""
+    """The attempt that this browser began, unless it was answered before."""
     try:
         said = _serializer.loads(request.cookies.get(_cookie(), ""), max_age=_WAITED_FOR)
     except BadSignature:

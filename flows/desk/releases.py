@@ -248,7 +248,7 @@ def _to_decide(one: ReleaseState) -> dict[str, Any]:
 
 
 def _refuse_another(signed: SignedDecision, login: str, known: Profile, book: Ledger) -> None:
-    """Refuse a decision of somebody else than who is logged in, or of who started the release.
+    """Refuse a decision made for somebody else, or by whoever started the release.
 
     Raises:
         DecisionRefused: it is.

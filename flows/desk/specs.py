@@ -1,5 +1,5 @@
-"""Specs that are written at the desk: from a table or a dictionary, checked while somebody types,
-with the plan and the price of other epsilons beside."""
+"""Specs written at the desk: begun from a table or a dictionary, checked while somebody types, and
+shown beside their plan and the price of other epsilons."""
 
 import os
 import re
