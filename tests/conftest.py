@@ -1,14 +1,18 @@
-"""Fixtures shared by tests: a home of their own, Ctrl-C, one quiet orchestrator a session."""
+"""Fixtures shared by tests: a home of their own, Ctrl-C, one orchestrator and one release each."""
 
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
 from hallmark.flows import quiet
+
+if TYPE_CHECKING:
+    from tests.tasks.released import Released
 
 # Before anything imports Prefect: its settings are read once.
 os.environ.setdefault("HALLMARK_HOME", "/nonexistent/hallmark-tests-set-their-own-home")
@@ -45,10 +49,40 @@ def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HALLMARK_HOME", str(tmp_path_factory.mktemp("home")))
         quiet.configure()
-    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+    from prefect import settings
     from prefect.testing.utilities import prefect_test_harness
 
     # A flow waits up to a second for its heart to stop; nothing here watches the hearts.
-    still = temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
-    with still, prefect_test_harness(server_startup_timeout=120):
+    still = {settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
+    # Nor does anything look at events here, which take the server half of its time.
+    deaf = (
+        settings.PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED,
+        settings.PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED,
+        settings.PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_ENABLED,
+        settings.PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED,
+        settings.PREFECT_SERVER_LOGS_STREAM_OUT_ENABLED,
+    )
+    with (
+        settings.temporary_settings(still | dict.fromkeys(deaf, False)),
+        prefect_test_harness(server_startup_timeout=120),
+    ):
         yield
+
+
+@pytest.fixture(scope="session")
+def example_release(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> "Released":
+    """The example's release, which many tests look at and none changes."""
+    from tests.tasks.released import released
+
+    with pytest.MonkeyPatch.context() as patch:
+        for said in ("HALLMARK_PROFILE", "HALLMARK_IMAGE_DIGEST", "HALLMARK_OPERATOR"):
+            patch.delenv(said, raising=False)
+        with released(tmp_path_factory.mktemp("released")) as done:
+            return done
+
+
+@pytest.fixture
+def run(example_release: "Released", home: Path, monkeypatch: pytest.MonkeyPatch) -> "Released":
+    """That release, in the home that it was made in."""
+    monkeypatch.setenv("HALLMARK_HOME", str(example_release.workspace.path.parents[1]))
+    return example_release

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from hallmark.mechanisms.privacy.ledger.ledger import Entry
 
 SOURCE = {"kind": "public", "reference": "made up for the tests"}
+PURE = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
+"""A section `privacy` of pure differential privacy."""
 
 
 def table(rows: int = 3000, seed: int = 7) -> pd.DataFrame:
@@ -74,6 +76,19 @@ def spec(source: Path, **changes: Any) -> dict[str, Any]:
         "output": {"formats": ["csv", "parquet"]},
         **changes,
     }  # fmt: skip
+
+
+def only(folder: Path, *names: str) -> dict[str, Any]:
+    """Sections of `write` that release these columns alone, by pmm under pure epsilon."""
+    whole = spec(folder / "table.csv")
+    ignored = [name for name in (*whole["columns"], "person") if name not in names]
+    return {
+        "columns": {name: whole["columns"][name] for name in names},
+        "data": {**whole["data"], "ignore": ignored},
+        "mechanism": {"name": "pmm"},
+        "constraints": [],
+        "privacy": PURE,
+    }
 
 
 def write(folder: Path, rows: int = 3000, **changes: Any) -> Path:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -9,13 +10,22 @@ from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from tests import example
+from tests.flows.people import ROLES, introduce
 from tests.flows.services import postgres, prefect_server
 
-__all__ = ["hallmark", "postgres", "prefect_server"]
+if TYPE_CHECKING:  # the browser's library is imported by those who open one
+    from playwright.sync_api import Browser
+
+    from tests.flows.server import Installation
+
+__all__ = ["agency", "chrome", "hallmark", "keys", "postgres", "prefect_server"]
+TITLE = 'A table made up for the tests [/bold] [x] \x1b[2J </title><script>"alert"(1)</script>'
+PLAN_GATE = {"plan": ["methodologist"]}
 
 
 @dataclass(frozen=True)
@@ -80,3 +90,61 @@ def hallmark(prefect: None, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
     yield run
     os.umask(mask)
+
+
+@pytest.fixture(scope="session")
+def agency_that_waits(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a home, keys of people and a table, whose release waits at its plan gate."""
+    from hallmark.flows.release import release
+    from hallmark.schemas.documents.approvals import Waiting
+
+    folder = tmp_path_factory.mktemp("waiting")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HALLMARK_HOME", str(folder / "home"))
+        patch.delenv("HALLMARK_LEDGER", raising=False)
+        introduce(folder / "keys", folder / "home")
+        example.open_account()
+        mechanism = {"name": "mst"}
+        spec = example.write(
+            folder / "data", 400, title=TITLE, mechanism=mechanism, approvals=PLAN_GATE
+        )
+        assert isinstance(release(str(spec), str(folder / "out")), Waiting)
+    return folder
+
+
+@pytest.fixture
+def keys(agency_that_waits: Path, home: Path) -> dict[str, Path]:
+    """Keys of the people, where a release waits for the approval of its plan."""
+    shutil.copytree(agency_that_waits / "home", home, dirs_exist_ok=True)
+    return {name: agency_that_waits / "keys" / f"{name}.pem" for name in ROLES}
+
+
+@pytest.fixture(scope="module")
+def chrome() -> "Iterator[Browser]":
+    """A headless browser; no longer than a module, since nothing else may run a loop meanwhile."""
+    from tests.flows.server import browser, need_browser
+
+    with browser(need_browser()) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def agency(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Installation]":
+    """Server mode with an agency's people, a form for one spec, and a release every month.
+
+    It serves all tests that ask for it: each names releases of its own.
+    """
+    from tests.flows import server
+
+    server.need_postgres()
+    folder = tmp_path_factory.mktemp("agency")
+    approvals = {"disclosure": ["reviewer"]}
+    form = example.write(folder / "form", approvals=approvals, **server.SPEC)
+    example.write(folder / "monthly", release="monthly-{period}", **server.SPEC)
+    calendar = folder / "monthly" / "calendar.yaml"
+    calendar.write_text(
+        "hallmark_calendar: 1\nreleases:\n  monthly:\n    spec: spec.yaml\n    period: month\n"
+        '    cron: "* * * * *"\n    budget: {epsilon: 1/4, delta: 1e-6}\n'
+    )
+    with server.agency(folder, "--spec", form, "--calendar", calendar) as running:
+        yield running

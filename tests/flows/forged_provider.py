@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, unquote_plus, urlsplit
 
@@ -19,6 +20,12 @@ from tests.serving import Handler, serving
 
 CLIENT, SECRET = "hallmark-desk", "client-secret-of-the-tests+/%: of thirty-two bytes"
 Claims = dict[str, Any]
+
+
+@cache
+def rsa(name: str, kid: str = "one") -> RSAKey:
+    """The key of this name, the same in all tests, since it takes long to make one."""
+    return RSAKey.generate_key(2048, {"kid": kid})
 
 
 @dataclass
@@ -34,7 +41,7 @@ class ForgedProvider:
     """
 
     issuer: str
-    key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "one"}))
+    key: RSAKey = field(default_factory=lambda: rsa("own"))
     description: Claims = field(default_factory=dict)
     published: list[Any] = field(default_factory=list)
     signed: Callable[[Claims], Any] = lambda claims: ""

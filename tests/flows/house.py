@@ -19,6 +19,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from tests import example
+from tests.flows.services import without_ours
 
 HALLMARK = Path(sys.executable).with_name("hallmark")
 RELEASE, ACCOUNT = "test-release", "test-people"
@@ -112,8 +113,7 @@ class House:
     @property
     def environment(self) -> dict[str, str]:
         """Of every process in the house; nothing of the tests' own orchestrator gets in."""
-        ours = {k: v for k, v in os.environ.items() if not k.startswith(("HALLMARK_", "PREFECT_"))}
-        return ours | {"HALLMARK_HOME": str(self.home)} | dict(self.settings)
+        return without_ours() | {"HALLMARK_HOME": str(self.home)} | dict(self.settings)
 
     def start(self, *options: str, spec: str = "spec.yaml", **settings: str) -> Run:
         """Start `hallmark release` with these options and additional environment."""

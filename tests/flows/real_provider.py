@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from tests.flows.services import free_port, service, wait_until
+from tests.flows.services import answers, free_port, service, wait_until
 
 CLIENT, SECRET, PASSWORD = "hallmark-desk", "client-secret-of-the-tests", "correct horse"
 PEOPLE = ("Ada", "grace", "root")
@@ -32,15 +31,9 @@ def real_provider(folder: Path, answer_at: str) -> Iterator[str]:
     settings = {"PYTHONPATH": os.pathsep.join(sys.path), "OAUTHLIB_INSECURE_TRANSPORT": "1"}
     issuer = f"http://127.0.0.1:{port}/o"
     with service(["tests.flows.real_provider", str(port), answer_at], folder, settings):
-        wait_until(lambda: _answers(issuer), "the provider answers", 60)
+        described = f"{issuer}/.well-known/openid-configuration"
+        wait_until(lambda: answers(described), "the provider answers", 60)
         yield issuer
-
-
-def _answers(issuer: str) -> bool:
-    try:
-        return httpx.get(f"{issuer}/.well-known/openid-configuration").status_code == 200
-    except httpx.HTTPError:
-        return False
 
 
 def main(port: int, answer_at: str) -> None:

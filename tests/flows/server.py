@@ -1,6 +1,5 @@
 """A whole server-mode installation for a test, and a browser in front of it."""
 
-import os
 import re
 import shutil
 import signal
@@ -24,10 +23,13 @@ from sqlalchemy import NullPool, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
 from tests.flows.people import PASSWORD, introduce
-from tests.flows.services import POSTGRES, free_port, wait_until
-from tests.tasks.statements import PROFILE
+from tests.flows.services import POSTGRES, free_port, wait_until, without_ours
+from tests.tasks.statements import ABOUT, PROFILE
 
 ROOT = Path(__file__).parents[2]
+PRIVACY = {"neighbours": "replace_one", "unit": "record", "epsilon": "1/4", "delta": "1e-6"}
+SPEC: dict[str, Any] = {"mechanism": {"name": "mst"}, "about": ABOUT, "privacy": PRIVACY}
+"""Sections of a spec of a small release that says all that is asked of it."""
 SECONDS = 300  # the longest that anything is waited for
 
 
@@ -130,11 +132,8 @@ class Installation:
 def installation(folder: Path, *options: str | Path) -> Iterator[Installation]:
     """Start server mode on PostgreSQL; stop it and drop its databases afterwards."""
     name, port = f"hallmark_test_{uuid.uuid4().hex[:12]}", free_port(row=3)
-    environment = {
-        k: v for k, v in os.environ.items() if not k.startswith(("HALLMARK_", "PREFECT_"))
-    }
     url = make_url(POSTGRES).set(drivername="postgresql", database=name)
-    environment |= {
+    environment = without_ours() | {
         "HALLMARK_HOME": str(folder / "home"),
         "HALLMARK_DATABASE": url.render_as_string(hide_password=False),
         "PYTHONPATH": str(ROOT),
@@ -163,18 +162,11 @@ def agency(folder: Path, *options: str | Path) -> Iterator[Installation]:
         cluster = YAML().load(running.home / "profile.yaml")["cluster"]
         introduce(folder / "keys", running.home, cluster=dict(cluster), **PROFILE)
         opened = running.hallmark(
-            "ledger", "open", "test-people", "--epsilon", "2", "--delta", "1e-4",
+            "ledger", "open", "test-people", "--epsilon", "4", "--delta", "1e-4",
             "--reason", "tests",
         )  # fmt: skip
         assert opened.returncode == 0, opened.stderr
         yield running
-
-
-def need_postgres_and_browser() -> str:
-    """Path of Chromium; skips the test where that or PostgreSQL is missing."""
-    chromium = need_browser()
-    need_postgres()
-    return chromium
 
 
 def need_browser() -> str:

@@ -37,15 +37,30 @@ def standing_server(folder: Path, **settings: str) -> Iterator[str]:
     command = ["prefect", "server", "start", "--port", str(port), "--no-ui"]
     with service(command, folder, {"PREFECT_HOME": str(folder)} | quiet | settings):
         url = f"http://127.0.0.1:{port}/api"
-        wait_until(lambda: _healthy(url), "the Prefect server answers")
+        wait_until(lambda: answers(f"{url}/health"), "the Prefect server answers")
         yield url
 
 
-def _healthy(url: str) -> bool:
+@contextmanager
+def desk_process(folder: Path, port: int, settings: dict[str, str]) -> Iterator[None]:
+    """A desk that answers on this port meanwhile, as a process."""
+    command = ["uvicorn", "hallmark.flows.desk:desk", "--port", str(port)]
+    with service(command, folder, settings):
+        wait_until(lambda: answers(f"http://127.0.0.1:{port}/health"), "the desk answers")
+        yield
+
+
+def answers(url: str) -> bool:
+    """Whether a web server has what is there."""
     try:
-        return httpx.get(f"{url}/health").status_code == 200
+        return httpx.get(url, timeout=5).is_success
     except httpx.HTTPError:
         return False
+
+
+def without_ours() -> dict[str, str]:
+    """The environment without what the tests' own orchestrator and home put there."""
+    return {k: v for k, v in os.environ.items() if not k.startswith(("HALLMARK_", "PREFECT_"))}
 
 
 @pytest.fixture
@@ -90,11 +105,10 @@ def service(
     `within` is what starts it, such as `ip netns exec NAME`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    ours = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "HALLMARK_"))}
     with (folder / "said.txt").open("wb") as said:
         process = subprocess.Popen(
             [*within, sys.executable, "-m", *command],
-            env=ours | {"TMPDIR": str(folder)} | settings,
+            env=without_ours() | {"TMPDIR": str(folder)} | settings,
             cwd=folder,
             stdout=said,
             stderr=subprocess.STDOUT,

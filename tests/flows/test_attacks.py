@@ -27,23 +27,21 @@ from hallmark.tasks.gates.waiting import asked_now
 from hallmark.tasks.installation.signing import private_key
 from tests import example
 from tests.flows.people import PASSPHRASE
-from tests.flows.server import Installation, agency, need_postgres
+from tests.flows.server import SPEC as PLAIN
+from tests.flows.server import Installation
 from tests.flows.services import wait_until
-from tests.tasks.statements import ABOUT
 
 pytestmark = pytest.mark.service
 
 PRIVACY = {"neighbours": "replace_one", "unit": "record", "epsilon": "1/8", "delta": "1e-7"}
 FOUR_EYES = {"disclosure": ["reviewer", "reviewer"]}
-SPEC = {"mechanism": {"name": "mst"}, "about": ABOUT, "privacy": PRIVACY}
+SPEC = PLAIN | {"privacy": PRIVACY}
 
 
-@pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+@pytest.fixture
+def attacked(agency: Installation) -> Installation:
     """An agency that whoever has an account on its machine may try to harm."""
-    need_postgres()
-    with agency(tmp_path_factory.mktemp("attacked")) as running:
-        yield running
+    return agency
 
 
 @pytest.mark.slow

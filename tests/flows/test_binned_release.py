@@ -13,7 +13,8 @@ from hallmark.tasks.gates.gates import TableChanged
 from hallmark.tasks.planning.prepare import prepare
 from tests import example
 from tests.flows.conftest import Killed
-from tests.flows.test_marginal_release import assert_sound, run
+from tests.flows.runs import release
+from tests.flows.test_marginal_release import certified
 
 ROWS = 1500
 QUICK = {
@@ -51,8 +52,8 @@ def changes(**others: Any) -> dict[str, Any]:
 def test_a_release_on_private_bins_is_sound_and_says_which_bins(tmp_path: Path) -> None:
     example.open_account()
     spec = example.write(tmp_path, ROWS, **changes())
-    published = run(spec)
-    record = assert_sound(published)
+    published = release(spec)
+    record = certified(published)
     calls = {entry.payload["call"] for entry in example.charges()}
     assert calls == {CALL, "marginals"}
     assert record["mechanism"]["noise"][0]["query"].startswith("all cells of age, income, since")
@@ -79,46 +80,31 @@ def test_a_plan_shows_what_the_bins_cost(tmp_path: Path) -> None:
     assert bounds["income"] < 1 / 8  # finer than bins
 
 
-def die_when_bins_are_drawn(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that comes no further than that."""
+def test_a_release_that_dies_when_its_bins_are_drawn_goes_on_with_them_and_with_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Answers of two tables are never mixed: on another table, it goes on never."""
 
     def die(*_: Any) -> None:
         raise Killed
 
+    example.open_account()
+    spec = example.write(tmp_path, ROWS, **changes())
     with monkeypatch.context() as patched:
         patched.setattr(Binned, "measure", die)
         with pytest.raises(Exception, match="Killed"):
-            run(spec)
-
-
-def test_a_release_that_dies_when_its_bins_are_drawn_goes_on_with_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    example.open_account()
-    spec = example.write(tmp_path, ROWS, **changes())
-    die_when_bins_are_drawn(spec, monkeypatch)
+            release(spec)
     (drawn,) = example.charges()
     assert drawn.payload["call"] == CALL
-    assert_sound(run(spec, resume=True))
-    first, second = example.charges()
-    assert first == drawn
-    assert second.payload["call"] == "marginals"
-
-
-def test_answers_of_two_tables_are_never_mixed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dead between two draws, a release goes on with the table that it began with, or never."""
-    example.open_account()
-    spec = example.write(tmp_path, ROWS, **changes())
-    die_when_bins_are_drawn(spec, monkeypatch)
     table = next(tmp_path.glob("*.csv"))
     asked = table.read_text()
     header, _, *rest = asked.splitlines()
     table.write_text("\n".join([header, *rest, rest[0]]) + "\n")  # as many rows, one another
     with pytest.raises(TableChanged, match="not the one that this release has noisy answers of"):
-        run(spec, resume=True)
-    (drawn,) = example.charges()
-    assert drawn.payload["call"] == CALL
+        release(spec, resume=True)
+    assert example.charges() == [drawn]
     table.write_text(asked)
-    assert_sound(run(spec, resume=True))
+    certified(release(spec, resume=True))
+    first, second = example.charges()
+    assert first == drawn
+    assert second.payload["call"] == "marginals"

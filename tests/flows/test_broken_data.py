@@ -413,7 +413,8 @@ def test_broken_data_get_exactly_their_message(broken: Broken, home: Path, tmp_p
     assert CANARY not in chain
 
 
-@pytest.mark.parametrize("broken", BROKEN[::10], ids=lambda broken: broken.name)
+# One of a file that cannot be read, and one of rows that break rules.
+@pytest.mark.parametrize("broken", [BROKEN[10], BROKEN[-1]], ids=lambda broken: broken.name)
 def test_a_release_of_broken_data_ends_in_the_same_message_and_publishes_nothing(
     broken: Broken, hallmark: Hallmark, home: Path, tmp_path: Path
 ) -> None:

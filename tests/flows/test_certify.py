@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from fractions import Fraction
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,7 @@ import pytest
 
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Waiting
-from hallmark.schemas.documents.manifest import (
-    CERTIFICATE_FILE,
-    DATA_FILES,
-    MANIFEST_FILE,
-    RECORD_FILE,
-)
+from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, DATA_FILES, RECORD_FILE
 from hallmark.schemas.loading import load_spec
 from hallmark.tasks.gates.rehearsal import rehearse
 from hallmark.tasks.installation.signing import digest
@@ -30,6 +25,8 @@ from hallmark.tasks.reserve import AlreadyStarted
 from hallmark.tasks.verification import verify_release
 from tests import example
 from tests.flows.conftest import Hallmark, press_ctrl_c
+from tests.flows.runs import spent
+from tests.tasks.released import Released
 
 NAMES = ("age", "region", "employed")
 ROWS = 400
@@ -39,16 +36,11 @@ pytestmark = pytest.mark.usefixtures("prefect", "home")
 
 def write(folder: Path, **changes: Any) -> Path:
     """The private table, and the spec of a certificate on three of its columns."""
-    whole = example.spec(folder / "table.csv")
-    sections = {
+    sections = example.only(folder, *NAMES) | {
         "release": "test-certificate",
-        "columns": {name: whole["columns"][name] for name in NAMES},
-        "data": {**whole["data"], "ignore": ["income", "since", "person"]},
         "mechanism": {"name": "certify"},
         "certificate": {"marginals": 2, "cells": 5},
-        "constraints": [],
         "output": {},
-        "privacy": {"neighbours": "replace_one", "unit": "record", "epsilon": "1"},
     }
     return example.write(folder, ROWS, **sections | changes)
 
@@ -75,23 +67,47 @@ def published(spec: Path, file: Path, **options: Any) -> Published:
     return done
 
 
-def checks(folder: str, file: Path | None = None) -> dict[str, bool]:
-    return {check.name: check.ok for check in verify_release(Path(folder), None, file).checks}
+def checks(folder: Path, file: Path | None = None) -> dict[str, bool]:
+    return {check.name: check.ok for check in verify_release(folder, None, file).checks}
 
 
-def spent() -> tuple[Fraction, Fraction]:
-    ledger = Ledger(ledger_url())
-    ledger.verify("test-people")
-    return ledger.account("test-people").spent
+@dataclass(frozen=True)
+class Certified:
+    """A published certificate, the spec and the file that it is of, and the home."""
+
+    folder: Path
+    spec: Path
+    file: Path
+    home: Path
 
 
-def test_a_file_is_certified_by_the_whole_budget_and_published_without_data(tmp_path: Path) -> None:
-    example.open_account()
-    file = vendor(tmp_path)
-    done = published(write(tmp_path), file)
-    folder = Path(done.folder)
+@pytest.fixture(scope="module")
+def made(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Certified:
+    """A certificate that tests look at and none changes."""
+    base = tmp_path_factory.mktemp("certified")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HALLMARK_HOME", str(base / "home"))
+        patch.delenv("HALLMARK_LEDGER", raising=False)
+        example.open_account()
+        spec, file = write(base), vendor(base)
+        return Certified(Path(published(spec, file).folder), spec, file, base / "home")
+
+
+@pytest.fixture
+def certified(made: Certified, home: Path, monkeypatch: pytest.MonkeyPatch) -> Certified:
+    """That certificate, in the home that it was made in."""
+    monkeypatch.setenv("HALLMARK_HOME", str(made.home))
+    return made
+
+
+def test_a_file_is_certified_by_the_whole_budget_and_published_without_data(
+    certified: Certified,
+) -> None:
+    folder = certified.folder
     certificate = json.loads((folder / CERTIFICATE_FILE).read_text())
-    assert certificate["file"] == {"name": "vendor.csv", "sha256": digest(file), "rows": 300}
+    assert certificate["file"] == {
+        "name": "vendor.csv", "sha256": digest(certified.file), "rows": 300,
+    }  # fmt: skip
     assert [bound["target"] for bound in certificate["bounds"]] == [
         "all 3 two-way marginals",
         "age x region",
@@ -106,14 +122,15 @@ def test_a_file_is_certified_by_the_whole_budget_and_published_without_data(tmp_
     assert record["account"]["split"][0]["purpose"] == "marginals for the certificate alone"
     assert record["mechanism"]["events"]
     assert "no row was published here" in (folder / "for-people.html").read_text()
+    Ledger(ledger_url()).verify("test-people")
     assert spent() == (1, 0)
     assert "Columns together" in Workspace.of("test-certificate").review.read_text()
 
 
-def test_a_certificate_is_verified_with_the_file_or_without_it(tmp_path: Path) -> None:
-    example.open_account()
-    file = vendor(tmp_path)
-    folder = published(write(tmp_path), file).folder
+def test_a_certificate_is_verified_with_the_file_or_without_it(
+    certified: Certified, tmp_path: Path
+) -> None:
+    file, folder = certified.file, shutil.copytree(certified.folder, tmp_path / "copy")
     assert all(checks(folder).values())
     assert all(checks(folder, file).values())
     assert checks(folder)["certified file"]
@@ -128,61 +145,38 @@ def test_a_certificate_is_verified_with_the_file_or_without_it(tmp_path: Path) -
     assert [name for name, ok in checks(folder, other).items() if not ok] == ["certified file"]
     assert not checks(folder, tmp_path / "nothing.csv")["certified file"]
     # Another file put in its name is another certificate than was signed.
-    certificate = Path(folder) / CERTIFICATE_FILE
+    certificate = folder / CERTIFICATE_FILE
     certificate.write_text(certificate.read_text().replace(digest(file), digest(other)))
     assert not checks(folder, other)["files"]
 
 
-def test_running_again_replays_and_charges_once(tmp_path: Path) -> None:
+def test_running_again_replays_and_charges_once_and_for_that_file_alone(tmp_path: Path) -> None:
     example.open_account()
-    spec, file = write(tmp_path), vendor(tmp_path)
+    spec, file, other = write(tmp_path), vendor(tmp_path), vendor(tmp_path, "other.csv", age=44)
     first = published(spec, file)
     assert published(spec, file).earlier
+    with pytest.raises(PublishRefused, match="is not what this spec publishes"):
+        run(spec, other, resume=True)
     before = (Path(first.folder) / CERTIFICATE_FILE).read_bytes()
     shutil.rmtree(first.folder)
     with pytest.raises(AlreadyStarted, match="Run with --resume"):
         run(spec, file)
-    again = published(spec, file, resume=True)
-    assert (Path(again.folder) / CERTIFICATE_FILE).read_bytes() == before
-    assert spent() == (1, 0)
-
-
-def test_another_file_needs_a_certificate_of_its_own(tmp_path: Path) -> None:
-    example.open_account()
-    spec, file, other = write(tmp_path), vendor(tmp_path), vendor(tmp_path, "other.csv", age=44)
-    done = published(spec, file)
-    with pytest.raises(PublishRefused, match="is not what this spec publishes"):
-        run(spec, other, resume=True)
-    shutil.rmtree(done.folder)
     with pytest.raises(AlreadyStarted, match=r"another file than other\.csv"):
         run(spec, other, resume=True)
+    again = published(spec, file, resume=True)
+    assert (Path(again.folder) / CERTIFICATE_FILE).read_bytes() == before
+    Ledger(ledger_url()).verify("test-people")
     assert spent() == (1, 0)
 
 
-def test_the_data_file_of_a_release_can_be_certified(tmp_path: Path) -> None:
-    from hallmark.flows.release import release
-
+@pytest.mark.parametrize("form", [pytest.param("csv", marks=pytest.mark.slow), "parquet"])
+def test_the_data_file_of_a_release_can_be_certified(
+    form: str, example_release: Released, tmp_path: Path
+) -> None:
     example.open_account()
-    made = release(
-        str(
-            write(
-                tmp_path / "release",
-                release="test-release",
-                mechanism={"name": "pmm"},
-                certificate={},
-            )
-        ),
-        str(tmp_path / "out"),
-    )
-    for form in ("csv", "parquet"):
-        spec = write(
-            tmp_path / form,
-            release=f"of-{form}",
-            privacy={"neighbours": "replace_one", "unit": "record", "epsilon": "1/2"},
-        )
-        done = published(spec, Path(made.folder) / f"data.{form}")
-        assert all(checks(done.folder).values())
-    assert spent() == (2, 0)
+    done = published(write(tmp_path), example_release.folder / f"data.{form}")
+    assert all(checks(Path(done.folder)).values())
+    assert spent() == (1, 0)
 
 
 def test_gates_stop_a_certificate_as_they_stop_a_release(tmp_path: Path) -> None:
@@ -247,7 +241,7 @@ def test_a_copy_of_the_private_table_is_refused_before_it_is_asked_anything(
     spec = write(tmp_path)
     if unit != "record":
         data = {**example.spec(tmp_path / "table.csv")["data"], "ignore": ["income", "since"]}
-        privacy = {"neighbours": "add_remove", "unit": unit, "epsilon": "1"}
+        privacy = {**example.PURE, "neighbours": "add_remove", "unit": unit}
         spec = write(tmp_path, privacy=privacy, data=data)
     example.open_account(adjacency=adjacency(load_spec(spec)))
     copy = tmp_path / "copy.parquet"
@@ -308,17 +302,18 @@ def test_each_command_sends_the_others_spec_to_it(tmp_path: Path) -> None:
     assert spent() == (0, 0)
 
 
-def test_the_command_line_plans_certifies_and_verifies(hallmark: Hallmark, tmp_path: Path) -> None:
-    example.open_account()
-    spec, file, out = write(tmp_path), vendor(tmp_path), tmp_path / "out"
+def test_the_command_line_plans_certifies_and_verifies(
+    hallmark: Hallmark, certified: Certified
+) -> None:
+    spec, file, out = certified.spec, certified.file, certified.folder.parent
     planned = hallmark("plan", spec, "--json")
     assert 0 < json.loads(planned.out)["forecast"]["expected_error"] < 1
     done = hallmark("certify", spec, file, "--out", out, "--json")
     assert done.code == 0, done
     folder = Path(json.loads(done.out)["folder"])
-    assert (folder / MANIFEST_FILE).exists()
+    assert folder == certified.folder  # published before, by the same flow
     assert hallmark("verify", folder, "--file", file).code == 0
-    assert hallmark("verify", folder, "--file", tmp_path / "table.csv").code == 6
+    assert hallmark("verify", folder, "--file", spec.with_name("table.csv")).code == 6
     assert "hallmark certify" in hallmark("release", spec, "--out", out).error
 
 

@@ -14,7 +14,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.tasks.ledger.anchors import read
 from tests import example
 from tests.flows.house import House
-from tests.flows.server import Installation, installation, need_postgres_and_browser
+from tests.flows.server import Installation, installation, need_postgres
 from tests.flows.services import wait_until
 from tests.tasks.cut import ACCOUNT, cut
 
@@ -48,7 +48,7 @@ def test_a_run_that_was_killed_after_a_draw_does_not_draw_it_again(
 
 @pytest.fixture
 def agency(tmp_path: Path) -> Iterator[Installation]:
-    need_postgres_and_browser()
+    need_postgres()
     with installation(tmp_path) as running:
         yield running
 

@@ -3,7 +3,6 @@ sees, what is somebody else's."""
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,15 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from hallmark.tasks.people.rights import Role
 from tests import example
-from tests.flows.server import (
-    SECONDS,
-    Installation,
-    accept,
-    browser,
-    comes_to,
-    need_postgres_and_browser,
-)
-from tests.flows.server import agency as agency_of
+from tests.flows.server import SECONDS, Installation, accept, comes_to
 from tests.tasks.statements import ABOUT
 
 pytestmark = pytest.mark.service
@@ -38,25 +29,17 @@ SEEN = {
 
 
 @pytest.fixture(scope="module")
-def agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    need_postgres_and_browser()
-    with agency_of(tmp_path_factory.mktemp("days")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def people(agency: Installation) -> Iterator[dict[Role, Page]]:
+def people(agency: Installation, chrome: Browser) -> dict[Role, Page]:
     """Everybody's browser: the administrator follows the printed link, adds the others and sends
     each the link that the page shows."""
-    with browser(need_postgres_and_browser()) as chrome:
-        administrator = _page(chrome)
-        accept(administrator, agency.first_link)
-        pages = {Role.ADMINISTRATOR: administrator}
-        for role in Role:
-            if role not in pages:
-                pages[role] = _page(chrome)
-                accept(pages[role], added(administrator, role))
-        yield pages
+    administrator = _page(chrome)
+    accept(administrator, agency.first_link)
+    pages = {Role.ADMINISTRATOR: administrator}
+    for role in Role:
+        if role not in pages:
+            pages[role] = _page(chrome)
+            accept(pages[role], added(administrator, role))
+    return pages
 
 
 def _page(chrome: Browser) -> Page:

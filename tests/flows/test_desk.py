@@ -26,31 +26,14 @@ from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.people.rights import Role
 from hallmark.tasks.planning.places import specs_folder
 from tests import example
-from tests.flows.conftest import Hallmark
+from tests.flows.conftest import PLAN_GATE, TITLE, Hallmark
 from tests.flows.people import as_somebody, introduce
-
-TITLE = 'A table made up for the tests [/bold] [x] \x1b[2J </title><script>"alert"(1)</script>'
 
 
 @pytest.fixture
 def client(home: Path) -> TestClient:
     """A program of somebody who reviews and steers."""
     return TestClient(desk, headers=as_somebody(Role.REVIEWER, Role.OPERATOR, Role.AUDITOR))
-
-
-@pytest.fixture
-def keys(hallmark: Hallmark, home: Path, tmp_path: Path) -> dict[str, Path]:
-    """Keys of the people, where a release waits for the approval of its plan."""
-    keys = introduce(tmp_path / "keys", home)
-    spec = example.write(
-        tmp_path / "data",
-        title=TITLE,
-        mechanism={"name": "mst"},
-        approvals={"plan": ["methodologist"]},
-    )
-    example.open_account()
-    assert hallmark("release", spec, "--out", tmp_path / "out").code == 7
-    return keys
 
 
 def decision(keys: dict[str, Path], name: str = "Ada", **changes: object) -> dict[str, object]:
@@ -189,9 +172,7 @@ def test_styles_and_scripts_are_compressed_and_kept_for_as_long_as_they_are_the_
     assert assets.address_of(same) != assets.ADDRESS
 
 
-def test_words_of_others_are_never_markup(
-    client: TestClient, keys: dict[str, Path], hallmark: Hallmark
-):
+def test_words_of_others_are_never_markup(client: TestClient, keys: dict[str, Path]):
     client.post(
         "/decisions", json=decision(keys, decision="reject", reason="<script>alert(1)</script>")
     )
@@ -219,7 +200,7 @@ def test_whoever_started_a_release_does_not_decide_about_it(
 ):  # fmt: skip
     monkeypatch.setenv("HALLMARK_OPERATOR", "tess")  # as an order of hers says
     keys = introduce(tmp_path / "keys", home)
-    spec = example.write(tmp_path / "data", approvals={"plan": ["methodologist"]})
+    spec = example.write(tmp_path / "data", approvals=PLAN_GATE)
     example.open_account()
     assert hallmark("release", spec, "--out", tmp_path / "out").code == 7
     answer = client.post("/decisions", json=decision(keys))
@@ -233,13 +214,13 @@ def test_what_differs_from_the_last_of_the_series_is_shown(
 ):
     introduce(tmp_path / "keys", home)
     example.open_account()
-    first = example.write(tmp_path / "a", release="series-2025", mechanism={"name": "mst"})
+    first = example.write(tmp_path / "a", 400, release="series-2025", mechanism={"name": "mst"})
     assert hallmark("release", first, "--out", tmp_path / "out").code == 0
     again = example.write(
         tmp_path / "b",
         release="series-2026",
         mechanism={"name": "mst"},
-        approvals={"plan": ["methodologist"]},
+        approvals=PLAN_GATE,
     )
     assert hallmark("release", again, "--out", tmp_path / "out").code == 7
     page = client.get("/releases/series-2026").text

@@ -18,8 +18,7 @@ from hallmark.tasks.people.rights import Right, Role
 from hallmark.tasks.planning.places import specs_folder, tables_folder
 from hallmark.tasks.planning.recurring import scheduling
 from tests import example
-from tests.flows.conftest import Hallmark
-from tests.flows.people import as_somebody, introduce
+from tests.flows.people import as_somebody
 from tests.flows.test_desk import decision
 
 Send = Callable[[str], Response]
@@ -73,12 +72,8 @@ def test_no_deed_is_left_out_here():
 
 
 @pytest.fixture
-def send(hallmark: Hallmark, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Send:
+def send(keys: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Send:
     """Sends a request to a route, for which all is there that it needs."""
-    keys = introduce(tmp_path / "keys", home)
-    spec = example.write(tmp_path / "data", approvals={"plan": ["methodologist"]})
-    example.open_account()
-    assert hallmark("release", spec, "--out", tmp_path / "out").code == 7
     (specs_folder() / "draft.yaml").write_text("release: draft\n")
     monthly = example.write(tmp_path / "monthly", release="monthly-{period}")
     with scheduling("monthly", monthly.read_text(), MONTHLY, "tess") as calendar:

@@ -1,11 +1,13 @@
 """The pages of the desk in a browser, as people in their roles use them: accessible, on a telephone
 as on a screen, without a request to any other host."""
 
+import shutil
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from hallmark.flows.desk import desk
+from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.people import directory
 from hallmark.tasks.people.database import writing
@@ -23,9 +26,7 @@ from hallmark.tasks.people.rights import Role
 from hallmark.tasks.planning.places import specs_folder
 from hallmark.tasks.runs import RunStatus
 from tests import example
-from tests.flows.conftest import Hallmark
 from tests.flows.people import PASSWORD, introduce, join
-from tests.flows.server import browser, need_browser
 
 pytestmark = pytest.mark.service
 expect.set_options(timeout=30_000)  # as for a page, on a busy machine
@@ -59,29 +60,35 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    """A headless browser."""
-    with browser(need_browser()) as running:
-        yield running
+def made(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A home with a release that waits, one that is published, and one that failed."""
+    from hallmark.flows.release import release as flow
+
+    folder = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HALLMARK_HOME", str(folder / "home"))
+        keys = introduce(folder / "keys", folder / "home")
+        example.open_account()
+        for release, more in (
+            ("test-release", {"approvals": {"plan": ["methodologist"]}}),
+            ("open", {}),
+            ("failed", {}),  # two others have its budget
+        ):
+            spec = example.write(
+                folder / release, 400, release=release, title=f"The {release} table", **more
+            )
+            with pytest.raises(BudgetRefused) if release == "failed" else nullcontext():
+                flow(str(spec), str(folder / "out"))
+        seeds = {role: join(role, role) for role in Role}
+    return Site("", seeds, keys, folder)
 
 
 @pytest.fixture
-def site(home: Path, hallmark: Hallmark, tmp_path: Path) -> Iterator[Site]:
-    """A desk with a release that waits, one that is published, and one that failed."""
-    keys = introduce(tmp_path / "keys", home)
-    example.open_account()
-    for release, more, code in (
-        ("test-release", {"approvals": {"plan": ["methodologist"]}}, 7),
-        ("open", {}, 0),
-        ("failed", {}, 4),  # two others have its budget
-    ):
-        spec = example.write(
-            tmp_path / release, release=release, title=f"The {release} table", **more
-        )
-        assert hallmark("release", spec, "--out", tmp_path / "out").code == code
-    seeds = {role: join(role, role) for role in Role}
+def site(made: Site, home: Path) -> Iterator[Site]:
+    """A desk with a copy of that home."""
+    shutil.copytree(made.folder / "home", home)
     with _Serving() as url:
-        yield Site(url, seeds, keys, tmp_path)
+        yield replace(made, url=url)
 
 
 class _Serving:
@@ -230,9 +237,7 @@ def test_a_steward_makes_the_spec_of_an_own_table_without_a_shell(
     expect(page.get_by_role("row").filter(has_text="mine")).to_contain_text("draft")
 
 
-def test_pages_of_two_hundred_releases_are_quick(
-    site: Site, chrome: Browser, hallmark: Hallmark
-) -> None:
+def test_pages_of_two_hundred_releases_are_quick(site: Site, chrome: Browser) -> None:
     """Not a timed test: it shows that a page asks the ledger no more than is waiting."""
     for number in range(200):
         status = RunStatus(

@@ -17,7 +17,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from tests import example
 from tests.flows.server import SECONDS, Installation, need_postgres
 from tests.flows.server import agency as agency_of
-from tests.flows.services import wait_until
+from tests.flows.services import answers, wait_until
 
 pytestmark = [pytest.mark.service, pytest.mark.slow]
 
@@ -163,7 +163,7 @@ class working:
 def kill(agency: Installation, services: Iterable[str]) -> None:
     """Kill one process after another, a few seconds after the desk is back each time."""
     for service in services:
-        wait_until(lambda: answers(agency), "the desk is back")
+        wait_until(lambda: answers(f"{agency.desk}/health"), "the desk is back")
         time.sleep(4)
         agency.kill(service)
 
@@ -176,7 +176,7 @@ class Operator:
         self._patience = time.monotonic() + 30  # with a run that does not begin
 
     def sees(self, state: str) -> bool:
-        if not answers(self._agency):
+        if not answers(f"{self._agency.desk}/health"):
             return False
         told = page(self._agency, "/releases/busy")
         shown = re.search(r'class="state (\w+)"', told)
@@ -189,13 +189,6 @@ class Operator:
             httpx.post(address, headers=headers, data=again, timeout=60)
             self._patience = time.monotonic() + 120
         return shown[1] == state
-
-
-def answers(agency: Installation) -> bool:
-    try:
-        return httpx.get(f"{agency.desk}/health", timeout=5).status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 def page(agency: Installation, path: str) -> str:

@@ -1,8 +1,6 @@
 """`hallmark doctor` on a real server with a password, a real cluster, and as a command."""
 
 import json
-import os
-import subprocess
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -15,7 +13,7 @@ from hallmark.flows.cli import doctor as cli_doctor
 from hallmark.tasks.doctor import Finding, server
 from hallmark.tasks.installation.server_mode import DESK_URL
 from hallmark.tasks.people.rights import Role
-from tests.flows.house import HALLMARK
+from tests.flows.conftest import Hallmark
 from tests.flows.people import join
 from tests.flows.services import dask_cluster, free_port, service, standing_server, wait_until
 
@@ -147,30 +145,20 @@ def test_a_cluster_needs_fit_workers(
     assert ("1 workers at" if workers else "no worker came") in found[-1][1]
 
 
-def run(home: Path, *options: str, **settings: str) -> tuple[int, str]:
-    ours = {k: v for k, v in os.environ.items() if not k.startswith(("HALLMARK_", "PREFECT_"))}
-    done = subprocess.run(
-        [HALLMARK, "doctor", *options],
-        env=ours | {"HALLMARK_HOME": str(home), "COLUMNS": "120"} | settings,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout
+def test_a_sound_installation_is_told_to_people(hallmark: Hallmark) -> None:
+    done = hallmark("doctor")
+    assert done.code == 0, done
+    assert "Nothing is wrong" in done.out
+    assert "→ make one with: openssl genpkey" in done.out
 
 
-def test_a_sound_installation_is_told_to_people(tmp_path: Path) -> None:
-    code, shown = run(tmp_path / "home")
-    assert code == 0, shown
-    assert "Nothing is wrong" in shown
-    assert "→ make one with: openssl genpkey" in shown
-
-
-def test_what_is_wrong_is_told_to_programs_and_ends_in_1(tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home").chmod(0o755)  # whatever the umask
-    code, shown = run(tmp_path / "home", "--json", PREFECT_API_URL="http://127.0.0.1:9/api")
-    told = json.loads(shown)
+def test_what_is_wrong_is_told_to_programs_and_ends_in_1(
+    hallmark: Hallmark, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.mkdir()
+    home.chmod(0o755)  # whatever the umask
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    done = hallmark("doctor", "--json")
+    told = json.loads(done.out)
     wrong = {found["check"] for found in told["findings"] if found["verdict"] == "wrong"}
-    assert (code, told["ok"], wrong) == (1, False, {"home", "server"})
+    assert (done.code, told["ok"], wrong) == (1, False, {"home", "server"})

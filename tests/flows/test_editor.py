@@ -22,7 +22,6 @@ import hallmark.flows.desk
 import hallmark.schemas
 from hallmark.schemas.loading import SpecError, load_spec
 from tests import example
-from tests.flows.server import browser, need_browser
 
 pytestmark = pytest.mark.service
 
@@ -124,12 +123,6 @@ class Stub:
 async def run(check: Check, asked: dict[str, str]) -> Response:
     """A check in a thread, so that one that waits holds up nothing else."""
     return await to_thread.run_sync(check, asked)
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser(need_browser()) as running:
-        yield running
 
 
 @pytest.fixture

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests import example
 from tests.flows.server import (
     Installation,
     accept,
-    browser,
     comes_to,
     installation,
-    need_postgres_and_browser,
+    need_postgres,
 )
 from tests.flows.services import wait_until
 
@@ -27,19 +26,18 @@ SECONDS = 180_000
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """An installation that nobody has logged in to."""
-    need_postgres_and_browser()
+    need_postgres()
     with installation(tmp_path_factory.mktemp("first")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def page(house: Installation) -> Iterator[Page]:
+def page(house: Installation, chrome: Browser) -> Page:
     """The browser of its first administrator, who follows the one address that is printed."""
-    with browser(need_postgres_and_browser()) as chrome:
-        page = chrome.new_context(viewport={"width": 1280, "height": 900}).new_page()
-        page.set_default_timeout(60_000)
-        accept(page, house.first_link)
-        yield page
+    page = chrome.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.set_default_timeout(60_000)
+    accept(page, house.first_link)
+    return page
 
 
 def test_a_table_is_released_from_the_browser_alone(

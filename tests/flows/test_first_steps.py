@@ -1,20 +1,21 @@
 """What a first visitor is told: by the demonstration, and by the command that makes a key."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
+import pytest
+
+from hallmark.flows import demo
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from tests.flows.house import HALLMARK
+from tests.flows.services import without_ours
 
 
-def run(*command: str | Path, home: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+def run(*command: str | Path, home: Path) -> subprocess.CompletedProcess[str]:
     """A command in a session without a terminal."""
-    ours = {k: v for k, v in os.environ.items() if not k.startswith(("HALLMARK_", "PREFECT_"))}
     return subprocess.run(
         [str(word) for word in command],
-        env=ours | {"HALLMARK_HOME": str(home), "COLUMNS": "200"} | settings,
+        env=without_ours() | {"HALLMARK_HOME": str(home), "COLUMNS": "200"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -22,25 +23,25 @@ def run(*command: str | Path, home: Path, **settings: str) -> subprocess.Complet
     )
 
 
-def test_the_demonstration_says_which_account_it_opened(home: Path, tmp_path: Path):
-    said = run(
-        sys.executable, "-m", "hallmark.flows.demo", tmp_path / "table.csv", home=home
-    ).stdout
+def test_the_demonstration_says_which_account_it_opened(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    demo.main(tmp_path / "table.csv")
+    said = capsys.readouterr().out
     assert "Opened account rand-hie-participants with epsilon 4" in said
     assert f"{home}/ledger.db" in said
-    again = run(
-        sys.executable, "-m", "hallmark.flows.demo", tmp_path / "table.csv", home=home
-    ).stdout
-    assert "Opened" not in again
+    demo.main(tmp_path / "table.csv")
+    assert "Opened" not in capsys.readouterr().out
 
 
-def test_the_demonstration_opens_no_account_in_the_ledger_of_a_server(home: Path, tmp_path: Path):
+def test_the_demonstration_opens_no_account_in_the_ledger_of_a_server(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     ledger = f"sqlite:///{tmp_path}/agency.db"
-    demo = (sys.executable, "-m", "hallmark.flows.demo", tmp_path / "table.csv")
-    done = run(*demo, home=home, HALLMARK_LEDGER=ledger)
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setenv("HALLMARK_LEDGER", ledger)
+    demo.main(tmp_path / "table.csv")
     assert (tmp_path / "table.csv").exists()
-    assert "Opened no account: HALLMARK_LEDGER names a ledger" in done.stdout
+    assert "Opened no account: HALLMARK_LEDGER names a ledger" in capsys.readouterr().out
     assert Ledger(ledger).accounts() == []
 
 

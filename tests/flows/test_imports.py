@@ -1,9 +1,9 @@
 """Which libraries a command imports: short answers wait for none that they have no use for."""
 
+import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,70 +15,68 @@ SLOW = (
     "torch",
 )  # fmt: skip
 """Libraries that take a tenth of a second or more to import."""
+UNTOUCHED = [
+    "--help",
+    "release --help",
+    "ledger list",
+    "ledger open people --epsilon 1 --reason tests",
+    "ledger verify nobody",
+    "approver-key --plain key.pem",
+    "report nowhere",
+]
 
 _RUN = """
-import sys
+import json, sys
 from hallmark.flows.cli.app import main
-try:
-    main()
-finally:
+for line in sys.stdin:
+    sys.argv = ["hallmark", *json.loads(line)]
+    try:
+        main()
+    except SystemExit:
+        pass
     print("imported", *sys.modules)
 """
 
 
-def imported(*arguments: str | Path) -> set[str]:
-    """The slow libraries that are in memory when the command has ended."""
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """By command, the slow libraries that are in memory when it has ended, and all before it."""
+    folder = tmp_path_factory.mktemp("imports")
+    example.write(folder, 5, **example.only(folder, "age"))
+    commands = [*UNTOUCHED, "waiting", "verify .", "plan spec.yaml"]
+    settings = {"HALLMARK_HOME": str(folder / "home"), "PYTHONPATH": os.getcwd()}
     done = subprocess.run(
-        [sys.executable, "-c", _RUN, *map(str, arguments)],
+        [sys.executable, "-c", _RUN],
+        input="".join(f"{json.dumps(command.split())}\n" for command in commands),
+        env=os.environ | settings,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert "Traceback" not in done.stderr, done.stderr
-    return set(SLOW) & set(done.stdout.rpartition("imported ")[2].split())
+    lines = [line for line in done.stdout.splitlines() if line.startswith("imported ")]
+    found = [set(SLOW) & set(line.split()) for line in lines]
+    return dict(zip(commands, found, strict=True))
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HALLMARK_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("PYTHONPATH", os.getcwd())
-    return tmp_path
+@pytest.mark.parametrize("command", UNTOUCHED)
+def test_what_touches_no_data_imports_no_library_for_it(
+    command: str, imported: dict[str, set[str]]
+) -> None:
+    assert imported[command] == set()
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "--help",
-        "release --help",
-        "ledger list",
-        "ledger open people --epsilon 1 --reason tests",
-        "ledger verify nobody",
-        "approver-key --plain key.pem",
-        "report nowhere",
-    ],
-)
-def test_what_touches_no_data_imports_no_library_for_it(command: str, home: Path) -> None:
-    arguments = command.replace("key.pem", str(home / "key.pem")).split()
-    assert imported(*arguments) == set()
+def test_what_waits_is_told_without_a_stage_or_an_orchestrator(
+    imported: dict[str, set[str]],
+) -> None:
+    assert imported["waiting"] <= {"pandas", "pyarrow"}  # which the profile's schema imports
 
 
-def test_what_waits_is_told_without_a_stage_or_an_orchestrator(home: Path) -> None:
-    assert imported("waiting") <= {"pandas", "pyarrow"}  # which the profile's schema imports
+def test_verifying_imports_what_reads_tables_and_no_more(imported: dict[str, set[str]]) -> None:
+    assert imported["verify ."] <= {"numba", "pandas", "pyarrow"}
 
 
-def test_verifying_imports_what_reads_tables_and_no_more(home: Path) -> None:
-    assert imported("verify", home) <= {"numba", "pandas", "pyarrow"}
-
-
-def test_a_plan_imports_no_orchestrator(home: Path) -> None:
-    spec = example.write(
-        home,
-        5,
-        mechanism={"name": "pmm"},
-        privacy={"neighbours": "replace_one", "unit": "record", "epsilon": "1"},
-        columns={"age": example.spec(home)["columns"]["age"]},
-        constraints=[],
-        data={**example.spec(home)["data"], "ignore": ["income", "region", "employed", "since"]},
-    )
+def test_a_plan_imports_no_orchestrator(imported: dict[str, set[str]]) -> None:
     unused = {"distributed", "great_expectations", "matplotlib", "prefect", "sklearn", "torch"}
-    assert not imported("plan", spec) & unused
+    assert not imported["plan spec.yaml"] & unused

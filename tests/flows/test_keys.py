@@ -20,8 +20,8 @@ from tests.tasks.authority import authority
 SIGN = """
 import sys
 from pathlib import Path
-from hallmark.tasks.installation.signing import private_key
-key = private_key(Path(sys.argv[1]), str)
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+key = load_pem_private_key(Path(sys.argv[1]).read_bytes(), None)
 sys.stdout.buffer.write(key.sign(sys.stdin.buffer.read()))
 """
 PLAN = {"approvals": {"plan": ["methodologist"]}}

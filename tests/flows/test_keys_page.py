@@ -25,7 +25,7 @@ from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import PASSPHRASE, TEST, as_somebody, introduce
 from tests.flows.server import browser, need_browser
-from tests.flows.services import free_port, service, wait_until
+from tests.flows.services import desk_process, free_port
 from tests.passkeys import Passkey
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -82,9 +82,7 @@ def port(home: Path, tmp_path: Path, chromium: str) -> Iterator[int]:
     """The port of a desk that runs on this machine."""
     port = free_port()
     home.mkdir(parents=True, exist_ok=True)
-    command = ["uvicorn", "hallmark.flows.desk:desk", "--port", str(port)]
-    with service(command, tmp_path / "desk", {"HALLMARK_HOME": str(home)}):
-        wait_until(lambda: _answers(port), "the desk answers")
+    with desk_process(tmp_path / "desk", port, {"HALLMARK_HOME": str(home)}):
         yield port
 
 
@@ -215,10 +213,3 @@ def _register(home: Path, name: str, key: str) -> None:
         if person["name"] == name:
             person["key"] = key
     YAML().dump(profile, home / "profile.yaml")
-
-
-def _answers(port: int) -> bool:
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/health", timeout=5).is_success
-    except httpx.HTTPError:
-        return False

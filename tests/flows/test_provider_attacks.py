@@ -14,7 +14,7 @@ import httpx
 import itsdangerous.timed
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
+from joserfc.jwk import ECKey, OctKey, OKPKey
 from starlette.testclient import TestClient
 
 from hallmark.flows.desk import desk
@@ -24,7 +24,14 @@ from hallmark.tasks.people.actions import Action, Actor, actions
 from hallmark.tasks.people.directory import add, invite, leave, person, vouched_for
 from hallmark.tasks.people.rights import Role
 from hallmark.tasks.people.sessions import begin
-from tests.flows.forged_provider import CLIENT, SECRET, Claims, ForgedProvider, forged_provider
+from tests.flows.forged_provider import (
+    CLIENT,
+    SECRET,
+    Claims,
+    ForgedProvider,
+    forged_provider,
+    rsa,
+)
 
 DESK = "http://127.0.0.1:4201"
 ROOT = Actor("root", "command line")
@@ -120,9 +127,9 @@ def test_the_client_secret_goes_to_the_token_endpoint_in_the_way_that_it_takes(
 
 def test_keys_and_header_of_a_real_provider_are_understood(provider: ForgedProvider):
     ec = ECKey.generate_key("P-256", {"kid": "two"})
-    other = RSAKey.generate_key(2048, {"kid": "one", "use": "enc"})
+    other = rsa("another").as_dict(private=False) | {"use": "enc"}
     odd = [{"kty": "LATTICE", "kid": "x"}, {"kty": "RSA", "kid": "one", "n": "?"}, "no key", {}]
-    provider.published = [*odd, other.as_dict(private=False), ec.as_dict(private=False)]
+    provider.published = [*odd, other, ec.as_dict(private=False)]
     provider.signed = lambda claims: provider.sign(claims, "ES256", ec, kid="two", made="up")
     assert logged_in(attempt(provider)[0])
 
@@ -167,10 +174,10 @@ SIGNATURES: dict[str, Callable[[ForgedProvider, Claims], Any]] = {
     "HS256, empty": lambda p, claims: hmac_signed(p, claims, b"\0" * 32),
     "HS256, an oct key among its own": lambda p, claims: published_secret(p, claims),
     "EdDSA": lambda p, claims: ed_signed(p, claims),
-    "another key": lambda p, claims: p.sign(claims, key=RSAKey.generate_key(2048)),
+    "another key": lambda p, claims: p.sign(claims, key=rsa("another")),
     "another key, in the token": lambda p, claims: own_key(p, claims),
     "another key, under an unknown name": lambda p, claims: p.sign(
-        claims, key=RSAKey.generate_key(2048), kid="two"
+        claims, key=rsa("another"), kid="two"
     ),
     "no name, of several keys": lambda p, claims: unnamed(p, claims),
     "changed claims": lambda p, claims: changed(p.sign(claims)),
@@ -227,12 +234,12 @@ def ed_signed(provider: ForgedProvider, claims: Claims) -> str:
 
 
 def own_key(provider: ForgedProvider, claims: Claims) -> str:
-    key = RSAKey.generate_key(2048, {"kid": "one"})
+    key = rsa("another")
     return provider.sign(claims, key=key, jwk=key.as_dict(private=False))
 
 
 def unnamed(provider: ForgedProvider, claims: Claims) -> str:
-    key = RSAKey.generate_key(2048, {"kid": "two"})
+    key = rsa("second", "two")
     provider.published.append(key.as_dict(private=False))
     return provider.sign(claims, kid="")
 

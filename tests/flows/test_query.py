@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +17,16 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.verification import verify_release
 from tests import example
 from tests.flows.conftest import Hallmark
-
-ROWS = 400
+from tests.tasks.released import ROWS, Released
 
 
 @pytest.fixture
-def released(hallmark: Hallmark, tmp_path: Path) -> Path:
-    """A release whose private table was removed."""
-    return release(tmp_path)
+def released(hallmark: Hallmark, run: Released) -> Iterator[Path]:
+    """The example's release, while its private table is gone."""
+    table = run.prepared.path.with_name("table.csv")
+    gone = table.rename(table.with_name("gone"))
+    yield run.folder
+    gone.rename(table)
 
 
 def release(folder: Path, **changes: Any) -> Path:
@@ -95,8 +99,9 @@ def test_the_documents_of_a_release_show_answers_with_intervals(released: Path) 
     assert [one["estimate"] for one in told["answers"]] == pytest.approx(frame["estimate"])
 
 
-def test_a_file_of_another_release_does_not_verify(released: Path) -> None:
-    path = released / MEASUREMENTS_FILE
+def test_a_file_of_another_release_does_not_verify(released: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(released, tmp_path / "copy")
+    path = copy / MEASUREMENTS_FILE
     table = pq.read_table(path)
     about = json.loads(table.schema.metadata[b"hallmark"]) | {"release": "another"}
     row = table.to_pylist()
@@ -104,7 +109,7 @@ def test_a_file_of_another_release_does_not_verify(released: Path) -> None:
     changed = type(table).from_pylist(row, schema=table.schema)
     metadata = {b"hallmark": json.dumps(about).encode()}
     pq.write_table(changed.replace_schema_metadata(metadata), path)
-    (check,) = [one for one in verify_release(released).checks if one.name == MEASUREMENTS_FILE]
+    (check,) = [one for one in verify_release(copy).checks if one.name == MEASUREMENTS_FILE]
     assert not check.ok
     assert "it is of release another" in check.detail
     assert "noise of parameter 1/1000, which the record does not charge" in check.detail

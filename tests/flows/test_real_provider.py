@@ -1,14 +1,13 @@
 """Logging in by a provider of identities that others wrote, from the button to the session."""
 
-import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
+from playwright.sync_api import Browser
 from starlette.testclient import TestClient
 
 from hallmark.flows.desk import desk
@@ -18,9 +17,9 @@ from hallmark.tasks.people.database import writing
 from hallmark.tasks.people.directory import add, person
 from hallmark.tasks.people.rights import Role
 from tests.flows.real_provider import CLIENT, PASSWORD, SECRET, real_provider
-from tests.flows.server import browser, need_browser
-from tests.flows.services import free_port, service, wait_until
+from tests.flows.services import desk_process, free_port
 
+pytestmark = pytest.mark.service
 pytest.importorskip("oauth2_provider", reason="no Django OAuth Toolkit; install hallmark[dev]")
 
 DESK = "http://127.0.0.1:4201"
@@ -145,34 +144,17 @@ def test_a_wrong_client_secret_is_said_to_be_one(
     assert "invalid_client; check HALLMARK_OIDC_CLIENT_ID and" in answer.text
 
 
-@contextmanager
-def desk_of_its_own(folder: Path, issuer: str, port: int) -> Iterator[str]:
-    """The desk as a process. Its site is another one than the provider's, which is a number."""
-    at = f"http://localhost:{port}"
-    given = settings(issuer, at) | {"HALLMARK_HOME": os.environ["HALLMARK_HOME"]}
-    given["PYTHONPATH"] = str(Path(__file__).parents[2])
-    with service(["uvicorn", "hallmark.flows.desk:desk", "--port", str(port)], folder, given):
-        wait_until(lambda: _answers(at), "the desk answers")
-        yield at
-
-
-def _answers(at: str) -> bool:
-    try:
-        return httpx.get(f"{at}/health").status_code == 200
-    except httpx.HTTPError:
-        return False
-
-
-@pytest.mark.service
-def test_a_browser_comes_back_from_another_site_with_its_cookies(home: Path, tmp_path: Path):
-    chromium, port = need_browser(), free_port()
+def test_a_browser_comes_back_from_another_site_with_its_cookies(
+    home: Path, tmp_path: Path, chrome: Browser
+):
+    port = free_port()
+    at = f"http://localhost:{port}"  # another site than the provider's, which is a number
     introduce()
     with (
-        real_provider(tmp_path / "p", f"http://localhost:{port}/log-in/provider/answer") as issuer,
-        desk_of_its_own(tmp_path / "d", issuer, port) as at,
-        browser(chromium) as open_browser,
+        real_provider(tmp_path / "p", f"{at}/log-in/provider/answer") as issuer,
+        desk_process(tmp_path / "d", port, settings(issuer, at) | {"HALLMARK_HOME": str(home)}),
     ):
-        page = open_browser.new_page()
+        page = chrome.new_page()
         page.goto(f"{at}/calendar")
         page.get_by_role("link", name="Log in with 127.0.0.1").click()
         page.get_by_label("Username").fill("Ada")

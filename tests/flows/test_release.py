@@ -12,29 +12,23 @@ import pytest
 
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger, LedgerError
+from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
 from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE
 from hallmark.tasks.installation.signing import SigningError
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
-from hallmark.tasks.output.finalise import FinalCheckFailed
-from hallmark.tasks.publish import Published, PublishRefused
-from hallmark.tasks.reserve import AlreadyStarted
+from hallmark.tasks.publish import PublishRefused
 from hallmark.tasks.verification import verify_release
 from tests import example
+from tests.flows.runs import release, sound, spent
+from tests.tasks.released import ROWS as EXAMPLE_ROWS
+from tests.tasks.released import Released
 
 ADD_REMOVE = Adjacency(neighbours=Neighbours.ADD_REMOVE)
 ROWS = 400
-PURE = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
 FEW = ("age", "region")
 
 
 pytestmark = pytest.mark.usefixtures("prefect", "home")
-
-
-def run(spec: Path, resume: bool = False) -> Published:
-    from hallmark.flows.release import release
-
-    return release(str(spec), str(spec.parent / "out"), resume=resume)
 
 
 def privacy(**changes: Any) -> dict[str, Any]:
@@ -43,121 +37,82 @@ def privacy(**changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def few_columns(folder: Path, **changes: Any) -> dict[str, Any]:
-    """Sections of a spec that releases two columns by pmm."""
-    whole = example.spec(folder / "table.csv")
-    ignore = [name for name in (*whole["columns"], "person") if name not in FEW]
-    return {
-        "columns": {name: whole["columns"][name] for name in FEW},
-        "data": {**whole["data"], "ignore": ignore},
-        "mechanism": {"name": "pmm"},
-        "constraints": [],
-        "privacy": PURE,
-        **changes,
-    }
-
-
-def record_of(published: Published) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads((Path(published.folder) / RECORD_FILE).read_text())
-    return record
-
-
-def assert_sound(published: Published) -> None:
-    verification = verify_release(Path(published.folder))
-    assert verification.ok, [check for check in verification.checks if not check.ok]
-    Ledger(ledger_url()).verify("test-people")
-
-
 def calls() -> list[Any]:
     return Ledger(ledger_url()).calls("test-release")
 
 
-def test_privpgd_releases_a_table_that_verifies(tmp_path: Path) -> None:
-    example.open_account()
-    published = run(example.write(tmp_path, ROWS))
-    assert_sound(published)
-    assert record_of(published)["protected"]["rows"] == ROWS
-    data = pd.read_csv(Path(published.folder) / "data.csv")
+def test_privpgd_releases_a_table_that_verifies(run: Released) -> None:
+    verification = verify_release(run.folder)
+    assert verification.ok, [check for check in verification.checks if not check.ok]
+    Ledger(ledger_url()).verify("test-people")
+    record = json.loads((run.folder / RECORD_FILE).read_text())
+    assert record["protected"]["rows"] == EXAMPLE_ROWS
+    data = pd.read_csv(run.folder / "data.csv")
     assert list(data) == ["age", "income", "region", "employed", "since"]
-    assert len(data) == len(pd.read_parquet(Path(published.folder) / "data.parquet")) == ROWS
-    state = Ledger(ledger_url()).account("test-people")
-    assert state.spent == (1, Fraction(1, 10**5))
+    assert len(data) == len(pd.read_parquet(run.folder / "data.parquet")) == EXAMPLE_ROWS
+    assert spent() == (1, Fraction(1, 10**5))
+
+
+def told(rows: int) -> re.Pattern[str]:
+    """A number of records by itself: digits of a digest or of a noisy figure may be the same."""
+    return re.compile(rf"(?<![\w.]){rows}(?![\w.])|{rows:,}")
 
 
 def test_a_private_number_of_records_is_told_nowhere(tmp_path: Path) -> None:
-    rows = 5417  # found by no other figure of the release
+    rows = 1327  # found by no other figure of the release
     example.open_account(adjacency=ADD_REMOVE)
-    mechanism = {"name": "privpgd", "generator": {"descent": {"epochs": 5}}}
+    generator = {"descent": {"epochs": 5}, "latent": {"members": 2, "classes": 10}}
+    mechanism = {"name": "privpgd", "generator": generator}
     sections = {"privacy": privacy(neighbours="add_remove"), "mechanism": mechanism}
-    published = run(example.write(tmp_path, rows, **sections))
-    assert_sound(published)
-    assert record_of(published)["protected"]["rows"] == "not recorded"
+    published = release(example.write(tmp_path, rows, **sections))
+    assert sound(published)["protected"]["rows"] == "not recorded"
     texts = [p for p in Path(published.folder).iterdir() if p.suffix in (".json", ".html", ".yaml")]
     assert len(texts) >= 6
     made = len(pd.read_csv(Path(published.folder) / "data.csv"))
     assert 0.8 * rows < made < 1.2 * rows
-    # As a number by itself: digits of a digest or of a noisy figure may be the same by chance, and
-    # so may the noisy number of records.
-    told = re.compile(rf"(?<![\w.]){rows}(?![\w.])|{rows:,}")
-    for path in texts:
-        assert made == rows or not told.search(path.read_text()), path.name
+    for path in texts:  # the noisy number of records may be the same by chance, too
+        assert made == rows or not told(rows).search(path.read_text()), path.name
 
 
-def test_a_public_number_of_records_is_found_by_the_same_search(tmp_path: Path) -> None:
-    example.open_account()
-    published = run(example.write(tmp_path, 417))
-    assert re.search(r"(?<![\w.])417(?![\w.])", (Path(published.folder) / RECORD_FILE).read_text())
+def test_a_public_number_of_records_is_found_by_the_same_search(run: Released) -> None:
+    assert told(EXAMPLE_ROWS).search((run.folder / RECORD_FILE).read_text())
 
 
-@pytest.mark.parametrize(("neighbours", "epsilon"), [("replace_one", "1"), ("add_remove", "0.05")])
-def test_pmm_releases_with_pure_epsilon(neighbours: str, epsilon: str, tmp_path: Path) -> None:
-    """Also with one that no float hits."""
-    example.open_account(adjacency=Adjacency(neighbours=Neighbours(neighbours)))
-    private = {**PURE, "neighbours": neighbours, "epsilon": epsilon}
-    sections = few_columns(tmp_path, privacy=private)
-    published = run(example.write(tmp_path, ROWS, **sections))
-    assert_sound(published)
-    guarantee = record_of(published)["guarantee"]
-    assert guarantee["variant"] == "pure differential privacy"
-    spent = Ledger(ledger_url()).account("test-people").spent
-    assert spent == (Fraction(epsilon), 0)
+def test_pmm_releases_with_a_pure_epsilon_that_no_float_hits(tmp_path: Path) -> None:
+    example.open_account(adjacency=ADD_REMOVE)
+    private = {**example.PURE, "neighbours": "add_remove", "epsilon": "0.05"}
+    sections = example.only(tmp_path, *FEW) | {"privacy": private}
+    record = sound(release(example.write(tmp_path, ROWS, **sections)))
+    assert record["guarantee"]["variant"] == "pure differential privacy"
+    assert spent() == (Fraction(1, 20), 0)
 
 
-def test_a_person_is_protected_with_a_bound_on_records(tmp_path: Path) -> None:
+def test_a_person_with_records_in_several_parts_is_protected_with_a_bound(tmp_path: Path) -> None:
     person = Adjacency(neighbours=Neighbours.ADD_REMOVE, records=3, person="person")
     example.open_account(adjacency=person)
-    data = {**example.spec(tmp_path / "table.csv")["data"], "ignore": []}
+    table, folder = example.table(ROWS), tmp_path / "parts"
+    folder.mkdir()
+    for index in range(3):
+        table.iloc[index::3].reset_index(drop=True).to_parquet(folder / f"{index}.parquet")
+    data = {**example.spec(tmp_path / "table.csv")["data"], "source": "parts", "ignore": []}
     unit = {"person": "person", "max_records": 3}
     chosen = privacy(neighbours="add_remove", unit=unit, epsilon="2")
-    published = run(example.write(tmp_path, ROWS, data=data, privacy=chosen))
-    assert_sound(published)
-    claim = record_of(published)["guarantee"]["claim"]
+    published = release(example.write(tmp_path, 2, data=data, privacy=chosen))
+    claim = sound(published)["guarantee"]["claim"]
     assert (claim["unit"], claim["records_per_unit"]) == ("person", 3)
     assert "person" not in pd.read_csv(Path(published.folder) / "data.csv")
-    beyond = (example.table(ROWS)["person"].value_counts() - 3).clip(lower=0).sum()
+    beyond = (table["person"].value_counts() - 3).clip(lower=0).sum()
     assert beyond > 0
     page = Workspace.of("test-release").review.read_text()
     assert f"{beyond:,} more private rows exceed the number kept" in page
     assert "are among the 3 kept of their person; else left out" in page
 
 
-def test_a_folder_of_parquet_parts_is_released_like_one_file(tmp_path: Path) -> None:
-    example.open_account()
-    table, folder = example.table(ROWS), tmp_path / "parts"
-    folder.mkdir()
-    for index in range(3):
-        table.iloc[index::3].reset_index(drop=True).to_parquet(folder / f"{index}.parquet")
-    data = {**example.spec(tmp_path / "table.csv")["data"], "source": "parts"}
-    published = run(example.write(tmp_path, 2, data=data))
-    assert_sound(published)
-    assert record_of(published)["protected"]["rows"] == ROWS
-
-
 @pytest.mark.slow
 def test_with_a_huge_budget_one_way_marginals_are_recovered(tmp_path: Path) -> None:
     huge = Fraction(500)
     example.open_account(cap=Budget(epsilon=huge, delta=Fraction(1, 10**4)))
-    published = run(example.write(tmp_path, ROWS, privacy=privacy(epsilon=str(huge))))
+    published = release(example.write(tmp_path, ROWS, privacy=privacy(epsilon=str(huge))))
     made = pd.read_csv(Path(published.folder) / "data.csv", dtype={"region": str})
     true = example.table(ROWS)
     for name in ("region", "employed"):
@@ -177,7 +132,7 @@ def test_a_certified_bound_holds_of_the_private_table(tmp_path: Path) -> None:
     """Fails by chance once in 10^6 runs, as the certificate itself says."""
     example.open_account(cap=Budget(epsilon=Fraction(9), delta=Fraction(1, 10**4)))
     sections = {"privacy": privacy(epsilon="8"), "certificate": {"confidence": "0.999999"}}
-    published = run(example.write(tmp_path, 3000, **sections))
+    published = release(example.write(tmp_path, 3000, **sections))
     certificate = json.loads((Path(published.folder) / CERTIFICATE_FILE).read_text())
     bound = next(bound for bound in certificate["bounds"] if bound["target"] == "age")
     made = pd.read_csv(Path(published.folder) / "data.csv")
@@ -186,16 +141,13 @@ def test_a_certified_bound_holds_of_the_private_table(tmp_path: Path) -> None:
     assert 0 < actual <= bound["value"] < 0.3
 
 
-def test_a_release_published_before_is_left_alone(tmp_path: Path) -> None:
-    example.open_account()
-    spec = example.write(tmp_path, ROWS)
-    first = run(spec)
-    manifest = (Path(first.folder) / MANIFEST_FILE).read_bytes()
-    drawn = calls()
-    again = run(spec)
+def test_a_release_published_before_is_left_alone(run: Released) -> None:
+    manifest, drawn = (run.folder / MANIFEST_FILE).read_bytes(), calls()
+    again = release(run.prepared.path)
     assert again.earlier
-    assert not first.earlier
-    assert (Path(first.folder) / MANIFEST_FILE).read_bytes() == manifest
+    assert Path(again.folder) == run.folder
+    assert Path(again.review) == run.workspace.review
+    assert (run.folder / MANIFEST_FILE).read_bytes() == manifest
     assert calls() == drawn
 
 
@@ -205,87 +157,28 @@ def test_a_folder_of_something_else_is_never_overwritten(tmp_path: Path) -> None
     (tmp_path / "out/test-release").mkdir(parents=True)
     (tmp_path / "out/test-release/thesis.txt").write_text("the only copy")
     with pytest.raises(PublishRefused, match="is not what this spec publishes"):
-        run(spec)
+        release(spec)
     assert (tmp_path / "out/test-release/thesis.txt").read_text() == "the only copy"
     assert Ledger(ledger_url()).reservation("test-release") is None
-
-
-def test_a_rule_that_blocks_can_be_relaxed_and_the_run_resumed_without_a_new_draw(
-    tmp_path: Path,
-) -> None:
-    example.open_account()
-    # One income for a region cannot equal all ages there, so one of these rules must be broken.
-    given = {"rule": "region determines income", "source": "tests"}
-    rule = {"rule": "income = age", "source": "tests"}
-    spec = example.write(tmp_path, ROWS, constraints=[given, rule])
-    with pytest.raises(FinalCheckFailed, match="block the publication"):
-        run(spec)
-    drawn, outcomes = calls(), _outcomes()
-    assert drawn
-    with pytest.raises(AlreadyStarted, match="Run with --resume"):
-        run(spec)
-    example.write(tmp_path, ROWS, constraints=[given, {**rule, "if_broken": "report"}])
-    published = run(spec, resume=True)
-    assert_sound(published)
-    assert (calls(), _outcomes()) == (drawn, outcomes)
-    assert Ledger(ledger_url()).account("test-people").spent == (1, Fraction(1, 10**5))
-
-
-def _outcomes() -> list[bytes]:
-    from hallmark.mechanisms.privacy.ledger.ledger import Ledger
-
-    ledger = Ledger(ledger_url())
-    return [
-        ledger.lookup("test-release", call.call, call.request) or b""
-        for call in ledger.calls("test-release")
-    ]
-
-
-def test_resuming_with_another_question_to_the_data_is_refused(tmp_path: Path) -> None:
-    example.open_account()
-    # One income for a region cannot equal all ages there, so one of these rules must be broken.
-    given = {"rule": "region determines income", "source": "tests"}
-    rule = {"rule": "income = age", "source": "tests"}
-    spec = example.write(tmp_path, ROWS, constraints=[given, rule])
-    with pytest.raises(FinalCheckFailed):
-        run(spec)
-    columns = example.spec(tmp_path / "table.csv")["columns"]
-    columns["age"] = {**columns["age"], "cell_width": 5}
-    example.write(tmp_path, ROWS, columns=columns)
-    with pytest.raises(LedgerError, match="another plan"):
-        run(spec, resume=True)
-
-
-def test_an_account_that_does_not_exist_is_told_with_how_to_open_it(tmp_path: Path) -> None:
-    with pytest.raises(LedgerError, match="hallmark ledger open test-people --epsilon CAP") as told:
-        run(example.write(tmp_path, ROWS))
-    assert "--neighbours replace_one --max-records 1" in str(told.value)
-
-
-def test_a_release_beyond_the_cap_is_refused_and_reserves_nothing(tmp_path: Path) -> None:
-    example.open_account(cap=Budget(epsilon=Fraction(1, 2), delta=Fraction(1, 10**4)))
-    with pytest.raises(BudgetRefused):
-        run(example.write(tmp_path, ROWS))
-    state = Ledger(ledger_url()).account("test-people")
-    assert (state.spent, state.reserved) == ((0, 0), (0, 0))
 
 
 def test_an_account_under_another_relation_is_refused(tmp_path: Path) -> None:
     example.open_account(adjacency=ADD_REMOVE)
     with pytest.raises(LedgerError, match="state the release under the account's relation"):
-        run(example.write(tmp_path, ROWS))
+        release(example.write(tmp_path, ROWS))
 
 
 def test_data_that_break_the_spec_cost_nothing(tmp_path: Path) -> None:
     example.open_account()
-    columns = example.spec(tmp_path / "table.csv")["columns"]
-    columns["age"] = {**columns["age"], "maximum": 50}
+    sections = example.only(tmp_path, *FEW)
+    age = {**sections["columns"]["age"], "maximum": 50}
+    broken = sections | {"columns": sections["columns"] | {"age": age}}
     with pytest.raises(Exception, match="lie between 0 and 50"):
-        run(example.write(tmp_path, ROWS, columns=columns, constraints=[]))
+        release(example.write(tmp_path, ROWS, **broken))
     state = Ledger(ledger_url()).account("test-people")
     assert (state.spent, state.reserved) == ((0, 0), (0, 0))
     # and nothing hinders the same name once the spec is fixed
-    assert_sound(run(example.write(tmp_path, ROWS, constraints=[])))
+    sound(release(example.write(tmp_path, ROWS, **sections)))
 
 
 def test_a_key_that_cannot_sign_is_told_before_any_budget_is_touched(
@@ -294,19 +187,14 @@ def test_a_key_that_cannot_sign_is_told_before_any_budget_is_touched(
     example.open_account()
     monkeypatch.setenv("HALLMARK_SIGNING_KEY_FILE", str(tmp_path / "none.pem"))
     with pytest.raises(SigningError, match="cannot be read"):
-        run(example.write(tmp_path, ROWS))
+        release(example.write(tmp_path, ROWS))
     assert Ledger(ledger_url()).reservation("test-release") is None
 
 
-def test_private_intermediates_are_gone_and_the_review_stays_inside(
-    tmp_path: Path, home: Path
-) -> None:
-    example.open_account()
-    published = run(example.write(tmp_path, ROWS))
-    left = {path.name for path in Workspace.of("test-release").path.rglob("*") if path.is_file()}
+def test_private_intermediates_are_gone_and_the_review_stays_inside(run: Released) -> None:
+    left = {path.name for path in run.workspace.path.rglob("*") if path.is_file()}
     assert "internal-review.html" in left
     assert not [name for name in left if name.startswith("part-")]
-    assert Path(published.review).is_relative_to(home)
-    assert Path(published.review).stat().st_mode & 0o777 == 0o600
-    assert "INTERNAL" in Path(published.review).read_text().upper()
-    assert not (Path(published.folder) / "internal-review.html").exists()
+    assert run.workspace.review.stat().st_mode & 0o777 == 0o600
+    assert "INTERNAL" in run.workspace.review.read_text().upper()
+    assert not (run.folder / "internal-review.html").exists()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pyotp
 import pytest
+from argon2 import PasswordHasher
 from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
@@ -34,6 +35,14 @@ NAMES = {
     "number": "0", "secret": "0",
 }  # fmt: skip
 HERE = "http://testserver"
+
+
+@pytest.fixture(autouse=True)
+def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords are hashed at the least cost, which is not what is tested here."""
+    monkeypatch.setattr(
+        directory, "_hasher", lambda: PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    )
 
 
 @pytest.fixture
@@ -237,6 +246,11 @@ def test_sessions_and_tokens_end(home: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(directory.PersonRefused, match="administrator any more"):
         directory.set_roles("root", [Role.VIEWER], by=TEST)
     assert directory.person("root").roles == (Role.ADMINISTRATOR,)  # type: ignore[union-attr]
+
+
+def test_hashes_of_passwords_cost_what_a_guesser_is_to_pay(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.undo()
+    assert directory._hasher().hash("x").startswith("$argon2id$v=19$m=65536,t=3,p=4$")
 
 
 def test_no_secret_is_kept(home: Path):

@@ -1,26 +1,20 @@
 """Whole releases under edit rules: no mechanism knows them, and no released record breaks them."""
 
-import json
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from hallmark.mechanisms.privacy.ledger.ledger import Ledger
-from hallmark.schemas.documents.manifest import RECORD_FILE
 from hallmark.schemas.loading import load_spec
 from hallmark.tasks.generate import MOVED
-from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.publish import Published
-from hallmark.tasks.verification import verify_release
 from tests import example
+from tests.flows.runs import release, sound, spent
 
 ROWS = 400
-PURE = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
 RULES = (
     "age < 15 <=> income is null",  # 15 cuts a cell
     "age < 50 => employed = false",
@@ -32,12 +26,6 @@ RULES = (
 pytestmark = pytest.mark.usefixtures("prefect", "home")
 
 
-def run(spec: Path) -> Published:
-    from hallmark.flows.release import release
-
-    return release(str(spec), str(spec.parent / "out"))
-
-
 def write(
     folder: Path,
     name: str,
@@ -45,16 +33,9 @@ def write(
     texts: tuple[str, ...] = RULES,
     if_broken: str = "block",  # by the private table
 ) -> Path:
-    whole = example.spec(folder / "table.csv")
     rules = [{"rule": text, "source": "tests", "if_broken": if_broken} for text in texts]
-    sections: dict[str, Any] = {"mechanism": {"name": name}, "constraints": rules}
-    if columns:
-        ignored = [name for name in (*whole["columns"], "person") if name not in columns]
-        sections |= {
-            "columns": {name: whole["columns"][name] for name in columns},
-            "data": {**whole["data"], "ignore": ignored},
-            "privacy": PURE,
-        }
+    sections = example.only(folder, *columns) if columns else {}
+    sections |= {"mechanism": {"name": name}, "constraints": rules}
     return example.write(folder, ROWS, **sections)
 
 
@@ -74,9 +55,7 @@ def assert_obedient(spec: Path, published: Published) -> dict[str, Any]:
     assert len(table) == ROWS
     broken = {rule.text: int(rule.violations(table).sum()) for rule in load_spec(spec).rules}
     assert broken == dict.fromkeys(broken, 0)
-    verification = verify_release(folder)
-    assert verification.ok, [check for check in verification.checks if not check.ok]
-    record: dict[str, Any] = json.loads((folder / RECORD_FILE).read_text())
+    record = sound(published)
     held = {check["rule"]: check["held"] for check in record["post_processing"]["constraints"]}
     assert held == dict.fromkeys(broken, True)
     return record
@@ -85,7 +64,7 @@ def assert_obedient(spec: Path, published: Published) -> dict[str, Any]:
 def test_a_table_of_many_columns_obeys_all_its_rules(tmp_path: Path) -> None:
     example.open_account()
     spec = write(tmp_path, "privpgd")
-    record = assert_obedient(spec, run(spec))
+    record = assert_obedient(spec, release(spec))
     moved = record["mechanism"]["generator"]["facts"][MOVED]
     assert 0 <= moved <= ROWS
     steps = [step["step"] for step in record["post_processing"]["steps"]]
@@ -96,9 +75,9 @@ def test_a_table_of_many_columns_obeys_all_its_rules(tmp_path: Path) -> None:
     ("name", "rule", "if_broken"),
     [
         ("pmm", RULES[0], "block"),  # noise puts incomes on children
-        ("adaptive-support", RULES[0], "block"),
+        pytest.param("adaptive-support", RULES[0], "block", marks=pytest.mark.slow),
         # One that its few points do not all obey by chance; nor do the private records.
-        ("psmm", "age < 75 => income is null", "report"),
+        pytest.param("psmm", "age < 75 => income is null", "report", marks=pytest.mark.slow),
     ],
 )
 def test_mechanisms_that_know_nothing_of_rules_release_obedient_records(
@@ -106,7 +85,7 @@ def test_mechanisms_that_know_nothing_of_rules_release_obedient_records(
 ) -> None:
     example.open_account()
     spec = write(tmp_path, name, "age", "income", texts=(rule,), if_broken=if_broken)
-    record = assert_obedient(spec, run(spec))
+    record = assert_obedient(spec, release(spec))
     assert record["mechanism"]["generator"]["facts"][MOVED] > 0
     certified = record["utility"]["certificate"]["bounds"]
     assert all(0 < bound["value"] <= 1 for bound in certified)
@@ -118,5 +97,5 @@ def test_rules_that_contradict_are_refused_before_anything_is_reserved(tmp_path:
     with pytest.raises(
         PlanRefused, match=r":\d+: constraints\[0\], constraints\[2\]: 'age > 15', 'age"
     ):
-        run(spec)
-    assert Ledger(ledger_url()).account("test-people").spent == (Fraction(0), 0)
+        release(spec)
+    assert spent() == (0, 0)

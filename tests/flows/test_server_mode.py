@@ -1,15 +1,10 @@
-"""Server mode as people use it: a dashboard, a desk, a schedule, on PostgreSQL and Dask workers.
-
-One installation serves all of these tests, which take minutes: run them with `make test-services`.
-"""
+"""Server mode as people use it: a dashboard, a desk, a schedule, on PostgreSQL and Dask workers."""
 
 import getpass
 import shutil
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -19,49 +14,18 @@ from tests import example
 from tests.flows.people import PASSPHRASE
 from tests.flows.server import (
     SECONDS,
+    SPEC,
     Installation,
     accept,
-    browser,
     fill_form,
-    need_postgres_and_browser,
     signed_in,
 )
-from tests.flows.server import agency as agency_of
-from tests.flows.services import wait_until
+from tests.flows.services import answers, wait_until
 from tests.flows.test_certify import vendor
 from tests.flows.test_certify import write as certificate_spec
 from tests.tasks.statements import ABOUT
 
 pytestmark = pytest.mark.service
-
-PRIVACY = {"neighbours": "replace_one", "unit": "record", "epsilon": "1/4", "delta": "1e-6"}
-SPEC = {"mechanism": {"name": "mst"}, "about": ABOUT, "privacy": PRIVACY}
-
-
-@pytest.fixture(scope="module")
-def chromium() -> str:
-    return need_postgres_and_browser()
-
-
-@pytest.fixture(scope="module")
-def agency(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """An agency with a form for one spec, a calendar that runs every minute, and its people."""
-    folder = tmp_path_factory.mktemp("agency")
-    form = example.write(folder / "form", approvals={"disclosure": ["reviewer"]}, **SPEC)
-    example.write(folder / "monthly", release="monthly-{period}", **SPEC)
-    calendar = folder / "monthly" / "calendar.yaml"
-    calendar.write_text(
-        "hallmark_calendar: 1\nreleases:\n  monthly:\n    spec: spec.yaml\n    period: month\n"
-        '    cron: "* * * * *"\n    budget: {epsilon: 1/4, delta: 1e-6}\n'
-    )
-    with agency_of(folder, "--spec", form, "--calendar", calendar) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def chrome(chromium: str) -> Iterator[Browser]:
-    with browser(chromium) as running:
-        yield running
 
 
 def test_an_operator_starts_a_release_and_a_reviewer_approves_it_in_the_browser(
@@ -170,7 +134,8 @@ def test_a_release_that_waits_survives_a_restart_of_the_server(
     wait_until(waiting.exists, "the release waits")
     for service in ("dashboard", "hallmark.flows.desk"):
         agency.kill(service)
-    wait_until(lambda: _answers(agency), "both are back")
+    both = (f"{agency.dashboard}/api/health", f"{agency.desk}/health")
+    wait_until(lambda: all(map(answers, both)), "both are back")
     assert waiting.exists()
     approved = agency.hallmark(
         "approve", "patient", "--name", "Ada", "--role", "methodologist",
@@ -266,16 +231,6 @@ def test_an_operator_cannot_rehearse_on_the_private_table(agency: Installation, 
     assert "REHEARSAL" in ends("FAILED", "audit/on-demand", folder=folder)
     assert "rehears" not in agency.metrics()
     assert not list((agency.home / "work").glob("rehears*/run.json"))
-
-
-def _answers(agency: Installation) -> bool:
-    try:
-        return all(
-            httpx.get(url, timeout=5).status_code < 500
-            for url in (f"{agency.dashboard}/api/health", f"{agency.desk}/health")
-        )
-    except httpx.HTTPError:
-        return False
 
 
 def reviewing(chrome: Browser, agency: Installation) -> Page:

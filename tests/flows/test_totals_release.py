@@ -1,7 +1,6 @@
 """Whole releases with public totals: the published file has them exactly."""
 
 import json
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +8,13 @@ import pandas as pd
 import pytest
 
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.manifest import RECORD_FILE
 from hallmark.tasks.generate import TOTALLED
-from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.output.released import broken_totals
 from hallmark.tasks.planning.requested import PlanRefused
-from hallmark.tasks.publish import Published
 from hallmark.tasks.verification import verify_release
 from tests import example
+from tests.flows.runs import release, spent
 
 RECORDS = 380  # as published; the private table has some more
 REFERENCE = "Yearbook 2019, table 2.1 (made up for the tests)"
@@ -45,12 +42,6 @@ RULES = [
 pytestmark = pytest.mark.usefixtures("prefect", "home")
 
 
-def run(spec: Path) -> Published:
-    from hallmark.flows.release import release
-
-    return release(str(spec), str(spec.parent / "out"))
-
-
 def counts(folder: Path) -> pd.Series:
     """Records by region and employment in the published CSV, read with pandas alone."""
     table = pd.read_csv(folder / "data.csv", dtype=str, keep_default_na=False)
@@ -65,7 +56,7 @@ def test_a_table_of_many_columns_has_its_totals_under_its_rules(tmp_path: Path) 
     example.open_account(adjacency=add_remove)
     privacy = {"neighbours": "add_remove", "unit": "record", "epsilon": "1", "delta": "1e-5"}
     spec = example.write(tmp_path, 400, privacy=privacy, public_totals=TOTALS, constraints=RULES)
-    folder = Path(run(spec).folder)
+    folder = Path(release(spec).folder)
     assert counts(folder).to_dict() == {
         ("01", "0"): 130, ("01", "1"): 110, ("02", "0"): 70, ("02", "1"): 40, ("07", "0"): 30,
     }  # fmt: skip
@@ -100,19 +91,11 @@ def assert_listed(folder: Path) -> None:
 
 def test_a_mechanism_that_knows_nothing_of_totals_releases_them(tmp_path: Path) -> None:
     example.open_account()
-    whole = example.spec(tmp_path / "table.csv")
     total = {"columns": ["age"], "counts": {"0 to 49": 20, "50 to 99": 280}, "reference": "tests"}
-    spec = example.write(
-        tmp_path,
-        400,
-        mechanism={"name": "pmm"},
-        privacy={"neighbours": "replace_one", "unit": "record", "epsilon": "1"},
-        columns={name: whole["columns"][name] for name in ("age", "income")},
-        data={**whole["data"], "ignore": ["region", "employed", "since", "person"]},
-        constraints=RULES[:1],
-        public_totals=[total],
-    )
-    folder = Path(run(spec).folder)
+    sections = example.only(tmp_path, "age", "income")
+    sections |= {"constraints": RULES[:1], "public_totals": [total]}
+    spec = example.write(tmp_path, 400, **sections)
+    folder = Path(release(spec).folder)
     age = pd.read_csv(folder / "data.csv")["age"]
     assert [(age < 50).sum(), len(age)] == [20, 300]
     assert verify_release(folder).ok
@@ -128,8 +111,8 @@ def test_totals_that_contradict_a_rule_are_refused_before_anything_is_reserved(
     with pytest.raises(
         PlanRefused, match=r":\d+: public_totals\[3\], constraints\[2\]: no record can"
     ):
-        run(spec)
-    assert Ledger(ledger_url()).account("test-people").spent == (Fraction(0), 0)
+        release(spec)
+    assert spent() == (0, 0)
 
 
 def test_a_file_that_lacks_a_total_is_told_from_one_that_has_it(tmp_path: Path) -> None:

@@ -71,7 +71,6 @@ from hallmark.schemas.promise import promised, unprotected
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.signing import SigningKey
 from hallmark.tasks.rendering import files_for_users, rendered_files
-from tests.tasks.released import Released, released
 
 ROWS = 400
 RELEASE = "acs-2019-r1"
@@ -478,24 +477,6 @@ def _data() -> pa.Table:
 
 def _as_csv_text(table: pa.Table) -> pa.Table:
     return pa.table({n: table[n].cast(pa.string()).fill_null("N") for n in table.column_names})
-
-
-@pytest.fixture(scope="session")
-def example_release(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Released:
-    """The example's release, which many tests look at and none changes."""
-    with pytest.MonkeyPatch.context() as patch:
-        for said in ("HALLMARK_PROFILE", "HALLMARK_IMAGE_DIGEST", "HALLMARK_OPERATOR"):
-            patch.delenv(said, raising=False)
-        with released(tmp_path_factory.mktemp("released")) as done:
-            return done
-
-
-@pytest.fixture
-def run(example_release: Released, monkeypatch: pytest.MonkeyPatch) -> Released:
-    """That release, in the home that it was made in."""
-    monkeypatch.setenv("HALLMARK_HOME", str(example_release.workspace.path.parents[1]))
-    monkeypatch.delenv("HALLMARK_LEDGER", raising=False)
-    return example_release
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """The command line: every command's happy path, its errors in words, and its exit codes."""
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -10,6 +9,7 @@ import sys
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -24,7 +24,9 @@ from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.planning.prepare import prepare
 from tests import example
 from tests.flows.conftest import Done, Hallmark, press_ctrl_c
+from tests.flows.runs import spent
 from tests.tasks.cut import cut
+from tests.tasks.released import Released
 
 OPEN = ("ledger", "open", "test-people", "--epsilon", "2", "--delta", "1e-4", "--reason", "tests")
 PROGRAM = Path(sys.executable).with_name("hallmark")
@@ -34,21 +36,6 @@ ROWS = 300
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
     return example.write(tmp_path, ROWS)
-
-
-@pytest.fixture(scope="module")
-def released(
-    prefect: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Path, Path]]:
-    """A published folder and the home that it was made in; tests copy what they change."""
-    from hallmark.flows.release import release
-
-    base = tmp_path_factory.mktemp("released")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HALLMARK_HOME", str(base / "home"))
-        example.open_account()
-        published = release(str(example.write(base, ROWS)), str(base / "out"))
-        yield Path(published.folder), base / "home"
 
 
 def assert_said(done: Done, code: int, *words: str) -> None:
@@ -85,11 +72,13 @@ def test_wrong_usage_exits_with_2(arguments: tuple[str, ...], hallmark: Hallmark
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_are_printed(shell: str, home: Path) -> None:
-    environment = {**os.environ, "_HALLMARK_COMPLETE": f"source_{shell}"}
-    done = subprocess.run([PROGRAM], env=environment, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0
-    assert "_HALLMARK_COMPLETE" in done.stdout
+def test_completion_scripts_are_printed(
+    shell: str, hallmark: Hallmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_HALLMARK_COMPLETE", f"source_{shell}")
+    done = hallmark()
+    assert done.code == 0
+    assert "_HALLMARK_COMPLETE" in done.out
 
 
 # init
@@ -229,15 +218,13 @@ def test_a_spec_that_is_not_there_is_told(hallmark: Hallmark, tmp_path: Path) ->
 # plan
 
 
-def test_a_plan_shows_cost_noise_and_forecast(hallmark: Hallmark, spec: Path) -> None:
+def test_a_plan_shows_cost_noise_and_forecast_and_ends_with_what_they_are_good_for(
+    hallmark: Hallmark, spec: Path
+) -> None:
     done = hallmark("plan", spec)
     assert done.code == 0
     for word in ("epsilon 1", "discrete Gaussian", "Forecast", "memory", "account test-people"):
         assert word in done.out
-
-
-def test_a_plan_ends_with_what_the_release_will_be_good_for(hallmark: Hallmark, spec: Path) -> None:
-    done = hallmark("plan", spec)
     last = done.out.strip().splitlines()[-1]
     assert last.startswith("verdict")
     assert "good for region, employed" in last
@@ -442,16 +429,28 @@ def test_a_release_without_an_account_exits_with_4(
     monkeypatch.setattr("hallmark.flows.quiet.start_orchestrator", press_ctrl_c)  # is not come to
     done = hallmark("release", spec, "--out", spec.parent / "out", "--json")
     assert_said(done, ExitCode.BUDGET, "hallmark ledger open test-people --epsilon CAP")
+    assert "--neighbours replace_one --max-records 1" in done.error
     assert done.out == ""
 
 
-def test_a_release_beyond_the_cap_exits_with_4(hallmark: Hallmark, spec: Path) -> None:
+def test_a_release_beyond_the_cap_exits_with_4_and_reserves_nothing(
+    hallmark: Hallmark, spec: Path
+) -> None:
     hallmark(*OPEN)
     hallmark("ledger", "cap", "test-people", "--epsilon", "0.5", "--delta", "1e-4", "--reason", "x")
     assert_said(hallmark("release", spec, "--out", spec.parent / "out"), ExitCode.BUDGET)
+    state = Ledger(ledger_url()).account("test-people")
+    assert (state.spent, state.reserved) == ((0, 0), (0, 0))
 
 
-def test_a_rule_that_blocks_exits_with_5_and_resume_goes_on(
+def outcomes() -> list[tuple[str, bytes]]:
+    """What was drawn for the release: every call and its logged outcome."""
+    book = Ledger(ledger_url())
+    drawn = book.calls("test-release")
+    return [(one.call, book.lookup("test-release", one.call, one.request) or b"") for one in drawn]
+
+
+def test_a_rule_that_blocks_exits_with_5_and_a_relaxed_one_resumes_without_a_new_draw(
     hallmark: Hallmark, tmp_path: Path
 ) -> None:
     hallmark(*OPEN)
@@ -459,38 +458,40 @@ def test_a_rule_that_blocks_exits_with_5_and_resume_goes_on(
     given = {"rule": "region determines income", "source": "tests"}
     rule = {"rule": "income = age", "source": "tests"}
     spec = example.write(tmp_path, ROWS, constraints=[given, rule])
-    out = ("--out", tmp_path / "out")
-    assert_said(hallmark("release", spec, *out), ExitCode.CHECK, "income = age")
-    assert_said(hallmark("release", spec, *out), ExitCode.USAGE, "--resume")
+    release = ("release", spec, "--out", tmp_path / "out")
+    assert_said(hallmark(*release), ExitCode.CHECK, "income = age", "block the publication")
+    drawn = outcomes()
+    assert drawn
+    assert_said(hallmark(*release), ExitCode.USAGE, "--resume")
+    columns = example.spec(tmp_path / "table.csv")["columns"]
+    columns["age"] = {**columns["age"], "cell_width": 5}  # another question to the data
+    example.write(tmp_path, ROWS, columns=columns)
+    assert_said(hallmark(*release, "--resume"), ExitCode.BUDGET, "another plan")
     example.write(tmp_path, ROWS, constraints=[given, {**rule, "if_broken": "report"}])
-    assert hallmark("release", spec, *out, "--resume").code == 0
+    assert hallmark(*release, "--resume").code == 0
+    assert hallmark("verify", tmp_path / "out" / "test-release").code == 0
+    assert outcomes() == drawn
+    assert spent() == (1, Fraction(1, 10**5))
 
 
-def test_a_folder_of_something_else_exits_with_2(hallmark: Hallmark, spec: Path) -> None:
-    hallmark(*OPEN)
-    (spec.parent / "out/test-release").mkdir(parents=True)
-    done = hallmark("release", spec, "--out", spec.parent / "out")
-    assert_said(done, ExitCode.USAGE, "is not what this spec publishes")
-
-
-def test_a_release_verifies(hallmark: Hallmark, released: tuple[Path, Path]) -> None:
-    done = hallmark("verify", released[0])
+def test_a_release_verifies(hallmark: Hallmark, example_release: Released) -> None:
+    done = hallmark("verify", example_release.folder)
     assert done.code == 0
     assert "The release is what it claims." in done.out
-    told = json.loads(hallmark("verify", released[0], "--json").out)
+    told = json.loads(hallmark("verify", example_release.folder, "--json").out)
     assert told["ok"]
     assert len(told["checks"]) > 5
 
 
 def test_a_change_of_one_byte_in_any_file_exits_with_6(
-    hallmark: Hallmark, released: tuple[Path, Path], tmp_path: Path
+    hallmark: Hallmark, example_release: Released, tmp_path: Path
 ) -> None:
-    names = sorted(path.name for path in released[0].iterdir())
+    names = sorted(path.name for path in example_release.folder.iterdir())
     assert len(names) >= 10
     for name in names:
         copy = tmp_path / "copy"
         shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(released[0], copy)
+        shutil.copytree(example_release.folder, copy)
         content = bytearray((copy / name).read_bytes())
         content[len(content) // 2] ^= 1
         (copy / name).write_bytes(content)
@@ -500,9 +501,9 @@ def test_a_change_of_one_byte_in_any_file_exits_with_6(
 
 
 def test_a_release_tells_of_a_ledger_that_was_cut_off_where_no_anchors_are_left(
-    hallmark: Hallmark, released: tuple[Path, Path], home: Path, tmp_path: Path
+    hallmark: Hallmark, example_release: Released, home: Path, tmp_path: Path
 ) -> None:
-    folder, made_in = released
+    folder, made_in = example_release.folder, example_release.workspace.path.parents[1]
     home.mkdir(exist_ok=True)
     shutil.copy(made_in / "ledger.db", home / "ledger.db")
     ask = ("ledger", "verify", "test-people", "--anchor", folder)
@@ -530,10 +531,10 @@ def test_a_release_tells_of_a_ledger_that_was_cut_off_where_no_anchors_are_left(
     ],
 )
 def test_files_added_or_missing_exit_with_6(
-    tamper: Callable[[Path], object], hallmark: Hallmark, released: tuple[Path, Path],
+    tamper: Callable[[Path], object], hallmark: Hallmark, example_release: Released,
     tmp_path: Path,
 ) -> None:  # fmt: skip
-    shutil.copytree(released[0], tmp_path / "copy")
+    shutil.copytree(example_release.folder, tmp_path / "copy")
     tamper(tmp_path / "copy")
     done = hallmark("verify", tmp_path / "copy", "--json")
     assert done.code == ExitCode.VERIFICATION
@@ -541,11 +542,13 @@ def test_files_added_or_missing_exit_with_6(
 
 
 def test_a_report_is_rendered_again_byte_for_byte(
-    hallmark: Hallmark, released: tuple[Path, Path], tmp_path: Path
+    hallmark: Hallmark, example_release: Released, tmp_path: Path
 ) -> None:
-    done = hallmark("report", released[0], "--render", tmp_path / "again.html")
+    done = hallmark("report", example_release.folder, "--render", tmp_path / "again.html")
     assert done.code == 0
-    assert (tmp_path / "again.html").read_bytes() == (released[0] / REPORT_FILE).read_bytes()
+    assert (tmp_path / "again.html").read_bytes() == (
+        example_release.folder / REPORT_FILE
+    ).read_bytes()
 
 
 def test_a_report_is_opened_in_the_browser(
@@ -592,7 +595,7 @@ def test_a_report_that_is_not_there_or_broken_exits_with_2(
 
 def test_the_program_itself_ends_without_a_traceback(tmp_path: Path, home: Path) -> None:
     done = subprocess.run(
-        [PROGRAM, "plan", tmp_path / "no.yaml"], capture_output=True, text=True, timeout=120
+        [PROGRAM, "report", tmp_path], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == ExitCode.USAGE
     assert done.stderr.startswith("error: ")
