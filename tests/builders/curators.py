@@ -8,6 +8,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter, CellMap
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.mechanisms.request import Requested
 
 Make = Callable[..., Curator]
 """`curator_on` with some of its arguments."""
@@ -40,3 +41,14 @@ def asked(curator: Curator) -> int:
     """How often the curator's records were counted."""
     assert isinstance(curator.counter, Watched)
     return curator.counter.asked
+
+
+def curator_of(plan: Requested, codes: AnyCodes, folder: object) -> Curator:
+    """With a fresh ledger in the folder, on which release r1 has reserved the plan's budget."""
+    return curator_on(
+        f"sqlite:///{folder}/ledger.sqlite",
+        codes=codes,
+        adjacency=plan.adjacency,
+        budget=plan.budget,
+        release="r1",
+    )

@@ -129,6 +129,28 @@ def test_every_question_is_told_all_earlier_choices(make_one: Make) -> None:
     assert question.seen == [(), (3,), (3, 2)]
 
 
+@dataclass(frozen=True)
+class Failing(Fixed):
+    """Has no reference after this many choices."""
+
+    after: int = 0
+
+    def __call__(self, chosen: Sequence[int]) -> Counts:
+        if len(chosen) == self.after:
+            raise ZeroDivisionError
+        return super().__call__(chosen)
+
+
+@pytest.mark.parametrize(("after", "charges"), [(0, 0), (2, 1)])
+def test_choices_that_a_failing_question_may_reveal_are_charged(
+    make_one: Make, after: int, charges: int
+) -> None:
+    curator = make_one()
+    with pytest.raises(ZeroDivisionError):
+        curator.choices("call", QUERIES, Failing((0,) * 4, after=after), choices(1, 3))
+    assert curator.ledger.events("r") == choices(1, 3) * charges
+
+
 def test_events_of_several_kinds_are_drawn_one_after_the_other(make_one: Make) -> None:
     question = Remembering(QUERIES.size)
     events = (*choices(10_000, 2), *choices(Fraction(1, 1000), 1))

@@ -33,10 +33,43 @@ def neighbours(
 
 def loss(queries: Sequence[HistogramQuery], one: np.ndarray, other: np.ndarray) -> Fraction:
     """Privacy loss of Laplace noise between two tables, exactly."""
-    lost = Fraction(0)
-    for query in queries:
-        before, after = (
-            query.transform(count_codes(table, [query.cells])[0]) for table in (one, other)
-        )
-        lost += Fraction(int(np.abs(before - after).sum())) / query.noise.scale
-    return lost
+    return _lost(queries, _answers(queries, one), _answers(queries, other))
+
+
+def most_lost(
+    queries: Sequence[HistogramQuery],
+    shape: Sequence[int],
+    adjacency: Adjacency,
+    rest: Sequence[Sequence[int]] = (),
+) -> Fraction:
+    """Largest privacy loss over all neighbours; 0 where there are none."""
+    answers: dict[bytes, list[np.ndarray]] = {}
+
+    def answered(table: np.ndarray) -> list[np.ndarray]:
+        key = table.tobytes()
+        if key not in answers:
+            answers[key] = _answers(queries, table)
+        return answers[key]
+
+    pairs = neighbours(shape, adjacency, rest)
+    return max(
+        (_lost(queries, answered(one), answered(other)) for one, other in pairs),
+        default=Fraction(0),
+    )
+
+
+def _answers(queries: Sequence[HistogramQuery], table: np.ndarray) -> list[np.ndarray]:
+    counts = count_codes(table, [query.cells for query in queries])
+    return [query.transform(counted) for query, counted in zip(queries, counts, strict=True)]
+
+
+def _lost(
+    queries: Sequence[HistogramQuery], before: list[np.ndarray], after: list[np.ndarray]
+) -> Fraction:
+    return sum(
+        (
+            Fraction(int(np.abs(one - other).sum())) / query.noise.scale
+            for query, one, other in zip(queries, before, after, strict=True)
+        ),
+        Fraction(0),
+    )

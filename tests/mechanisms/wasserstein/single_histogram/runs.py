@@ -1,53 +1,40 @@
 """Runs of mechanisms over one histogram, with noise that a seed fixes."""
 
-from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
+from hallmark.mechanisms.compute import Serial
+from hallmark.mechanisms.contract import Measurements, Mechanism, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.privacy.adjacency import Adjacency
-from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.cells import ArrayCounter, count_codes
-from hallmark.mechanisms.privacy.curator import Curator
-from hallmark.mechanisms.privacy.ledger.ledger import Ledger
-from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
-from hallmark.mechanisms.request import Request
+from hallmark.mechanisms.privacy.cells import count_codes
+from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.wasserstein.single_histogram.mechanism import HistogramMechanism
 from hallmark.mechanisms.wasserstein.single_histogram.plan import HistogramPlan
+from tests.builders.columns import nominal
+from tests.builders.releases import request, simulated
 
 
 def make(
-    mechanism: HistogramMechanism,
-    domain: Domain,
-    adjacency: Adjacency,
-    *,
-    records: int = 100,
-    epsilon: Fraction = Fraction(1),
-    **parameters: object,
+    mechanism: HistogramMechanism, domain: Domain, adjacency: Adjacency, **asked: Any
 ) -> HistogramPlan:
-    return mechanism.plan(
-        Request(
-            domain=domain,
-            budget=Budget(epsilon=epsilon),
-            adjacency=adjacency,
-            expected_records=records,
-            parameters=parameters,
-        )
-    )
+    return mechanism.plan(request(domain, adjacency, **asked))
 
 
 def measured(
-    plan: HistogramPlan, codes: np.ndarray, rng: np.random.Generator, call: str = "histogram"
+    plan: HistogramPlan, codes: np.ndarray, rng: np.random.Generator
 ) -> tuple[Measurements, list[np.ndarray]]:
     """Noisy answers as the curator gives them, and the noise in them."""
-    tables, noises = [], []
-    for query in plan.queries:
-        exact = query.transform(count_codes(codes, [query.cells])[0])
-        noises.append(simulate_discrete_laplace(rng, query.noise.scale, len(exact)))
-        tables.append(exact + noises[-1])
-    total = len(codes) if plan.adjacency.total_is_public else None
-    return Measurements(tables={call: tuple(tables)}, total=total), noises
+    measurements = simulated(MECHANISMS[plan.mechanism], plan, codes, rng)
+    (answers,) = measurements.tables.values()
+    noises = [
+        answer - query.transform(count_codes(codes, [query.cells])[0])
+        for query, answer in zip(plan.queries, answers, strict=True)
+    ]
+    return measurements, noises
 
 
 def error_of(plan: HistogramPlan, noises: list[np.ndarray]) -> np.ndarray:
@@ -62,30 +49,44 @@ def shares(plan: HistogramPlan, codes: np.ndarray) -> np.ndarray:
 
 
 def generated(
-    mechanism: HistogramMechanism,
-    plan: HistogramPlan,
-    measurements: Measurements,
-    rows: int | None = None,
+    mechanism: Mechanism, plan: Any, measurements: Measurements, rows: int | None = None
 ) -> SyntheticMeasure:
-    return mechanism.generate(
-        plan,
-        measurements,
-        rows=rows,
-        rng=np.random.default_rng(0),
-    )
+    return mechanism.generate(plan, measurements, rows=rows, rng=np.random.default_rng(0))
 
 
-def curator_of(plan: HistogramPlan, codes: np.ndarray, folder: object) -> Curator:
-    """A curator with a fresh ledger in the folder, on which the plan's budget is reserved."""
-    ledger = Ledger(f"sqlite:///{folder}/ledger.sqlite")
-    ledger.open_account(
-        "people", cap=plan.budget, adjacency=plan.adjacency, by="steward", reason="a test"
+def misses(
+    mechanism: HistogramMechanism,
+    adjacency: Adjacency,
+    folder: Path,
+    *,
+    releases: int,
+    understated: int = 1,
+    **parameters: object,
+) -> int:
+    """Releases of a flag whose worst synthetic table exceeds some bound of confidence 0.8.
+
+    All synthetic records lie in the cell that the noise makes look fuller than it is, so that only
+    the quantile of the noise stands between the distance and the bound.
+    """
+    domain, rng = Domain((nominal("flag", 2),)), np.random.default_rng(7)
+    plan, certifier = (
+        make(mechanism, domain, adjacency, records=400, epsilon=times, **parameters)
+        for times in (1, understated)
     )
-    ledger.reserve("people", "r1", plan.budget, adjacency=plan.adjacency, binding="plan")
-    return Curator(
-        counter=ArrayCounter(codes),
-        ledger=ledger,
-        release="r1",
-        adjacency=plan.adjacency,
-        budget=plan.budget,
-    )
+    codes = np.repeat([[0], [1]], [150, 250], axis=0)
+    missed = 0
+    for _ in range(releases):
+        measurements, noises = measured(plan, codes, rng)
+        error = error_of(plan, noises)
+        end = int(error[1] > error[0])
+        certificate = mechanism.certify(
+            certifier,
+            measurements,
+            SyntheticMeasure(codes=np.full((1, 1), end, dtype=np.int32)),
+            confidence=0.8,
+            rng=rng,
+            execution=Execution(compute=Serial(folder)),
+        )
+        distance = (codes[:, 0] != end).mean()
+        missed += any(distance > bound.value + 1e-12 for bound in certificate.bounds)
+    return missed

@@ -9,28 +9,24 @@ import pytest
 
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.line import path_loss
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.wasserstein.superregular import Superregular
 from tests.builders.columns import line, nominal, places
-from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
+from tests.builders.releases import ADD, RELATIONS, REPLACE, UP_TO_TWO_RECORDS
+from tests.mechanisms.wasserstein.single_histogram.neighbours import most_lost
 from tests.mechanisms.wasserstein.single_histogram.runs import make
 
-RELATIONS = [
-    Adjacency(neighbours=relation, records=records) for relation in Neighbours for records in (1, 2)
-]
-REPLACE = RELATIONS[0]
 LINE = Domain((line("x", 1024),))
 PLANE = Domain((line("x", 64), line("y", 64)))
 TOWNS = Domain((places("town", np.random.default_rng(0).random((21, 2)), has_null=True),))
 EPSILON = Fraction(7, 5)
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", UP_TO_TWO_RECORDS, ids=str)
 @pytest.mark.parametrize("levels", [1, 2, 3, 4, 6])
 def test_the_privacy_loss_over_all_neighbours_is_at_most_epsilon(adjacency, levels) -> None:
     domain = Domain((line("x", levels),))
     plan = make(Superregular(), domain, adjacency, epsilon=EPSILON, cells=levels)
-    lost = max((loss(plan.queries, *p) for p in neighbours(domain.shape, adjacency)), default=0)
+    lost = most_lost(plan.queries, domain.shape, adjacency)
     assert lost <= EPSILON
     if levels in (2, 4) and adjacency.records == 1:  # full trees
         assert lost == EPSILON
@@ -49,7 +45,7 @@ def test_the_published_scales_are_more_than_four_times_what_is_needed(levels: in
     assert scales[1] / scales[0] == pytest.approx(4 + Fraction(2, depth), rel=1e-3)
     charged = sum(Fraction(e.l1 * e.times) / e.scale for e in paper.events)
     assert charged == EPSILON * (depth + 1) / (4 * depth + 2)
-    assert max(loss(paper.queries, *p) for p in neighbours(domain.shape, REPLACE)) <= charged
+    assert most_lost(paper.queries, domain.shape, REPLACE) <= charged
 
 
 def test_partial_sums_have_the_variance_of_the_walk_on_hats() -> None:
@@ -88,7 +84,7 @@ def test_the_cost_of_the_noise_is_below_the_closed_form(domain) -> None:
 
 
 def test_the_automatic_grid_has_the_least_forecast() -> None:
-    for adjacency in (RELATIONS[0], RELATIONS[2]):
+    for adjacency in RELATIONS:
         chosen = make(Superregular(), PLANE, adjacency, records=5000)
         for cells in (1, 2, 4, 8, 16, 32):
             other = make(Superregular(), PLANE, adjacency, records=5000, cells=cells)
@@ -130,7 +126,7 @@ def test_places_beside_categories_are_one_small_product() -> None:
 
 
 def test_the_plan_says_what_it_chose_and_pickles() -> None:
-    plan = make(Superregular(), PLANE, RELATIONS[2], cells=4, mode="paper")
+    plan = make(Superregular(), PLANE, ADD, cells=4, mode="paper")
     assert plan.parameters["mode"] == "paper"
     assert plan.parameters["points"] == [4, 4]
     assert len(plan.noise) == len(plan.queries) == 5
