@@ -30,7 +30,7 @@ from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.request import Request
 from tests.builders.columns import line, nominal, places
-from tests.mechanisms.wasserstein.single_histogram.runs import curator_of
+from tests.builders.curators import curator_of
 
 RECORDS = 60
 EPSILON = Fraction(2)

@@ -1,6 +1,7 @@
 """Adaptive support from plan to records and certificate: adaptation, invariants, misses."""
 
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -8,60 +9,25 @@ import pytest
 from scipy.stats import binom
 
 from hallmark.mechanisms.compute import Serial
-from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
+from hallmark.mechanisms.contract import SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.geometry.simplex import project_on_simplex
 from hallmark.mechanisms.geometry.wasserstein import w1
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.cells import count_codes
-from hallmark.mechanisms.privacy.queries import HistogramQuery
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
-from hallmark.mechanisms.wasserstein.adaptive_support import (
-    AdaptiveSupport,
-    AdaptiveSupportPlan,
-    certify,
-)
+from hallmark.mechanisms.wasserstein.adaptive_support import AdaptiveSupport, certify
 from tests.builders.columns import line, nominal
+from tests.builders.curators import curator_of
+from tests.builders.releases import RELATIONS, REPLACE, simulated
 from tests.mechanisms.wasserstein.adaptive_support.test_plan import make
-from tests.mechanisms.wasserstein.single_histogram.runs import curator_of
+from tests.mechanisms.wasserstein.single_histogram.runs import generated as made_by
 
 FALSE_POSITIVE_RATE = 1e-6
-RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
+measured, generated = (partial(run, AdaptiveSupport()) for run in (simulated, made_by))
 SMALL = Domain((line("x", 6, has_null=True), line("y", 5), nominal("c", 2)))
 SQUARE = Domain((line("x", 20, has_null=True), line("y", 20), nominal("c", 2)))
-
-
-def measured(
-    plan: AdaptiveSupportPlan, codes: np.ndarray, rng: np.random.Generator
-) -> Measurements:
-    """Noisy answers as the curator gives them, with noise that a seed fixes."""
-    total = len(codes) if plan.adjacency.total_is_public else None
-
-    def answer(query: HistogramQuery) -> np.ndarray:
-        exact = query.transform(count_codes(codes, [query.cells])[0])
-        return exact + simulate_discrete_laplace(rng, query.noise.scale, len(exact))
-
-    sizes = tuple(answer(query) for query in plan.size_queries)
-    chosen = plan.chosen(sizes, total)
-    return Measurements(
-        tables={
-            "support": sizes,
-            "histogram": tuple(answer(query) for query in plan.queries(chosen)),
-        },
-        total=total,
-    )
-
-
-def generated(
-    plan: AdaptiveSupportPlan, measurements: Measurements, rows: int | None = None
-) -> SyntheticMeasure:
-    return AdaptiveSupport().generate(
-        plan,
-        measurements,
-        rows=rows,
-        rng=np.random.default_rng(0),
-    )
 
 
 def along(dimension: int, columns: int, levels: int, rows: int, rng: np.random.Generator):
@@ -113,7 +79,7 @@ def test_thin_data_are_released_more_accurately_than_a_full_space_would_allow() 
 def test_with_vanishing_noise_the_cells_of_all_records_come_back(adjacency) -> None:
     rng = np.random.default_rng(7)
     codes = table(500, rng)
-    plan = make(SQUARE, adjacency, 500, Fraction(10**6))
+    plan = make(SQUARE, adjacency, 500, epsilon=10**6)
     made = generated(plan, measured(plan, codes, rng)).codes
     assert (codes[np.lexsort(codes.T)] == made[np.lexsort(made.T)]).all()
 
@@ -158,10 +124,10 @@ def test_every_run_obeys_the_bound_of_theorem_4_with_the_constant_corrected() ->
 
 def misses(adjacency: Adjacency, understated: int, releases: int, folder: Path) -> int:
     """Releases with a bound that is exceeded by as bad a table as noise makes plausible."""
-    rng, epsilon = np.random.default_rng(12), Fraction(1, 2)
-    domain = Domain((nominal("c", 14), nominal("flag", 1)))
-    plan = make(domain, adjacency, 400, epsilon)
-    certifier = make(domain, adjacency, 400, epsilon * understated)
+    rng, domain = np.random.default_rng(12), Domain((nominal("c", 14), nominal("flag", 1)))
+    plan, certifier = (
+        make(domain, adjacency, 400, epsilon=Fraction(times, 2)) for times in (1, understated)
+    )
     codes = np.stack([rng.integers(0, 13, 400), np.zeros(400, dtype=int)], axis=1)
     own = np.bincount(codes[:, 0], minlength=14)
     missed = 0
@@ -193,14 +159,14 @@ def test_misses_are_as_rare_as_stated(adjacency, tmp_path) -> None:
 
 
 def test_a_twin_that_understates_the_noise_is_found_out(tmp_path) -> None:
-    assert binom.sf(misses(RELATIONS[0], 5, 150, tmp_path) - 1, 150, 0.5) < FALSE_POSITIVE_RATE
+    assert binom.sf(misses(REPLACE, 5, 150, tmp_path) - 1, 150, 0.5) < FALSE_POSITIVE_RATE
 
 
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_a_release_through_the_curator_spends_its_budget(adjacency, tmp_path) -> None:
     rng = np.random.default_rng(13)
     codes = table(2000, rng) % SMALL.shape
-    plan = make(SMALL, adjacency, 2000, Fraction(1))
+    plan = make(SMALL, adjacency, 2000, epsilon=1)
     curator = curator_of(plan, codes, tmp_path)
     mechanism = AdaptiveSupport()
     measurements = mechanism.measure(curator, plan, mechanism.select(curator, plan))

@@ -3,57 +3,42 @@
 import itertools
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.adaptive_support import AdaptiveSupport, AdaptiveSupportPlan
 from hallmark.mechanisms.wasserstein.adaptive_support.support import expected_misfit
 from tests.builders.columns import line, nominal
-from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
+from tests.builders.releases import ADD, REPLACE, UP_TO_TWO_RECORDS, request
+from tests.mechanisms.wasserstein.single_histogram.neighbours import most_lost
 
-RELATIONS = [
-    Adjacency(neighbours=neighbours, records=records)
-    for neighbours in Neighbours
-    for records in (1, 2)
-]
 TINY = Domain((line("x", 4), nominal("c", 2)))
 EPSILON = Fraction(7, 5)
 
 
 def make(
-    domain: Domain = TINY,
-    adjacency: Adjacency = RELATIONS[0],
-    records: int = 60,
-    epsilon: Fraction = EPSILON,
-    **parameters: object,
+    domain: Domain = TINY, adjacency: Adjacency = REPLACE, records: int = 60, **asked: Any
 ) -> AdaptiveSupportPlan:
-    return AdaptiveSupport().plan(
-        Request(
-            domain=domain,
-            budget=Budget(epsilon=epsilon),
-            adjacency=adjacency,
-            expected_records=records,
-            parameters=parameters,
-        )
-    )
+    asked = {"epsilon": EPSILON, **asked}
+    return AdaptiveSupport().plan(request(domain, adjacency, records=records, **asked))
 
 
 def largest_loss(plan: AdaptiveSupportPlan) -> Fraction:
     """Over all candidates, all neighbours, and rests of at most two records."""
     return max(
-        loss((*plan.size_queries, *plan.queries(candidate)), one, other)
+        most_lost(
+            (*plan.size_queries, *plan.queries(candidate)), plan.domain.shape, plan.adjacency, rest
+        )
         for candidate in range(len(plan.candidates))
         for rest in ([], [[0, 0]], [[0, 0], [3, 1]])
-        for one, other in neighbours(plan.domain.shape, plan.adjacency, rest)
     )
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", UP_TO_TWO_RECORDS, ids=str)
 def test_no_neighbours_lose_more_than_epsilon_and_some_lose_it_all(adjacency) -> None:
     plan = make(adjacency=adjacency, records=12)
     assert len(plan.candidates) > 1
@@ -66,11 +51,11 @@ def test_no_neighbours_lose_more_than_epsilon_and_some_lose_it_all(adjacency) ->
 
 
 def test_half_the_noise_on_the_support_would_be_noticed() -> None:
-    plan = make(adjacency=RELATIONS[2], records=12)
+    plan = make(adjacency=ADD, records=12)
     assert largest_loss(replace(plan, size_scale=plan.size_scale / 2)) > EPSILON
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", UP_TO_TWO_RECORDS, ids=str)
 def test_the_events_cost_exactly_epsilon_whichever_candidate_is_chosen(adjacency) -> None:
     plan = make(Domain((line("x", 100), line("y", 100), nominal("c", 3))), adjacency, 5000)
     cost = sum(Fraction(event.l1 * event.times) / event.scale for event in plan.events)
@@ -81,7 +66,7 @@ def test_the_events_cost_exactly_epsilon_whichever_candidate_is_chosen(adjacency
 
 
 def test_the_number_of_records_is_measured_only_where_it_is_private() -> None:
-    asked = {str(a): len(make(adjacency=a).queries(0)) for a in RELATIONS}
+    asked = {str(a): len(make(adjacency=a).queries(0)) for a in UP_TO_TWO_RECORDS}
     assert list(asked.values()) == [1, 2, 2, 2]
 
 
@@ -131,7 +116,7 @@ def test_the_forecast_falls_with_more_records_and_names_every_dimension() -> Non
 
 
 def test_the_noise_table_has_a_line_for_every_query() -> None:
-    for adjacency in RELATIONS:
+    for adjacency in UP_TO_TWO_RECORDS:
         plan = make(adjacency=adjacency)
         assert len(plan.noise) == len(plan.size_queries) + len(plan.queries(0))
 

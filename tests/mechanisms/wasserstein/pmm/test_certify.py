@@ -8,70 +8,23 @@ import pytest
 from scipy.stats import binom
 
 from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
-from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.wasserstein import w1
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.cells import count_codes
-from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
-from hallmark.mechanisms.request import Request
-from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH, PMMPlan
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.wasserstein.pmm import PMM
 from hallmark.mechanisms.wasserstein.pmm.mechanism import TreeMechanism
 from hallmark.mechanisms.wasserstein.pmm.tree import transport_cost
+from tests.builders.columns import line, nominal
+from tests.builders.releases import ADD, RELATIONS, REPLACE
+from tests.mechanisms.wasserstein.pmm.trees import each_mechanism, measured, planned
 
 FALSE_POSITIVE_RATE = 1e-6
 RELEASES = 400
 CONFIDENCE = 0.9
-MECHANISMS = [PMM(), PMMH()]
-RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
 
 
-def column(name: str, kind: Kind, levels: int, has_null: bool = False, width: float = 0.0):
-    return Attribute(
-        name=name,
-        kind=kind,
-        positions=np.linspace(width / 2, 1 - width / 2, levels),
-        widths=np.full(levels, width),
-        has_null=has_null,
-    )
-
-
-BINARY = Domain((column("flag", Kind.NOMINAL, 2),))
-MIXED = Domain((column("x", Kind.ORDINAL, 6, has_null=True), column("c", Kind.NOMINAL, 3)))
-
-
-each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
-
-
-def make(
-    domain: Domain,
-    adjacency: Adjacency,
-    mechanism: TreeMechanism = MECHANISMS[0],
-    **parameters: object,
-) -> PMMPlan:
-    return mechanism.plan(
-        Request(
-            domain=domain,
-            budget=Budget(epsilon=Fraction(1)),
-            adjacency=adjacency,
-            expected_records=100,
-            parameters=parameters,
-        )
-    )
-
-
-def measured(plan: PMMPlan, codes: np.ndarray, rng: np.random.Generator) -> Measurements:
-    """Noisy answers as the curator gives them, with noise that a seed fixes."""
-    (counts,) = count_codes(codes, [plan.partition.leaf_map])
-    exact = [query.transform(counts) for query in plan.queries]
-    tables = [
-        table + simulate_discrete_laplace(rng, scale, len(table))
-        for table, scale in zip(exact, plan.scales, strict=True)
-    ]
-    return Measurements(
-        tables={"levels": tuple(tables)},
-        total=len(codes) if plan.adjacency.total_is_public else None,
-    )
+BINARY = Domain((nominal("flag", 2),))
+MIXED = Domain((line("x", 6, has_null=True, width=0.0), nominal("c", 3)))
 
 
 def binary_misses(mechanism: TreeMechanism, adjacency: Adjacency, understated: int = 1) -> int:
@@ -80,7 +33,7 @@ def binary_misses(mechanism: TreeMechanism, adjacency: Adjacency, understated: i
     All synthetic records lie in the one cell that the noise makes look better than it is, so that
     only the quantile of the noise stands between the distance and the bound.
     """
-    plan = make(BINARY, adjacency, mechanism, depth=1)
+    plan = planned(BINARY, adjacency, mechanism=mechanism, depth=1)
     certifier = replace(plan, scales=tuple(scale / understated for scale in plan.scales))
     codes = np.repeat([[0], [1]], [150, 250], axis=0)
     rng = np.random.default_rng(21)
@@ -110,14 +63,14 @@ def test_misses_are_as_rare_as_stated_for_the_worst_synthetic_table(adjacency, m
 
 @each_mechanism
 def test_a_twin_that_understates_the_noise_by_half_is_found_out(mechanism) -> None:
-    missed = binary_misses(mechanism, RELATIONS[0], understated=2)
+    missed = binary_misses(mechanism, REPLACE, understated=2)
     assert binom.sf(missed - 1, RELEASES, 1 - CONFIDENCE) < FALSE_POSITIVE_RATE
 
 
 @each_mechanism
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_the_simulated_cost_of_the_joint_error_includes_a_wrong_total(adjacency, mechanism) -> None:
-    plan = make(MIXED, adjacency, mechanism, depth=4)
+    plan = planned(MIXED, adjacency, mechanism=mechanism, depth=4)
     model = plan.noise_model()
     ((errors, statistics),) = model.simulate(50, np.random.default_rng(20))
     assert (errors.total == statistics[:, 1]).all()
@@ -136,7 +89,7 @@ def test_the_simulated_cost_of_the_joint_error_includes_a_wrong_total(adjacency,
 @pytest.mark.parametrize("depth", [3, 5])
 def test_bounds_hold_for_the_released_records_of_a_mixed_table(adjacency, depth, mechanism) -> None:
     """With coarse and with full partitions, fewer rows than records, values and nulls."""
-    plan = make(MIXED, adjacency, mechanism, depth=depth)
+    plan = planned(MIXED, adjacency, mechanism=mechanism, depth=depth)
     rng = np.random.default_rng(22)
     x = rng.choice(7, 300, p=[0.4, 0.2, 0.1, 0, 0, 0.1, 0.2])
     codes = np.stack([x, rng.integers(0, 2, 300)], axis=1)
@@ -163,8 +116,8 @@ def test_bounds_hold_for_the_released_records_of_a_mixed_table(adjacency, depth,
 def test_without_noise_the_joint_bound_is_transport_along_the_tree_plus_the_leaves(
     mechanism,
 ) -> None:
-    domain = Domain((column("x", Kind.NUMERIC, 8, width=1 / 8),))
-    plan = make(domain, RELATIONS[0], mechanism, depth=3)
+    domain = Domain((line("x", 8),))
+    plan = planned(domain, REPLACE, mechanism=mechanism, depth=3)
     plan = replace(plan, scales=(Fraction(1, 1000),) * 3)  # the noise is 0
     rng = np.random.default_rng(23)
     codes = rng.integers(0, 8, size=(50, 1))
@@ -185,7 +138,7 @@ def test_without_noise_the_joint_bound_is_transport_along_the_tree_plus_the_leav
 
 def test_a_total_that_may_be_nothing_but_noise_leaves_the_bounds_vacuous() -> None:
     """Noise of scale 1 exceeds 1 record more often than the certificate may fail."""
-    plan = make(BINARY, RELATIONS[1], depth=0)
+    plan = planned(BINARY, ADD, depth=0)
     measurements = Measurements(tables={"levels": (np.array([1]),)}, total=None)
     synthetic = SyntheticMeasure(codes=np.zeros((4, 1), dtype=np.int32))
     certificate = PMM().certify(
@@ -197,7 +150,7 @@ def test_a_total_that_may_be_nothing_but_noise_leaves_the_bounds_vacuous() -> No
 
 
 def test_the_certificate_names_all_columns_its_confidence_and_its_method() -> None:
-    plan = make(MIXED, RELATIONS[1])
+    plan = planned(MIXED, ADD)
     rng = np.random.default_rng(24)
     measurements = measured(plan, np.zeros((200, 2), dtype=int), rng)
     synthetic = PMM().generate(plan, measurements, rows=None, rng=rng)
@@ -214,7 +167,7 @@ def test_the_certificate_names_all_columns_its_confidence_and_its_method() -> No
 @each_mechanism
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_an_empty_table_gets_vacuous_bounds(adjacency, mechanism) -> None:
-    plan = make(MIXED, adjacency, mechanism, depth=4)
+    plan = planned(MIXED, adjacency, mechanism=mechanism, depth=4)
     rng = np.random.default_rng(25)
     measurements = measured(plan, np.zeros((0, 2), dtype=int), rng)
     synthetic = PMM().generate(plan, measurements, rows=None, rng=rng)
@@ -224,7 +177,7 @@ def test_an_empty_table_gets_vacuous_bounds(adjacency, mechanism) -> None:
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0])
 def test_a_confidence_outside_of_zero_and_one_is_refused(confidence) -> None:
-    plan, rng = make(BINARY, RELATIONS[0]), np.random.default_rng(26)
+    plan, rng = planned(BINARY, REPLACE), np.random.default_rng(26)
     measurements = measured(plan, np.zeros((3, 1), dtype=int), rng)
     synthetic = SyntheticMeasure(codes=np.zeros((3, 1), dtype=np.int32))
     with pytest.raises(ValueError, match=r"certificate\.confidence"):

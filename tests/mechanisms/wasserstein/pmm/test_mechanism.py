@@ -1,7 +1,6 @@
 """PMM and PMM-H from plan to records: invariants, accuracy, edge cases, a curator run."""
 
 import time
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,57 +8,15 @@ import pytest
 from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.wasserstein import w1
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.cells import count_codes
-from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
-from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH, PMMPlan
-from hallmark.mechanisms.wasserstein.pmm.mechanism import TreeMechanism, leaf_masses
+from hallmark.mechanisms.wasserstein.pmm.mechanism import leaf_masses
 from hallmark.mechanisms.wasserstein.pmm.tree import transport_cost
 from tests.builders.columns import line, nominal
-from tests.mechanisms.wasserstein.single_histogram.runs import curator_of
-
-MECHANISMS = [PMM(), PMMH()]
-RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
-
+from tests.builders.curators import curator_of
+from tests.builders.releases import RELATIONS, REPLACE
+from tests.mechanisms.wasserstein.pmm.trees import MECHANISMS, each_mechanism, measured, planned
 
 DOMAIN = Domain((line("x", 16, has_null=True), nominal("c", 3)))
-
-
-each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
-
-
-def make(
-    domain: Domain,
-    adjacency: Adjacency,
-    records: int,
-    epsilon: int = 1,
-    mechanism: TreeMechanism = MECHANISMS[0],
-    **parameters: object,
-) -> PMMPlan:
-    return mechanism.plan(
-        Request(
-            domain=domain,
-            budget=Budget(epsilon=Fraction(epsilon)),
-            adjacency=adjacency,
-            expected_records=records,
-            parameters=parameters,
-        )
-    )
-
-
-def measured(plan: PMMPlan, codes: np.ndarray, rng: np.random.Generator) -> Measurements:
-    """Noisy answers as the curator gives them, with noise that a seed fixes."""
-    (counts,) = count_codes(codes, [plan.partition.leaf_map])
-    tables = []
-    for query in plan.queries:
-        exact = query.transform(counts)
-        tables.append(exact + simulate_discrete_laplace(rng, query.noise.scale, len(exact)))
-    return Measurements(
-        tables={"levels": tuple(tables)},
-        total=len(codes) if plan.adjacency.total_is_public else None,
-    )
 
 
 def generated(
@@ -83,7 +40,9 @@ def test_with_vanishing_noise_the_cells_of_all_records_come_back(
 ) -> None:
     rng = np.random.default_rng(1)
     codes = table(DOMAIN, 500, rng)
-    plan = make(DOMAIN, adjacency, 500, 10**6, mechanism, depth=7, **parameters)
+    plan = planned(
+        DOMAIN, adjacency, records=500, epsilon=10**6, mechanism=mechanism, depth=7, **parameters
+    )
     synthetic = generated(plan, measured(plan, codes, rng), None, rng)
     order = np.lexsort(codes.T), np.lexsort(synthetic.codes.T)
     assert (codes[order[0]] == synthetic.codes[order[1]]).all()
@@ -93,7 +52,7 @@ def test_with_vanishing_noise_the_cells_of_all_records_come_back(
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_as_many_records_come_out_as_were_measured_or_asked_for(adjacency, mechanism) -> None:
     rng = np.random.default_rng(2)
-    plan = make(DOMAIN, adjacency, 300, mechanism=mechanism)
+    plan = planned(DOMAIN, adjacency, records=300, mechanism=mechanism)
     measurements = measured(plan, table(DOMAIN, 300, rng), rng)
     expected = 300 if adjacency.total_is_public else int(measurements.tables["levels"][0][0])
     assert len(generated(plan, measurements, None, rng).codes) == expected
@@ -109,7 +68,7 @@ def test_as_many_records_come_out_as_were_measured_or_asked_for(adjacency, mecha
 def test_the_mean_error_stays_below_its_forecast(mechanism) -> None:
     rng = np.random.default_rng(3)
     for adjacency in RELATIONS:
-        plan = make(DOMAIN, adjacency, 400, mechanism=mechanism, depth=7)
+        plan = planned(DOMAIN, adjacency, records=400, mechanism=mechanism, depth=7)
         codes = table(DOMAIN, 400, rng)
         private = np.bincount(plan.partition.leaf_map(codes), minlength=plan.partition.leaves)
         costs = [plan.partition.flow_costs(level) for level in range(7)]
@@ -131,7 +90,7 @@ def test_noise_on_differences_errs_less_than_noise_on_counts() -> None:
     errors = {}
     for mechanism in MECHANISMS:
         rng = np.random.default_rng(13)
-        plan = make(domain, RELATIONS[0], 10_000, mechanism=mechanism, depth=8)
+        plan = planned(domain, REPLACE, records=10_000, mechanism=mechanism, depth=8)
         runs = []
         for _ in range(60):
             codes = table(domain, 10_000, rng)
@@ -145,7 +104,7 @@ def test_noise_on_differences_errs_less_than_noise_on_counts() -> None:
 @each_mechanism
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_an_empty_table_becomes_one_public_record(adjacency, mechanism) -> None:
-    plan = make(DOMAIN, adjacency, 100, mechanism=mechanism, depth=3)
+    plan = planned(DOMAIN, adjacency, records=100, mechanism=mechanism, depth=3)
     rng = np.random.default_rng(4)
     measurements = measured(plan, np.zeros((0, 2), dtype=int), rng)
     if not adjacency.total_is_public:  # whatever the noise made of the root
@@ -159,7 +118,7 @@ def test_an_empty_table_becomes_one_public_record(adjacency, mechanism) -> None:
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_a_domain_of_one_cell_is_released_as_that_cell(adjacency, mechanism) -> None:
     domain, rng = Domain((nominal("c", 1),)), np.random.default_rng(5)
-    plan = make(domain, adjacency, 50, mechanism=mechanism)
+    plan = planned(domain, adjacency, records=50, mechanism=mechanism)
     measurements = measured(plan, np.zeros((50, 1), dtype=int), rng)
     synthetic = generated(plan, measurements, None, rng)
     assert set(synthetic.codes[:, 0].tolist()) == {0}
@@ -172,7 +131,7 @@ def test_a_domain_of_one_cell_is_released_as_that_cell(adjacency, mechanism) -> 
 def test_a_release_through_the_curator_spends_its_budget(adjacency, mechanism, tmp_path) -> None:
     rng = np.random.default_rng(12)
     codes = table(DOMAIN, 2000, rng)
-    plan = make(DOMAIN, adjacency, 2000, mechanism=mechanism)
+    plan = planned(DOMAIN, adjacency, records=2000, mechanism=mechanism)
     curator = curator_of(plan, codes, tmp_path)
     measurements = PMM().measure(curator, plan, PMM().select(curator, plan))
     assert set(curator.ledger.events("r1")) == set(plan.events)
@@ -194,7 +153,7 @@ def test_a_release_through_the_curator_spends_its_budget(adjacency, mechanism, t
 @pytest.mark.slow
 def test_ten_million_records_on_four_million_leaves_take_minutes(mechanism) -> None:
     domain = Domain((line("x", 2048), line("y", 2048)))
-    plan = make(domain, RELATIONS[0], 10**7, mechanism=mechanism, depth=22)
+    plan = planned(domain, REPLACE, records=10**7, mechanism=mechanism, depth=22)
     rng = np.random.default_rng(11)
     measurements = measured(plan, table(domain, 10**7, rng), rng)
     start = time.process_time()

@@ -1,9 +1,9 @@
 """The plan: privacy by enumeration, exact spending, scales, depth and forecast."""
 
-import itertools
 import time
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,82 +11,31 @@ from scipy.optimize import minimize
 
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import count_codes
-from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH, PMMPlan
-from hallmark.mechanisms.wasserstein.pmm.mechanism import TreeMechanism
 from hallmark.mechanisms.wasserstein.pmm.plan import level_cost, level_weights
 from tests.builders.columns import line, nominal
+from tests.builders.releases import ADD, RELATIONS, REPLACE
+from tests.mechanisms.wasserstein.pmm.trees import MECHANISMS, each_mechanism, planned
+from tests.mechanisms.wasserstein.single_histogram.neighbours import most_lost
 
-MECHANISMS = [PMM(), PMMH()]
-RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
-
-
+EPSILON = Fraction(7, 5)
 SMALL = Domain((line("x", 3, has_null=True), nominal("c", 3)))
 
 
 def make(
-    domain: Domain = SMALL,
-    adjacency: Adjacency = RELATIONS[0],
-    epsilon: Fraction = Fraction(7, 5),
-    records: int = 1000,
-    mechanism: TreeMechanism = MECHANISMS[0],
-    **parameters: object,
+    domain: Domain = SMALL, adjacency: Adjacency = REPLACE, records: int = 1000, **asked: Any
 ) -> PMMPlan:
-    return mechanism.plan(
-        Request(
-            domain=domain,
-            budget=Budget(epsilon=epsilon),
-            adjacency=adjacency,
-            expected_records=records,
-            parameters=parameters,
-        )
-    )
+    return planned(domain, adjacency, records=records, **{"epsilon": EPSILON, **asked})
+
+
+def largest_loss(plan: PMMPlan) -> Fraction:
+    return most_lost(plan.queries, plan.domain.shape, plan.adjacency)
 
 
 def answers(plan: PMMPlan, records: np.ndarray) -> list[np.ndarray]:
     (counts,) = count_codes(records, [plan.partition.leaf_map])
     return [query.transform(counts) for query in plan.queries]
-
-
-def largest_loss(plan: PMMPlan) -> Fraction:
-    """Largest sum of |change| / scale over all neighbours of all tables of the domain.
-
-    Changes of counts do not depend on the records that neighbours share.
-    """
-    records = np.array(list(itertools.product(*(range(k) for k in plan.domain.shape))))
-    nothing = records[:0]
-    least = 0 if plan.levels.start == 0 else plan.adjacency.records  # a person may own fewer
-    units = [
-        unit
-        for size in range(least, plan.adjacency.records + 1)
-        for unit in itertools.combinations_with_replacement(records, size)
-    ]
-    tables = [np.array(unit, dtype=int).reshape(-1, records.shape[1]) for unit in units]
-    if plan.adjacency.neighbours is Neighbours.ADD_REMOVE:
-        pairs = [(nothing, table) for table in tables]
-    else:
-        pairs = list(itertools.combinations(tables, 2))
-    return max(
-        sum(
-            (
-                Fraction(int(np.abs(a - b).sum())) / scale
-                for a, b, scale in zip(
-                    answers(plan, one), answers(plan, other), plan.scales, strict=True
-                )
-            ),
-            Fraction(0),
-        )
-        for one, other in pairs
-    )
-
-
-def named(mechanism: TreeMechanism) -> str:
-    return mechanism.name
-
-
-each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=named)
 
 
 @each_mechanism
@@ -96,7 +45,7 @@ def test_the_privacy_loss_over_all_neighbours_is_exactly_epsilon(
     adjacency, depth, mechanism
 ) -> None:
     plan = make(adjacency=adjacency, depth=depth, mechanism=mechanism)
-    assert largest_loss(plan) == Fraction(7, 5)
+    assert largest_loss(plan) == EPSILON
 
 
 @each_mechanism
@@ -104,17 +53,17 @@ def test_the_privacy_loss_over_all_neighbours_is_exactly_epsilon(
 def test_a_person_of_two_records_is_protected(neighbours, mechanism) -> None:
     adjacency = Adjacency(neighbours=neighbours, records=2)
     plan = make(adjacency=adjacency, depth=3, mechanism=mechanism)
-    assert Fraction(1) < largest_loss(plan) <= Fraction(7, 5)
+    assert Fraction(1) < largest_loss(plan) <= EPSILON
     assert plan.levels.start == 0  # the number of records may differ, so it is measured
 
 
 @each_mechanism
 def test_the_published_accounting_would_cost_twice_as_much_under_replace_one(mechanism) -> None:
     """He, Vershynin, Zhu (2023), Theorem 9, counts one node a level where two change."""
-    plan = make(adjacency=RELATIONS[0], depth=3, mechanism=mechanism)
+    plan = make(adjacency=REPLACE, depth=3, mechanism=mechanism)
     as_published = replace(plan, scales=tuple(scale / 2 for scale in plan.scales))
-    assert sum(1 / scale for scale in as_published.scales) == Fraction(7, 5)
-    assert largest_loss(as_published) == 2 * Fraction(7, 5)
+    assert sum(1 / scale for scale in as_published.scales) == EPSILON
+    assert largest_loss(as_published) == 2 * EPSILON
 
 
 @each_mechanism
@@ -135,7 +84,7 @@ def test_scales_are_rationals_that_nearly_minimise_the_error_bound(
     adjacency, epsilon, mechanism
 ) -> None:
     domain = Domain((line("x", 64), nominal("c", 5)))
-    plan = make(domain, adjacency, epsilon, depth=8, mechanism=mechanism)
+    plan = make(domain, adjacency, epsilon=epsilon, depth=8, mechanism=mechanism)
     costs = np.array([level_cost(plan.partition, level) for level in plan.levels])
     weights = level_weights(plan.design, plan.levels) * costs
 
@@ -165,15 +114,15 @@ def noise_bounds(domain: Domain, adjacency: Adjacency, depth: int) -> list[float
     ids=["line", "two columns"],
 )
 def test_the_bound_on_the_noise_of_differences_is_a_third_of_that_of_counts(domain) -> None:
-    counts, differences = noise_bounds(domain, RELATIONS[0], 8)
+    counts, differences = noise_bounds(domain, REPLACE, 8)
     assert differences == pytest.approx(counts / 3, rel=1e-3)
-    counts, differences = noise_bounds(domain, RELATIONS[1], 8)  # the root is noisy in both
+    counts, differences = noise_bounds(domain, ADD, 8)  # the root is noisy in both
     assert 1 / 3 < differences / counts < 1 / 2
 
 
 def test_the_bound_of_differences_on_the_line_is_the_square_of_the_depth_over_epsilon() -> None:
     """All levels cost the same there, so there are 8 scales of 2 * 8 / epsilon, halved."""
-    _, differences = noise_bounds(Domain((line("x", 1024),)), RELATIONS[0], 8)
+    _, differences = noise_bounds(Domain((line("x", 1024),)), REPLACE, 8)
     assert differences == pytest.approx(8**2 / (7 / 5), rel=1e-3)
 
 
@@ -181,7 +130,7 @@ def test_the_bound_of_differences_on_the_line_is_the_square_of_the_depth_over_ep
 def test_the_forecast_is_the_bound_on_noise_rounding_and_the_finest_boxes(mechanism) -> None:
     domain = Domain((line("x", 64), nominal("c", 5)))
     plan = make(domain, records=10**6, depth=8, mechanism=mechanism)
-    noise = noise_bounds(domain, RELATIONS[0], 8)[MECHANISMS.index(mechanism)]
+    noise = noise_bounds(domain, REPLACE, 8)[MECHANISMS.index(mechanism)]
     rounding = sum(float(plan.partition.flow_costs(level).sum()) for level in range(8)) / 2
     expected = (noise + (rounding if mechanism.name == "pmm-h" else 0)) / 10**6
     expected += float(plan.partition.diameters(8).max())

@@ -1,7 +1,6 @@
 """Sparse-Lipschitz from plan to records and certificate: invariants, coverage, edge cases."""
 
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args
@@ -23,8 +22,8 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.wasserstein.sparse_lipschitz import SparseLipschitz, SparseLipschitzPlan
 from hallmark.mechanisms.wasserstein.sparse_lipschitz.mechanism import _tour
 from tests.builders.columns import line, nominal
-from tests.mechanisms.wasserstein.single_histogram.runs import curator_of, generated
-from tests.mechanisms.wasserstein.single_histogram.runs import measured as measured_in
+from tests.builders.curators import curator_of
+from tests.mechanisms.wasserstein.single_histogram.runs import generated, measured
 from tests.mechanisms.wasserstein.sparse_lipschitz.test_plan import MANY, make, public_table
 
 FALSE_POSITIVE_RATE = 1e-6
@@ -39,7 +38,6 @@ EXACT = 3
 SMALL = Domain((line("x", 4, width=0.0), line("y", 4, width=0.0, has_null=True), nominal("c", 2)))
 LEVEL = 0.8
 MECHANISM = SparseLipschitz()
-measured = partial(measured_in, call="blocks")
 
 
 def certified(

@@ -24,19 +24,15 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.events import DiscreteGaussian, DiscreteLaplace
-from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.sparse_lipschitz import SparseLipschitz, SparseLipschitzPlan
 from hallmark.mechanisms.wasserstein.sparse_lipschitz.plan import (
     MOST_GRID_POINTS,
     forecast_certificate,
 )
 from tests.builders.columns import line, nominal, places
+from tests.builders.releases import ADD, REPLACE, UP_TO_TWO_RECORDS, request
 from tests.mechanisms.wasserstein.single_histogram.neighbours import neighbours
 
-RELATIONS = [
-    Adjacency(neighbours=relation, records=records) for relation in Neighbours for records in (1, 2)
-]
-REPLACE = RELATIONS[0]
 EPSILON = Fraction(7, 5)
 PURE = Budget(epsilon=EPSILON)
 WITH_DELTA = Budget(epsilon=EPSILON, delta=Fraction(1, 10**6))
@@ -55,16 +51,8 @@ def make(
     public: np.ndarray | None = None,
     **parameters: object,
 ) -> SparseLipschitzPlan:
-    return SparseLipschitz().plan(
-        Request(
-            domain=domain,
-            budget=budget,
-            adjacency=adjacency,
-            expected_records=records,
-            parameters=parameters,
-            public=public,
-        )
-    )
+    asked = request(domain, adjacency, records=records, public=public, **parameters)
+    return SparseLipschitz().plan(replace(asked, budget=budget))
 
 
 def public_table(domain: Domain, rows: int) -> np.ndarray:
@@ -73,7 +61,7 @@ def public_table(domain: Domain, rows: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("measured", [True, False], ids=["measured", "radius"])
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", UP_TO_TWO_RECORDS, ids=str)
 @pytest.mark.parametrize("noise", ["auto", *LAPLACE])
 def test_laplace_noise_costs_the_budget_exactly(noise, adjacency, measured) -> None:
     for k in (2, 3):
@@ -85,13 +73,13 @@ def test_laplace_noise_costs_the_budget_exactly(noise, adjacency, measured) -> N
             assert pure_epsilon(plan.events) == EPSILON
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", UP_TO_TWO_RECORDS, ids=str)
 def test_two_levels_on_lines_cost_the_budget_exactly(adjacency) -> None:
     plan = make(LINES, adjacency, marginals=1, cells=3, noise="two-level")
     assert pure_epsilon(plan.events) == EPSILON
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", UP_TO_TWO_RECORDS, ids=str)
 def test_gaussian_noise_fits_the_budget_and_little_less_of_it_would_not(adjacency) -> None:
     plan = make(adjacency=adjacency, budget=WITH_DELTA, cells=2, noise="gaussian")
     assert pure_epsilon(plan.events) is None
@@ -109,10 +97,10 @@ def test_gaussian_noise_fits_the_budget_and_little_less_of_it_would_not(adjacenc
 def test_one_point_whose_number_of_records_is_public_needs_no_noise_on_its_tree() -> None:
     plan = make(LINES, cells=1, noise="haar", measure_discretisation=False)
     assert plan.events == ()
-    assert make(LINES, RELATIONS[2], cells=1, noise="haar").events != ()
+    assert make(LINES, ADD, cells=1, noise="haar").events != ()
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", UP_TO_TWO_RECORDS, ids=str)
 def test_auto_takes_gaussian_noise_where_delta_makes_it_the_cheapest(adjacency) -> None:
     domain = Domain(tuple(line(f"x{i}", 3) for i in range(6)))
     plan = make(domain, adjacency, WITH_DELTA, cells=3)
@@ -120,7 +108,7 @@ def test_auto_takes_gaussian_noise_where_delta_makes_it_the_cheapest(adjacency) 
     assert fits(plan.events, WITH_DELTA)
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", UP_TO_TWO_RECORDS, ids=str)
 def test_laplace_noise_leaves_delta_unused(adjacency) -> None:
     plan = make(adjacency=adjacency, budget=WITH_DELTA, cells=2, noise="identity")
     assert pure_epsilon(plan.events) == EPSILON
@@ -151,7 +139,7 @@ def moves(plan: SparseLipschitzPlan) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.add.reduceat(change, ends, axis=1) for change in (np.abs(moved), moved**2))
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", UP_TO_TWO_RECORDS, ids=str)
 @pytest.mark.parametrize("noise", get_args(NoiseChoice))
 def test_no_neighbours_move_an_answer_further_than_charged(noise, adjacency) -> None:
     lines = noise == "two-level"
@@ -172,7 +160,7 @@ def test_no_neighbours_move_an_answer_further_than_charged(noise, adjacency) -> 
             assert moved == stated
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", UP_TO_TWO_RECORDS, ids=str)
 @pytest.mark.parametrize("noise", LAPLACE)
 def test_the_privacy_loss_over_all_neighbours_is_at_most_epsilon(noise, adjacency) -> None:
     for measured in (True, False):
@@ -188,7 +176,7 @@ def test_the_privacy_loss_over_all_neighbours_is_at_most_epsilon(noise, adjacenc
 
 
 @pytest.mark.parametrize("budget", [PURE, WITH_DELTA], ids=str)
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", UP_TO_TWO_RECORDS, ids=str)
 def test_planning_again_asks_the_same(adjacency, budget) -> None:
     public = public_table(STRIPES, 500)
     one, other = (
