@@ -30,7 +30,7 @@ from hallmark.mechanisms.arrays import Codes64, Floats
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.registry import MECHANISMS
-from hallmark.mechanisms.utility.variation import mean_total_variation
+from hallmark.mechanisms.utility.pairs import mean_total_variation
 
 ROWS = 20_000
 

@@ -231,6 +231,9 @@ class MeasuredCliquewise(Cliquewise[Dpam]):
         return [answers[in_clique(HISTOGRAM_CALL, clique)][0] for clique in self.cliques]
 
 
+C = TypeVar("C", bound=Cliquewise[Any])
+
+
 def plan_dpfw_or_cliquewise(
     universe: Universe, request: Request
 ) -> FrankWolfe | Cliquewise[FrankWolfe]:
@@ -243,7 +246,7 @@ def plan_dpfw_or_cliquewise(
     adjacency = request.adjacency
     if not settings.flag(request.parameters, CLIQUEWISE):
         return plan_dpfw(universe, request)
-    plan = _inside(plan_dpfw, universe, request)
+    plan = _inside(Cliquewise[FrankWolfe], plan_dpfw, universe, request)
     rounds, part = max(one.rounds for one in plan.methods), Fraction(1, len(plan.cliques))
     amount = best_amount(
         request.budget, lambda whole: shared(whole, adjacency).part(part).choice(rounds)
@@ -269,10 +272,10 @@ def plan_dpam_or_cliquewise(universe: Universe, request: Request) -> Dpam | Meas
     """
     if not settings.flag(request.parameters, CLIQUEWISE):
         return plan_dpam(universe, request)
-    plan = _inside(plan_dpam, universe, request)
+    plan = _inside(MeasuredCliquewise, plan_dpam, universe, request)
     sigma2 = calibrated(request.budget, request.adjacency, histograms=len(plan.cliques))
     methods = tuple(replace(one, sigma2=max(one.sigma2, sigma2)) for one in plan.methods)
-    return MeasuredCliquewise(**{**vars(plan), "methods": methods})
+    return replace(plan, methods=methods)
 
 
 def model_bytes(universe: Universe, cliques: Sequence[Clique], expected_records: int) -> int:
@@ -298,14 +301,14 @@ def model_bytes(universe: Universe, cliques: Sequence[Clique], expected_records:
         ) from None
 
 
-def _inside(plan: Callable[..., M], universe: Universe, request: Request) -> Cliquewise[M]:
+def _inside(kind: type[C], plan: Callable[..., Method], universe: Universe, request: Request) -> C:
     """The method inside each clique, with constants for an equal share of the budget, and as if
     the number of records were known."""
     cliques = cliques_of(universe)
     model_bytes(universe, cliques, request.expected_records)
     alone = _alone(request.budget, len(cliques))
     given = {name: value for name, value in request.parameters.items() if name != CLIQUEWISE}
-    return Cliquewise(
+    return kind(
         universe=universe,
         request=request,
         cliques=cliques,

@@ -5,7 +5,7 @@ points (code + 1/2) / k of [0, 1], nominal columns too, in their given order. Th
 the private data exactly, without noise: what they say is as confidential as those data.
 
 Start with `evaluate`; every metric also stands alone in its module: `downstream`, `covariance`,
-`counting_queries`, `threshold_queries`, `sliced_pairs`, `variation`.
+`counting_queries`, `threshold_queries`, `sliced_pairs`, `pairs`.
 
 Source.  Donhauser, Abad, Hulkund, Yang (2024), "Privacy-preserving data release leveraging
          optimal transport and particle gradient descent", ICML, section 4.1. Where its text is

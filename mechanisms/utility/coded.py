@@ -74,3 +74,10 @@ def coarsen(
         merged[:, column] = table[codes[:, column]]
         kept.append(left + null)
     return merged, tuple(kept)
+
+
+def relative(error: float, size: float) -> float | None:
+    """`error / size`; 0 where the error is 0, None where an error stands against nothing."""
+    if error == 0:
+        return 0.0
+    return error / size if size > 0 else None

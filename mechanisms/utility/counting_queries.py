@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hallmark.mechanisms.arrays import Floats
-from hallmark.mechanisms.utility.coded import Columns
-from hallmark.mechanisms.utility.ratio import relative
+from hallmark.mechanisms.utility.coded import Columns, relative
 
 QUERIES = 200
 ATTRIBUTES = 3

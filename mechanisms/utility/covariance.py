@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hallmark.mechanisms.arrays import AnyCodes, Floats
-from hallmark.mechanisms.utility.ratio import relative
+from hallmark.mechanisms.utility.coded import relative
 
 _BLOCK = 1 << 16  # records embedded at a time
 

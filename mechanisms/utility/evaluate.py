@@ -16,9 +16,9 @@ from hallmark.mechanisms.utility.coded import by_column, check
 from hallmark.mechanisms.utility.counting_queries import counting_error
 from hallmark.mechanisms.utility.covariance import covariance_error
 from hallmark.mechanisms.utility.downstream import Label, downstream_error
+from hallmark.mechanisms.utility.pairs import mean_one_way_variation, mean_total_variation
 from hallmark.mechanisms.utility.sliced_pairs import mean_sliced_w1
 from hallmark.mechanisms.utility.threshold_queries import threshold_error
-from hallmark.mechanisms.utility.variation import mean_one_way_variation, mean_total_variation
 
 _COUNTING_SEED, _THRESHOLD_SEED, _SPLIT_SEED = 11, 12, 20240613
 

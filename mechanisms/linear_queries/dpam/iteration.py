@@ -16,7 +16,6 @@ Oracle.  tests/mechanisms/linear_queries/dpam/test_iteration.py: the covariance,
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
@@ -28,36 +27,25 @@ from hallmark.mechanisms.linear_queries.weights import tilted
 _KEY = 20250  # of the smoothing, which is public: the same histogram gives the same result
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Constants of the iteration. Public.
-
-    Attributes:
-        steps: T.
-        alpha: weight of the negative entropy.
-        smoothing: sigma, in shares.
-        printed: whether to follow the paper to the letter, which raises the error.
-    """
-
-    steps: int
-    alpha: float
-    smoothing: float
-    printed: bool = False
-
-
 def iterate(
     universe: Universe,
     shares: Floats,
-    settings: Settings,
     *,
+    steps: int,
+    alpha: float,
+    sigma: float,
+    printed: bool = False,
     report: Callable[[float], None] = lambda share: None,
 ) -> Floats:
     """The averaged distribution after all steps.
 
     Args:
         shares: y, the noisy histogram divided by the number of records.
+        steps: T.
+        alpha: weight of the negative entropy.
+        sigma: of the smoothing, in shares.
+        printed: whether to follow the paper to the letter, which raises the error.
     """
-    steps, alpha, sigma = settings.steps, settings.alpha, settings.smoothing
     smoothed = sigma > 0 and steps > 1
     mean = np.zeros(universe.size)
     for step in range(steps if smoothed else 0):
@@ -78,7 +66,7 @@ def iterate(
         errors = universe.answers(point)
         worst = int(np.argmax(np.abs(errors)))
         sign = float(np.sign(errors[worst]))
-        if settings.printed:
+        if printed:
             # argmin eta <q*, D> + eta H(D) + A_{t-1} D_H(D, D_t): logarithms are averaged.
             exponents *= before / weight
             universe.add(exponents, worst, -sign * size / weight)

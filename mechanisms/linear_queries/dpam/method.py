@@ -32,7 +32,7 @@ from hallmark.mechanisms.execution import Progress
 from hallmark.mechanisms.linear_queries.bounds import mirror_descent_rate
 from hallmark.mechanisms.linear_queries.direct.certify import Measured
 from hallmark.mechanisms.linear_queries.direct.linear_estimate import LinearEstimate
-from hallmark.mechanisms.linear_queries.dpam.iteration import Settings, iterate
+from hallmark.mechanisms.linear_queries.dpam.iteration import iterate
 from hallmark.mechanisms.linear_queries.method import Distribution
 from hallmark.mechanisms.linear_queries.settings import (
     MOST_CELLS,
@@ -76,7 +76,7 @@ class Dpam(Requested):
         budget: what the histogram may cost; epsilon and delta of the rule for T.
         width: the queries' Gaussian width w(Q), simulated.
         rule: T by the paper's rule, not rounded; None where the spec sets the number of steps.
-        steps, alpha, printed: as in `iteration.Settings`.
+        steps, alpha, printed: as in `iteration.iterate`.
         constant: how sigma2 was found.
     """
 
@@ -182,17 +182,19 @@ class Dpam(Requested):
         self, answers: TablesByCall, total: int | None, *, progress: Progress
     ) -> Distribution:
         table, records = answers[HISTOGRAM_CALL][0], self.records(answers, total)
-        settings = Settings(
-            steps=self.steps,
-            alpha=self.alpha,
-            smoothing=self.smoothing(records),
-            printed=self.printed,
-        )
 
         def report(share: float) -> None:
             progress(share, "mirror descent on the noisy histogram")
 
-        shares = iterate(self.universe, table / records, settings, report=report)
+        shares = iterate(
+            self.universe,
+            table / records,
+            steps=self.steps,
+            alpha=self.alpha,
+            sigma=self.smoothing(records),
+            printed=self.printed,
+            report=report,
+        )
         return Weights(self.universe, shares / shares.sum())
 
     def measured(self, answers: TablesByCall) -> Measured:

@@ -12,32 +12,28 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from hallmark.mechanisms.contract import Certificate, Measurements
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
 from hallmark.mechanisms.linear_queries import kinds
+from hallmark.mechanisms.linear_queries.kinds import Part
 from hallmark.mechanisms.linear_queries.mechanism import LinearQueryMechanism, answers_of
 from hallmark.mechanisms.linear_queries.plan import LinearQueryPlan
-from hallmark.mechanisms.linear_queries.workload import Workload
 from hallmark.mechanisms.privacy.accountant import fits
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.events import Event
 from hallmark.mechanisms.registry import MECHANISMS
-from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
 from tests.builders.codes import dependent_codes
-from tests.mechanisms.linear_queries.adaptive_runs import Gone
+from tests.mechanisms.linear_queries.adaptive_runs import BUDGET, PURE, Gone
+from tests.mechanisms.linear_queries.releases import plan_of, released, simulated
 from tests.mechanisms.marginals.selection.runs import ADD, PERSONS, REPLACE, curator_of
 
 FALSE_POSITIVE_RATE = 1e-6
 NAMES = [name for name, one in MECHANISMS.items() if isinstance(one, LinearQueryMechanism)]
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4, "unseen": 3})
-PAIRS = Workload.of(DOMAIN, kinds.marginal_cells(DOMAIN, [(0, 1), (1, 2), (0, 2)]))
-AGES = Workload.of(DOMAIN, [*kinds.marginal_cells(DOMAIN, [(0, 1)]), kinds.prefixes(DOMAIN, [3])])
-APPROXIMATE = Budget(epsilon=Fraction(1), delta=Fraction(1, 10**5))
-PURE = Budget(epsilon=Fraction(1))
+PAIRS = kinds.marginal_cells(DOMAIN, [(0, 1), (1, 2), (0, 2)])
+AGES = (*kinds.marginal_cells(DOMAIN, [(0, 1)]), kinds.prefixes(DOMAIN, [3]))
 # What a few hundred records can tell: methods that need more rounds by default take fewer here.
 FEW: Mapping[str, Mapping[str, Any]] = {
     "dpfw": {"rounds": 20},
@@ -49,49 +45,21 @@ FEW: Mapping[str, Mapping[str, Any]] = {
 }
 # Every method at every budget and relation; of most methods some pairs are left to `slow`.
 WHOLE = {"dpfw", "linear-queries"}  # one that chooses, one that measures
-FIRST = ((APPROXIMATE, REPLACE), (PURE, ADD), (APPROXIMATE, PERSONS))
+FIRST = ((BUDGET, REPLACE), (PURE, ADD), (BUDGET, PERSONS))
 RUNS = [
     pytest.param(
         *(name, budget, adjacency),
         marks=() if name in WHOLE or (budget, adjacency) in FIRST else pytest.mark.slow,
     )
-    for name, budget, adjacency in product(NAMES, (APPROXIMATE, PURE), (REPLACE, ADD, PERSONS))
+    for name, budget, adjacency in product(NAMES, (BUDGET, PURE), (REPLACE, ADD, PERSONS))
     if not (name == "dpam" and budget.is_pure)  # Gaussian noise alone
 ]
 
 
 def planned(
-    name: str,
-    *,
-    domain: Domain = DOMAIN,
-    budget: Budget = APPROXIMATE,
-    adjacency: Adjacency = REPLACE,
-    workload: Workload = PAIRS,
-    rows: int = 400,
-    **given: Any,
+    name: str, queries: Iterable[Part] | None = PAIRS, *, domain: Domain = DOMAIN, **given: Any
 ) -> LinearQueryPlan:
-    parameters = {"queries": workload, **FEW.get(name, {}), **given}
-    plan = MECHANISMS[name].plan(
-        Request(
-            domain=domain,
-            budget=budget,
-            adjacency=adjacency,
-            expected_records=rows,
-            parameters=parameters,
-        )
-    )
-    assert isinstance(plan, LinearQueryPlan)
-    return plan
-
-
-def released(
-    name: str, plan: LinearQueryPlan, curator: Any, seed: int = 0, confidence: float = 0.9
-) -> tuple[Measurements, np.ndarray, Certificate]:
-    mechanism, rng = MECHANISMS[name], np.random.default_rng(seed)
-    measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    made = mechanism.generate(plan, measured, rows=None, rng=rng)
-    certificate = mechanism.certify(plan, measured, made, confidence=confidence, rng=rng)
-    return measured, made.codes, certificate
+    return plan_of(name, domain, queries, **{**FEW.get(name, {}), **given})
 
 
 def asked(plan: LinearQueryPlan, codes: np.ndarray, folder: Path) -> Curator:
@@ -108,12 +76,6 @@ def times(events: Iterable[Event]) -> Mapping[type[Event], int]:
     return found
 
 
-def simulated(plan: LinearQueryPlan, codes: np.ndarray, seed: int) -> SimulatedCurator:
-    """Draws noise of the same law, and many times as fast: for statistics of many releases."""
-    rng = np.random.default_rng([7, seed])
-    return SimulatedCurator(codes=codes, adjacency=plan.adjacency, rng=rng)
-
-
 @pytest.mark.parametrize(("name", "budget", "adjacency"), RUNS, ids=str)
 def test_a_run_charges_what_was_planned_and_certifies_what_it_made(
     name: str, budget: Budget, adjacency: Adjacency, tmp_path: Path
@@ -123,7 +85,7 @@ def test_a_run_charges_what_was_planned_and_certifies_what_it_made(
     assert fits(plan.events, budget)
     assert 0 < plan.forecast().expected_error <= 1
     curator = asked(plan, codes, tmp_path)
-    _, made, certificate = released(name, plan, curator)
+    _, made, certificate = released(plan, curator)
     charged = curator.ledger.events("r")
     assert fits(charged, budget)
     assert times(charged) == times(plan.events)
@@ -146,8 +108,8 @@ def test_a_run_charges_what_was_planned_and_certifies_what_it_made(
 def test_a_run_that_is_repeated_reads_no_data(name: str, tmp_path: Path) -> None:
     plan = planned(name)
     curator = asked(plan, dependent_codes(DOMAIN.shape, 400), tmp_path)
-    first = released(name, plan, curator)
-    again = released(name, plan, replace(curator, counter=Gone(400)))
+    first = released(plan, curator)
+    again = released(plan, replace(curator, counter=Gone(400)))
     np.testing.assert_array_equal(first[1], again[1])
     assert first[2].bounds == again[2].bounds
 
@@ -159,7 +121,7 @@ def test_certificates_miss_no_more_often_than_stated(name: str, adjacency: Adjac
     plan = planned(name, adjacency=adjacency, rows=150)
     truth = answers_of(plan.workload, codes)
     for run in range(runs):
-        _, made, certificate = released(name, plan, simulated(plan, codes, run), run, 0.75)
+        _, made, certificate = released(plan, simulated(plan, codes, run), run, 0.75)
         on_records, as_released = certificate.bounds
         assert certificate.answers is not None
         errors = [
@@ -174,9 +136,10 @@ def test_no_budget_buys_the_answers_exactly_and_a_large_one_nearly() -> None:
     codes = dependent_codes(DOMAIN.shape, 2000, seed=2)
     errors = []
     for epsilon in (Fraction(1), Fraction(1000)):
-        plan = planned("linear-queries", budget=Budget(epsilon=epsilon), workload=AGES, rows=2000)
-        made = released("linear-queries", plan, simulated(plan, codes, 0))[1]
-        errors.append(float(np.abs(answers_of(AGES, made) - answers_of(AGES, codes)).max()))
+        plan = planned("linear-queries", AGES, budget=Budget(epsilon=epsilon), rows=2000)
+        made = released(plan, simulated(plan, codes, 0))[1]
+        truth = answers_of(plan.workload, codes)
+        errors.append(float(np.abs(answers_of(plan.workload, made) - truth).max()))
     assert errors[1] < errors[0]
     assert errors[1] < 2e-3
 
@@ -209,7 +172,7 @@ def test_a_method_that_adds_epsilons_up_leaves_the_certificate_its_share(rounds:
     plan = planned("dpfw", rounds=rounds)
     assert plan.worst is not None
     assert plan.worst.choice.epsilon >= Fraction(3, 4) * Fraction(1, 10)
-    assert fits(plan.events, APPROXIMATE)
+    assert fits(plan.events, BUDGET)
 
 
 def ruled(broken: float = 0.5) -> tuple[Domain, np.ndarray]:
@@ -227,13 +190,10 @@ def ruled(broken: float = 0.5) -> tuple[Domain, np.ndarray]:
 
 def under_rules(name: str, **given: Any) -> tuple[LinearQueryPlan, np.ndarray]:
     domain, codes = ruled()
-    workload = Workload.of(
-        domain,
-        [*kinds.marginal_cells(domain, [(0, 1, 2)]), kinds.conjunction(domain, {3: [0]}, "")],
-    )
+    queries = (*kinds.marginal_cells(domain, [(0, 1, 2)]), kinds.conjunction(domain, {3: [0]}, ""))
     if name == "sep-fem":  # queries that tell all cells apart
-        workload = Workload.of(domain, kinds.marginal_cells(domain, [(0, 1), (1, 2)]))
-    return planned(name, domain=domain, workload=workload, rows=len(codes), **given), codes
+        queries = kinds.marginal_cells(domain, [(0, 1), (1, 2)])
+    return planned(name, queries, domain=domain, rows=len(codes), **given), codes
 
 
 WAYS = [
@@ -253,7 +213,7 @@ def test_no_record_breaks_a_rule_and_none_is_moved_from_its_answers(
 ) -> None:
     plan, codes = under_rules(name, **given)
     assert not plan.domain.rules.valid(codes).all()
-    _, made, certificate = released(name, plan, simulated(plan, codes, 0))
+    _, made, certificate = released(plan, simulated(plan, codes, 0))
     assert replace(plan.domain.rules, determinations=()).valid(made).all()
     answers = certificate.answers
     assert answers is not None
@@ -268,7 +228,7 @@ def test_bounds_hold_though_many_private_records_break_the_rules(
     plan, codes = under_rules(name, **given)
     truth, runs, misses = answers_of(plan.workload, codes), 5, 0
     for run in range(runs):
-        answers = released(name, plan, simulated(plan, codes, run), run, 0.95)[2].answers
+        answers = released(plan, simulated(plan, codes, run), run, 0.95)[2].answers
         assert answers is not None
         misses += (np.abs(answers.distribution - truth) > answers.bounds).any()
     assert binom.sf(misses - 1, runs, 0.05) > FALSE_POSITIVE_RATE

@@ -11,7 +11,6 @@ probability `FALSE_POSITIVE_RATE`. Noise is simulated from fixed seeds, so a run
 docs/linear-queries/README.md has exponents of n, epsilon and queries on census records.
 """
 
-from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -22,13 +21,10 @@ from scipy import stats
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.linear_queries.kinds import marginal_cells
 from hallmark.mechanisms.linear_queries.mechanism import answers_of
-from hallmark.mechanisms.linear_queries.plan import LinearQueryPlan
 from hallmark.mechanisms.linear_queries.workload import Workload
-from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
-from tests.mechanisms.linear_queries.adaptive_runs import REPLACE, bits
+from tests.mechanisms.linear_queries.adaptive_runs import BUDGET, REPLACE, bits
+from tests.mechanisms.linear_queries.releases import plan_of
 
 FALSE_POSITIVE_RATE = 1e-6
 COLUMNS = 6
@@ -36,23 +32,8 @@ ROWS = 500  # of the table
 COPIES = (1, 6, 36)
 FEWER = (1, 4, 16)  # where rounds are many
 SEEDS = range(5)
-BUDGET = Budget(epsilon=Fraction(1), delta=Fraction(1, 10**5))
 DOMAIN = Domain.coded({f"bit-{i}": 2 for i in range(COLUMNS)})
 CELLS = Workload.of(DOMAIN, marginal_cells(DOMAIN, list(combinations(range(COLUMNS), 3))))
-
-
-def planned(name: str, rows: int, **given: Any) -> LinearQueryPlan:
-    plan = MECHANISMS[name].plan(
-        Request(
-            domain=DOMAIN,
-            budget=BUDGET,
-            adjacency=REPLACE,
-            expected_records=rows,
-            parameters={"queries": CELLS, **given},
-        )
-    )
-    assert isinstance(plan, LinearQueryPlan)
-    return plan
 
 
 def errors(
@@ -62,7 +43,7 @@ def errors(
     found = []
     for copies in sizes:
         codes = np.tile(bits(ROWS, COLUMNS), (copies, 1))
-        plan = planned(name, len(codes), **given)
+        plan = plan_of(name, DOMAIN, CELLS, rows=len(codes), **given)
         for seed in SEEDS:
             rng = np.random.default_rng(seed)
             curator: Any = SimulatedCurator(codes=codes, adjacency=REPLACE, rng=rng)

@@ -9,9 +9,12 @@ from scipy.stats import wasserstein_distance
 
 from hallmark.mechanisms.utility import sliced_pairs
 from hallmark.mechanisms.utility.coded import by_column, centres
-from hallmark.mechanisms.utility.pairs import pair_differences
+from hallmark.mechanisms.utility.pairs import (
+    mean_one_way_variation,
+    mean_total_variation,
+    pair_differences,
+)
 from hallmark.mechanisms.utility.sliced_pairs import directions, mean_sliced_w1, sliced_w1_of_pair
-from hallmark.mechanisms.utility.variation import mean_one_way_variation, mean_total_variation
 from tests.mechanisms.utility.tables import SIZES, Table, table
 
 

@@ -1,10 +1,12 @@
 """The smoothing's covariance, the step's sign, and the optimum without noise."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hallmark.mechanisms.linear_queries.dpam.iteration import Settings, iterate, normal
+from hallmark.mechanisms.linear_queries.dpam.iteration import iterate, normal
 from tests.mechanisms.linear_queries.adaptive_runs import ways
 from tests.mechanisms.linear_queries.direct.cases import histogram, records, written
 
@@ -34,8 +36,7 @@ def test_points_of_one_histogram_are_in_law_independent_releases() -> None:
 def test_one_step_lowers_the_error_and_the_printed_one_raises_it(
     printed: bool, falls: bool
 ) -> None:
-    settings = Settings(steps=1, alpha=5.0, smoothing=0.0, printed=printed)
-    after = largest(iterate(U, SHARES, settings))
+    after = largest(iterate(U, SHARES, steps=1, alpha=5.0, sigma=0.0, printed=printed))
     assert (after < largest(U.uniform)) is falls
 
 
@@ -59,16 +60,16 @@ def test_without_noise_it_ends_at_the_regularised_optimum() -> None:
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 500},
     )
-    found = iterate(U, SHARES, Settings(steps=3000, alpha=alpha, smoothing=0.0))
+    found = iterate(U, SHARES, steps=3000, alpha=alpha, sigma=0.0)
     assert value(found) == pytest.approx(best.fun, abs=1e-3)
-    rough = iterate(U, SHARES, Settings(steps=30, alpha=alpha, smoothing=0.0))
+    rough = iterate(U, SHARES, steps=30, alpha=alpha, sigma=0.0)
     assert value(rough) > value(found)
 
 
 def test_the_same_histogram_gives_the_same_result_and_progress_is_told() -> None:
     told: list[float] = []
-    settings = Settings(steps=60, alpha=0.1, smoothing=0.2)
-    one = iterate(U, SHARES, settings, report=told.append)
-    assert np.array_equal(one, iterate(U, SHARES, settings))
+    given: dict[str, Any] = {"steps": 60, "alpha": 0.1, "sigma": 0.2}
+    one = iterate(U, SHARES, **given, report=told.append)
+    assert np.array_equal(one, iterate(U, SHARES, **given))
     assert told == [1 / 60, 51 / 60]
     assert one.sum() == pytest.approx(1)
