@@ -227,45 +227,6 @@ def test_simulated_errors_have_the_covariance_of_the_noise_put_through_the_estim
     assert mistake(found * 0.9**2, expected) > COVARIANCE_ERROR  # a tenth too small is caught
 
 
-@pytest.mark.parametrize("adjacency", [REPLACE, REMOVE], ids=str)
-@pytest.mark.parametrize("noise", ["identity", "haar", "paper"])
-def test_simulated_errors_have_the_covariance_of_estimates_of_noisy_answers(
-    noise, adjacency
-) -> None:
-    estimator, codes = made(noise, adjacency), random_codes(MIXED.shape, 70, 21)
-    exact = exact_answers(estimator, codes)
-    own = drawn(estimator, np.random.default_rng(30), DRAWS)
-    noisy = [answer + disturbance for answer, disturbance in zip(exact, own, strict=True)]
-    estimates = stacked(estimator.estimate(noisy, public(estimator, 70)))
-    truth = stacked(estimator.estimate(exact, public(estimator, 70)))
-    measured = (estimates - truth).T @ (estimates - truth) / DRAWS
-    errors = simulated(noise, adjacency)
-    deviations = np.sqrt(np.diag(moments(estimator)).clip(1e-12))
-    between = np.abs(errors.T @ errors / DRAWS - measured) / np.outer(deviations, deviations)
-    assert between.max() < np.sqrt(2) * COVARIANCE_ERROR
-
-
-def test_simulations_follow_the_generator() -> None:
-    estimator = made("haar", REMOVE)
-    one, two, other = (
-        stacked(estimator.simulate(3, np.random.default_rng(seed))) for seed in (1, 1, 2)
-    )
-    assert (one == two).all()
-    assert (one != other).any()
-
-
-@pytest.mark.parametrize("adjacency", [REPLACE, REMOVE], ids=str)
-@pytest.mark.parametrize("noise", MAKERS)
-def test_queries_are_those_of_every_strategy_on_its_block(noise, adjacency) -> None:
-    estimator = made(noise, adjacency, MIXTURE)
-    expected = [
-        (query.cells.digest, query.noise)
-        for strategy, block in zip(estimator.strategies, MIXTURE.blocks, strict=True)
-        for query in strategy.queries(block.cells)
-    ]
-    assert [(query.cells.digest, query.noise) for query in estimator.queries] == expected
-
-
 @pytest.mark.parametrize("sizes", [(6, 6, 6), (9, 6, 7), (9, 6), ()])
 def test_strategies_of_other_sizes_than_the_blocks_are_refused(sizes) -> None:
     assert [block.space.size for block in PAIRS.blocks] == [9, 6, 6]

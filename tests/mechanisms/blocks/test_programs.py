@@ -107,18 +107,11 @@ def least_loss(own: Program) -> float:
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_optimum_is_that_of_a_dense_program(name, loss) -> None:
+def test_weights_are_shares_whose_loss_is_the_optimum_of_a_dense_program(name, loss) -> None:
     own = program(name, loss)
     found, expected = solve(own), least_loss(own)
     assert found.loss == pytest.approx(expected, abs=1e-6)
     assert found.bound == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("name", FAMILIES)
-def test_weights_are_shares_and_their_loss_is_evaluated_anew(name, loss) -> None:
-    own = program(name, loss)
-    found = solve(own)
     assert (found.shares >= 0).all()
     assert found.shares.sum() == pytest.approx(1)
     differences = [
@@ -126,8 +119,8 @@ def test_weights_are_shares_and_their_loss_is_evaluated_anew(name, loss) -> None
         for target, points in zip(own.targets, own.support.points, strict=True)
     ]
     spaces = [block.space for block in own.family.blocks]
-    expected = max(evaluate(loss, *pair) for pair in zip(spaces, differences, strict=True))
-    assert found.loss == own.loss_of(found.shares) == pytest.approx(expected, abs=1e-15)
+    anew = max(evaluate(loss, *pair) for pair in zip(spaces, differences, strict=True))
+    assert found.loss == own.loss_of(found.shares) == pytest.approx(anew, abs=1e-15)
     assert found.loss <= own.loss_of(own.support.start)
 
 

@@ -10,6 +10,7 @@ from hallmark.mechanisms.domain.rules import Rules, RuleTable
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.privacy.cells import CellMap, marginal
 from hallmark.mechanisms.privacy.linear_queries import Block, Boxes, EachCell, LinearQueries, Matrix
+from tests.mechanisms.linear_queries.written import written_out
 
 SHAPE = (2, 3, 4)
 WEIGHTED = CellMap((2, 0), (np.array([0, 2, 1, 3]), np.array([0, 2])), 6)
@@ -26,20 +27,12 @@ QUERIES = LinearQueries(
     unit=4,
 )
 UNIVERSE = Universe(SHAPE, QUERIES, (np.arange(2), np.array([0, 0, 1, 2]), np.arange(4)))
-RECORDS = np.indices(SHAPE).reshape(3, -1).T  # one of every cell
-
-
-def written_out():
-    rows = []
-    for block in QUERIES.blocks:
-        cells = block.cells(RECORDS)
-        rows += [block.rows.row(query)[cells] for query in range(block.rows.size)]
-    return np.stack(rows) / QUERIES.unit
+MATRIX = written_out(QUERIES, SHAPE)
 
 
 def test_answers_and_adjoint_are_those_of_the_matrix():
     rng = np.random.default_rng(0)
-    matrix = written_out()
+    matrix = MATRIX
     weights, dual = rng.random(UNIVERSE.size), rng.normal(size=QUERIES.size)
     np.testing.assert_allclose(UNIVERSE.answers(weights), matrix @ weights, rtol=1e-12)
     np.testing.assert_allclose(UNIVERSE.adjoint(dual), matrix.T @ dual, atol=1e-12)
@@ -47,10 +40,10 @@ def test_answers_and_adjoint_are_those_of_the_matrix():
 
 @pytest.mark.parametrize("query", range(QUERIES.size))
 def test_values_of_one_query_are_a_row(query):
-    np.testing.assert_allclose(UNIVERSE.values(query), written_out()[query], atol=1e-15)
+    np.testing.assert_allclose(UNIVERSE.values(query), MATRIX[query], atol=1e-15)
     total = np.ones(UNIVERSE.size)
     UNIVERSE.add(total, query, -2.0)
-    np.testing.assert_allclose(total, 1 - 2 * written_out()[query], atol=1e-15)
+    np.testing.assert_allclose(total, 1 - 2 * MATRIX[query], atol=1e-15)
 
 
 def test_the_uniform_distribution_counts_levels_rather_than_cells():

@@ -97,20 +97,6 @@ def test_exact_answers_give_the_histogram_back(name, size, adjacency) -> None:
     assert strategy.estimate(answers, total) == pytest.approx(counts, abs=1e-12)
 
 
-@pytest.mark.parametrize("adjacency", [REPLACE, REMOVE], ids=str)
-@pytest.mark.parametrize("size", [5, 8])
-@pytest.mark.parametrize("name", ALL)
-def test_batches_are_estimated_like_their_members(name, size, adjacency) -> None:
-    strategy, rng = ALL[name](size, adjacency), np.random.default_rng(0)
-    batch = [rng.integers(-9, 9, (3, 2, entries)) for _, entries in strategy.noise]
-    total = 30 if adjacency.total_is_public else None
-    estimates = strategy.estimate(batch, total)
-    assert estimates.shape == (3, 2, size)
-    for position in np.ndindex(3, 2):
-        alone = strategy.estimate([answer[position] for answer in batch], total)
-        assert estimates[position] == pytest.approx(alone, abs=1e-12)
-
-
 @pytest.mark.parametrize("name", sorted(set(ALL) - set(PAPER)))
 def test_estimates_sum_to_a_public_total(name) -> None:
     strategy, rng = ALL[name](6, REPLACE), np.random.default_rng(0)
