@@ -19,19 +19,17 @@ from time import perf_counter, process_time
 
 import numpy as np
 
+from benchmarks.simulated import REPLACE_ONE, asked
 from hallmark.mechanisms.arrays import AnyCodes, Counts
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import ArrayCounter, CellMap, count_codes
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
-from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH
 from hallmark.mechanisms.wasserstein.pmm.tree import transport_cost
 
 MECHANISMS = {"pmm": PMM, "pmm-h": PMMH}
-ADJACENCY = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 BUDGET = Budget(epsilon=Fraction(1))
 CONFIDENCE = 0.95
 MEGABYTE = 1 << (20 if sys.platform == "darwin" else 10)  # in the unit of `ru_maxrss`
@@ -93,10 +91,10 @@ def domain(cells: int) -> Domain:
 def curator(counter: TimedCounter, folder: str) -> Curator:
     """Answers from a ledger in `folder`, where it reserves the whole budget."""
     ledger = Ledger(f"sqlite:///{folder}/ledger.sqlite")
-    ledger.open_account("people", cap=BUDGET, adjacency=ADJACENCY, by="benchmark", reason="speed")
-    ledger.reserve("people", "release", BUDGET, adjacency=ADJACENCY, binding="plan")
+    ledger.open_account("people", cap=BUDGET, adjacency=REPLACE_ONE, by="benchmark", reason="speed")
+    ledger.reserve("people", "release", BUDGET, adjacency=REPLACE_ONE, binding="plan")
     return Curator(
-        counter=counter, ledger=ledger, release="release", adjacency=ADJACENCY, budget=BUDGET
+        counter=counter, ledger=ledger, release="release", adjacency=REPLACE_ONE, budget=BUDGET
     )
 
 
@@ -117,22 +115,16 @@ def run(name: str, records: int, depth: int) -> None:
     stages = Stages()
     with stages.stage("plan"):
         plan = mechanism.plan(
-            Request(
-                domain=domain(cells),
-                budget=BUDGET,
-                adjacency=ADJACENCY,
-                expected_records=records,
-                parameters={"depth": depth},
-            )
+            asked(domain(cells), codes, 1, delta=Fraction(0), parameters={"depth": depth})
         )
     with stages.stage("forecast"):
         forecast = plan.forecast()
     with tempfile.TemporaryDirectory() as folder:
-        asked = curator(TimedCounter(codes, stages), folder)
+        answering = curator(TimedCounter(codes, stages), folder)
         with stages.stage("counts, exact noise and log"):
-            mechanism.measure(asked, plan, None)
+            mechanism.measure(answering, plan, None)
         with stages.stage("answers read from the log"):
-            measurements = mechanism.measure(asked, plan, None)
+            measurements = mechanism.measure(answering, plan, None)
     with stages.stage("consistency and records"):
         synthetic = mechanism.generate(plan, measurements, rows=None, rng=rng)
     with stages.stage("certificate"):

@@ -10,7 +10,8 @@ import json
 import os
 import resource
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -21,21 +22,18 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import simulated
 from benchmarks.query_errors_data import table, workload
+from benchmarks.simulated import DELTA, REPLACE_ONE
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.linear_queries.frank_wolfe.dpfw import FrankWolfe
 from hallmark.mechanisms.linear_queries.frank_wolfe.path import CellPath
 from hallmark.mechanisms.linear_queries.mechanism import answers_of
 from hallmark.mechanisms.linear_queries.method import CHOICES_CALL
 from hallmark.mechanisms.linear_queries.questions import signed
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
 
-DELTA = Fraction(1, 100_000)
-ADJACENCY = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 CONFIDENCE = 0.95
 _INTERVAL = 1.0  # seconds between looks at the processor time
 DONE, LATE, FAILED = "done", "did not finish", "failed"
@@ -105,39 +103,29 @@ def measured(case: Case, stage: Callable[[str, float], None]) -> Line:
     asked = workload(case.queries, records.domain, case.seed)
     exact = answers_of(asked, records.codes)
     stage("data", time.perf_counter() - began)
-    budget = Budget(epsilon=case.epsilon, delta=DELTA)
     mechanism = MECHANISMS[case.method]
     rng = np.random.default_rng([case.seed, case.records])
-    curator: Any = SimulatedCurator(codes=records.codes, adjacency=ADJACENCY, rng=rng)
+    curator: Any = SimulatedCurator(codes=records.codes, adjacency=REPLACE_ONE, rng=rng)
 
-    def timed(name: str, work: Callable[[], Any]) -> Any:
+    @contextmanager
+    def timed(name: str) -> Iterator[None]:
         started = time.perf_counter()
-        result = work()
+        yield
         stage(name, time.perf_counter() - started)
-        return result
 
-    plan = timed(
-        "plan",
-        lambda: mechanism.plan(
-            Request(
-                domain=records.domain,
-                budget=budget,
-                adjacency=ADJACENCY,
-                expected_records=case.records,
-                parameters={"queries": asked, **case.parameters},
-            )
-        ),
-    )
-    answers = timed("measure", lambda: mechanism.measure(curator, plan, None))
-    curator.check(budget)
-    synthetic = timed(
-        "generate",
-        lambda: mechanism.generate(plan, answers, rows=None, rng=rng),
-    )
-    certificate = timed(
-        "certify",
-        lambda: mechanism.certify(plan, answers, synthetic, confidence=CONFIDENCE, rng=rng),
-    )
+    parameters = {"queries": asked, **case.parameters}
+    request = simulated.asked(records.domain, records.codes, case.epsilon, parameters=parameters)
+    with timed("plan"):
+        plan: Any = mechanism.plan(request)
+    with timed("measure"):
+        answers = mechanism.measure(curator, plan, None)
+    curator.check(plan.budget)
+    with timed("generate"):
+        synthetic = mechanism.generate(plan, answers, rows=None, rng=rng)
+    with timed("certify"):
+        certificate: Any = mechanism.certify(
+            plan, answers, synthetic, confidence=CONFIDENCE, rng=rng
+        )
     spent = {"cpu_s": _cpu() - cpu, "peak_mib": _peak(), "base_mib": base}
     released = np.abs(certificate.answers.distribution - exact)
     drawn = np.abs(certificate.answers.records - exact)

@@ -10,6 +10,7 @@ its width. The last cell of a real interval includes the maximum.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
 from itertools import count, cycle, pairwise
@@ -36,6 +37,33 @@ def cells_of_width(start: Fraction, stop: Fraction, width: Fraction) -> Edges:
     """Edges of cells of the given width, starting at `start`; the last cell ends at `stop`."""
     inner = (start + width * i for i in range(ceil((stop - start) / width)))
     return (*inner, stop)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Division:
+    """The interval [start, stop), cut at given edges, or into cells of a width or of a number."""
+
+    start: Fraction
+    stop: Fraction
+    cells: int | None = None
+    width: Fraction | None = None
+    given: Edges | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of cells, without making them."""
+        if self.given is not None:
+            return len(self.given) - 1
+        return self.cells or ceil((self.stop - self.start) / (self.width or 1))
+
+    def edges(self, step: Fraction | None) -> Edges:
+        """Edges of the cells; with a `step`, those of cells of a number are multiples of it."""
+        if self.given is not None:
+            return (*self.given[:-1], self.stop)
+        if self.width is not None:
+            return cells_of_width(self.start, self.stop, self.width)
+        assert self.cells is not None, "one of the three was checked to be given"
+        return equal_cells(self.start, self.stop, self.cells, step=step)
 
 
 def divided(edges: Edges, most: int, *, grid: Fraction | None) -> Edges:

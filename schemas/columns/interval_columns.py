@@ -5,7 +5,6 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from math import ceil
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -15,11 +14,10 @@ from pydantic import Field, WithJsonSchema
 from hallmark.schemas.columns.column_base import BaseColumn, BoundSource
 from hallmark.schemas.columns.grids import (
     MAX_CELLS,
+    Division,
     Edges,
-    cells_of_width,
     divided,
     divided_days,
-    equal_cells,
     kinds_of_pieces,
 )
 from hallmark.schemas.columns.number_marks import DECIMAL_MARKS, PLAIN, THOUSANDS, NumberMarks
@@ -47,13 +45,8 @@ class IntervalColumn(BaseColumn):
     no pieces: values are drawn evenly from the cells)"""
 
     @property
-    def shared_edges(self) -> Edges:
-        """Edges of the cells in which the column is measured together with others."""
-        raise NotImplementedError
-
-    @property
-    def _shared(self) -> int:
-        """How many these cells are."""
+    def _division(self) -> Division:
+        """How the interval is divided; it ends one past the maximum if values are whole."""
         raise NotImplementedError
 
     @property
@@ -63,12 +56,7 @@ class IntervalColumn(BaseColumn):
 
     @property
     def is_whole(self) -> bool:
-        """Whether values are whole numbers or days, so that the last edge is the maximum + 1."""
-        raise NotImplementedError
-
-    @property
-    def ends(self) -> tuple[str, str]:
-        """The public interval for people."""
+        """Whether values are whole numbers or days."""
         raise NotImplementedError
 
     def number(self, text: str) -> Fraction:
@@ -91,6 +79,17 @@ class IntervalColumn(BaseColumn):
         """The edges with those of at most `most` pieces of every cell."""
         raise NotImplementedError
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The public interval for people, such as "0" and "0.5"."""
+        division = self._division
+        return self.written(division.start), self.written(division.stop - self.is_whole)
+
+    @cached_property
+    def shared_edges(self) -> Edges:
+        """Edges of the cells in which the column is measured with others."""
+        return self._division.edges(self.grid)
+
     @cached_property
     def exact_edges(self) -> Edges:
         """Edges of the column's own cells: the pieces, where there is detail."""
@@ -103,11 +102,11 @@ class IntervalColumn(BaseColumn):
 
     @property
     def levels(self) -> int:
-        return self._shared if self.detail is None else len(self.exact_edges) - 1
+        return self._division.size if self.detail is None else len(self.exact_edges) - 1
 
     @property
     def groups_of_cells(self) -> tuple[tuple[int, ...], ...]:
-        if self.levels == self._shared:
+        if self.levels == self._division.size:
             return ()
         shared = np.array([float(edge) for edge in self.shared_edges])
         places = np.searchsorted(shared, self.edges[:-1], side="right") - 1
@@ -125,13 +124,14 @@ class IntervalColumn(BaseColumn):
         return kinds_of_pieces(self.shared_edges, self.exact_edges, grid=self.grid)
 
     def _too_many_cells_or_pieces(self, path: tuple[str, ...]) -> Iterator[Problem]:
+        cells = self._division.size
         if self.detail is None:
             yield from self._too_many_cells(path)
-        elif self._shared * self.detail > _MOST_PIECES:  # too many to be looked at
+        elif cells * self.detail > _MOST_PIECES:  # too many to be looked at
             yield Problem(
                 ("detail",),
-                f"divides {self._shared} cells in up to {self.detail} pieces, but a column has at "
-                f"most {MAX_CELLS}; use fewer cells or less detail",
+                f"divides {cells} cells in up to {self.detail} pieces, but a column has at most "
+                f"{MAX_CELLS}; use fewer cells or less detail",
             )
         else:
             yield from self._too_many_cells(("detail",))
@@ -190,10 +190,6 @@ class NumericColumn(IntervalColumn):
         """The decimal mark and thousands separator in a CSV file."""
         return NumberMarks(self.decimal_mark or PLAIN.decimal, self.thousands or PLAIN.thousands)
 
-    @property
-    def ends(self) -> tuple[str, str]:
-        return decimal(self.minimum), decimal(self.maximum)
-
     def number(self, text: str) -> Fraction:
         return read_exact(text)
 
@@ -207,27 +203,18 @@ class NumericColumn(IntervalColumn):
         except ValueError:
             return False
 
-    @cached_property
-    def shared_edges(self) -> Edges:
-        """Edges of the cells in which the column is measured with others; the last is `maximum + 1`
-        if values are whole numbers."""
-        if self.given_edges is not None:
-            return (*self.given_edges[:-1], self._stop)
-        if self.cell_width is not None:
-            return cells_of_width(self.minimum, self._stop, self.cell_width)
-        assert self.cells is not None, "one of cells, cell_width and edges was checked to be given"
-        return equal_cells(self.minimum, self._stop, self.cells, step=self.grid)
+    @property
+    def _division(self) -> Division:
+        return Division(
+            start=self.minimum,
+            stop=self._stop,
+            cells=self.cells,
+            width=self.cell_width,
+            given=self.given_edges,
+        )
 
     def _divided(self, most: int) -> Edges:
         return divided(self.shared_edges, most, grid=self.grid)
-
-    @property
-    def _shared(self) -> int:
-        if self.given_edges is not None:
-            return len(self.given_edges) - 1
-        if self.cell_width is not None:
-            return ceil((self._stop - self.minimum) / self.cell_width)
-        return self.cells or 0
 
     @property
     def _stop(self) -> Fraction:
@@ -374,10 +361,6 @@ class DateColumn(IntervalColumn):
         return "days"
 
     @property
-    def ends(self) -> tuple[str, str]:
-        return self.minimum.isoformat(), self.maximum.isoformat()
-
-    @property
     def grid(self) -> Fraction:
         return Fraction(1)
 
@@ -391,16 +374,14 @@ class DateColumn(IntervalColumn):
     def written(self, number: Fraction) -> str:
         return (EPOCH + timedelta(days=int(number))).isoformat()
 
-    @cached_property
-    def shared_edges(self) -> Edges:
-        """Edges of the cells in which the column is measured with others, in days since 1970-01-01;
-        the last is the day after `maximum`."""
-        start = Fraction((self.minimum - EPOCH).days)
-        stop = Fraction((self.maximum - EPOCH).days + 1)
-        if self.cell_days is not None:
-            return cells_of_width(start, stop, Fraction(self.cell_days))
-        assert self.cells is not None, "one of cells and cell_days was checked to be given"
-        return equal_cells(start, stop, self.cells, step=Fraction(1))
+    @property
+    def _division(self) -> Division:
+        return Division(
+            start=Fraction((self.minimum - EPOCH).days),
+            stop=Fraction((self.maximum - EPOCH).days + 1),
+            cells=self.cells,
+            width=None if self.cell_days is None else Fraction(self.cell_days),
+        )
 
     def holds(self, text: str) -> bool:
         try:
@@ -410,10 +391,6 @@ class DateColumn(IntervalColumn):
 
     def _divided(self, most: int) -> Edges:
         return divided_days(self.shared_edges, most, EPOCH)
-
-    @property
-    def _shared(self) -> int:
-        return self.cells or ceil(Fraction(self._days, self.cell_days or 1))
 
     @property
     def _days(self) -> int:

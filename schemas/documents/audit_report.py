@@ -17,6 +17,7 @@ from hallmark.schemas.documents.audit_privacy import Account, Guarantee, Mechani
 from hallmark.schemas.documents.audit_utility import Check, Utility
 from hallmark.schemas.documents.decisions import COUNTED
 from hallmark.schemas.documents.labels import (
+    FORMAT_LABEL,
     NOT_RECORDED,
     OUR_MISTAKE,
     Gap,
@@ -262,7 +263,7 @@ class AuditRecord(PublicSection):
 
     format: Annotated[
         Literal["hallmark-audit-report/1", "hallmark-audit-report/2", "hallmark-audit-report/3"],
-        Shown("Format", form="code"),
+        FORMAT_LABEL,
     ] = "hallmark-audit-report/3"
     identity: Annotated[Identity, Shown("Identity")]
     signature: Annotated[Signature, Shown("Signature")]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hallmark.schemas.documents.labels import PublicSection, Shown, Tag
+from hallmark.schemas.documents.labels import FORMAT_LABEL, PublicSection, Shown, Tag
 from hallmark.schemas.documents.ledger_anchor import Sha256
 from hallmark.schemas.documents.privacy_claim import Amount
 
@@ -76,9 +76,7 @@ class CertificateFile(PublicSection):
     Built from a mechanism's certificate with `CertificateFile.of(certificate, file)`.
     """
 
-    format: Annotated[Literal["hallmark-certificate/1"], Shown("Format", form="code")] = (
-        "hallmark-certificate/1"
-    )
+    format: Annotated[Literal["hallmark-certificate/1"], FORMAT_LABEL] = "hallmark-certificate/1"
     confidence: Annotated[float, Field(gt=0, lt=1), Shown("Joint confidence", form="percent")]
     bounds: Annotated[tuple[CertifiedBound, ...], Field(min_length=1), Shown("Bounds", _PAID)]
     method: Annotated[str, Shown("Method")]

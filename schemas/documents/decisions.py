@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, Field, model_validator
 
 from hallmark.schemas.documents.approvals import GateName, Name, Role
-from hallmark.schemas.documents.labels import PublicSection, Shown
+from hallmark.schemas.documents.labels import FORMAT_LABEL, PublicSection, Shown
 from hallmark.schemas.documents.manifest import Sha256
 
 FIRST_DECISION = "hallmark-decision/1"
@@ -35,9 +35,7 @@ class Saying(PublicSection):
 class Opening(Saying):
     """A gate was opened: what it is about, and who must approve. Earlier decisions are void."""
 
-    format: Annotated[Literal["hallmark-opening/1"], Shown("Format", form="code")] = (
-        "hallmark-opening/1"
-    )
+    format: Annotated[Literal["hallmark-opening/1"], FORMAT_LABEL] = "hallmark-opening/1"
     release: Annotated[str, Field(min_length=1), Shown("Release", form="code")]
     gate: Annotated[GateName, Shown("Gate")]
     required: Annotated[tuple[Role, ...], Shown("Roles that must approve")]
@@ -54,9 +52,9 @@ class Opening(Saying):
 class Decision(PublicSection):
     """One person's decision at one gate, about what they saw."""
 
-    format: Annotated[
-        Literal["hallmark-decision/1", "hallmark-decision/2"], Shown("Format", form="code")
-    ] = "hallmark-decision/2"
+    format: Annotated[Literal["hallmark-decision/1", "hallmark-decision/2"], FORMAT_LABEL] = (
+        "hallmark-decision/2"
+    )
     release: Annotated[str, Field(min_length=1), Shown("Release", form="code")]
     gate: Annotated[GateName, Shown("Gate")]
     role: Annotated[Role, Shown("Role")]
@@ -105,9 +103,7 @@ class SignedDecision(Saying):
 class Passage(Saying):
     """A gate was passed: which decisions counted, and why others did not."""
 
-    format: Annotated[Literal["hallmark-passage/1"], Shown("Format", form="code")] = (
-        "hallmark-passage/1"
-    )
+    format: Annotated[Literal["hallmark-passage/1"], FORMAT_LABEL] = "hallmark-passage/1"
     release: Annotated[str, Field(min_length=1), Shown("Release", form="code")]
     gate: Annotated[GateName, Shown("Gate")]
     passed: Annotated[AwareDatetime, Shown("Time")]
@@ -134,9 +130,7 @@ class Outcome(PublicSection):
 class ApprovalsFile(PublicSection):
     """`approvals.json` of a release: every statement at its gates, in order."""
 
-    format: Annotated[Literal["hallmark-approvals/2"], Shown("Format", form="code")] = (
-        "hallmark-approvals/2"
-    )
+    format: Annotated[Literal["hallmark-approvals/2"], FORMAT_LABEL] = "hallmark-approvals/2"
     release: Annotated[str, Shown("Release", form="code")]
     decisions: Annotated[tuple[Outcome, ...], Shown("All decisions, with their outcomes")]
     said: Annotated[tuple[Link, ...], Shown("All statements, with their proofs")]
@@ -145,7 +139,7 @@ class ApprovalsFile(PublicSection):
 class FirstApprovalsFile(PublicSection):
     """`approvals.json` in its first format: the decisions that counted."""
 
-    format: Annotated[Literal["hallmark-approvals/1"], Shown("Format", form="code")]
+    format: Annotated[Literal["hallmark-approvals/1"], FORMAT_LABEL]
     release: Annotated[str, Shown("Release", form="code")]
     decisions: Annotated[tuple[SignedDecision, ...], Shown("Decisions that counted")]
 

@@ -52,6 +52,10 @@ class Shown:
     """how to fill the gap; if given, "not recorded" blocks the disclosure gate"""
 
 
+FORMAT_LABEL: Final = Shown("Format", form="code")
+"""The label of the key that tells the formats of a document apart."""
+
+
 def of_spec(title: str, key: str, *, may_lack: bool = False) -> Shown:
     """The label of a value that only the spec's section `about` states; its lack blocks the gate
     unless it `may_lack`."""

@@ -1,6 +1,8 @@
 """The published JSON Schema: current, true of sound specs, and closed to unknown keys."""
 
 import json
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
@@ -37,24 +39,25 @@ def test_it_accepts_sound_specs(file):
     assert [error.message for error in VALIDATOR.iter_errors(as_editors_see(file))] == []
 
 
+def with_value(path, value):
+    """A sound spec, but for one value or one more key."""
+    spec = as_editors_see(SOUND[0])
+    section = reduce(getitem, path[:-1], spec)
+    section[path[-1]] = value
+    return spec
+
+
 @pytest.mark.parametrize(
     "path",
     [(), ("data",), ("privacy",), ("privacy", "unit"), ("columns", "wage"), ("columns", "sex"),
      ("columns", "wage", "bound_source"), ("output",), ("population",), ("constraints", 0)],
 )  # fmt: skip
 def test_it_refuses_unknown_keys(path):
-    spec = as_editors_see(SOUND[0])
-    section = spec
-    for key in path:
-        section = section[key]
-    section["surprise"] = 1
-    assert not VALIDATOR.is_valid(spec)
+    assert not VALIDATOR.is_valid(with_value((*path, "surprise"), 1))
 
 
 def test_a_mechanism_may_have_parameters_of_its_own():
-    spec = as_editors_see(SOUND[0])
-    spec["mechanism"]["steps"] = 200
-    assert VALIDATOR.is_valid(spec)
+    assert VALIDATOR.is_valid(with_value(("mechanism", "steps"), 200))
 
 
 @pytest.mark.parametrize(
@@ -72,12 +75,7 @@ def test_a_mechanism_may_have_parameters_of_its_own():
     ],
 )
 def test_it_refuses_wrong_values(path, value):
-    spec = as_editors_see(SOUND[0])
-    section = spec
-    for key in path[:-1]:
-        section = section[key]
-    section[path[-1]] = value
-    assert not VALIDATOR.is_valid(spec)
+    assert not VALIDATOR.is_valid(with_value(path, value))
 
 
 def test_every_key_is_described():
