@@ -45,7 +45,7 @@ from hallmark.tasks.expectations import rule_of_truncation
 from hallmark.tasks.generate import SyntheticFile
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.planning.cell_labels import cell_labels
+from hallmark.tasks.planning.coding import cell_labels
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.record.pairs import is_ordered
 from hallmark.tasks.rendering import render_internal_review

@@ -140,7 +140,7 @@ def plan(
     quiet.configure()
     from hallmark.flows.cli.terminal_plan import print_plan, print_sweep
     from hallmark.tasks.forecast.summary import plan_summary
-    from hallmark.tasks.forecast.sweep import sweep as compared
+    from hallmark.tasks.forecast.verdict import sweep as compared
     from hallmark.tasks.ledger.accounts import about_balance, balance
     from hallmark.tasks.planning.prepare import prepare
 

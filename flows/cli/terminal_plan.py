@@ -11,8 +11,7 @@ from hallmark.tasks.forecast.verdict import WORDS, in_words
 from hallmark.tasks.rendering.wording import duration
 
 if TYPE_CHECKING:
-    from hallmark.tasks.forecast.sweep import Alternative
-    from hallmark.tasks.forecast.verdict import Verdict
+    from hallmark.tasks.forecast.verdict import Alternative, Verdict
 
 _WORKERS = 4  # for which a time is told, beside that of one core
 _MOST_TOGETHER = 20  # marginals that are shown; all are in --json

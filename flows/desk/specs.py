@@ -21,8 +21,7 @@ from hallmark.schemas.exact import read_exact
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.section import IDENTIFIER
 from hallmark.tasks.forecast.summary import plan_summary
-from hallmark.tasks.forecast.sweep import Alternative, sweep
-from hallmark.tasks.forecast.verdict import in_words
+from hallmark.tasks.forecast.verdict import Alternative, in_words, sweep
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 from hallmark.tasks.ledger.accounts import about_balance, balance

@@ -10,9 +10,9 @@ from hallmark.schemas.rules.rule_syntax import Determines
 from hallmark.tasks.forecast.questions import precisions
 from hallmark.tasks.forecast.time import time_forecast
 from hallmark.tasks.forecast.verdict import about_nothing, in_words, verdicts
-from hallmark.tasks.planning.cell_labels import cell_labels
+from hallmark.tasks.planning.coding import cell_labels
 from hallmark.tasks.planning.prepared import Prepared
-from hallmark.tasks.planning.rule_tables import rule_cells
+from hallmark.tasks.planning.rule_tables import rules_on
 from hallmark.tasks.planning.rule_values import holds_several
 from hallmark.tasks.rendering.wording import listed
 
@@ -74,7 +74,7 @@ def _about_rules(prepared: Prepared) -> Iterator[str]:
     Every synthetic record obeys the rules, so this holds of any release.
     """
     spec, codec = prepared.spec, prepared.codec
-    cells = rule_cells(spec, codec)
+    cells = rules_on(spec.rules, codec)
     for index, dead in cells.rules.dead_cells().items():
         column = codec.codecs[index]
         labels = cell_labels(column)

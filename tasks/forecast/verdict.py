@@ -1,13 +1,14 @@
-"""What a release will be good for, told from its plan.
+"""What a release will be good for, told from its plan, and at other epsilons.
 
 A bound says little by itself: 76 pounds are nothing for houses and everything for fares. So each is
 held against the column's spread: how far its values lie from the best single one, on average. Where
 the bound is as large, a table with that value in every row would have done as well.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,9 @@ from hallmark.mechanisms.certificates.distances import expected_shares
 from hallmark.mechanisms.contract import Forecast
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.domain.totals import PublicTotal
+from hallmark.tasks.planning.prepare import at_epsilon
 from hallmark.tasks.planning.prepared import Prepared
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.rendering.wording import listed, number
 
 Use = Literal["exact", "good", "rough", "useless"]
@@ -112,6 +115,45 @@ def about_nothing(told: Sequence[Verdict]) -> Iterator[str]:
             f"{listed(empty)}: noise and cells alone are as large as any error can be. Give more "
             "epsilon, certify fewer columns together, or leave out the ones with the most cells"
         )
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A plan at one epsilon. Public.
+
+    Attributes:
+        expected_error: forecast of the loss that the mechanism forecasts; None where the plan is
+            refused.
+        told: what could be certified.
+        refusal: why there is no plan.
+    """
+
+    epsilon: Fraction
+    expected_error: float | None = None
+    told: tuple[Verdict, ...] = ()
+    refusal: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "epsilon": str(self.epsilon),
+            "expected_error": self.expected_error,
+            "verdicts": [asdict(one) for one in self.told],
+            "verdict": in_words(self.told),
+            "refusal": self.refusal,
+        }
+
+
+def sweep(prepared: Prepared, epsilons: Iterable[Fraction]) -> Iterator[Alternative]:
+    """What each of these epsilons would bring, with all else as the spec says."""
+    for epsilon in epsilons:
+        try:
+            other = at_epsilon(prepared, epsilon)
+        except PlanRefused as error:
+            yield Alternative(epsilon, refusal=str(error))
+            continue
+        forecast = other.plan.forecast()
+        yield Alternative(epsilon, forecast.expected_error, tuple(verdicts(other, forecast)))
 
 
 def _name(one: Verdict) -> str:

@@ -22,7 +22,7 @@ from hallmark.tasks.planning.likeness import Likeness, likeness
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.private_tables import private_at, private_like, whose
 from hallmark.tasks.planning.public_data import public_source
-from hallmark.tasks.planning.rule_tables import rule_cells
+from hallmark.tasks.planning.rule_tables import rules_on
 from hallmark.tasks.planning.rule_values import decode
 from hallmark.tasks.sources import Source, SourceError, consistent, file_hashes, is_there
 
@@ -141,7 +141,7 @@ def _made_up(prepared: Prepared, rows: int, place: Path) -> Path:
         [rng.integers(attribute.cells, size=rows) for attribute in codec.domain.attributes]
     ).astype(np.int32)
     codes = prepared.plan.domain.rules.repair(codes, rng)
-    frame = decode(codec, codes, prepared.spec.rules, rule_cells(prepared.spec, codec), rng)
+    frame = decode(codec, codes, prepared.spec.rules, rules_on(prepared.spec.rules, codec), rng)
     if prepared.person is not None:
         frame[prepared.person] = pd.Series(np.arange(rows) // prepared.spec.privacy.max_records)
     path = place / "made-up.csv"

@@ -36,7 +36,7 @@ from hallmark.tasks.output.released import broken_totals, released_source, relea
 from hallmark.tasks.output.writing import join_csv, write_csv
 from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.planning.prepared import stage_rng
-from hallmark.tasks.planning.rule_tables import rule_cells
+from hallmark.tasks.planning.rule_tables import rules_on
 from hallmark.tasks.planning.rule_values import decode
 from hallmark.tasks.reading import read_part
 from hallmark.tasks.sources import parts
@@ -138,7 +138,7 @@ def _write_batch(
     codec = TableCodec.of(spec.columns)
     codes = np.array(synthetic.load().codes[start:stop], dtype=np.int32, order="C")
     rng = stage_rng(spec.release, f"decode {number}" if number else "decode")
-    frame = decode(codec, codes, spec.rules, rule_cells(spec, codec), rng)
+    frame = decode(codec, codes, spec.rules, rules_on(spec.rules, codec), rng)
     released = frame[list(spec.released_columns)]
     files: dict[str, Path] = {}
     for form in spec.output.formats:

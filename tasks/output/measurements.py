@@ -24,8 +24,7 @@ from hallmark.mechanisms.privacy.events import events_to_json
 from hallmark.mechanisms.privacy.queries import GaussianNoise, LaplaceNoise, Noise
 from hallmark.mechanisms.privacy.transforms import Sums
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.planning.cell_labels import cell_labels
-from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.coding import TableCodec, cell_labels
 
 FORMAT = "hallmark-measurements/1"
 _METADATA = b"hallmark"

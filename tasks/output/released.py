@@ -61,9 +61,8 @@ def broken_totals(spec: ReleaseSpec, path: Path) -> list[str]:
     if not spec.public_totals:
         return []
     values = released_values(spec, path)
-    markers = spec.data.null_markers
-    faults = []
-    for i, total in enumerate(spec.public_totals):
-        for fault in total.broken(values, spec.columns, markers):
-            faults.append(f"public_totals[{i}]: {fault}")
-    return faults
+    return [
+        f"public_totals[{i}]: {fault}"
+        for i, total in enumerate(spec.public_totals)
+        for fault in total.broken(values, spec.columns, spec.data.null_markers)
+    ]

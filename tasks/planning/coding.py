@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Mask
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
-from hallmark.mechanisms.geometry.finite_metrics import check_metric, pairwise
+from hallmark.mechanisms.geometry.finite_metrics import check_metric
+from hallmark.mechanisms.geometry.finite_metrics import pairwise as distances_between
 from hallmark.schemas.columns.columns import (
     BooleanColumn,
     Column,
@@ -300,6 +302,26 @@ class TableCodec:
         )
 
 
+def cell_labels(codec: Codec) -> tuple[str, ...]:
+    """Labels of all cells of a column, for people; the null cell comes last."""
+    column = codec.column
+    if isinstance(column, NumericColumn):
+        last = 1 if column.integer else 0
+        # Ten digits: with the six of a plain `g`, cells of large sums would look the same.
+        labels = [
+            f"{low:.10g}"
+            if column.integer and high - low == 1
+            else f"{low:.10g} to {high - last:.10g}"
+            for low, high in pairwise(column.edges)
+        ]
+    elif isinstance(column, DateColumn):
+        days = np.asarray(column.edges).astype("datetime64[D]")
+        labels = [f"{a} to {b - 1}" for a, b in pairwise(days)]
+    else:
+        labels = [label or code for code, label in zip(column.codes, column.labels, strict=True)]
+    return (*labels, "null") if column.nulls else tuple(labels)
+
+
 def multiples(steps: NDArray[Any], step: Fraction) -> NDArray[np.float64]:
     """The floats nearest to multiples of a step, which print without extra digits."""
     numerator = steps.astype(np.float64) * step.numerator  # exact, as is the denominator
@@ -347,7 +369,7 @@ def _places_attribute(name: str, column: PlacesColumn) -> Attribute:
     """
     if column.coordinates is not None:
         places = [[float(x) for x in column.coordinates[code]] for code in column.codes]
-        distances, unit = pairwise(np.array(places), metric="haversine"), "km"
+        distances, unit = distances_between(np.array(places), metric="haversine"), "km"
     else:
         assert column.distances is not None, "a sound column of places has the one or the other"
         distances = np.array([[float(x) for x in row] for row in column.distances])

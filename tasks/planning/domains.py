@@ -9,7 +9,7 @@ from hallmark.mechanisms.domain.totals import check as check_totals
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.planning.requested import PlanRefused
-from hallmark.tasks.planning.rule_tables import RuleTooWide, rule_cells
+from hallmark.tasks.planning.rule_tables import RuleTooWide, rules_on
 from hallmark.tasks.planning.total_tables import TotalRefused, total_cells
 
 
@@ -31,7 +31,7 @@ def domain_of(spec: ReleaseSpec) -> Domain:
 def _rules(spec: ReleaseSpec, codec: TableCodec) -> Rules:
     """The edit rules on cells, which no mechanism can be asked to obey if they contradict."""
     try:
-        rules = rule_cells(spec, codec).rules
+        rules = rules_on(spec.rules, codec).rules
         check(rules, codec.names)
     except RuleTooWide as error:
         raise PlanRefused(f"{_places(spec, [error.rule])}: {error}") from error

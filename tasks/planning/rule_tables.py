@@ -35,7 +35,6 @@ from hallmark.mechanisms.domain.rules.tables import connected
 from hallmark.schemas.columns.columns import Column, DateColumn, NominalColumn, NumericColumn
 from hallmark.schemas.columns.interval_columns import EPOCH
 from hallmark.schemas.exact import read_date, read_exact
-from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.rules.rule_parts import Atom, atoms, compared
 from hallmark.schemas.rules.rule_syntax import Comparison, Determines, Expression, Member, Value
 from hallmark.schemas.rules.rules import Rule
@@ -74,17 +73,12 @@ class RuleCells:
     useless: tuple[str, ...]
 
 
-def rule_cells(spec: ReleaseSpec, codec: TableCodec) -> RuleCells:
-    """The rules of the spec on the cells of its columns.
+def rules_on(rules: Sequence[Rule], codec: TableCodec) -> RuleCells:
+    """Rules that are bound to the codec's columns, on the cells of these.
 
     Raises:
         RuleTooWide: a rule needs too large a table.
     """
-    return rules_on(spec.rules, codec)
-
-
-def rules_on(rules: Sequence[Rule], codec: TableCodec) -> RuleCells:
-    """Tables of cells, like `rule_cells`, for rules that are bound to the codec's columns."""
     place = {one.name: index for index, one in enumerate(codec.codecs)}
     statements = [rule for rule in rules if not isinstance(rule.body, Determines)]
     touched = sorted({place[name] for rule in statements for name in rule.columns()})

@@ -14,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Mask
-from hallmark.schemas.columns.columns import DateColumn, NumericColumn
 from hallmark.schemas.rules.rule_syntax import Determines
 from hallmark.schemas.rules.rules import Rule
 from hallmark.tasks.planning.coding import TableCodec
@@ -98,8 +97,7 @@ def _put(frame: pd.DataFrame, name: str, rows: NDArray[np.int64], values: pd.Ser
 
 def holds_several(codec: TableCodec, name: str) -> bool:
     """Whether a cell of the column holds more than one value."""
-    one = codec.named(name)
-    return isinstance(one.column, NumericColumn | DateColumn) and bool(one.attribute.widths.any())
+    return bool(codec.named(name).attribute.widths.any())
 
 
 def _agree(frame: pd.DataFrame, cells: NDArray[np.int32], rule: Determines, draw: _Draw) -> None:

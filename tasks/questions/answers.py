@@ -23,15 +23,14 @@ from hallmark.mechanisms.inference.given import given
 from hallmark.mechanisms.replicates.estimates import from_replicates
 from hallmark.schemas.columns.columns import NumericColumn
 from hallmark.schemas.question import Question, QuestionError, Statistic
-from hallmark.tasks.planning.cell_labels import cell_labels
-from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.coding import TableCodec, cell_labels
+from hallmark.tasks.planning.rule_values import holds_several
 from hallmark.tasks.questions.facts import Fact, Facts
 from hallmark.tasks.questions.functions import (
     ONE,
     Function,
     cells_between,
     indicator,
-    is_spread_out,
     known,
     product,
     value_of,
@@ -414,7 +413,7 @@ class Answering:
             )
         weighed = [one for one in question.statistics if one.kind in ("sum", "mean")]
         for name in dict.fromkeys(one.column for one in weighed):
-            if name is not None and is_spread_out(self.codec, name):
+            if name is not None and holds_several(self.codec, name):
                 yield (
                     f"cells of {name} hold several values; each counts as the middle of its cell, "
                     "and the interval does not include what that leaves out"

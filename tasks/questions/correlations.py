@@ -16,8 +16,7 @@ from hallmark.mechanisms.inference.blue import NotMeasured
 from hallmark.mechanisms.inference.estimates import Estimates
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.privacy.cells import count_codes, marginal
-from hallmark.tasks.planning.cell_labels import cell_labels
-from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.coding import TableCodec, cell_labels
 from hallmark.tasks.questions.functions import Function, cells_between, known
 
 MOST_CATEGORIES = 12  # of a column without order; of one with more, no correlation is looked at

@@ -14,7 +14,7 @@ from hallmark.mechanisms.domain.totals import PublicTotals
 from hallmark.mechanisms.inference.blue import LinearQuery
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.planning.coding import TableCodec
-from hallmark.tasks.planning.rule_tables import rule_cells
+from hallmark.tasks.planning.rule_tables import rules_on
 from hallmark.tasks.planning.total_tables import total_cells
 
 Fact = tuple[LinearQuery, float]
@@ -31,7 +31,7 @@ class Facts:
     @classmethod
     def of(cls, spec: ReleaseSpec, codec: TableCodec) -> "Facts":
         """All that the spec states."""
-        return cls(rule_cells(spec, codec).rules, total_cells(spec, codec))
+        return cls(rules_on(spec.rules, codec).rules, total_cells(spec, codec))
 
     def about(self, tables: Iterable[Clique]) -> Iterator[list[Fact]]:
         """Facts that tables of these columns may tell, those of the same columns together.

@@ -120,11 +120,6 @@ def _values(codec: Codec) -> Floats:
     return np.append(middle, 0.0) if column.nulls else middle
 
 
-def is_spread_out(codec: TableCodec, name: str) -> bool:
-    """Whether a cell of the column holds more than one value."""
-    return bool(codec.named(name).attribute.widths.any())
-
-
 def product(functions: Sequence[Function]) -> Function:
     """The product of all."""
     result = ONE

@@ -17,8 +17,7 @@ from hallmark.mechanisms.domain.domain import Kind
 from hallmark.mechanisms.privacy.cells import CellMap, count_codes, marginal
 from hallmark.schemas.columns.columns import NumericColumn
 from hallmark.schemas.documents.audit_pairs import Matrix, Pairs, PairTable, Subgroup, Subgroups
-from hallmark.tasks.planning.cell_labels import cell_labels
-from hallmark.tasks.planning.coding import Codec
+from hallmark.tasks.planning.coding import Codec, cell_labels
 
 MOST_GROUPS = 12  # that a column's cells are merged to
 _TABLES = 6  # of pairs that go together most

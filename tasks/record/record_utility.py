@@ -15,8 +15,7 @@ from hallmark.schemas.documents.audit_utility import Answer, Answers, Marginal, 
 from hallmark.schemas.documents.certificate import CertificateFile
 from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.manifest import ANSWERS_FILE
-from hallmark.tasks.planning.cell_labels import cell_labels
-from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.coding import TableCodec, cell_labels
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.questions.questioning import SharedCells
 from hallmark.tasks.record.learnt import learnt

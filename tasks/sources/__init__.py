@@ -66,7 +66,6 @@ def source_of(
     *,
     person: str | None = None,
     others_ignored: bool = False,
-    snapshot: str | None = None,
 ) -> Source:
     """The private table of a spec whose relative paths start at `folder`.
 
@@ -82,7 +81,6 @@ def source_of(
             partition_column=data.partition_column,
             credentials=data.credentials,
             expected_rows=data.expected_rows,
-            snapshot=snapshot,
         )
     known = written_as(data, columns, location=data.located(folder), others=others_ignored)
     return replace(

@@ -36,8 +36,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.utility.evaluate import UtilityScores
 from hallmark.schemas.visible import visible
 from hallmark.tasks.evaluate import Evaluation
-from hallmark.tasks.forecast.sweep import Alternative
-from hallmark.tasks.forecast.verdict import Verdict
+from hallmark.tasks.forecast.verdict import Alternative, Verdict
 from hallmark.tasks.questions.answers import Answer, Answers
 
 _FRAGMENTS = (

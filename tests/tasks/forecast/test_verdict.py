@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from hallmark.tasks.forecast.sweep import sweep
-from hallmark.tasks.forecast.verdict import Verdict, about_nothing, in_words, verdicts
+from hallmark.tasks.forecast.verdict import Verdict, about_nothing, in_words, sweep, verdicts
 from hallmark.tasks.planning.prepare import at_epsilon, prepare
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.requested import PlanRefused

@@ -29,7 +29,7 @@ from hallmark.schemas.rules.rule_syntax import (
 )
 from hallmark.schemas.rules.rules import Rule, parse_rule
 from hallmark.tasks.planning.coding import TableCodec
-from hallmark.tasks.planning.rule_tables import RuleCells, RuleTooWide, rule_cells, rules_on
+from hallmark.tasks.planning.rule_tables import RuleCells, RuleTooWide, rules_on
 from hallmark.tasks.planning.rule_values import decode
 from tests import example
 
@@ -216,7 +216,7 @@ def test_a_rule_that_needs_too_large_a_table_is_refused_with_its_size() -> None:
 def nist() -> tuple[Any, TableCodec, RuleCells]:
     spec = load_spec(Path(__file__).parents[3] / "schemas/examples/nist-acs-2019.yaml")
     codec = TableCodec.of(spec.columns)
-    return spec, codec, rule_cells(spec, codec)
+    return spec, codec, rules_on(spec.rules, codec)
 
 
 def test_the_rules_of_the_census_example_do_not_contradict_and_cut_no_cell() -> None:

@@ -18,7 +18,7 @@ from hallmark.schemas.documents.manifest import RECORD_FILE
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.promise import promised
 from hallmark.tasks.installation.workspace import ledger_url
-from hallmark.tasks.planning.cell_labels import cell_labels
+from hallmark.tasks.planning.coding import cell_labels
 from hallmark.tasks.record.record import domain_in_words, truncation_in_words
 from hallmark.tasks.record.record_privacy import failed_runs
 from hallmark.tasks.reserve import cancel_if_unused
