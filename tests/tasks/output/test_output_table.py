@@ -77,7 +77,7 @@ def published(of: Prepared, folder: Path, seed: int = 3) -> Path:
 
 def load(of: Prepared, folder: Path) -> None:
     assert of.spec.output.table is not None
-    _load_into.fn(of.spec.output.table, of, folder)
+    _load_into.fn(of.spec.output.table, of.spec, folder)
 
 
 @pytest.mark.parametrize("formats", FORMATS)
