@@ -78,6 +78,38 @@ def test_the_table_of_rights_names_every_route_and_no_other():
     assert found == set(NEEDED)
 
 
+PAGE = (Path(__file__).parents[2] / "docs" / "desk.md").read_text("utf-8")
+WORDS = {
+    Right.SEE: "see", Right.REVIEW: "review", Right.DECIDE: "hand in decisions",
+    Right.PREPARE: "write specs", Right.RUN: "start, stop", Right.BUDGET: "open accounts",
+    Right.AUDIT: "read and export the log", Right.MANAGE: "manage people",
+}  # fmt: skip
+
+
+def rows(header: str) -> list[list[str]]:
+    """The cells of the table with this header, on the page about the desk."""
+    table = PAGE.partition(header)[2].partition("\n\n")[0]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in table.split("\n")[2:]]
+
+
+def test_roles_have_the_rights_that_the_page_about_the_desk_gives_them():
+    told = {name: {r for r, word in WORDS.items() if word in may} for name, may in rows("| role |")}
+    assert told == {str(role): rights_of([role]) for role in Role}
+
+
+def test_pages_are_for_whom_the_page_about_the_desk_says():
+    everybody = set(Role)
+    for name, _, readers in rows("| page |"):
+        told = {role for role in Role if f"{role}s" in readers}
+        if readers == "everybody" or readers.startswith("all but "):
+            told = everybody - told
+        path = "/" if name == "Releases" else f"/{name.lower()}"
+        below = [n for (m, p), n in NEEDED.items() if m == "GET" and p.startswith(f"{path}/")]
+        assert {role for role in Role if NEEDED["GET", path] in rights_of([role])} == told, name
+        for needed in below if path != "/" else ():
+            assert {role for role in Role if needed in rights_of([role])} <= told, name
+
+
 @pytest.mark.parametrize("role", Role)
 def test_every_role_gets_what_it_has_a_right_to_and_nothing_else(role: Role, home: Path):
     program = TestClient(desk, headers=as_somebody(role), follow_redirects=False)

@@ -287,6 +287,13 @@ def test_an_override_does_not_outvote_a_rejection(ledger: Ledger):
     assert not stands(ledger, waiting()).passed
 
 
+def test_a_rejection_stands_though_an_override_came_first(ledger: Ledger):
+    decide(ledger, said(ledger, "Ola", "override", decision="override"), waiting(), APPROVERS)
+    assert stands(ledger, waiting()).passed
+    decide(ledger, said(ledger, decision="reject", reason="unlawful"), waiting(), APPROVERS)
+    assert not stands(ledger, waiting()).passed
+
+
 Make = Callable[[Ledger], SignedDecision]
 
 
