@@ -16,6 +16,8 @@ from hallmark.mechanisms.request import Request
 RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
 """The number of records is public under the first, and private under the second."""
 REPLACE, ADD = RELATIONS
+PERSONS = Adjacency(neighbours=Neighbours.REPLACE_ONE, records=2, person="name")
+WITH_PERSONS = [*RELATIONS, PERSONS]
 UP_TO_TWO_RECORDS = [
     Adjacency(neighbours=neighbours, records=records)
     for neighbours in Neighbours

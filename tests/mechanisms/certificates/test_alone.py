@@ -21,26 +21,18 @@ from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.events import DiscreteGaussian
-from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
-from hallmark.mechanisms.request import Request
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from tests.builders.columns import line, nominal
-from tests.mechanisms.wasserstein.single_histogram.neighbours import loss, neighbours
+from tests.builders.releases import RELATIONS, REPLACE, WITH_PERSONS, request
+from tests.mechanisms.wasserstein.single_histogram.neighbours import most_lost
 
 FALSE_POSITIVE_RATE = 1e-6
 RELEASES = 200
 CONFIDENCE = 0.8
-RECORDS = Adjacency(neighbours=Neighbours.REPLACE_ONE)
-RELATIONS = [
-    RECORDS,
-    Adjacency(neighbours=Neighbours.ADD_REMOVE),
-    Adjacency(neighbours=Neighbours.REPLACE_ONE, records=2, person="name"),
-]
 DOMAIN = Domain((line("x", 6, width=0.0), nominal("c", 2, has_null=True)))
 FLAGS = Domain((nominal("a", 2), nominal("b", 2)))
-MIXED = Domain((line("x", 256), *(nominal(name, 9) for name in "abcdef")))
+MIXED = Domain((line("x", 64), *(nominal(name, 9) for name in "abcd")))
 EDGES = np.array([0.0, 0.02, 0.1, 0.5, 1.0])
 WIDE = Domain(
     (
@@ -59,41 +51,39 @@ DELTA = Fraction(1, 10**5)
 def make(
     domain: Domain = DOMAIN,
     *,
-    adjacency: Adjacency = RECORDS,
-    epsilon: Fraction = Fraction(1),
-    delta: Fraction = Fraction(0),
+    adjacency: Adjacency = REPLACE,
     marginals: int | None = None,
     cells: int | None = None,
     records: int = 200,
-    **parameters: Any,
+    **asked: Any,
 ) -> CertificateAlonePlan:
     return CertificateAlone(marginals, cells).plan(
-        Request(
-            domain=domain,
-            budget=Budget(epsilon=epsilon, delta=delta),
-            adjacency=adjacency,
-            expected_records=records,
-            parameters=parameters,
-        )
+        request(domain, adjacency, records=records, **asked)
     )
+
+
+def measured(
+    plan: CertificateAlonePlan, codes: np.ndarray, rng: np.random.Generator
+) -> Measurements:
+    """Noisy answers as the curator gives them, with noise that a seed fixes."""
+    curator = SimulatedCurator(codes=codes, adjacency=plan.adjacency, rng=rng)
+    return CertificateAlone().measure(curator, plan)
 
 
 # What it costs
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", WITH_PERSONS, ids=str)
 @pytest.mark.parametrize("marginals", [1, 2])
 def test_pure_costs_add_up_to_the_whole_budget_exactly(marginals, adjacency) -> None:
     plan = make(adjacency=adjacency, marginals=marginals, epsilon=Fraction(3, 7))
     assert pure_epsilon(plan.events) == Fraction(3, 7)
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", WITH_PERSONS, ids=str)
 def test_no_neighbours_of_tiny_tables_lose_more_than_the_budget(adjacency) -> None:
     plan = make(FLAGS, adjacency=adjacency, marginals=1, cells=2)
-    queries = plan.measured.queries
-    pairs = neighbours(FLAGS.shape, adjacency)
-    worst = max(loss(queries, one, other) for one, other in pairs)
+    worst = most_lost(plan.measured.queries, FLAGS.shape, adjacency)
     if adjacency.neighbours is Neighbours.REPLACE_ONE and adjacency.records > 1:
         # Whoever changes the number of records by all of theirs changes a table by half as much.
         assert Fraction(1, 2) < worst < 1
@@ -102,21 +92,21 @@ def test_no_neighbours_of_tiny_tables_lose_more_than_the_budget(adjacency) -> No
 
 
 def test_delta_buys_gaussian_noise_where_that_is_smaller() -> None:
-    plan = make(MIXED, epsilon=Fraction(1, 2), delta=DELTA, records=20_000)
+    asked = {"epsilon": Fraction(1, 2), "records": 20_000, "cells": 8}
+    plan, pure = (make(MIXED, delta=delta, **asked) for delta in (DELTA, 0))
     assert any(isinstance(event, DiscreteGaussian) for event in plan.events)
     assert fits(plan.events, plan.budget)
-    pure = make(MIXED, epsilon=Fraction(1, 2), records=20_000)
     assert plan.forecast().expected_error < pure.forecast().expected_error
 
 
 def test_laplace_noise_on_lines_leaves_delta_unused_where_it_is_cheaper() -> None:
     """All noise is of one kind, so that it can be proved to fit together."""
-    plan = make(MIXED, marginals=1, epsilon=Fraction(5), delta=DELTA, records=20_000)
+    plan = make(MIXED, marginals=1, cells=64, epsilon=5, delta=DELTA, records=20_000)
     assert pure_epsilon(plan.events) == 5
     assert fits(plan.events, plan.budget)
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", WITH_PERSONS, ids=str)
 @pytest.mark.parametrize("delta", [Fraction(0), DELTA])
 def test_marginals_and_columns_fit_the_budget_together(adjacency, delta) -> None:
     plan = make(MIXED, adjacency=adjacency, epsilon=Fraction(1, 2), delta=delta, cells=4)
@@ -164,7 +154,7 @@ def test_pairs_are_measured_unless_there_is_a_single_column() -> None:
     ]
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS[:2], ids=str)
+@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_each_bound_is_about_its_forecast(adjacency) -> None:
     plan = make(WIDE, adjacency=adjacency, records=2000)
     rng = np.random.default_rng(80)
@@ -199,18 +189,6 @@ def test_what_cannot_be_measured_is_refused(wrong, said) -> None:
 # A certificate
 
 
-def measured(
-    plan: CertificateAlonePlan, codes: np.ndarray, rng: np.random.Generator
-) -> Measurements:
-    """Noisy answers as the curator gives them, with noise that a seed fixes."""
-    tables = []
-    for query in plan.measured.queries:
-        exact = query.transform(count_codes(codes, [query.cells])[0])
-        tables.append(exact + simulate_discrete_laplace(rng, query.noise.scale, len(exact)))
-    total = len(codes) if plan.adjacency.total_is_public else None
-    return Measurements(tables={"certificate": tuple(tables)}, total=total)
-
-
 def certificate_of(
     plan: CertificateAlonePlan,
     measurements: Measurements,
@@ -227,7 +205,7 @@ def certificate_of(
     )
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", WITH_PERSONS, ids=str)
 def test_marginals_and_single_columns_are_bounded_jointly(adjacency) -> None:
     plan = make(adjacency=adjacency, cells=3)
     codes = np.random.default_rng(82).integers(0, 2, size=(300, 2))
@@ -332,14 +310,14 @@ def misses_at_ends(adjacency: Adjacency, folder: Path, *, understated: int = 1) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", WITH_PERSONS, ids=str)
 def test_misses_are_as_rare_as_stated_for_records_chosen_in_view_of_the_noise(adjacency) -> None:
     missed = misses(adjacency)
     assert binom.sf(missed - 1, RELEASES, 1 - CONFIDENCE) > FALSE_POSITIVE_RATE
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", WITH_PERSONS, ids=str)
 def test_misses_are_as_rare_as_stated_for_values_at_the_ends_of_their_cells(
     adjacency, tmp_path
 ) -> None:
@@ -349,11 +327,11 @@ def test_misses_are_as_rare_as_stated_for_values_at_the_ends_of_their_cells(
 
 @pytest.mark.slow
 def test_a_twin_that_understates_the_noise_is_found_out() -> None:
-    missed = misses(RECORDS, understated=4)
+    missed = misses(REPLACE, understated=4)
     assert binom.sf(missed - 1, RELEASES, 1 - CONFIDENCE) < FALSE_POSITIVE_RATE
 
 
 @pytest.mark.slow
 def test_a_twin_that_understates_the_columns_noise_is_found_out(tmp_path) -> None:
-    missed = misses_at_ends(RECORDS, tmp_path, understated=4)
+    missed = misses_at_ends(REPLACE, tmp_path, understated=4)
     assert binom.sf(missed - 1, RELEASES, 1 - CONFIDENCE) < FALSE_POSITIVE_RATE

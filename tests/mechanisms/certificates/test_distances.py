@@ -23,20 +23,16 @@ from hallmark.mechanisms.certificates.distances import (
 from hallmark.mechanisms.certificates.measured_columns import MeasuredColumns
 from hallmark.mechanisms.certificates.single_columns import ColumnErrors, ColumnEstimates
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.cells import count_codes
 from tests.builders.codes import random_codes
 from tests.builders.columns import line, nominal
+from tests.builders.releases import REPLACE, WITH_PERSONS
 
 FALSE_POSITIVE_RATE = 1e-6
 RELEASES = 400
 CONFIDENCE = 0.9
 DRAWS = 300
-RELATIONS = [
-    Adjacency(neighbours=Neighbours.REPLACE_ONE),
-    Adjacency(neighbours=Neighbours.ADD_REMOVE),
-    Adjacency(neighbours=Neighbours.REPLACE_ONE, records=2, person="name"),
-]
 EDGES = np.array([0.0, 0.01, 0.02, 0.05, 0.1, 0.3, 1.0])
 
 
@@ -101,7 +97,7 @@ def upper(columns: MeasuredColumns, errors: ColumnErrors, estimate: ColumnEstima
 
 
 @pytest.mark.parametrize("apart", [(0, 2), (0,), (2,), ()], ids=str)
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", WITH_PERSONS, ids=str)
 def test_without_noise_no_sum_is_understated(apart, adjacency) -> None:
     columns = columns_of(adjacency, apart=apart)
     for seed in range(5):
@@ -112,13 +108,13 @@ def test_without_noise_no_sum_is_understated(apart, adjacency) -> None:
 
 
 def test_without_noise_a_pair_with_categories_has_its_exact_sum() -> None:
-    columns, codes = columns_of(RELATIONS[0]), random_codes(DOMAIN.shape, 200, 7)
+    columns, codes = columns_of(REPLACE), random_codes(DOMAIN.shape, 200, 7)
     found = upper(columns, noiseless(columns), true_histograms(columns, codes))
     assert found[[0, 2]] == pytest.approx(truth(codes)[[0, 2]])
 
 
 def test_of_a_column_whose_codes_are_merged_the_farthest_code_of_a_point_is_taken() -> None:
-    columns = columns_of(RELATIONS[0], apart=())
+    columns = columns_of(REPLACE, apart=())
     assert columns.merged == (0, 2)
     codes = np.zeros((100, 3), dtype=int)
     far = column_offsets(PAIRS)[0][:5].max()  # of the codes up to 0.3, which share a point
@@ -178,13 +174,13 @@ def misses(adjacency: Adjacency, *, understated: int = 1) -> int:
     return missed
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", WITH_PERSONS, ids=str)
 def test_misses_are_as_rare_as_stated(adjacency) -> None:
     assert binom.sf(misses(adjacency) - 1, RELEASES, 1 - CONFIDENCE) > FALSE_POSITIVE_RATE
 
 
 def test_a_twin_that_understates_the_noise_is_found_out() -> None:
-    missed = misses(RELATIONS[0], understated=4)
+    missed = misses(REPLACE, understated=4)
     assert binom.sf(missed - 1, RELEASES, 1 - CONFIDENCE) < FALSE_POSITIVE_RATE
 
 
@@ -211,8 +207,8 @@ def test_the_forecast_without_noise_is_twice_the_mean_distance() -> None:
     domain = Domain((line("x", 40), nominal("c", 2)))
     family = over(domain, [(0, 1)], 4)
     columns = MeasuredColumns(
-        made(family, RELATIONS[0], Fraction(1)),
-        made(at_their_cells(domain, (0,)), RELATIONS[0], Fraction(1)),
+        made(family, REPLACE, Fraction(1)),
+        made(at_their_cells(domain, (0,)), REPLACE, Fraction(1)),
     )
     evenly = np.array([[code, 0] for code in range(40)])
     mean = family.blocks[0].distances_to_points(evenly).mean()

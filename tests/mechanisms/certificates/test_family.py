@@ -32,17 +32,16 @@ from hallmark.mechanisms.geometry.transport import (
     transport_cost,
 )
 from hallmark.mechanisms.geometry.wasserstein import w1
-from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
-from hallmark.mechanisms.privacy.cells import count_codes
-from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
+from hallmark.mechanisms.privacy.adjacency import Adjacency
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from tests.builders.codes import random_codes
 from tests.builders.columns import line, nominal, places
+from tests.builders.releases import RELATIONS
 
 FALSE_POSITIVE_RATE = 1e-6
 FLOW_POINTS = "hallmark.mechanisms.geometry.transport.MOST_FLOW_POINTS"
 RELEASES = 200
 CONFIDENCE = 0.8
-RELATIONS = [Adjacency(neighbours=neighbours) for neighbours in Neighbours]
 PUBLIC, PRIVATE = RELATIONS
 FLAGS = Domain((nominal("a", 2), nominal("b", 2)))
 MIXED = Domain((line("x", 9, has_null=True), nominal("c", 3), line("y", 4)))
@@ -61,12 +60,8 @@ def measured(
     estimator: FamilyEstimator, codes: np.ndarray, rng: np.random.Generator
 ) -> FamilyEstimate:
     """The estimate from noisy answers as the curator gives them, with noise that a seed fixes."""
-    answers = [query.transform(count_codes(codes, [query.cells])[0]) for query in estimator.queries]
-    noisy = [
-        answer + simulate_discrete_laplace(rng, query.noise.scale, len(answer))
-        for answer, query in zip(answers, estimator.queries, strict=True)
-    ]
-    return estimator.estimate(noisy, len(codes) if estimator.total_is_public else None)
+    curator = SimulatedCurator(codes=codes, adjacency=estimator.adjacency, rng=rng)
+    return estimator.estimate(curator.histograms("family", estimator.queries), curator.total())
 
 
 # Coverage

@@ -12,10 +12,10 @@ from hallmark.mechanisms.certificates import measured_columns as module
 from hallmark.mechanisms.certificates.measured_columns import MeasuredColumns
 from hallmark.mechanisms.privacy.cells import count_codes
 from tests.builders.codes import random_codes
+from tests.builders.releases import REPLACE, WITH_PERSONS
 from tests.mechanisms.certificates.test_distances import (
     DOMAIN,
     PAIRS,
-    RELATIONS,
     columns_of,
     made,
 )
@@ -26,7 +26,7 @@ def true_tables(family, codes) -> tuple[np.ndarray, ...]:
     return tuple(table.astype(float) for table in counts)
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", WITH_PERSONS, ids=str)
 def test_columns_measured_apart_have_their_own_histograms(adjacency) -> None:
     columns, codes = columns_of(adjacency, apart=(0,)), random_codes(DOMAIN.shape, 150, 21)
     estimate = columns.estimate(
@@ -43,7 +43,7 @@ def test_columns_measured_apart_have_their_own_histograms(adjacency) -> None:
 
 
 def test_without_columns_apart_all_come_from_the_marginals() -> None:
-    columns, codes = columns_of(RELATIONS[0], apart=()), random_codes(DOMAIN.shape, 150, 22)
+    columns, codes = columns_of(REPLACE, apart=()), random_codes(DOMAIN.shape, 150, 22)
     tables = true_tables(PAIRS, codes)
     estimate = columns.estimate(FamilyEstimate(tables=tables, total=np.array(150.0)), None)
     single_columns = SingleColumns(PAIRS)
@@ -53,7 +53,7 @@ def test_without_columns_apart_all_come_from_the_marginals() -> None:
     assert (columns.merged, columns.apart) == ((0, 2), {})
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize("adjacency", WITH_PERSONS, ids=str)
 def test_errors_have_the_law_of_either_noise(adjacency) -> None:
     """Variances of independent sums of Laplace noise, each within six standard deviations."""
     family = over(DOMAIN, [(0, 1)], 20)
@@ -77,7 +77,7 @@ def test_errors_have_the_law_of_either_noise(adjacency) -> None:
 
 
 def test_errors_come_in_batches_that_fit_into_memory(monkeypatch) -> None:
-    columns = columns_of(RELATIONS[0])
+    columns = columns_of(REPLACE)
     cells = PAIRS.cells + columns.own.family.cells
     monkeypatch.setattr(module, "BATCH", 4 * cells)
     sizes = [len(batch.total) for batch in columns.errors(11, np.random.default_rng(24))]
