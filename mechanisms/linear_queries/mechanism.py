@@ -26,7 +26,11 @@ from hallmark.mechanisms.contract import (
 )
 from hallmark.mechanisms.execution import INLINE, Execution, silent
 from hallmark.mechanisms.linear_queries.asking import UniverseCurator
-from hallmark.mechanisms.linear_queries.direct.certify import SelfBounding, query_bounds
+from hallmark.mechanisms.linear_queries.direct.certify import (
+    SelfBounding,
+    farthest,
+    query_bounds,
+)
 from hallmark.mechanisms.linear_queries.levels import records_of
 from hallmark.mechanisms.linear_queries.merging import merged_universe
 from hallmark.mechanisms.linear_queries.method import ErrorBounds, Method
@@ -165,7 +169,7 @@ class LinearQueryMechanism:
             records = plan.method.records(tables, total)
             terms = plan.worst.bound(tables, made, records, confidence=confidence)
             found = ErrorBounds(
-                each=np.minimum(sum(terms.values()), _farthest(plan.workload.queries, made)),
+                each=np.minimum(sum(terms.values()), farthest(plan.workload.queries, made)),
                 terms=terms,
                 how="the query that fits worst is chosen and measured (McSherry, Talwar 2007)",
             )
@@ -207,16 +211,9 @@ def answers_of(workload: Workload, codes: NDArray[np.integer]) -> NDArray[np.flo
 
 def _nothing_known(queries: LinearQueries, made: NDArray[np.float64]) -> ErrorBounds:
     """Where the certificate was granted nothing."""
-    most = _farthest(queries, made)
+    most = farthest(queries, made)
     terms = {"range of the queries, as the certificate has no share": float(most.max())}
     return ErrorBounds(each=most, terms=terms, how="the queries' own range")
-
-
-def _farthest(queries: LinearQueries, made: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far answers may be at most from those of any records, which lie in the queries' range."""
-    least, greatest = queries.least / queries.unit, queries.greatest / queries.unit
-    farthest: NDArray[np.float64] = np.maximum(greatest - made, made - least)
-    return farthest
 
 
 def _share(parameters: Mapping[str, Any]) -> Fraction:

@@ -9,7 +9,7 @@ Oracle.  tests/mechanisms/linear_queries/test_universe.py writes the matrix out.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import log, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,11 @@ class Universe:
     def size(self) -> int:
         """Number of cells."""
         return prod(self.shape)
+
+    @property
+    def log_cells(self) -> float:
+        """Natural logarithm of the number of cells, at least that of two."""
+        return max(log(2), sum(log(k) for k in self.shape))
 
     @cached_property
     def uniform(self) -> Floats:

@@ -25,6 +25,7 @@ from hallmark.mechanisms.certificates.simultaneous import draws_needed, simultan
 from hallmark.mechanisms.linear_queries.direct.linear_estimate import LinearEstimate
 from hallmark.mechanisms.linear_queries.method import ErrorBounds, Method
 from hallmark.mechanisms.privacy.calls import TablesByCall
+from hallmark.mechanisms.privacy.linear_queries import LinearQueries
 from hallmark.mechanisms.privacy.queries import GaussianNoise, Noise
 from hallmark.mechanisms.privacy.simulation import (
     simulate_discrete_gaussian,
@@ -94,8 +95,7 @@ def query_bounds(
     )
     of_answers = quantiles.values[:-1]
     of_total = float(quantiles.values[-1]) if total is None else 0.0
-    least, greatest = queries.least / queries.unit, queries.greatest / queries.unit
-    most = np.maximum(greatest - made, made - least)
+    most = farthest(queries, made)
     fewest = records - of_total
     how = (
         "distance to the best linear unbiased estimate of the queries, and a quantile of that "
@@ -117,6 +117,12 @@ def query_bounds(
     if total is None:
         terms["number of records"] = float(unknown[worst])
     return ErrorBounds(each=each, terms=terms, how=how)
+
+
+def farthest(queries: LinearQueries, made: Floats) -> Floats:
+    """How far answers may be at most from those of any records, which lie in the queries' range."""
+    least, greatest = queries.least / queries.unit, queries.greatest / queries.unit
+    return np.maximum(greatest - made, made - least)
 
 
 def _errors(

@@ -96,16 +96,13 @@ class Direct(Requested):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        kinds: dict[Noise, int] = {}
-        for noise in self.strategy.noises:
-            kinds[noise] = kinds.get(noise, 0) + 1
         return {
             "strategy": self.strategy.name,
             "estimator": self.estimator,
             "tables": len(self.strategy.asked),
             "noise": [
-                {**_named(noise), "tables": count}
-                for noise, count in sorted(kinds.items(), key=lambda item: item[0].variance)
+                {**_named(noise), "tables": len(self._alike[noise])}
+                for noise in sorted(self._alike, key=lambda noise: noise.variance)
             ],
         }
 
@@ -115,9 +112,6 @@ class Direct(Requested):
 
     @property
     def noise(self) -> tuple[NoiseLine, ...]:
-        alike: dict[Noise, list[int]] = {}
-        for position, noise in enumerate(self.strategy.noises):
-            alike.setdefault(noise, []).append(position)
         queries = self.strategy.queries
         return tuple(
             NoiseLine.of(
@@ -127,7 +121,7 @@ class Direct(Requested):
                 adjacency=self.adjacency,
                 times=len(same),
             )
-            for same in alike.values()
+            for same in self._alike.values()
         )
 
     @property
@@ -254,6 +248,14 @@ class Direct(Requested):
     def _cliques(self) -> tuple[Clique, ...]:
         """What is measured, where it is marginals alone."""
         return tuple(asked for asked in self.strategy.asked if not isinstance(asked, int))
+
+    @cached_property
+    def _alike(self) -> Mapping[Noise, list[int]]:
+        """Positions of the tables with the same noise."""
+        alike: dict[Noise, list[int]] = {}
+        for position, noise in enumerate(self.strategy.noises):
+            alike.setdefault(noise, []).append(position)
+        return alike
 
     def _what(self, same: Sequence[int]) -> str:
         asked = [self.strategy.asked[position] for position in same]

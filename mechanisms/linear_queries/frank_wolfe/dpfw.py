@@ -27,7 +27,7 @@ Where we leave the paper, and why:
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -146,7 +146,7 @@ class FrankWolfe(CountsRecords, Requested):
         That of Theorem 3 is far below what `noise: paper` brings about, and left out there.
         """
         queries = self.universe.queries
-        signed_queries, log_cells = 2 * queries.size, _log_cells(self.universe)
+        signed_queries, log_cells = 2 * queries.size, self.universe.log_cells
         span = queries.sensitivity(self.adjacency) / queries.unit
         scale = 2 * span / (float(self.epsilon) * self.expected_records)
         gap = bounds.gap(self.smoothing, self.rounds, scale, signed_queries)
@@ -312,7 +312,7 @@ def _constants(
     """Smoothing and rounds, set or found; and the paper's rounds where those are taken."""
     rule = None
     if kind == "paper":
-        queries, log_cells = 2 * universe.queries.size, _log_cells(universe)
+        queries, log_cells = 2 * universe.queries.size, universe.log_cells
         found = constants.paper_smoothing(scale, budget.delta, queries, log_cells)
         smoothing = settings.positive(parameters, "alpha", found)
         exact = constants.paper_rounds(scale, budget.delta, queries, smoothing)
@@ -371,8 +371,3 @@ def _largest_sum(universe: Universe) -> Fraction:
             share = np.multiply.outer(share, column_share).ravel()
         largest = max(largest, combinations * Fraction(float(share @ np.abs(values))))
     return largest
-
-
-def _log_cells(universe: Universe) -> float:
-    """log k, at least that of two cells."""
-    return max(log(2), sum(log(k) for k in universe.shape))

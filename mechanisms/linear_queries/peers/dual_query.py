@@ -17,7 +17,6 @@ Oracle.  tests/mechanisms/linear_queries/peers/test_dual_query.py.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import log
 from typing import Any
 
 import numpy as np
@@ -149,9 +148,12 @@ class DualQuery(CountsRecords, Requested):
 
     def expected_error(self) -> tuple[float, str]:
         queries = self.universe.queries
-        log_cells = max(log(2), log(self.universe.size))
         bound = bounds.dual_query(
-            self.rounds, self.samples, self.learning_rate, 2 * queries.size, log_cells
+            self.rounds,
+            self.samples,
+            self.learning_rate,
+            2 * queries.size,
+            self.universe.log_cells,
         )
         return min(bound, queries.width), (
             "an estimate from theory, by far too large as a rule: the terms of Gaboardi et al., "

@@ -15,7 +15,7 @@ Oracle.  tests/mechanisms/linear_queries/peers/test_mwem.py.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import log, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,7 @@ class Mwem(CountsRecords, Requested):
             2 * span / (float(self.epsilon) * self.expected_records),
             deviation / self.expected_records,
             2 * queries.size,
-            max(log(2), log(self.universe.size)),
+            self.universe.log_cells,
         )
         return min(bound, queries.width), (
             "an estimate from theory, by far too large as a rule: Theorem 2.2 of Hardt et al., for "

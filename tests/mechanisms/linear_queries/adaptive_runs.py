@@ -14,9 +14,10 @@ from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.linear_queries.universe import Universe
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.cells import marginal
+from hallmark.mechanisms.privacy.cells import count_codes, marginal
 from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.linear_queries import Block, EachCell, LinearQueries
+from hallmark.mechanisms.privacy.queries import signed_misfits
 from tests.builders.requests import request_on
 from tests.mechanisms.marginals.selection.runs import ADD, PERSONS, REPLACE, curator_of
 
@@ -104,6 +105,19 @@ def law(scores: np.ndarray, sensitivity: int, epsilon: Fraction) -> np.ndarray:
     weights = np.exp(float(epsilon) * (scores - scores.max()) / (2 * sensitivity))
     found: np.ndarray = weights / weights.sum()
     return found
+
+
+def losses(universe: Universe, pair: Any, reference: Counts, epsilon: Fraction, unit: int) -> Any:
+    """Privacy loss of every choice between two tables, by brute force; shape (candidates,).
+
+    Args:
+        unit: the sensitivity that the scores are divided by.
+    """
+    laws = []
+    for codes in pair:
+        answers = universe.queries.answers(count_codes(codes, universe.queries.maps))
+        laws.append(law(signed_misfits(answers, reference), unit, epsilon))
+    return np.log(laws[0] / laws[1])
 
 
 def told(parameters: Mapping[str, Any]) -> Mapping[str, Any]:

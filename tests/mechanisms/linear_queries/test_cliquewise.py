@@ -31,7 +31,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.cells import count_codes
 from hallmark.mechanisms.privacy.events import merged
-from hallmark.mechanisms.privacy.queries import SCORE_STEPS, signed_misfits
+from hallmark.mechanisms.privacy.queries import SCORE_STEPS
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from tests.builders.codes import dependent_codes
 from tests.mechanisms.linear_queries.adaptive_runs import (
@@ -45,7 +45,7 @@ from tests.mechanisms.linear_queries.adaptive_runs import (
     curator,
     error,
     finished,
-    law,
+    losses,
     planned,
     told,
     ways,
@@ -96,17 +96,13 @@ def joint_loss(method: Cliquewise[FrankWolfe], sensitivity: int, adjacency: Adja
     """Of the first choices in all cliques together, over all neighbours; by brute force."""
     worst = 0.0
     for pair in neighbours((2, 2, 2), adjacency, [[0, 1, 0]]):
-        losses = []
+        lost = []
         for clique, one in zip(method.cliques, method.methods, strict=True):
             reference = PathQuestion(one.universe, 1, one._path, "")(())
-            laws = []
-            for codes in pair:
-                counts = count_codes(codes[:, list(clique)], one.universe.queries.maps)
-                scores = signed_misfits(one.universe.queries.answers(counts), reference)
-                laws.append(law(scores, sensitivity, one.epsilon))
-            loss = np.log(laws[0] / laws[1])
-            losses.append((loss.max(), -loss.min()))
-        worst = max(worst, *np.sum(losses, axis=0))  # cliques' first choices are independent
+            within = [codes[:, list(clique)] for codes in pair]
+            loss = losses(one.universe, within, reference, one.epsilon, sensitivity)
+            lost.append((loss.max(), -loss.min()))
+        worst = max(worst, *np.sum(lost, axis=0))  # cliques' first choices are independent
     return worst
 
 

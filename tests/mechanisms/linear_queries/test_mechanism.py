@@ -104,7 +104,7 @@ def test_a_run_charges_what_was_planned_and_certifies_what_it_made(
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(WHOLE))
 def test_a_run_that_is_repeated_reads_no_data(name: str, tmp_path: Path) -> None:
     plan = planned(name)
     curator = asked(plan, dependent_codes(DOMAIN.shape, 400), tmp_path)

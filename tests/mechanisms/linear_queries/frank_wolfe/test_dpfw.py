@@ -26,45 +26,28 @@ from tests.mechanisms.linear_queries.adaptive_runs import (
     bits,
     curator,
     law,
+    losses,
     of,
     planned,
     ways,
 )
+from tests.mechanisms.wasserstein.single_histogram.neighbours import neighbours
 
 SMALL = ways((2, 2, 2, 2), 2)
-
-
-def tables(records: int) -> list[np.ndarray]:
-    """All tables of so many records of two bits."""
-    cells = np.array(list(product((0, 1), repeat=2)))
-    return [cells[list(chosen)] for chosen in product(range(4), repeat=records)]
-
-
-def neighbours(adjacency) -> list[tuple[np.ndarray, np.ndarray]]:
-    pairs = [(a, b) for a in tables(2) for b in tables(2) if (a != b).any(axis=1).sum() == 1]
-    if adjacency is REPLACE:
-        return pairs
-    return [(a, b) for a in tables(2) for b in (a[:1], a[1:])]
 
 
 def greatest_loss(method, sensitivity: int, adjacency) -> float:
     """Of the second choice after any first one, over all neighbours; by brute force."""
     universe = method.universe
     asked = PathQuestion(universe, 2, method._path, "")
-    worst = 0.0
-    for first in range(2 * universe.queries.size):
-        reference = asked((first,))
-        for pair in neighbours(adjacency):
-            laws = []
-            for codes in pair:
-                counts = [
-                    np.bincount(m(codes), minlength=m.size).astype(np.int64)
-                    for m in universe.queries.maps
-                ]
-                scores = signed_misfits(universe.queries.answers(counts), reference)
-                laws.append(law(scores, sensitivity, method.epsilon))
-            worst = max(worst, float(np.abs(np.log(laws[0] / laws[1])).max()))
-    return worst
+    pairs = [
+        pair for rest in product((0, 1), repeat=2) for pair in neighbours((2, 2), adjacency, [rest])
+    ]
+    return max(
+        float(np.abs(losses(universe, pair, asked((first,)), method.epsilon, sensitivity)).max())
+        for first in range(2 * universe.queries.size)
+        for pair in pairs
+    )
 
 
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD])
