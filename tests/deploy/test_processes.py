@@ -20,6 +20,7 @@ import pytest
 from distributed import Client, Security
 from sqlalchemy import make_url
 
+from deploy import databases, secret_files
 from deploy.certificates import certificates
 from deploy.entrypoint import with_secrets
 from deploy.healthy import healthy
@@ -118,11 +119,11 @@ def test_secrets_are_made_once_and_anew_where_one_was_deleted(tmp_path: Path):
     make = [sys.executable, "-m", "deploy.secret_files", str(folder), "--database", "db:6432"]
 
     def made() -> dict[str, str]:
-        subprocess.run(make, cwd=ROOT, check=True, capture_output=True)
         files = [file for file in folder.rglob("*") if file.is_file()]
         assert all(file.stat().st_mode & 0o077 == 0 for file in files)
         return {str(file.relative_to(folder)): file.read_text() for file in files}
 
+    subprocess.run(make, cwd=ROOT, check=True, capture_output=True)
     first = made()
     theirs = {"dask-ca": "tls/ca.pem", "dask-cert": "tls/cert.pem", "dask-key": "tls/key.pem"}
     named = {theirs.get(name, name) for one in PROCESSES.values() for name in one.secrets}
@@ -130,14 +131,18 @@ def test_secrets_are_made_once_and_anew_where_one_was_deleted(tmp_path: Path):
     assert first["PREFECT_API_AUTH_STRING"] == first["PREFECT_SERVER_API_AUTH_STRING"]
     assert make_url(first["HALLMARK_DATABASE"]).password == first["POSTGRES_PASSWORD"]
     assert make_url(first["HALLMARK_LEDGER"]).host == "db"
+    secret_files.main(folder, "db:6432")
     assert made() == first
     (folder / "PREFECT_API_AUTH_STRING").unlink()
+    secret_files.main(folder, "db:6432")
     second = made()
     changed = {name for name in first if first[name] != second[name]}
     assert changed == {"PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"}
 
 
-def test_each_database_has_a_role_that_sees_it_alone(postgres: str):
+def test_each_database_has_a_role_that_sees_it_alone(
+    postgres: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     administrator = make_url(postgres).set(drivername="postgresql")
     suffix = str(administrator.database).removeprefix("hallmark_test_")[:12]
     ledger, prefect = (
@@ -152,14 +157,10 @@ def test_each_database_has_a_role_that_sees_it_alone(postgres: str):
             return row and row[0]
 
         def created(urls: dict[str, str]) -> str:
-            done = subprocess.run(
-                [sys.executable, "-m", "deploy.databases"],
-                cwd=ROOT,
-                env=os.environ | {"HALLMARK_DATABASE": server} | urls,
-                capture_output=True,
-                text=True,
-            )
-            return done.stdout + done.stderr
+            for name, value in {"HALLMARK_DATABASE": server, **urls}.items():
+                monkeypatch.setenv(name, value)
+            databases.main()
+            return "".join(capsys.readouterr())
 
         urls = {
             "HALLMARK_LEDGER": ledger.render_as_string(hide_password=False),
