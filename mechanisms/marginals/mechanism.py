@@ -244,25 +244,11 @@ class Marginals:
         Raises:
             ValueError: the confidence is outside (0, 1), or the records do not fit the domain.
         """
-        if not 0 < confidence < 1:
-            raise ValueError(f"certificate.confidence: {confidence}; give a number between 0 and 1")
-        public, first = plan.adjacency.total_is_public, plan.design.first
-        told = asked_first(answers_of(measurements))
-        counts, total = single_columns(plan.domain, told, measurements.total)
-        error_counts, error_totals = simulate_errors(
-            plan.domain.shape,
-            first,
-            simulate_discrete_gaussian,
-            total_is_public=public,
-            draws=draws_needed(confidence, affordable=affordable_draws(plan.domain.shape, first)),
-            rng=rng,
-        )
         columns = certify_single_columns(
             plan.domain,
-            ColumnEstimates(counts=counts, total=total),
-            ColumnErrors(counts=error_counts, total=error_totals),
+            *column_estimates(plan, measurements, confidence=confidence, rng=rng),
             synthetic.codes,
-            total_is_public=public,
+            total_is_public=plan.adjacency.total_is_public,
             confidence=confidence,
         )
         return Certificate(
@@ -321,6 +307,32 @@ def single_columns(
     every = (margins(answer.asked, domain.shape, answer.counts) for answer in answers)
     counts, agreed = combine(domain.shape, every, total=total)
     return counts, float(agreed)
+
+
+def column_estimates(
+    plan: MarginalPlan, measurements: Measurements, *, confidence: float, rng: np.random.Generator
+) -> tuple[ColumnEstimates, ColumnErrors]:
+    """What was asked first says of every column, and draws of how far it is off, for a certificate.
+
+    Raises:
+        ValueError: the confidence is outside (0, 1).
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"certificate.confidence: {confidence}; give a number between 0 and 1")
+    told, first = asked_first(answers_of(measurements)), plan.design.first
+    counts, total = single_columns(plan.domain, told, measurements.total)
+    error_counts, error_totals = simulate_errors(
+        plan.domain.shape,
+        first,
+        simulate_discrete_gaussian,
+        total_is_public=plan.adjacency.total_is_public,
+        draws=draws_needed(confidence, affordable=affordable_draws(plan.domain.shape, first)),
+        rng=rng,
+    )
+    return (
+        ColumnEstimates(counts=counts, total=total),
+        ColumnErrors(counts=error_counts, total=error_totals),
+    )
 
 
 def evidence_of(domain: Domain, answers: Sequence[Answer], total: int | None) -> Evidence:

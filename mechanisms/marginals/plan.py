@@ -20,7 +20,7 @@ from hallmark.mechanisms.contract import Forecast, NoiseLine, Seconds
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal, pooled
-from hallmark.mechanisms.marginals.generators.generator import Generator
+from hallmark.mechanisms.marginals.generators.generator import Generator, Timed
 from hallmark.mechanisms.marginals.prior import Prior
 from hallmark.mechanisms.marginals.selection.design import Design
 from hallmark.mechanisms.marginals.single_columns import (
@@ -111,6 +111,8 @@ class MarginalPlan(Requested):
 
     def seconds(self) -> Seconds | None:
         """CPU time to expect; None where the generator knows nothing of its own."""
+        if not isinstance(self.generator, Timed):
+            return None
         first, effort, measured = self.design.first, self.design.effort, self._measured
         sigma = max(float(asked.sigma2) for asked in first) ** 0.5
         signal, rounds = self.expected_records / sigma, 0.0

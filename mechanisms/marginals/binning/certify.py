@@ -16,32 +16,24 @@ Proof.   The estimates are linear in the noise, and single_columns.md asks only 
 Oracle.  tests/mechanisms/marginals/binning/test_mechanism.py counts misses against the true losses.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes, Counts
-from hallmark.mechanisms.certificates.simultaneous import draws_needed
+from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.certificates.single_columns import (
     ASSUMPTIONS,
-    ColumnErrors,
-    ColumnEstimates,
     certify_single_columns,
 )
-from hallmark.mechanisms.contract import Certificate
-from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
-from hallmark.mechanisms.marginals.mechanism import asked_first, single_columns
-from hallmark.mechanisms.marginals.selection.design import Answer
-from hallmark.mechanisms.marginals.single_columns import affordable_draws, simulate_errors
+from hallmark.mechanisms.contract import Certificate, Measurements
+from hallmark.mechanisms.marginals.binning.plan import CALL, BinnedPlan
+from hallmark.mechanisms.marginals.mechanism import column_estimates
 from hallmark.mechanisms.privacy.simulation import simulate_discrete_gaussian
 
 
 def certify_cells(
     plan: BinnedPlan,
-    answers: Sequence[Answer],
-    total: int | None,
-    histograms: Sequence[Counts],
+    measurements: Measurements,
     codes: AnyCodes,
     *,
     confidence: float,
@@ -53,39 +45,24 @@ def certify_cells(
     told better than its own cells.
 
     Args:
-        answers: what the mechanism measured.
-        total: number of records where it is public.
-        histograms: noisy counts of all cells of the columns with bins.
         codes: synthetic records in cells.
     Raises:
         ValueError: the confidence is outside (0, 1), or the records do not fit the domain.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"certificate.confidence: {confidence}; give a number between 0 and 1")
-    public, first = plan.adjacency.total_is_public, plan.inner.design.first
-    on_bins, records = single_columns(plan.inner.domain, asked_first(answers), total)
-    affordable = affordable_draws(plan.inner.domain.shape, first)
-    draws = draws_needed(confidence, affordable=affordable)
-    errors_on_bins, errors_of_total = simulate_errors(
-        plan.inner.domain.shape,
-        first,
-        simulate_discrete_gaussian,
-        total_is_public=public,
-        draws=draws,
-        rng=rng,
-    )
+    on_bins, off = column_estimates(plan.inner, measurements, confidence=confidence, rng=rng)
+    histograms, draws = measurements.tables[CALL], len(off.total)
     own_errors = [
         simulate_discrete_gaussian(rng, plan.sigma2, (draws, len(counts))) for counts in histograms
     ]
-    counts = plan.on_cells(on_bins, histograms, np.array(records))
-    errors = plan.on_cells(errors_on_bins, own_errors, errors_of_total)
+    counts = plan.on_cells(on_bins.counts, histograms, np.array(on_bins.total))
+    errors = plan.on_cells(off.counts, own_errors, off.total)
     grids = plan.two_grids
     columns = certify_single_columns(
         grids.domain,
-        ColumnEstimates(counts=grids.counts(counts), total=records),
-        ColumnErrors(counts=grids.counts(errors), total=errors_of_total),
+        replace(on_bins, counts=grids.counts(counts)),
+        replace(off, counts=grids.counts(errors)),
         grids.codes(codes),
-        total_is_public=public,
+        total_is_public=plan.adjacency.total_is_public,
         confidence=confidence,
     )
     smaller = grids.smaller(columns.bounds, lambda bound: bound.value)

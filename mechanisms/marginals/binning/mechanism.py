@@ -27,7 +27,7 @@ from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.mechanisms.marginals.binning.bins import Bins, equal_runs, on_bins
 from hallmark.mechanisms.marginals.binning.certify import certify_cells
-from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
+from hallmark.mechanisms.marginals.binning.plan import CALL, BinnedPlan
 from hallmark.mechanisms.marginals.binning.within import refined, shares_within
 from hallmark.mechanisms.marginals.evidence import NoisyMarginal
 from hallmark.mechanisms.marginals.mechanism import (
@@ -44,7 +44,6 @@ from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
 from hallmark.mechanisms.privacy.calls import MarginalRounds
 from hallmark.mechanisms.request import Request
 
-CALL = "binning"
 _FAINTEST = 0.25  # records a cell, in deviations of its noise
 BINS = "bins"  # in the history: by column, the first cell of every bin that was chosen
 
@@ -264,15 +263,7 @@ class Binned:
         execution: Execution = INLINE,
     ) -> Certificate:
         """Bounds on every column on all its cells; see `certify_cells`."""
-        return certify_cells(
-            plan,
-            answers_of(measurements),
-            measurements.total,
-            measurements.tables[CALL],
-            synthetic.codes,
-            confidence=confidence,
-            rng=rng,
-        )
+        return certify_cells(plan, measurements, synthetic.codes, confidence=confidence, rng=rng)
 
 
 def _sums_of_bins(plan: BinnedPlan, measurements: Measurements) -> list[NoisyMarginal]:

@@ -34,6 +34,7 @@ from hallmark.mechanisms.privacy.events import Event, merged
 from hallmark.mechanisms.privacy.queries import HistogramQuery
 from hallmark.mechanisms.request import Requested
 
+CALL = "binning"  # of the histograms
 _BYTES_A_DRAW = 8 * 3  # of one cell: noise, what is adjusted, cumulative sums
 
 

@@ -5,7 +5,7 @@ goes with any selection; adaptive selections ask its models for the marginals th
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -75,25 +75,6 @@ class Generator(Protocol):
         """
         ...
 
-    def seconds(
-        self, domain: Domain, cliques: Sequence[Clique], batches: Sequence[int], signal: float
-    ) -> tuple[float, float] | None:
-        """Forecast of the CPU time to fit these cliques, and to draw batches of so many records.
-
-        Args:
-            signal: expected records by standard deviation of the noise in a cell.
-        Returns:
-            Seconds of a core like that of docs/scale.md; None where nothing is known of them.
-        """
-        ...
-
-    def draft_seconds(
-        self, domain: Domain, cliques: Sequence[Clique], signal: float, candidates: int
-    ) -> float | None:
-        """Forecast of the CPU time of a round of an adaptive selection: a draft of these cliques,
-        and `admits` of so many candidates. None where nothing is known of it."""
-        ...
-
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
         """Whether a model of these cliques may be built when `share` of the budget is spent; the
         last one is the candidate.
@@ -118,4 +99,28 @@ class Generator(Protocol):
             previous: a model of part of the evidence, to start from.
             draft: a rough one will do, as for the next choice of an adaptive selection.
         """
+        ...
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """A generator of which it is known how long it takes, on a core like that of docs/scale.md."""
+
+    def seconds(
+        self, domain: Domain, cliques: Sequence[Clique], batches: Sequence[int], signal: float
+    ) -> tuple[float, float] | None:
+        """CPU time to fit these cliques, and to draw batches of so many records.
+
+        Args:
+            signal: expected records by standard deviation of the noise in a cell.
+        Returns:
+            Seconds; None where nothing is known of them with these settings.
+        """
+        ...
+
+    def draft_seconds(
+        self, domain: Domain, cliques: Sequence[Clique], signal: float, candidates: int
+    ) -> float | None:
+        """CPU time of a round of an adaptive selection: a draft of these cliques, and `admits` of
+        so many candidates. None where nothing is known of it with these settings."""
         ...

@@ -19,9 +19,6 @@ from hallmark.mechanisms.marginals import MarginalPlan
 from hallmark.mechanisms.marginals.mechanism import MarginalMeasurements
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.cells import ArrayCounter
-from hallmark.mechanisms.privacy.curator import Curator
-from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.utility.coded import by_column
@@ -206,27 +203,6 @@ def test_certificates_miss_as_rarely_as_they_say(adjacency: Adjacency) -> None:
         )
     assert binom.sf(misses - 1, releases, 1 - confidence) > 1e-6
     assert binom.sf(noiseless - 1, releases, 1 - confidence) < 1e-6  # the noise term is needed
-
-
-def test_a_release_through_curator_and_ledger_is_replayed(tmp_path: Path) -> None:
-    plan, codes = make(ADD), dependent_codes(SHAPE, 800)
-    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
-    cap = Budget(epsilon=Fraction(2), delta=Fraction(1, 10_000))
-    ledger.open_account("people", cap=cap, adjacency=ADD, by="steward", reason="test")
-    ledger.reserve("people", "r1", plan.budget, adjacency=ADD, binding="b")
-    curator = Curator(
-        counter=ArrayCounter(codes), ledger=ledger, release="r1", adjacency=ADD, budget=plan.budget
-    )
-    mechanism = PRIVPGD
-    first = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    again = mechanism.measure(curator, plan, mechanism.select(curator, plan))
-    np.testing.assert_equal(first.tables, again.tables)
-    queries = [asked.query(SHAPE) for asked in plan.design.first]
-    exact = ArrayCounter(codes).count([query.cells for query in queries])
-    assert any((t != e).any() for t, e in zip(first.tables["marginals"], exact, strict=True))
-    assert first.total is None
-    assert tuple(ledger.events("r1")) == plan.events  # charged once, as planned
-    assert total_variation(codes, generate(plan, first).codes, SHAPE) < 0.25
 
 
 needs_adult = pytest.mark.skipif(

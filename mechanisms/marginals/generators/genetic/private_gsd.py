@@ -168,16 +168,6 @@ class PrivateGSD:
         drawn = _AT_ONCE * (3 * self.mutations + 5 * self.crossovers) * 8
         return 5 * flat * 8 + tables + drawn + 2 * records * (attributes * 4 + 8)
 
-    def seconds(
-        self, domain: Domain, cliques: Sequence[Clique], batches: Sequence[int], signal: float
-    ) -> None:
-        """Nothing: it is not known how long this takes. See `Generator.seconds`."""
-
-    def draft_seconds(
-        self, domain: Domain, cliques: Sequence[Clique], signal: float, candidates: int
-    ) -> None:
-        """Nothing: it is not known how long this takes. See `Generator.draft_seconds`."""
-
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
         """True: the model is a table of `rows` records whatever the cliques."""
         return True

@@ -176,7 +176,7 @@ class GraphicalModel:
     def seconds(
         self, domain: Domain, cliques: Sequence[Clique], batches: Sequence[int], signal: float
     ) -> tuple[float, float] | None:
-        """See `Generator.seconds`: a fit takes all its passes, as almost every one does. Nothing
+        """See `Timed.seconds`: a fit takes all its passes, as almost every one does. Nothing
         is known of the polish."""
         if self.sweeps:
             return None
@@ -186,7 +186,7 @@ class GraphicalModel:
     def draft_seconds(
         self, domain: Domain, cliques: Sequence[Clique], signal: float, candidates: int
     ) -> float:
-        """See `Generator.draft_seconds`."""
+        """See `Timed.draft_seconds`."""
         draft = self.draft_iterations * self._pass_seconds(domain, cliques)
         return draft + _PER_TREE * candidates * len(domain)
 

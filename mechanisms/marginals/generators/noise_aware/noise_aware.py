@@ -144,7 +144,7 @@ class NoiseAware:
     def seconds(
         self, domain: Domain, cliques: Sequence[Clique], batches: Sequence[int], signal: float
     ) -> tuple[float, float] | None:
-        """Forecast of the CPU time to fit and to draw; see `Generator.seconds` and docs/scale.md.
+        """Forecast of the CPU time to fit and to draw; see `Timed.seconds` and docs/scale.md.
 
         A fit's steps are the more the less noise there is; a step takes matrices over all cells.
         What the polish of a record takes is the lines that it reads.
@@ -165,7 +165,7 @@ class NoiseAware:
     def draft_seconds(
         self, domain: Domain, cliques: Sequence[Clique], signal: float, candidates: int
     ) -> float | None:
-        """See `Generator.draft_seconds`; a draft has no targets."""
+        """See `Timed.draft_seconds`; a draft has no targets."""
         if self.denoiser == "singular-values":
             return None
         return _fit_seconds(self._latent(draft=True), domain, cliques, signal)

@@ -9,8 +9,8 @@ take the noise out of what is left: cell by cell, and by its singular values. Pa
 the two, whose squared error is at most the mean of theirs, or the one that is clearly better. All
 tables that hold an attribute get the same margin for it, which is known best: from all of them.
 
-Claim.   Without noise `refined` is the measured table. Its margins are the given ones, but for what
-         forbidden cells leave nothing.
+Claim.   Without noise a refined table is the measured one. Its margins are the given ones, but for
+         what forbidden cells leave nothing.
 Source.  Jiang, Zhang (2009), "General maximum likelihood empirical Bayes estimation of normal
          means", Annals of Statistics 37(4), and Stephens (2017), "False discovery rates: a new
          deal", Biostatistics 18(2), for cells and numbers; `shrinkage` for the singular values;
@@ -147,7 +147,7 @@ def _slope(shape: tuple[int, ...]) -> Table:
 def refined_margin(model: Table, measured: NoisyMarginal, allowed: NDArray[np.bool_]) -> Table:
     """Probabilities of an attribute's cells: the model's, refined by what was measured of them.
 
-    Args: as of `refined`; at least one cell is allowed.
+    Args: as of `refined_each`; at least one cell is allowed.
 
     What noise or the model put into other cells plays no part, however much it is.
     """
@@ -161,31 +161,20 @@ def refined_margin(model: Table, measured: NoisyMarginal, allowed: NDArray[np.bo
     return margin
 
 
-def refined(
-    model: Table,
-    measured: NoisyMarginal,
-    margins: Sequence[Table],
-    allowed: NDArray[np.bool_],
-) -> Table:
-    """A probability table with the given margins, between the model's and the measured one.
-
-    Args:
-        model: probabilities, any shape.
-        measured: of the same shape, in shares. Where it is public, it stays what it is.
-        margins: of its attributes, in their order.
-        allowed: cells that may hold records, of the same shape.
-    """
-    (table,) = refined_each([model], [measured], [margins], [allowed])
-    return table
-
-
 def refined_each(
     models: Sequence[Table],
     measured: Sequence[NoisyMarginal],
     margins: Sequence[Sequence[Table]],
     allowed: Sequence[NDArray[np.bool_]],
 ) -> list[Table]:
-    """`refined` of every table."""
+    """Probability tables with the given margins, between the models' and the measured ones.
+
+    Args:
+        models: probabilities, any shapes.
+        measured: of the same shapes, in shares. A public one stays what it is.
+        margins: of each table's attributes, in their order.
+        allowed: cells that may hold records, of the same shapes.
+    """
     tables = [
         _normalised(np.where(may, onto_simplex(marginal.counts), 0.0))
         for marginal, may in zip(measured, allowed, strict=True)

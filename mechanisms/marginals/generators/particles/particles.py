@@ -154,16 +154,6 @@ class Particles:
         descent = atoms * (batch * _COUPLING_BYTES + len(domain) * _STATE_BYTES)
         return _TORCH_BYTES + sum(sizes) * _CELL_BYTES + max(bank * _BANK_BYTES, descent)
 
-    def seconds(
-        self, domain: Domain, cliques: Sequence[Clique], batches: Sequence[int], signal: float
-    ) -> None:
-        """Nothing: it is not known how long this takes. See `Generator.seconds`."""
-
-    def draft_seconds(
-        self, domain: Domain, cliques: Sequence[Clique], signal: float, candidates: int
-    ) -> None:
-        """Nothing: it is not known how long this takes. See `Generator.draft_seconds`."""
-
     def admits(self, domain: Domain, cliques: Sequence[Clique], share: float) -> bool:
         """Whether no marginal is too large; particles are as many for any number of them."""
         sizes = [cells(clique, domain.shape) for clique in cliques]

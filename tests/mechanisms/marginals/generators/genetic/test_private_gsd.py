@@ -11,39 +11,32 @@ from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
 from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from hallmark.mechanisms.marginals.generators.genetic.private_gsd import GeneticModel, PrivateGSD
-from tests.mechanisms.marginals.domains import domain_of
+from tests.builders.codes import dependent_codes
+from tests.mechanisms.marginals.domains import domain_of, evidence_of, marginal_of
 
 SHAPE = (4, 3, 2, 5)
 RECORDS = 600
 
 
 def records(seed: int) -> np.ndarray:
-    """Dependent columns."""
-    rng = np.random.default_rng(seed)
-    mixed = 0.7 * rng.random((RECORDS, 1)) + 0.3 * rng.random((RECORDS, len(SHAPE)))
-    return np.floor(mixed * SHAPE).astype(np.int32)
+    return dependent_codes(SHAPE, RECORDS, seed).astype(np.int32)
 
 
 def table(codes: np.ndarray, clique: tuple[int, ...]) -> np.ndarray:
-    counts = np.zeros([SHAPE[a] for a in clique])
-    np.add.at(counts, tuple(codes[:, a] for a in clique), 1)
-    return counts
+    return len(codes) * marginal_of(codes, clique, SHAPE)
 
 
 def evidence(
     codes: np.ndarray, ways: int = 2, sigma: float = 0.0, rules: Rules | None = None
 ) -> Evidence:
-    rng = np.random.default_rng(99)
-    marginals = tuple(
-        NoisyMarginal(c, (t := table(codes, c)) + sigma * rng.normal(size=t.shape), sigma)
-        for c in combinations(range(len(SHAPE)), ways)
+    cliques = combinations(range(len(SHAPE)), ways)
+    return evidence_of(
+        codes, SHAPE, sigma=sigma, seed=99, cliques=cliques, rules=rules, kind=Kind.NOMINAL
     )
-    return Evidence(domain_of(SHAPE, rules, Kind.NOMINAL), marginals, float(RECORDS), True)
 
 
 def fit(generator: PrivateGSD, known: Evidence, seed: int = 1, **how) -> GeneticModel:
-    rng = np.random.default_rng(seed)
-    return generator.fit(known, rng=rng, **how)
+    return generator.fit(known, rng=np.random.default_rng(seed), **how)
 
 
 def fitness(model: GeneticModel, known: Evidence, clip: bool) -> float:

@@ -74,7 +74,3 @@ def evidence_of(
             NoisyMarginal(clique, counts + sigma * rng.normal(size=counts.shape), sigma)
         )
     return Evidence(domain_of(joint.shape, rules), tuple(marginals), total, True)
-
-
-def nothing(share: float, doing: str) -> None:
-    """Progress that nobody follows."""

@@ -11,7 +11,7 @@ import pytest
 
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
-from hallmark.mechanisms.execution import Execution
+from hallmark.mechanisms.execution import Execution, silent
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 from hallmark.mechanisms.marginals.generators.graphical import descent
 from hallmark.mechanisms.marginals.generators.graphical.model import GraphicalFit, GraphicalModel
@@ -20,7 +20,6 @@ from tests.mechanisms.marginals.generators.graphical.cases import (
     domain_of,
     evidence_of,
     margin,
-    nothing,
 )
 
 SHAPE = (3, 2, 4, 2, 5)
@@ -38,7 +37,7 @@ def fit(evidence: Evidence, model: GraphicalModel = MODEL, **options: object) ->
 
 
 def records(model: GraphicalFit, rows: int, seed: int = 0) -> np.ndarray:
-    codes, _ = model.records(rows, np.random.default_rng(seed), nothing)
+    codes, _ = model.records(rows, np.random.default_rng(seed), silent)
     return np.asarray(codes)
 
 
@@ -199,7 +198,7 @@ def test_polished_records_have_the_pairs_of_the_model_measured_or_not() -> None:
     )
     assert np.mean(after) < np.mean(before) / 3
     assert max(after) < 0.005
-    codes, made = polished.records(rows, np.random.default_rng(0), nothing)
+    codes, made = polished.records(rows, np.random.default_rng(0), silent)
     assert made["polish_squared_error"][-1] < made["polish_squared_error"][0]
     assert codes.dtype == np.int32
 
@@ -342,7 +341,7 @@ def test_a_refusal_names_no_more_columns_than_can_be_read() -> None:
 
 @pytest.mark.parametrize("sweeps", [0, 5])
 def test_the_forecast_covers_the_peak_and_is_not_far_above_it(sweeps: int) -> None:
-    generator = GraphicalModel(sweeps=sweeps)
+    generator = GraphicalModel(sweeps=sweeps, draft_iterations=20)  # no more memory than many
     shape = (30, 20, 40, 25, 6, 5)
     rng = np.random.default_rng(0)
     cliques = ((0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (0, 3))

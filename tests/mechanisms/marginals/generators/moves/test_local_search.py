@@ -7,6 +7,7 @@ import pytest
 
 from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
 from hallmark.mechanisms.marginals.generators.moves.local_search import polish
+from tests.builders.codes import dependent_codes
 from tests.mechanisms.marginals.domains import marginal_of
 
 SHAPE = (5, 3, 2, 7)
@@ -20,11 +21,7 @@ def table(codes: np.ndarray, clique: tuple[int, ...]) -> np.ndarray:
 
 
 def records(rows: int, seed: int) -> np.ndarray:
-    """Dependent columns."""
-    rng = np.random.default_rng(seed)
-    hidden = rng.random((rows, 1))
-    mixed = 0.7 * hidden + 0.3 * rng.random((rows, len(SHAPE)))
-    return np.floor(mixed * SHAPE).astype(np.int32)
+    return dependent_codes(SHAPE, rows, seed).astype(np.int32)
 
 
 def targets_of(codes: np.ndarray, cliques: tuple[tuple[int, ...], ...] = PAIRS) -> dict:

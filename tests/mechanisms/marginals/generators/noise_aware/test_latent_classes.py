@@ -15,6 +15,7 @@ from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import 
 from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import _State as State
 from tests.builders.columns import line, nominal, places
 from tests.mechanisms.marginals.domains import domain_of
+from tests.mechanisms.marginals.generators.graphical.cases import evidence_of as evidence
 from tests.mechanisms.marginals.generators.noise_aware.test_mixture_loss import (
     MIXED,
     PAIRS,
@@ -23,28 +24,6 @@ from tests.mechanisms.marginals.generators.noise_aware.test_mixture_loss import 
     over,
     target,
 )
-
-
-def evidence(
-    table: np.ndarray,
-    cliques: tuple[Clique, ...],
-    *,
-    sigma: float,
-    total: float = 10_000.0,
-    seed: int = 0,
-) -> Evidence:
-    rng = np.random.default_rng(seed)
-    return Evidence(
-        domain_of(SHAPE),
-        tuple(
-            NoisyMarginal(
-                c, total * over(table, c) + rng.normal(size=over(table, c).shape) * sigma, sigma
-            )
-            for c in cliques
-        ),
-        total,
-        total_is_public=True,
-    )
 
 
 def state(seed: int, classes: int = 3) -> State:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from hallmark.mechanisms.domain.cliques import Clique
-from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.domain.rules import Rules
 from hallmark.mechanisms.domain.rules.tables import Determination, RuleTable
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
@@ -17,7 +16,7 @@ from hallmark.mechanisms.marginals.generators.noise_aware.noise_aware import (
     NoiseAwareModel,
 )
 from hallmark.mechanisms.marginals.generators.noise_aware.sorted_descent import Descent
-from tests.mechanisms.marginals.domains import domain_of
+from tests.mechanisms.marginals.domains import domain_of, evidence_of, marginal_of
 
 SHAPE = (5, 4, 3, 6)
 PAIRS = tuple(combinations(range(4), 2))
@@ -26,6 +25,7 @@ NOT_TOGETHER = RuleTable(
     "c0 = 0 => c1 = 0", (0, 1), np.array([[True] + [False] * 3] + [[True] * 4] * 4)
 )
 DETERMINES = Determination("c3 determines c2", 3, 2)
+RULES = Rules(SHAPE, (NOT_TOGETHER,), (DETERMINES,), ordered=(0, 1, 2, 3))
 
 
 def table(rows: int = 4000) -> np.ndarray:
@@ -39,35 +39,19 @@ def table(rows: int = 4000) -> np.ndarray:
     return codes
 
 
-def domain(*, ruled: bool) -> Domain:
-    rules = Rules(SHAPE, (NOT_TOGETHER,), (DETERMINES,), ordered=(0, 1, 2, 3))
-    return domain_of(SHAPE, rules if ruled else None)
-
-
 def counted(codes: np.ndarray, clique: Clique) -> np.ndarray:
-    sizes = [SHAPE[a] for a in clique]
-    flat = np.ravel_multi_index(tuple(codes[:, a] for a in clique), sizes)
-    return np.bincount(flat, minlength=int(np.prod(sizes))).reshape(sizes).astype(float)
+    return len(codes) * marginal_of(codes, clique, SHAPE)
 
 
 def evidence(
     *, sigma: float = 20.0, ruled: bool = False, cliques: tuple[Clique, ...] = PAIRS
 ) -> Evidence:
-    rng, codes = np.random.default_rng(1), table()
-    noisy = (counted(codes, c) for c in cliques)
-    marginals = tuple(
-        NoisyMarginal(c, t + sigma * rng.normal(size=t.shape), sigma)
-        for c, t in zip(cliques, noisy, strict=True)
-    )
-    return Evidence(domain(ruled=ruled), marginals, 4000.0, total_is_public=True)
+    rules = RULES if ruled else None
+    return evidence_of(table(), SHAPE, sigma=sigma, seed=1, cliques=cliques, rules=rules)
 
 
 def fit(generator: NoiseAware, given: Evidence, **changes: object) -> NoiseAwareModel:
-    return generator.fit(
-        given,
-        rng=np.random.default_rng(2),
-        **changes,  # type: ignore[arg-type]  # previous and draft
-    )
+    return generator.fit(given, rng=np.random.default_rng(2), **changes)  # type: ignore[arg-type]  # previous and draft
 
 
 def records(model: NoiseAwareModel, rows: int = 4000) -> tuple[np.ndarray, dict[str, object]]:
@@ -158,9 +142,9 @@ def test_a_seed_gives_the_same_records() -> None:
 
 def test_singular_values_need_all_pairs_and_nothing_else() -> None:
     generator = NoiseAware(denoiser="singular-values")
-    assert generator.memory(domain(ruled=False), PAIRS, 1000) > 0
+    assert generator.memory(domain_of(SHAPE), PAIRS, 1000) > 0
     with pytest.raises(ValueError, match=r"generator\.denoiser: singular-values needs all two-way"):
-        generator.memory(domain(ruled=False), ((0, 1), (2,)), 1000)
+        generator.memory(domain_of(SHAPE), ((0, 1), (2,)), 1000)
 
 
 def test_batches_make_a_table_as_near_the_truth_and_keep_rare_cells() -> None:

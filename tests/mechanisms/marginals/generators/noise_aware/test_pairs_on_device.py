@@ -11,11 +11,11 @@ from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import 
 from hallmark.mechanisms.marginals.generators.noise_aware.mixture_loss import Pairs
 from hallmark.mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware
 from hallmark.mechanisms.marginals.generators.noise_aware.pairs_on_device import PairsOnDevice
+from tests.mechanisms.marginals.domains import domain_of
 from tests.mechanisms.marginals.generators import another_device
 from tests.mechanisms.marginals.generators.noise_aware.test_noise_aware import (
     PAIRS,
     SHAPE,
-    domain,
     evidence,
 )
 
@@ -64,9 +64,9 @@ def test_a_fit_there_ends_where_a_fit_here_does() -> None:
 def test_a_gpu_that_is_not_there_is_refused_when_the_plan_is_made() -> None:
     generator = NoiseAware(latent=replace(FIT, device="cuda"))
     with pytest.raises(ValueError, match=r"latent\.device: cuda, but PyTorch .* set device: auto"):
-        generator.memory(domain(ruled=False), PAIRS, 1000)
+        generator.memory(domain_of(SHAPE), PAIRS, 1000)
     auto = NoiseAware(latent=replace(FIT, device="auto"))
-    assert auto.memory(domain(ruled=False), PAIRS, 1000) > sum(SHAPE)
+    assert auto.memory(domain_of(SHAPE), PAIRS, 1000) > sum(SHAPE)
 
 
 def test_other_devices_are_refused() -> None:

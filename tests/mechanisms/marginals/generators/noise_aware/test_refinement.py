@@ -1,6 +1,6 @@
 """Refinement: a known prior, no noise and noise alone, few cells, few directions, and margins."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 import numpy as np
@@ -13,7 +13,7 @@ from hallmark.mechanisms.marginals.generators.noise_aware.refinement import (
     posterior_means,
     posterior_means_of_each,
     raked,
-    refined,
+    refined_each,
     refined_margin,
     tilted,
 )
@@ -21,6 +21,13 @@ from hallmark.mechanisms.marginals.generators.noise_aware.refinement import (
 
 def noisy_marginal(counts: np.ndarray, sigma: float, coarse: Coarse | None = None) -> NoisyMarginal:
     return NoisyMarginal(tuple(range(counts.ndim)), counts, sigma, coarse)
+
+
+def refined(
+    model: np.ndarray, measured: NoisyMarginal, margins: Sequence[np.ndarray], allowed: np.ndarray
+) -> np.ndarray:
+    (table,) = refined_each([model], [measured], [margins], [allowed])
+    return table
 
 
 FIXED_MARGINS = (np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.2, 0.3, 0.4]))

@@ -4,15 +4,12 @@ A transcription of Algorithm 3 with the constants of section 4.1, for comparison
 """
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hallmark.mechanisms.domain.rules import Rules
-from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
-from tests.mechanisms.marginals.domains import domain_of, marginal_of
+from tests.mechanisms.marginals.domains import marginal_of
 
 Clique = tuple[int, ...]
 Array = NDArray[np.float64]
@@ -24,25 +21,6 @@ def correlated(rows: int, shape: Sequence[int], seed: int) -> NDArray[np.int32]:
     hidden = rng.beta(1.5, 3, (rows, 1))
     own = rng.beta(2, 3, (rows, len(shape)))
     return np.floor((0.6 * hidden + 0.4 * own) * shape).astype(np.int32)
-
-
-def evidence_of(
-    codes: NDArray[np.integer],
-    shape: Sequence[int],
-    *,
-    sigma: float,
-    seed: int = 0,
-    cliques: Sequence[Clique] | None = None,
-    rules: Rules | None = None,
-) -> Evidence:
-    """Noisy marginals, all pairs unless said; without noise for a sigma of 0."""
-    rng = np.random.default_rng(seed)
-    marginals = []
-    for clique in cliques or list(combinations(range(len(shape)), 2)):
-        exact = marginal_of(codes, clique, shape) * len(codes)
-        noise = rng.normal(0, sigma, exact.shape) if sigma else 0.0
-        marginals.append(NoisyMarginal(clique, np.asarray(exact + noise), sigma))
-    return Evidence(domain_of(shape, rules), tuple(marginals), float(len(codes)), True)
 
 
 def sphere(count: int, dimension: int, draws: torch.Generator) -> torch.Tensor:

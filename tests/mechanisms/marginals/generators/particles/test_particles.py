@@ -39,7 +39,7 @@ from hallmark.mechanisms.marginals.generators.particles.targets import (
     loss_weights,
     without_forbidden,
 )
-from tests.mechanisms.marginals.domains import domain_of, marginal_of
+from tests.mechanisms.marginals.domains import domain_of, evidence_of, marginal_of
 from tests.mechanisms.marginals.generators import another_device
 from tests.mechanisms.marginals.generators.particles import paper
 
@@ -80,7 +80,7 @@ def compared(
     codes, truth = data()
     theirs, ours = [], []
     for seed in range(seeds):
-        evidence = paper.evidence_of(codes, SHAPE, sigma=sigma, seed=seed)
+        evidence = evidence_of(codes, SHAPE, sigma=sigma, seed=seed)
         tables = {
             marginal.clique: paper.project(
                 marginal.counts / RECORDS,
@@ -127,14 +127,14 @@ def test_over_long_runs_it_ends_as_near_as_the_papers_loops() -> None:
 def test_exact_marginals_are_nearly_reproduced() -> None:
     codes, truth = data()
     descent = replace(CALM.descent, epochs=100, decay_every=5)
-    model = fit(replace(CALM, descent=descent), paper.evidence_of(codes, SHAPE, sigma=0))
+    model = fit(replace(CALM, descent=descent), evidence_of(codes, SHAPE, sigma=0))
     w1, tv = paper.errors(model.codes, truth)
     assert w1 < 0.002
     assert tv < 0.03
 
 
 def test_the_model_answers_marginals_of_its_own_records() -> None:
-    model = fit(QUICK, paper.evidence_of(data()[0], SHAPE, sigma=5.0))
+    model = fit(QUICK, evidence_of(data()[0], SHAPE, sigma=5.0))
     records, _ = model.records(200, np.random.default_rng(0), silent)
     assert records.dtype == np.int32
     for clique in ((0,), (1, 3), (0, 1, 2), (0, 1, 2, 3)):
@@ -143,7 +143,7 @@ def test_the_model_answers_marginals_of_its_own_records() -> None:
 
 @pytest.mark.parametrize("rows", [1, 150, 200, 450])
 def test_any_number_of_records_comes_out_each_particle_equally_often(rows: int) -> None:
-    model = fit(QUICK, paper.evidence_of(data()[0], SHAPE, sigma=5.0))
+    model = fit(QUICK, evidence_of(data()[0], SHAPE, sigma=5.0))
     records, did = model.records(rows, np.random.default_rng(0), silent)
     assert records.shape == (rows, 4)
     assert did == {"particles": 200}
@@ -153,7 +153,7 @@ def test_any_number_of_records_comes_out_each_particle_equally_often(rows: int) 
 
 
 def test_no_records_are_refused() -> None:
-    model = fit(QUICK, paper.evidence_of(data()[0], SHAPE, sigma=5.0))
+    model = fit(QUICK, evidence_of(data()[0], SHAPE, sigma=5.0))
     with pytest.raises(ValueError, match="rows: 0; ask for at least 1"):
         model.records(0, np.random.default_rng(0), silent)
 
@@ -166,7 +166,7 @@ def test_there_are_as_many_particles_as_records_unless_said() -> None:
 
 
 def test_a_seed_gives_one_result_and_progress_grows() -> None:
-    evidence = paper.evidence_of(data()[0], SHAPE, sigma=5.0)
+    evidence = evidence_of(data()[0], SHAPE, sigma=5.0)
     reports: list[tuple[float, str]] = []
     first = fit(QUICK, evidence, progress=lambda share, doing: reports.append((share, doing)))
     again, other = fit(QUICK, evidence), fit(QUICK, evidence, seed=2)
@@ -188,7 +188,7 @@ def test_a_seed_gives_one_result_and_progress_grows() -> None:
 
 
 def test_models_and_generators_pickle() -> None:
-    model = fit(TINY, paper.evidence_of(data()[0], SHAPE, sigma=5.0))
+    model = fit(TINY, evidence_of(data()[0], SHAPE, sigma=5.0))
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.positions, model.positions)
     assert pickle.loads(pickle.dumps(TINY)) == TINY
@@ -215,7 +215,7 @@ def test_it_is_a_generator_and_its_settings_are_plain_values() -> None:
 def test_marginals_of_any_order_are_fitted() -> None:
     codes, _ = data()
     cliques: list[tuple[int, ...]] = [(0,), (1, 2), (0, 1, 3)]
-    evidence = paper.evidence_of(codes, SHAPE, sigma=1.0, cliques=cliques)
+    evidence = evidence_of(codes, SHAPE, sigma=1.0, cliques=cliques)
     descent = replace(CALM.descent, epochs=100, decay_every=5, batch=1)
     model = fit(replace(CALM, descent=descent), evidence)
     shuffled = np.random.default_rng(0).permuted(codes, axis=0)  # right one by one alone
@@ -240,7 +240,7 @@ def test_a_draft_goes_on_from_the_last_and_projects_only_what_is_new(
 
     monkeypatch.setattr(targets, "project", counted)
     codes, truth = data()
-    all_pairs = paper.evidence_of(codes, SHAPE, sigma=5.0)
+    all_pairs = evidence_of(codes, SHAPE, sigma=5.0)
     part = replace(all_pairs, marginals=all_pairs.marginals[:4])
     generator = replace(SHORT, draft_epochs=10)
     first = fit(generator, part, draft=True)
@@ -255,7 +255,7 @@ def test_a_draft_goes_on_from_the_last_and_projects_only_what_is_new(
 
 
 def test_a_draft_starts_from_another_number_of_particles_too() -> None:
-    evidence = paper.evidence_of(data()[0], SHAPE, sigma=5.0)
+    evidence = evidence_of(data()[0], SHAPE, sigma=5.0)
     first = fit(replace(QUICK, particles=150), evidence, draft=True)
     second = fit(QUICK, evidence, draft=True, previous=first)
     assert second.positions.shape == (4, 200)
@@ -263,7 +263,7 @@ def test_a_draft_starts_from_another_number_of_particles_too() -> None:
 
 def test_a_public_marginal_is_met_before_noisy_ones() -> None:
     codes, _ = data()
-    noisy = paper.evidence_of(codes, SHAPE, sigma=60.0)
+    noisy = evidence_of(codes, SHAPE, sigma=60.0)
     public = NoisyMarginal((0, 1), marginal_of(codes, (0, 1), SHAPE) * RECORDS, 0.0)
     evidence = replace(noisy, marginals=(public, *noisy.marginals[1:]))
     # The noisy ones disagree with it about attributes 0 and 1, and are five to one.
@@ -303,8 +303,8 @@ def test_targets_have_no_mass_where_rules_forbid_it() -> None:
     np.testing.assert_allclose(without_forbidden(only, mask), mask / 38)
 
     codes, _ = data()
-    free = fit(CALM, paper.evidence_of(codes, SHAPE, sigma=5.0))
-    ruled = fit(CALM, paper.evidence_of(codes, SHAPE, sigma=5.0, rules=rules))
+    free = fit(CALM, evidence_of(codes, SHAPE, sigma=5.0))
+    ruled = fit(CALM, evidence_of(codes, SHAPE, sigma=5.0, rules=rules))
     wrong = [~rules.obeyed(model.codes) for model in (free, ruled)]
     assert wrong[1].sum() < 0.7 * wrong[0].sum()
 
@@ -350,7 +350,7 @@ def test_the_protected_statistic_moves_away_as_the_strength_grows_and_others_sta
     away = np.empty((5, len(strengths)))
     other = np.empty_like(away)
     for seed in range(5):
-        evidence = paper.evidence_of(codes, SHAPE, sigma=5.0, seed=seed)
+        evidence = evidence_of(codes, SHAPE, sigma=5.0, seed=seed)
         for i, strength in enumerate(strengths):
             model = fit(protecting(strength, reference), evidence, seed)
             away[seed, i] = abs(penalty.of_records(model.codes, SHAPE) - reference)
@@ -362,7 +362,7 @@ def test_the_protected_statistic_moves_away_as_the_strength_grows_and_others_sta
 
 def test_a_statistic_is_pushed_from_its_reference_or_pulled_to_it() -> None:
     codes, _ = data()
-    evidence = paper.evidence_of(codes, SHAPE, sigma=5.0)
+    evidence = evidence_of(codes, SHAPE, sigma=5.0)
     reference = protecting(1.0, 0.5).penalties[0].of_records(codes, SHAPE)
 
     def gap(generator: Particles, aim: float) -> float:
@@ -392,7 +392,7 @@ def one_thread() -> Iterator[None]:
 @pytest.mark.usefixtures("one_thread")
 def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     file = tmp_path / "fit.npz"
-    evidence = paper.evidence_of(data()[0], SHAPE, sigma=5.0)
+    evidence = evidence_of(data()[0], SHAPE, sigma=5.0)
 
     def stop(share: float, doing: str) -> None:
         if doing.startswith("moving"):
@@ -406,7 +406,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
         """
         import os, signal, sys
         from pathlib import Path
-        from tests.mechanisms.marginals.generators.particles import paper, test_particles as tests
+        from tests.mechanisms.marginals.generators.particles import test_particles as tests
         from hallmark.mechanisms.checkpoint import FileCheckpoint
 
         def progress(share, doing):
@@ -414,7 +414,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
             if doing.startswith("moving particles: epoch 4 "):
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        evidence = paper.evidence_of(tests.data()[0], tests.SHAPE, sigma=5.0)
+        evidence = tests.evidence_of(tests.data()[0], tests.SHAPE, sigma=5.0)
         checkpoint = FileCheckpoint(Path(sys.argv[1]), seconds=0)
         tests.fit(tests.TINY, evidence, checkpoint=checkpoint, progress=progress)
         """
@@ -448,7 +448,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_other_evidence_or_settings_is_not_used(tmp_path: Path) -> None:
     codes, _ = data()
-    evidence = paper.evidence_of(codes, SHAPE, sigma=5.0)
+    evidence = evidence_of(codes, SHAPE, sigma=5.0)
     checkpoint = FileCheckpoint(tmp_path / "fit.npz", seconds=0)
     fit(TINY, evidence, checkpoint=checkpoint)
 
@@ -467,7 +467,7 @@ def test_a_checkpoint_of_other_evidence_or_settings_is_not_used(tmp_path: Path) 
     assert not begins_anew(TINY, evidence)
     assert begins_anew(replace(TINY, weight_cap=2.0), evidence)
     assert begins_anew(TINY, replace(evidence, total=evidence.total + 1))
-    assert begins_anew(TINY, paper.evidence_of(codes, SHAPE, sigma=5.0, seed=1))
+    assert begins_anew(TINY, evidence_of(codes, SHAPE, sigma=5.0, seed=1))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU, which is what is asked for")
@@ -518,7 +518,7 @@ def test_what_is_written_for_a_gpu_gives_the_bits_of_a_cpu(
     forbidden = np.ones((8, 5), dtype=np.bool_)
     forbidden[2:4, 1] = False
     rules = Rules(SHAPE, (RuleTable("no such pair", (0, 1), forbidden),))
-    evidence = paper.evidence_of(data()[0], SHAPE, sigma=5.0, rules=rules)
+    evidence = evidence_of(data()[0], SHAPE, sigma=5.0, rules=rules)
     there = replace(generator, device="cuda")
     models = [fit(g, evidence, draft=draft) for g in (generator, there)]
     np.testing.assert_array_equal(models[1].positions, models[0].positions)
@@ -548,7 +548,7 @@ def test_what_is_written_for_a_gpu_gives_the_bits_of_a_cpu(
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_on_a_gpu_it_ends_as_near_as_on_a_cpu() -> None:
     codes, truth = data()
-    evidence = paper.evidence_of(codes, SHAPE, sigma=5.0)
+    evidence = evidence_of(codes, SHAPE, sigma=5.0)
     found = [
         paper.errors(fit(replace(SHORT, device=device), evidence).codes, truth)
         for device in ("cpu", "cuda")
@@ -577,7 +577,7 @@ def test_penalties_for_other_columns_are_refused() -> None:
     with pytest.raises(ValueError, match=message):
         generator.memory(domain_of(SHAPE), PAIRS, 1000)
     with pytest.raises(ValueError, match=message):
-        fit(generator, paper.evidence_of(data()[0], SHAPE, sigma=5.0))
+        fit(generator, evidence_of(data()[0], SHAPE, sigma=5.0))
 
 
 @pytest.mark.parametrize(
@@ -603,8 +603,8 @@ def memory_of_this_process(line: str) -> int:
 
 def memory_of_a_fit(generator: Particles, records: int, shape: tuple[int, ...]) -> tuple[int, int]:
     """Bytes that a fit took above those of the process before it, and those forecast."""
-    evidence = paper.evidence_of(paper.correlated(records, shape, 0), shape, sigma=5.0)
-    fit(QUICK, paper.evidence_of(data()[0], SHAPE, sigma=5.0))  # loads all that is loaded once
+    evidence = evidence_of(paper.correlated(records, shape, 0), shape, sigma=5.0)
+    fit(QUICK, evidence_of(data()[0], SHAPE, sigma=5.0))  # loads all that is loaded once
     Path("/proc/self/clear_refs").write_text("5")  # the peak is taken from here on
     before = memory_of_this_process("VmRSS")
     fit(generator, evidence)
