@@ -177,6 +177,9 @@ def test_a_log_in_makes_a_new_session_and_ends_with_a_log_out(browser: TestClien
     out = {"csrf": running.csrf}
     assert browser.post("/log-out", data=out, headers={"Origin": HERE}).status_code == 303
     assert sessions.session(secret) is None
+    ada = directory.person("ada")
+    assert ada is not None
+    assert len({secret, *(sessions.begin(ada, TEST) for _ in range(2))}) == 3
 
 
 @pytest.mark.parametrize(

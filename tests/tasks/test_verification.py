@@ -276,6 +276,10 @@ TAMPERED: dict[str, tuple[Spoil, str, str]] = {
     "events that cost more than is claimed": (
         recorded("mechanism", half_the_noise), "privacy events", "cost more than epsilon 1",
     ),
+    "events that fit the claim one by one": (
+        recorded("mechanism", lambda record: {"events": 2 * record.mechanism.events}),
+        "privacy events", "cost more than epsilon 1",
+    ),
     "an event that is not known": (
         recorded("mechanism", lambda _: {"events": ({"event": "magic"},)}),
         "privacy events", "unknown privacy event",
