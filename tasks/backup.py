@@ -23,7 +23,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import file_digest
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -35,6 +34,7 @@ from hallmark.schemas.documents.manifest import Sha256
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.key_register import KEYS_FILE, register_file
+from hallmark.tasks.installation.signing import digest
 from hallmark.tasks.installation.workspace import (
     WORK,
     copy_database,
@@ -126,7 +126,7 @@ def back_up(file: Path, *, work: bool) -> Contents:
         contents = Contents(
             at=datetime.now(UTC),
             heads=heads,
-            files={name: _digest(path) for name, path in found.items()},
+            files={name: digest(path) for name, path in found.items()},
         )
         _pack(file, contents, found)
     return contents
@@ -202,11 +202,6 @@ def _rows(file: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def _digest(file: Path) -> str:
-    with file.open("rb") as content:
-        return file_digest(content, "sha256").hexdigest()
-
-
 def _pack(file: Path, contents: Contents, found: Mapping[str, Path]) -> None:
     """Write the archive whole or not at all, for its owner alone."""
     told = contents.model_dump_json(indent=2).encode()
@@ -245,9 +240,9 @@ def _unpack(file: Path, folder: Path) -> Contents:
             contents = Contents.model_validate_json(told.read())
             if set(members) != {_CONTENTS, *contents.files} or _LEDGER not in contents.files:
                 raise BackupRefused(f"{file}: has other files than its {_CONTENTS} names")
-            for name, digest in contents.files.items():
+            for name, expected in contents.files.items():
                 _extract(archive, members[name], folder)
-                if _digest(folder / name) != digest:
+                if digest(folder / name) != expected:
                     raise BackupRefused(f"{file}: {name} was changed since it was written")
     except (tarfile.TarError, KeyError, AssertionError, ValidationError):
         raise BackupRefused(

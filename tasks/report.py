@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
+import pandas as pd
 from prefect import task
 from prefect.runtime import deployment, flow_run
 
-from hallmark.mechanisms.contract import Certificate, Measurements
+from hallmark.mechanisms.contract import Certificate, Measurements, QueryAnswers
 from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.schemas.documents.audit_report import Signature
 from hallmark.schemas.documents.labels import NOT_RECORDED
@@ -39,7 +40,6 @@ from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.rollback import Recorded
 from hallmark.tasks.output.finalise import FinalFile
 from hallmark.tasks.output.measurements import published_part, write_measurements
-from hallmark.tasks.record.answers import write_answers
 from hallmark.tasks.record.artifacts import show_in_dashboard
 from hallmark.tasks.record.dictionary import data_dictionary
 from hallmark.tasks.record.executed import Executed
@@ -107,7 +107,7 @@ def report(
     (folder / DICTIONARY_FILE).write_text(dictionary.model_dump_json(indent=2) + "\n")
     (folder / RECORD_FILE).write_bytes(record.to_json())
     if certificate.answers:
-        write_answers(certificate.answers, folder / ANSWERS_FILE)
+        _write_answers(certificate.answers, folder / ANSWERS_FILE)
     if spec.output.measurements:
         write_measurements(
             transcript,
@@ -120,6 +120,24 @@ def report(
     for name, content in made.items():
         (folder / name).write_bytes(content)
     show_in_dashboard(record, folder)
+
+
+def _write_answers(answers: QueryAnswers, path: Path) -> None:
+    """Write a CSV file with one row per query, in the order of the spec.
+
+    Columns: the query; the released answer, a mean over all records; its largest distance from the
+    private answer, for all rows together with the certificate's confidence; and the answer of the
+    released records.
+    """
+    table = pd.DataFrame(
+        {
+            "query": answers.labels,
+            "answer": answers.distribution,
+            "largest_error": answers.bounds,
+            "answer_of_records": answers.records,
+        }
+    )
+    table.to_csv(path, index_label="number")
 
 
 def software() -> Software:

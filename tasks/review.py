@@ -6,7 +6,7 @@ workspace: the task returns nothing, and its result type cannot be rendered into
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 from distributed import Client
 from prefect import task
 
-from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.arrays import AnyCodes, Counts
 from hallmark.mechanisms.certificates.bracket import (
     can_be_enclosed,
     enclose,
@@ -28,13 +28,15 @@ from hallmark.mechanisms.contract import Certificate
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.linear_queries.plan import LinearQueryPlan
-from hallmark.mechanisms.privacy.cells import count_codes, marginal
+from hallmark.mechanisms.privacy.cells import CellMap, count_codes, marginal
 from hallmark.schemas.documents.internal_review import (
     ColumnReview,
     Comparison,
     Finding,
     InternalReview,
     JointReview,
+    PairReview,
+    PairsReview,
     QueryReview,
     WorkloadReview,
 )
@@ -45,13 +47,22 @@ from hallmark.tasks.expectations import rule_of_truncation
 from hallmark.tasks.generate import SyntheticFile
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.planning.coding import cell_labels
+from hallmark.tasks.planning.coding import Codec, cell_labels
 from hallmark.tasks.planning.prepared import Prepared
-from hallmark.tasks.record.pairs import is_ordered
+from hallmark.tasks.record.pairs import (
+    association,
+    correlation,
+    is_ordered,
+    joint_maps,
+    joint_shares,
+    merged_columns,
+    pair_table,
+    subgroups,
+)
 from hallmark.tasks.rendering import render_internal_review
-from hallmark.tasks.review_pairs import compared
 
 _WORST_QUERIES = 30  # shown one by one
+_WORST_PAIRS = 9  # shown
 _SAMPLE = 200_000  # records that are compared one with another
 
 
@@ -161,21 +172,64 @@ def _joint(
         for bound in certificate.bounds
         if len(bound.columns) > 1
     ]
-    compared = [(bound, columns) for bound, columns in named if can_be_enclosed(domain, columns)]
-    if not compared:
+    told = [(bound, columns) for bound, columns in named if can_be_enclosed(domain, columns)]
+    if not told:
         return
-    column_sets = tuple(dict.fromkeys(columns for _, columns in compared))
+    column_sets = tuple(dict.fromkeys(columns for _, columns in told))
     family = evaluation_family(domain, column_sets)
     private = counter.count(list(maps_to_count(family)))
     enclosed = enclose(family, private, codes, compute=SERIAL)[-len(column_sets) :]
     by_columns = dict(zip(column_sets, enclosed, strict=True))
-    for bound, columns in compared:
+    for bound, columns in told:
         yield JointReview(
             compared=bound.target,
             lower=by_columns[columns].lower,
             upper=by_columns[columns].upper,
             certified=bound.value,
         )
+
+
+def compared(
+    count: Callable[[Sequence[CellMap]], list[Counts]],
+    sample: AnyCodes,
+    synthetic: AnyCodes,
+    synthetic_sample: AnyCodes,
+    codecs: Sequence[Codec],
+) -> PairsReview | None:
+    """Both tables' matrices, worst pairs and groups; None for one column, or without records.
+
+    Cells are merged by the synthetic records, alike in both. Pairs are counted over all records;
+    correlations and means are those of the samples.
+
+    Args:
+        count: counts all private records.
+        sample: private records, shape (rows, columns).
+    """
+    if len(codecs) < 2 or not len(sample) or not len(synthetic):
+        return None
+    columns = range(len(codecs))
+    groups = merged_columns(synthetic, columns, codecs)
+    maps = joint_maps(columns, groups)
+    true = joint_shares(count(maps), groups)
+    made = joint_shares(count_codes(synthetic, maps), groups)
+    distances = {pair: min(1.0, float(np.abs(true[pair] - made[pair]).sum() / 2)) for pair in true}
+    worst = sorted(distances, key=lambda pair: (-distances[pair], pair))
+    return PairsReview(
+        association=association(true, groups),
+        association_synthetic=association(made, groups),
+        correlation=correlation(sample, columns, codecs),
+        correlation_synthetic=correlation(synthetic_sample, columns, codecs),
+        worst=tuple(
+            PairReview(
+                distance=distances[i, j],
+                private=pair_table(groups[i], groups[j], true[i, j]),
+                synthetic=pair_table(groups[i], groups[j], made[i, j]),
+            )
+            for i, j in worst[:_WORST_PAIRS]
+        ),
+        subgroups=subgroups(sample, columns, codecs),
+        subgroups_synthetic=subgroups(synthetic_sample, columns, codecs),
+    )
 
 
 def _workload(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.schemas.loading import SpecError
-from hallmark.tasks.doctor.finding import Finding, ok, warn, wrong
+from hallmark.tasks.doctor import Finding, ok, warn, wrong
 from hallmark.tasks.gates.waiting import waiting_releases
 from hallmark.tasks.installation.key_register import RegisterRefused
 from hallmark.tasks.installation.places import PathRefused, releases_home

@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from hallmark.tasks.doctor.finding import Finding, ok, warn, wrong
+from hallmark.tasks.doctor import Finding, ok, warn, wrong
 
 GIB = 2**30
 CONSTRAINTS = Path(__file__).parents[3] / "constraints.txt"

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from hallmark.tasks.doctor.finding import Finding, ok, warn, wrong
+from hallmark.tasks.doctor import Finding, ok, warn, wrong
 from hallmark.tasks.installation.server_mode import DESK_URL, POOL
 from hallmark.tasks.people.directory import people
 from hallmark.tasks.people.rights import Right

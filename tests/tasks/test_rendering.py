@@ -104,6 +104,11 @@ def _changed(record: AuditRecord, section: str, **values: Any) -> AuditRecord:
     return record.model_copy(update={section: part})
 
 
+def text_of(record: AuditRecord, section: str, **values: Any) -> str:
+    """What the report says of a record with values of a section changed."""
+    return Page(render_audit_report(_changed(record, section, **values))).text
+
+
 def test_the_summary_tells_the_release_in_a_few_words(page: Page) -> None:
     start = page.text[: page.text.index("Contents")]
     for word in ("acs-2019-r1", "one record: the answers of one person", "ε = 1", "δ = 0.00001",
@@ -315,14 +320,14 @@ def test_a_bound_read_off_the_private_data_is_told_at_the_top(record: AuditRecor
     learnt = (columns[0].model_copy(update={"bound_kind": "private_estimate"}), *columns[1:])
     told = "The bounds of AGEP were read off the private data"
     assert told not in Page(render_audit_report(record)).text
-    text = Page(render_audit_report(_changed(record, "protected", columns=learnt))).text
+    text = text_of(record, "protected", columns=learnt)
     assert text.index(told) < text.index("Contents")
 
 
 def test_groups_and_pairs_where_records_mislead_are_named(
     record: AuditRecord, learnt: Learnt
 ) -> None:
-    text = Page(render_audit_report(_changed(record, "utility", learnt=learnt))).text
+    text = text_of(record, "utility", learnt=learnt)
     assert "The synthetic rows lie outside the interval for SEX: Female." in text
     assert "Strongest of 36 correlations" in text
     assert "Weaker in the synthetic rows than the noise explains: AGEP x <MSP>." in text
@@ -330,15 +335,13 @@ def test_groups_and_pairs_where_records_mislead_are_named(
     sound = learnt.model_copy(
         update={"correlations": learnt.correlations.model_copy(update={"attenuated": ()})}
     )
-    text = Page(render_audit_report(_changed(record, "utility", learnt=sound))).text
+    text = text_of(record, "utility", learnt=sound)
     assert "None is weaker in the synthetic rows than the noise explains." in text
 
 
 def test_a_check_that_does_not_hold_is_told_at_the_top(record: AuditRecord) -> None:
     failed = record.post_processing.constraints[0].model_copy(update={"held": False})
-    text = Page(
-        render_audit_report(_changed(record, "post_processing", constraints=(failed,)))
-    ).text
+    text = text_of(record, "post_processing", constraints=(failed,))
     assert text.index("Failed checks: AGEP < 15") < text.index("Contents")
 
 
@@ -406,7 +409,7 @@ def test_bounds_on_queries_are_not_shares_of_a_diameter(record: AuditRecord) -> 
         for b in certificate.bounds
     )
     queries = certificate.model_copy(update={"bounds": bounds})
-    text = Page(render_audit_report(_changed(record, "utility", certificate=queries))).text
+    text = text_of(record, "utility", certificate=queries)
     assert "of the widest query's range, for NPF" in text
     assert "diameter" not in text.replace(record.mechanism.forecast, "")
     assert "In its unit" not in text
@@ -571,10 +574,7 @@ def test_columns_together_are_shown_of_the_records_alone(record: AuditRecord, ht
     assert "50 to 99, Female: 40 %" in html
     section = text[text.index("Groups of SEX") :]
     assert "Mean of AGEP (years)" in section
-    assert (
-        "Columns together"
-        not in Page(render_audit_report(_changed(record, "utility", pairs=None))).text
-    )
+    assert "Columns together" not in text_of(record, "utility", pairs=None)
 
 
 def test_the_pairs_with_the_largest_bounds_are_named(record: AuditRecord) -> None:
@@ -583,7 +583,7 @@ def test_the_pairs_with_the_largest_bounds_are_named(record: AuditRecord) -> Non
         update={"target": "AGEP, SEX", "columns": ("AGEP", "SEX"), "value": 0.5, "unit": ""}
     )
     more = certificate.model_copy(update={"bounds": (*certificate.bounds, bound)})
-    text = Page(render_audit_report(_changed(record, "utility", certificate=more))).text
+    text = text_of(record, "utility", certificate=more)
     assert "Pairs of columns with the largest bounds" in text
     assert "AGEP, SEX 50 % of the diameter" in text
 

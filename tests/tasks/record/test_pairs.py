@@ -23,7 +23,7 @@ from hallmark.tasks.record.pairs import (
     merged_columns,
     pairs,
 )
-from hallmark.tasks.review_pairs import compared
+from hallmark.tasks.review import compared
 from tests import example
 
 
