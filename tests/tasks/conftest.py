@@ -1,6 +1,7 @@
 """A realistic release, made by hand: its record, its files, its key."""
 
 import json
+import shutil
 import tempfile
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -48,14 +49,6 @@ from hallmark.schemas.documents.audit_report import (
 )
 from hallmark.schemas.documents.audit_utility import Check, Marginal, Utility
 from hallmark.schemas.documents.certificate import CertificateFile, CertifiedBound
-from hallmark.schemas.documents.data_dictionary import (
-    Category,
-    CellGrid,
-    ColumnError,
-    DataDictionary,
-    DictionaryColumn,
-    Interval,
-)
 from hallmark.schemas.documents.internal_review import (
     ColumnReview,
     Comparison,
@@ -70,6 +63,8 @@ from hallmark.schemas.loading import load_spec
 from hallmark.schemas.promise import promised, unprotected
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.signing import SigningKey
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.record.dictionary import data_dictionary
 from hallmark.tasks.rendering import files_for_users, rendered_files
 
 ROWS = 400
@@ -428,38 +423,6 @@ def _protected(name: str) -> ProtectedColumn:
     )
 
 
-def _dictionary_column(name: str) -> DictionaryColumn:
-    bound = CERTIFICATE.for_column(name)
-    assert bound is not None
-    error = ColumnError.of(bound, confidence=CONFIDENCE)
-    if name in NUMERIC:
-        description, unit, low, high, cells, nulls = NUMERIC[name]
-        return DictionaryColumn(
-            name=name,
-            description=description,
-            type="integer",
-            unit=unit,
-            interval=Interval(low=low, high=high),
-            nullable=nulls,
-            null_marker="N" if nulls else "",
-            outside="clamped",
-            grid=CellGrid(cells=cells, width=(high - low) / cells),
-            error=error,
-        )
-    description, categories = CATEGORIES[name]
-    return DictionaryColumn(
-        name=name,
-        description=description,
-        type="ordinal" if name in ORDINAL else "nominal",
-        categories=tuple(Category(value=str(i), label=c) for i, c in enumerate(categories)),
-        nullable=name in NULLABLE,
-        null_marker="N" if name in NULLABLE else "",
-        outside="refused",
-        grid=CellGrid(cells=len(categories)),
-        error=error,
-    )
-
-
 def _data() -> pa.Table:
     rng = np.random.default_rng(7)
     columns: dict[str, pa.Array] = {}
@@ -561,25 +524,28 @@ def key() -> SigningKey:
     return SigningKey(KEY, "file")
 
 
-@pytest.fixture
-def unsigned(tmp_path: Path, record: AuditRecord) -> Path:
+@pytest.fixture(scope="session")
+def made(record: AuditRecord, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all files of a release, save the manifest and its signature."""
-    folder = tmp_path / "release"
-    folder.mkdir()
-    dictionary = DataDictionary(
-        release_id=RELEASE, rows=ROWS, columns=tuple(_dictionary_column(n) for n in COLUMNS)
-    )
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "release-spec.yaml").write_text(SPEC_TEXT)
+    prepared = prepare(folder / "release-spec.yaml")
+    dictionary = data_dictionary(prepared, CERTIFICATE, rows=ROWS)
     table = _data()
     pq.write_table(table, folder / "data.parquet")
     pyarrow.csv.write_csv(_as_csv_text(table), folder / "data.csv")
-    (folder / "release-spec.yaml").write_text(SPEC_TEXT)
     (folder / "certificate.json").write_text(CERTIFICATE.model_dump_json(indent=2))
     (folder / "data-dictionary.json").write_text(dictionary.model_dump_json(indent=2))
     (folder / "audit-report.json").write_bytes(record.to_json())
-    made = rendered_files(record) | files_for_users(record, dictionary)
-    for name, content in made.items():
+    for name, content in (rendered_files(record) | files_for_users(record, dictionary)).items():
         (folder / name).write_bytes(content)
     return folder
+
+
+@pytest.fixture
+def unsigned(made: Path, tmp_path: Path) -> Path:
+    """A copy of that folder, to be spoilt and signed."""
+    return Path(shutil.copytree(made, tmp_path / "release"))
 
 
 @pytest.fixture
