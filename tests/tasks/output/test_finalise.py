@@ -119,6 +119,10 @@ def test_parquet_has_the_types_that_a_reader_expects(home: Path, tmp_path: Path)
         "age": "int64", "income": "double", "region": "string", "employed": "string",
         "since": "date32[day]",
     }  # fmt: skip
+    table = pq.read_table(path)
+    assert [table[name].null_count for name in ("income", "since")] == [1, 1]
+    assert list(table.schema.metadata) == [b"pandas"]  # its types, and nothing of ours
+    assert json.loads(table.schema.metadata[b"pandas"])["attributes"] == {}
     frame = pd.read_parquet(path)
     assert str(frame["age"].dtype) == "Int64"  # not a real number, though one is null
     assert frame[["age", "income", "since"]].isna().to_numpy().tolist() == [[True] * 3, [False] * 3]
@@ -285,20 +289,6 @@ def labelled(folder: Path, form: str) -> Prepared:
     return prepared(folder, **changes)
 
 
-def test_parquet_has_the_types_of_the_columns_and_real_nulls(home: Path, tmp_path: Path) -> None:
-    of = prepared(tmp_path, **with_dates(constraints=[]))
-    path = finished(of, np.array([[3, 8, 1, 1, 6], [0, 0, 0, 0, 0]])).files[1]
-    table = pq.read_table(path)
-    kinds = dict(zip(table.column_names, table.schema.types, strict=True))
-    assert pa.types.is_integer(kinds["age"])
-    assert pa.types.is_floating(kinds["income"])
-    assert pa.types.is_string(kinds["region"]) or pa.types.is_large_string(kinds["region"])
-    assert kinds["since"] == pa.date32()
-    assert table["income"].null_count == table["since"].null_count == 1
-    assert list(table.schema.metadata) == [b"pandas"]  # its types, and nothing of ours
-    assert json.loads(table.schema.metadata[b"pandas"])["attributes"] == {}
-
-
 def test_only_the_columns_asked_for_are_published_in_their_order(
     home: Path, tmp_path: Path
 ) -> None:
@@ -313,30 +303,20 @@ def rule(text: str, if_broken: str) -> list[dict[str, str]]:
     return [{"rule": text, "source": "tests", "if_broken": if_broken}]
 
 
-def test_broken_rules_are_counted_and_reported(home: Path, tmp_path: Path) -> None:
-    of = prepared(tmp_path, constraints=rule("age < 20 => employed = false", "report"))
-    codes = random_codes(of)
-    (result,) = finished(of, codes).rules
-    expected = int(((codes[:, 0] < 2) & (codes[:, 3] == 1)).sum())
-    assert (result.violations, result.blocks) == (expected, False)
-    assert expected > 0
-
-
-def test_a_rule_that_blocks_stops_with_its_count_and_the_mend(home: Path, tmp_path: Path) -> None:
-    of = prepared(tmp_path, constraints=rule("age < 20 => employed = false", "block"))
-    codes = random_codes(of)
+def test_broken_rules_are_counted_and_stop_where_they_block(home: Path, tmp_path: Path) -> None:
+    text = "age < 20 => employed = false"
+    reports = prepared(tmp_path, constraints=rule(text, "report"))
+    blocks = prepared(tmp_path, constraints=rule(text, "block"))
+    codes = random_codes(blocks)
     broken = int(((codes[:, 0] < 2) & (codes[:, 3] == 1)).sum())
-    with pytest.raises(FinalCheckFailed) as refused:
-        finished(of, codes)
-    assert f"age < 20 => employed = false: broken by {broken} of 400 records" in str(refused.value)
-    assert "run again with --resume" in str(refused.value)
-
-
-def test_a_rule_that_blocks_and_holds_does_not_stop(home: Path, tmp_path: Path) -> None:
-    of = prepared(tmp_path, constraints=rule("age < 20 => employed = false", "block"))
-    codes = random_codes(of)
+    (result,) = finished(reports, codes).rules
+    assert (result.violations, result.blocks) == (broken, False)
+    assert broken > 0
+    with pytest.raises(FinalCheckFailed, match="run again with --resume") as refused:
+        finished(blocks, codes)
+    assert f"{text}: broken by {broken} of 400 records" in str(refused.value)
     codes[codes[:, 0] < 2, 3] = 0
-    assert finished(of, codes).rules[0].violations == 0
+    assert finished(blocks, codes).rules[0].violations == 0
 
 
 def test_values_obey_rules_that_cut_their_cells(home: Path, tmp_path: Path) -> None:

@@ -105,19 +105,6 @@ def test_a_spec_with_bins_gets_the_mechanism_that_makes_them(tmp_path: Path) -> 
     assert mechanism == Binned(MECHANISMS["privpgd"], share=Fraction(1, 10), bins={"income": 4})
 
 
-@pytest.mark.parametrize("source", ["table.csv", "link.csv", "../here/table.csv"])
-def test_the_private_table_cannot_be_called_public(source: str, tmp_path: Path) -> None:
-    folder = tmp_path / "here"
-    public = {"source": source, "null_markers": ["NA"], "reference": "nowhere"}
-    mechanism = {"name": "sparse-lipschitz"}
-    path = spec(folder, mechanism=mechanism, privacy=example.PURE, public_data=public)
-    (folder / "link.csv").symlink_to(folder / "table.csv")
-    with pytest.raises(
-        PlanRefused, match=r":\d+: public_data\.source: .* is the private table of this"
-    ):
-        prepare(path)
-
-
 @pytest.mark.parametrize(
     "mechanism", [{"name": "privpgd", "sweeps": -1}, {"name": "privpgd", "x": 1}]
 )
