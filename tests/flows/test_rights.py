@@ -283,6 +283,17 @@ def test_sessions_and_tokens_end(home: Path, monkeypatch: pytest.MonkeyPatch):
     assert directory.person("root").roles == (Role.ADMINISTRATOR,)  # type: ignore[union-attr]
 
 
+def test_a_session_ends_although_it_is_used(home: Path, monkeypatch: pytest.MonkeyPatch):
+    ada, now = directory.add("ada", "Ada A", [Role.VIEWER], by=TEST), time.time()
+    secret = sessions.begin(ada, TEST)
+    step = sessions.IDLE / 2
+    for number in range(1, int(sessions.LONGEST / step)):
+        monkeypatch.setattr(time, "time", lambda passed=number * step: now + passed)
+        assert sessions.session(secret) is not None
+    monkeypatch.setattr(time, "time", lambda: now + sessions.LONGEST + 1)
+    assert sessions.session(secret) is None
+
+
 def test_hashes_of_passwords_cost_what_a_guesser_is_to_pay(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.undo()
     assert directory._hasher().hash("x").startswith("$argon2id$v=19$m=65536,t=3,p=4$")
