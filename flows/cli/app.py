@@ -201,7 +201,7 @@ def rehearse(spec: SpecArgument) -> None:
     Such a table is first compared with the private table, which is not used otherwise.
     """
     quiet.configure()
-    from hallmark.flows.cli.terminal_operations import print_rehearsal
+    from hallmark.flows.cli.terminal import print_rehearsal
     from hallmark.tasks.gates.rehearsal import rehearse as run
     from hallmark.tasks.planning.prepare import prepare
 

@@ -43,7 +43,7 @@ def waiting(
     as_json: JsonOption = False,
 ) -> None:
     """List the releases that are waiting for an approval or for the end of an embargo."""
-    from hallmark.flows.cli.terminal_operations import print_waiting
+    from hallmark.flows.cli.terminal import print_waiting
     from hallmark.tasks.gates.gate_history import History
     from hallmark.tasks.gates.waiting import standing_of, waiting_releases
     from hallmark.tasks.installation.profile import profile

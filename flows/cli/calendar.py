@@ -25,7 +25,7 @@ def show(calendar: CalendarArgument) -> None:
     from hallmark.flows import quiet
 
     quiet.configure()
-    from hallmark.flows.cli.terminal_operations import print_calendar
+    from hallmark.flows.cli.terminal import print_calendar
     from hallmark.schemas.loading import load_calendar
     from hallmark.tasks.planning.instances import due
 

@@ -146,7 +146,7 @@ def list_accounts(
     as_json: JsonOption = False,
 ) -> None:
     """List all accounts with cap, spent, reserved and remaining budget."""
-    from hallmark.flows.cli.terminal_ledger import print_accounts
+    from hallmark.flows.cli.terminal import print_accounts
 
     states = _ledger().accounts()
     if as_json:
@@ -158,7 +158,7 @@ def list_accounts(
 @ledger_app.command("show")
 def show(account: AccountArgument) -> None:
     """Show an account with all its entries, and the budget left after each."""
-    from hallmark.flows.cli.terminal_ledger import print_account, print_history
+    from hallmark.flows.cli.terminal import print_account, print_history
     from hallmark.mechanisms.privacy.ledger.history import history
 
     ledger = _ledger()

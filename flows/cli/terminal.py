@@ -1,12 +1,20 @@
-"""How the command line shows a release: findings in its table, its result, its checks."""
+"""How the command line shows what it found: releases, accounts, what waits and what recurs."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hallmark.flows.screen import line, table
+from hallmark.tasks.ledger import words
 
 if TYPE_CHECKING:  # what is only shown is imported by whoever made it
+    from hallmark.mechanisms.privacy.ledger.history import Step
+    from hallmark.mechanisms.privacy.ledger.ledger import AccountState
+    from hallmark.schemas.calendar import Scheduled
+    from hallmark.schemas.documents.approvals import Waiting
+    from hallmark.tasks.gates.approvals import Standing
+    from hallmark.tasks.gates.rehearsal import Rehearsal
+    from hallmark.tasks.planning.instances import Instance
     from hallmark.tasks.publish import Published
     from hallmark.tasks.reading import Finding
     from hallmark.tasks.verification import Verification
@@ -20,15 +28,10 @@ def print_findings(findings: "Sequence[Finding]", *, expected_rows: int) -> None
         ("column", "rule", "rows", "failing"),
         (
             [
-                (cell, _style(finding))
-                for cell in (
-                    finding.rule.column,
-                    finding.rule.rule,
-                    str(finding.rows),
-                    str(finding.failing),
-                )
+                (cell, _style(one))
+                for cell in (one.rule.column, one.rule.rule, f"{one.rows}", f"{one.failing}")
             ]
-            for finding in findings
+            for one in findings
         ),
         title="Validation (internal, do not publish)",
     )
@@ -77,4 +80,109 @@ def print_verification(verification: "Verification") -> None:
         ("The release is what it claims.", "green")
         if verification.ok
         else ("Do not use this release.", "red")
+    )
+
+
+def print_accounts(states: "Sequence[AccountState]") -> None:
+    """Print accounts with their balances."""
+    if not states:
+        line("There are no accounts yet; see: hallmark ledger open --help")
+        return
+    table(
+        ("account", "cap", "spent", "reserved", "left"),
+        (
+            (
+                [state.name, words.unit(state)],
+                words.cap(state),
+                [*words.spent(state)],
+                words.reserved(state),
+                words.left(state),
+            )
+            for state in states
+        ),
+    )
+
+
+def print_account(state: "AccountState") -> None:
+    """Print one account: its terms and its balance."""
+    line(("account    ", "bold"), f"{state.name}; {words.unit(state)}")
+    line(("cap        ", "bold"), words.cap(state))
+    composed = "" if state.composition == "sum" else ", budgets added up"
+    line(("spent      ", "bold"), words.spent(state)[0], composed)
+    line(("reserved   ", "bold"), words.reserved(state), composed)
+    if state.composition == "zcdp":
+        line(("together   ", "bold"), words.composed(state))
+    line(("left       ", "bold"), words.left(state))
+
+
+def print_history(steps: "Iterable[Step]") -> None:
+    """Print the append-only entries of an account, each with the budget left after it."""
+    table(
+        ("#", "time (UTC)", "entry", "release, reason, hash", "budget", "left after it"),
+        (
+            (
+                str(step.entry.seq),
+                step.entry.at[:16].replace("T", " "),
+                step.entry.kind,
+                [text for text in (step.entry.release, step.reason) if text]
+                + [(f"{step.entry.hash[:12]}…", "dim")],
+                words.moved(step),
+                words.left(step.state),
+            )
+            for step in steps
+        ),
+        plain=True,
+    )
+
+
+def print_waiting(found: "Sequence[tuple[Waiting, Standing | None]]") -> None:
+    """Print waiting releases, each with its decisions, or None if only time must pass."""
+    if not found:
+        line("Nothing is waiting.")
+    for waiting, there in found:
+        line((waiting.release, "bold"), f"  {waiting.title}")
+        line(f"  waits at   {waiting.gate}, since {waiting.since:%Y-%m-%d %H:%M %Z}")
+        if there is None:
+            line(f"  until      {waiting.until}")
+            continue
+        for signed in there.counted:
+            said = signed.decision
+            line(f"  {said.decision:9}  {said.person} ({said.role}): {said.reason}")
+        for signed, fault in there.idle:
+            said = signed.decision
+            decided = f"       {said.decision} by {said.person} ({said.role}): {fault}"
+            line("  ", ("void", "yellow"), decided)
+        if there.missing:
+            line(f"  missing    {', '.join(there.missing)}")
+        for gap in there.blocking:
+            line("  ", ("blocked", "yellow"), f"    {gap}")
+        for name, digest in waiting.seen.items():
+            line(f"  seen       {name}: {digest[:16]}…")
+
+
+def print_rehearsal(result: "Rehearsal") -> None:
+    """Print the result of a rehearsal."""
+    folder = os.path.relpath(result.folder)
+    line(("Rehearsed", "bold"), f"  {result.release} in {result.seconds} s")
+    line(("Records", "bold"), f"    {result.rows}, {result.records}")
+    line(("Report", "bold"), f"     hallmark report {folder}")
+    line("An approval of the plan is bound to this rehearsal until the spec or the code changes.")
+
+
+def print_calendar(entries: "Sequence[tuple[str, Scheduled, Instance]]") -> None:
+    """Print the entries of a calendar, with the release that is due now."""
+    from hallmark.mechanisms.privacy.ledger.terms import shown
+
+    table(
+        ("entry", "runs at", "period's budget", "release now due", "published from"),
+        (
+            (
+                name,
+                f"{entry.cron} {entry.timezone}",
+                shown(due.allowance.budget),
+                due.prepared.spec.release,
+                str(due.prepared.spec.embargo or "at once"),
+            )
+            for name, entry, due in entries
+        ),
     )

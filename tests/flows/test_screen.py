@@ -28,8 +28,7 @@ from hallmark.flows.cli import app as cli
 from hallmark.flows.cli import doctor as cli_doctor
 from hallmark.flows.cli import evaluate as cli_evaluate
 from hallmark.flows.cli import query as cli_query
-from hallmark.flows.cli import terminal, terminal_ledger
-from hallmark.flows.cli import terminal_operations as operations
+from hallmark.flows.cli import terminal
 from hallmark.flows.cli import terminal_plan as plans
 from hallmark.flows.screen import line, say, say_json, table
 from hallmark.mechanisms.privacy.budget import Budget
@@ -68,12 +67,12 @@ def _waiting(text: str) -> None:
     there = SimpleNamespace(
         counted=[_decision(text)], idle=[(_decision(text), text)], missing=[text], blocking=[text]
     )
-    operations.print_waiting([(waits, there), (waits, None)])  # type: ignore[list-item]
+    terminal.print_waiting([(waits, there), (waits, None)])  # type: ignore[list-item]
 
 
 def _rehearsal(text: str) -> None:
     said = {"release": text, "seconds": 1.0, "rows": 2, "records": text, "folder": f"/{text}"}
-    operations.print_rehearsal(SimpleNamespace(**said))  # type: ignore[arg-type]
+    terminal.print_rehearsal(SimpleNamespace(**said))  # type: ignore[arg-type]
 
 
 def _calendar(text: str) -> None:
@@ -82,7 +81,7 @@ def _calendar(text: str) -> None:
         allowance=SimpleNamespace(budget=Budget(epsilon=Fraction(1))),
         prepared=SimpleNamespace(spec=SimpleNamespace(release=text, embargo=text)),
     )
-    operations.print_calendar([(text, entry, due)])  # type: ignore[list-item]
+    terminal.print_calendar([(text, entry, due)])  # type: ignore[list-item]
 
 
 def _findings(text: str) -> None:
@@ -117,7 +116,7 @@ def _history(text: str) -> None:
     entry = SimpleNamespace(seq=1, at="2026-01-01T00:00:00Z", kind=text, release=text, hash=text)
     state = _account_state(text)
     step: Any = SimpleNamespace(entry=entry, budget=None, reason=text, state=state)
-    terminal_ledger.print_history([step])
+    terminal.print_history([step])
 
 
 def _plan(text: str) -> None:
@@ -225,8 +224,8 @@ PRINTED: dict[str, Callable[[str], None]] = {
     "print_findings": _findings,
     "print_published": _published,
     "print_verification": _verification,
-    "print_account": lambda text: terminal_ledger.print_account(_account_state(text)),
-    "print_accounts": lambda text: terminal_ledger.print_accounts([_account_state(text)]),
+    "print_account": lambda text: terminal.print_account(_account_state(text)),
+    "print_accounts": lambda text: terminal.print_accounts([_account_state(text)]),
     "print_history": _history,
     "print_plan": _plan,
     "print_sweep": _sweep,
@@ -240,7 +239,7 @@ PRINTED: dict[str, Callable[[str], None]] = {
 
 
 def test_everything_that_prints_is_fuzzed() -> None:
-    modules = (terminal, terminal_ledger, operations, plans)
+    modules = (terminal, plans)
     functions = {name for module in modules for name in vars(module) if name.startswith("print_")}
     assert functions <= PRINTED.keys()
     files = {path.stem for path in Path(flows.__path__[0]).glob("cli/terminal*.py")}
