@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from hallmark.mechanisms.privacy.ledger.ledger import Entry
 
 SOURCE = {"kind": "public", "reference": "made up for the tests"}
-PURE = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
-"""A section `privacy` of pure differential privacy."""
 
 
 def table(rows: int = 3000, seed: int = 7) -> pd.DataFrame:
@@ -78,19 +76,6 @@ def spec(source: Path, **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def only(folder: Path, *names: str) -> dict[str, Any]:
-    """Sections of `write` that release these columns alone, by pmm under pure epsilon."""
-    whole = spec(folder / "table.csv")
-    ignored = [name for name in (*whole["columns"], "person") if name not in names]
-    return {
-        "columns": {name: whole["columns"][name] for name in names},
-        "data": {**whole["data"], "ignore": ignored},
-        "mechanism": {"name": "pmm"},
-        "constraints": [],
-        "privacy": PURE,
-    }
-
-
 def write(folder: Path, rows: int = 3000, **changes: Any) -> Path:
     """Write the table and its spec into `folder`; returns the spec's path."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -118,6 +103,13 @@ def of_persons(folder: Path, records: int) -> dict[str, Any]:
 
 PURE = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
 """Pure differential privacy, which is planned without composing distributions of the loss."""
+
+
+def only(folder: Path, *names: str) -> dict[str, Any]:
+    """Sections of `write` that release these columns alone, by pmm under pure epsilon."""
+    few = some_columns(*names) | {"mechanism": {"name": "pmm"}, "privacy": PURE}
+    few["data"]["source"] = str(folder / "table.csv")
+    return few
 
 
 def open_account(**changes: Any) -> None:

@@ -104,10 +104,8 @@ def agency_that_waits(prefect: None, tmp_path_factory: pytest.TempPathFactory) -
         patch.delenv("HALLMARK_LEDGER", raising=False)
         introduce(folder / "keys", folder / "home")
         example.open_account()
-        mechanism = {"name": "mst"}
-        spec = example.write(
-            folder / "data", 400, title=TITLE, mechanism=mechanism, approvals=PLAN_GATE
-        )
+        sections = example.only(folder / "data", "age", "region")
+        spec = example.write(folder / "data", 400, title=TITLE, approvals=PLAN_GATE, **sections)
         assert isinstance(release(str(spec), str(folder / "out")), Waiting)
     return folder
 
@@ -130,21 +128,9 @@ def chrome() -> "Iterator[Browser]":
 
 @pytest.fixture(scope="session")
 def agency(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Installation]":
-    """Server mode with an agency's people, a form for one spec, and a release every month.
-
-    It serves all tests that ask for it: each names releases of its own.
-    """
+    """Server mode with an agency's people, for tests of which each names releases of its own."""
     from tests.flows import server
 
     server.need_postgres()
-    folder = tmp_path_factory.mktemp("agency")
-    approvals = {"disclosure": ["reviewer"]}
-    form = example.write(folder / "form", approvals=approvals, **server.SPEC)
-    example.write(folder / "monthly", release="monthly-{period}", **server.SPEC)
-    calendar = folder / "monthly" / "calendar.yaml"
-    calendar.write_text(
-        "hallmark_calendar: 1\nreleases:\n  monthly:\n    spec: spec.yaml\n    period: month\n"
-        '    cron: "* * * * *"\n    budget: {epsilon: 1/4, delta: 1e-6}\n'
-    )
-    with server.agency(folder, "--spec", form, "--calendar", calendar) as running:
+    with server.agency(tmp_path_factory.mktemp("agency")) as running:
         yield running

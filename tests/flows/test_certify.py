@@ -24,7 +24,7 @@ from hallmark.tasks.publish import Published, PublishRefused
 from hallmark.tasks.reserve import AlreadyStarted
 from hallmark.tasks.verification import verify_release
 from tests import example
-from tests.flows.conftest import Hallmark, press_ctrl_c
+from tests.flows.conftest import Hallmark
 from tests.flows.runs import spent
 from tests.tasks.released import Released
 
@@ -315,12 +315,3 @@ def test_the_command_line_plans_certifies_and_verifies(
     assert hallmark("verify", folder, "--file", file).code == 0
     assert hallmark("verify", folder, "--file", spec.with_name("table.csv")).code == 6
     assert "hallmark certify" in hallmark("release", spec, "--out", out).error
-
-
-def test_a_certificate_stopped_by_ctrl_c_says_how_to_go_on(
-    hallmark: Hallmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    example.open_account()
-    monkeypatch.setattr("hallmark.tasks.planning.prepare.prepare", press_ctrl_c)
-    done = hallmark("certify", write(tmp_path), vendor(tmp_path), "--out", tmp_path / "out")
-    assert (done.code, "run it again with --resume to continue" in done.err) == (130, True), done

@@ -34,7 +34,7 @@ def look(fields: dict[str, Any] | None, workers: int = 1) -> dict[str, Any]:
         }
 
 
-_QUIET: dict[str, Any] = {"dashboard_address": None, "worker_dashboard_address": "127.0.0.1:0"}
+QUIET: dict[str, Any] = {"dashboard_address": None, "worker_dashboard_address": "127.0.0.1:0"}
 
 
 def test_a_flow_runs_on_threads_of_its_own_process_unless_told() -> None:
@@ -56,7 +56,7 @@ def test_processes_of_a_local_cluster_talk_by_tls() -> None:
 
 def test_an_address_is_connected_to() -> None:
     loopback = {"protocol": "tcp", "host": "127.0.0.1", "processes": False}
-    with LocalCluster(n_workers=1, threads_per_worker=3, **loopback, **_QUIET) as standing:
+    with LocalCluster(n_workers=1, threads_per_worker=3, **loopback, **QUIET) as standing:
         found = look({"address": standing.scheduler_address})
         assert found["address"] == standing.scheduler_address
     assert found["threads"] == [3]
@@ -68,7 +68,7 @@ def test_a_flag_wins_over_the_section() -> None:
 
 
 def test_a_class_makes_a_cluster_with_its_options() -> None:
-    options = {"n_workers": 2, "threads_per_worker": 3, "processes": False, **_QUIET}
+    options = {"n_workers": 2, "threads_per_worker": 3, "processes": False, **QUIET}
     assert look({"class": "distributed.LocalCluster", "options": options}, 2)["threads"] == [3, 3]
 
 
@@ -95,7 +95,7 @@ def test_an_address_is_reached_by_tls_with_the_keys_and_not_without(tmp_path: Pa
     (tmp_path / "other").mkdir()
     _, foreign = secured(tmp_path / "other")
     with LocalCluster(
-        n_workers=1, processes=False, protocol="tls", host="127.0.0.1", security=security, **_QUIET
+        n_workers=1, processes=False, protocol="tls", host="127.0.0.1", security=security, **QUIET
     ) as found:
         address = found.scheduler_address
         assert look({"address": address, "tls": files})["address"] == address

@@ -61,9 +61,9 @@ def test_a_waiting_plan_is_shown_with_what_is_decided_about(
 ):
     assert "A table made up for the tests" in client.get("/").text
     page = client.get("/releases/test-release").text
-    for shown in ("mst", "Expected records", "methodologist", *waiting_of("test-release").seen):
+    for shown in ("pmm", "Expected records", "methodologist", *waiting_of("test-release").seen):
         assert shown in page
-    assert client.get("/releases/test-release/files/plan.json").json()["mechanism"] == "mst"
+    assert client.get("/releases/test-release/files/plan.json").json()["mechanism"] == "pmm"
 
 
 def test_a_title_is_text_in_the_desk_and_on_the_terminal(
@@ -200,7 +200,8 @@ def test_whoever_started_a_release_does_not_decide_about_it(
 ):  # fmt: skip
     monkeypatch.setenv("HALLMARK_OPERATOR", "tess")  # as an order of hers says
     keys = introduce(tmp_path / "keys", home)
-    spec = example.write(tmp_path / "data", approvals=PLAN_GATE)
+    sections = example.only(tmp_path / "data", "age", "region")
+    spec = example.write(tmp_path / "data", 400, approvals=PLAN_GATE, **sections)
     example.open_account()
     assert hallmark("release", spec, "--out", tmp_path / "out").code == 7
     answer = client.post("/decisions", json=decision(keys))
@@ -214,13 +215,17 @@ def test_what_differs_from_the_last_of_the_series_is_shown(
 ):
     introduce(tmp_path / "keys", home)
     example.open_account()
-    first = example.write(tmp_path / "a", 400, release="series-2025", mechanism={"name": "mst"})
+    few = ("age", "region")
+    first = example.write(
+        tmp_path / "a", 400, release="series-2025", **example.only(tmp_path / "a", *few)
+    )
     assert hallmark("release", first, "--out", tmp_path / "out").code == 0
     again = example.write(
         tmp_path / "b",
+        400,
         release="series-2026",
-        mechanism={"name": "mst"},
         approvals=PLAN_GATE,
+        **example.only(tmp_path / "b", *few),
     )
     assert hallmark("release", again, "--out", tmp_path / "out").code == 7
     page = client.get("/releases/series-2026").text
@@ -285,7 +290,7 @@ def test_a_release_is_ordered_until_its_run_begins(
     monkeypatch.setattr(engine, "start", lambda _, given, **__: started.append(given))
     monkeypatch.setattr(engine, "stop", lambda _: 1)
     monkeypatch.setenv("HALLMARK_DATA", str(tmp_path))
-    spec = example.write(tmp_path, release="mine", mechanism={"name": "mst"})
+    spec = example.write(tmp_path, 5, release="mine", **example.only(tmp_path, "age", "region"))
     (specs_folder() / "mine.yaml").write_bytes(spec.read_bytes())
 
     def shown() -> str:

@@ -45,7 +45,8 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 @pytest.fixture
 def client(home: Path, tmp_path: Path) -> TestClient:
     """Somebody who runs releases, where there is a template."""
-    made = example.write(tmp_path / "made", release="visits-{period}", mechanism={"name": "mst"})
+    sections = example.only(tmp_path / "made", "age", "region")
+    made = example.write(tmp_path / "made", 5, release="visits-{period}", **sections)
     text = made.read_text().replace(f"{made.parent}/", "")
     (specs_folder() / "visits.yaml").write_text(text)
     (made.parent / "table.csv").rename(tables_folder() / "table.csv")
@@ -114,7 +115,7 @@ def test_what_cannot_be_scheduled_is_refused(
     ("old", "new", "said"),
     [
         ("visits-{period}", "visit-{period}", "release: a spec of every period that is kept as"),
-        ("name: mst", "name: most", "the spec is not complete yet:\nmechanism.name: "),
+        ("name: pmm", "name: pnm", "the spec is not complete yet:\nmechanism.name: "),
         ("table.csv", "/etc/table.csv", "data.source: must be a table that was uploaded"),
     ],
 )
@@ -178,7 +179,7 @@ def test_what_went_wrong_since_is_told_and_can_be_removed(
 ):
     assert say(client) == (303, "")
     spec = taken[0].parent / load_calendar(taken[0]).releases["visits"].spec
-    spec.write_text(spec.read_text().replace("name: mst", "name: most"))
+    spec.write_text(spec.read_text().replace("name: pmm", "name: pnm"))
     there = engine.CalendarEntry(
         name="visits", calendar=str(taken[0]), out="", schedule="", paused=False, next=None
     )

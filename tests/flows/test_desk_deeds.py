@@ -75,7 +75,8 @@ def test_no_deed_is_left_out_here():
 def send(keys: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Send:
     """Sends a request to a route, for which all is there that it needs."""
     (specs_folder() / "draft.yaml").write_text("release: draft\n")
-    monthly = example.write(tmp_path / "monthly", release="monthly-{period}")
+    few = example.only(tmp_path / "monthly", "age", "region")
+    monthly = example.write(tmp_path / "monthly", 5, release="monthly-{period}", **few)
     with scheduling("monthly", monthly.read_text(), MONTHLY, "tess") as calendar:
         pass
     entry = engine.CalendarEntry(
@@ -87,7 +88,8 @@ def send(keys: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         next=None,
     )
     monkeypatch.setattr(engine, "calendar", lambda: [entry])
-    weekly = example.write(tmp_path / "weekly", release="weekly-{period}")
+    few = example.only(tmp_path / "weekly", "age", "region")
+    weekly = example.write(tmp_path / "weekly", 5, release="weekly-{period}", **few)
     text = weekly.read_text().replace(f"{weekly.parent}/", "")
     (specs_folder() / "weekly.yaml").write_text(text)
     (weekly.parent / "table.csv").rename(tables_folder() / "table.csv")

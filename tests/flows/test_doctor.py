@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from distributed import LocalCluster
 
 from hallmark.flows.cli import doctor as cli_doctor
 from hallmark.tasks.doctor import Finding, server
@@ -15,7 +16,8 @@ from hallmark.tasks.installation.server_mode import DESK_URL
 from hallmark.tasks.people.rights import Role
 from tests.flows.conftest import Hallmark
 from tests.flows.people import join
-from tests.flows.services import dask_cluster, free_port, service, standing_server, wait_until
+from tests.flows.services import desk_process, free_port, standing_server, wait_until
+from tests.flows.test_cluster import QUIET
 
 PASSWORD = "operator:secret"
 
@@ -88,9 +90,7 @@ def test_a_desk_lets_in_no_stranger_and_needs_an_administrator(home: Path, tmp_p
         return found
 
     assert desk().verdict == "wrong"
-    command = ["uvicorn", "hallmark.flows.desk:desk", "--port", str(port)]
-    with service(command, tmp_path / "desk", {"HALLMARK_HOME": str(home)}):
-        wait_until(lambda: "does not answer" not in desk().says, "the desk answers")
+    with desk_process(tmp_path / "desk", port, {"HALLMARK_HOME": str(home)}):
         assert desk().verdict == "warn"
         join("ada", Role.ADMINISTRATOR)
         assert desk().verdict == "ok"
@@ -127,22 +127,19 @@ def test_a_scheduler_must_answer(home: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert says.startswith("no scheduler answers at tcp://127.0.0.1:")
 
 
-@pytest.mark.parametrize(("workers", "verdict"), [(0, "wrong"), (1, "ok")])
+@pytest.mark.parametrize(
+    ("workers", "verdict", "says"), [(0, "wrong", "no worker came"), (1, "ok", "1 workers at")]
+)
 def test_a_cluster_needs_fit_workers(
-    workers: int, verdict: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workers: int, verdict: str, says: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli_doctor, "_SECONDS", 60 if workers else 5)
-    with dask_cluster(tmp_path / "dask", {"HALLMARK_HOME": str(home)}, workers) as address:
-        profile(home, f"address: '{address}'")
-        found: list[tuple[str, str]] = []
-
-        def told() -> bool:
-            found.append(cluster())
-            return "no scheduler" not in found[-1][1]  # it is starting
-
-        wait_until(told, "the scheduler answers")
-    assert found[-1][0] == verdict
-    assert ("1 workers at" if workers else "no worker came") in found[-1][1]
+    monkeypatch.setattr(cli_doctor, "_SECONDS", 60 if workers else 1)
+    loopback = {"protocol": "tcp", "host": "127.0.0.1", "processes": False}
+    with LocalCluster(n_workers=workers, threads_per_worker=1, **loopback, **QUIET) as standing:
+        profile(home, f"address: '{standing.scheduler_address}'")
+        found = cluster()
+    assert found[0] == verdict
+    assert says in found[1]
 
 
 def test_a_sound_installation_is_told_to_people(hallmark: Hallmark) -> None:

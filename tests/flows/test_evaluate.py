@@ -26,14 +26,6 @@ def synthetic(tmp_path: Path) -> Path:
     return path
 
 
-def test_it_explains_itself(hallmark: Hallmark) -> None:
-    done = hallmark("evaluate", "--help")
-    assert done.code == 0
-    assert "Usage: hallmark evaluate" in done.out
-    assert "internal" in done.out
-    assert "evaluate" in hallmark("--help").out
-
-
 def test_the_table_starts_with_the_warning(hallmark: Hallmark, spec: Path, synthetic: Path) -> None:
     done = hallmark("evaluate", spec, "--synthetic", synthetic)
     assert done.code == 0, done.err

@@ -49,7 +49,7 @@ GENERATORS: dict[str, dict[str, Any]] = {
         "draft_iterations": 4,
         "draft_epochs": 2,
     },
-    "private-gsd": {"method": "private-gsd", "rows": 200, "generations": 1000},
+    "private-gsd": {"method": "private-gsd", "rows": 200, "generations": 300},
 }
 RULES = [
     {"rule": "age < 10 => income is null", "source": "tests"},
@@ -122,7 +122,7 @@ def test_the_peers_are_mechanisms_of_their_own_name(name: str, tmp_path: Path) -
     if name in ("mwem", "privpgd-paper"):
         mechanism["generator"] = GENERATORS["particles"]
     if name == "private-gsd":
-        mechanism["generator"] = {"rows": 200, "generations": 1000}
+        mechanism["generator"] = {"rows": 200, "generations": 300}
     assert prepare(example.write(tmp_path, ROWS, mechanism=mechanism)).plan.mechanism == name
 
 

@@ -18,15 +18,16 @@ from tests.flows.conftest import Hallmark
 from tests.flows.people import as_somebody, introduce
 from tests.flows.search import Canary, found
 
+ROWS = 400
 VALUE = Canary("a region that goes to the catch-all", "canary-7d1f06c2")
 QUOTED = Canary("a record that a library quotes", "canary-91b3ae55")
 
 
 def write_planted(folder: Path, **changes: Any) -> Path:
-    columns = example.spec(folder / "table.csv")["columns"]
-    columns["region"] |= {"outside": "catch_all", "other": "07"}
-    spec = example.write(folder, columns=columns, mechanism={"name": "mst"}, **changes)
-    table = example.table(3000)
+    sections = example.only(folder, "age", "region")
+    sections["columns"]["region"] |= {"outside": "catch_all", "other": "07"}
+    spec = example.write(folder, ROWS, **sections, **changes)
+    table = example.table(ROWS)
     table.loc[7, "region"] = VALUE.text
     table.to_csv(folder / "table.csv", index=False, na_rep="NA")
     return spec

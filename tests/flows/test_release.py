@@ -14,7 +14,6 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
 from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE
-from hallmark.tasks.installation.signing import SigningError
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.publish import PublishRefused
 from hallmark.tasks.verification import verify_release
@@ -179,16 +178,6 @@ def test_data_that_break_the_spec_cost_nothing(tmp_path: Path) -> None:
     assert (state.spent, state.reserved) == ((0, 0), (0, 0))
     # and nothing hinders the same name once the spec is fixed
     sound(release(example.write(tmp_path, ROWS, **sections)))
-
-
-def test_a_key_that_cannot_sign_is_told_before_any_budget_is_touched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    example.open_account()
-    monkeypatch.setenv("HALLMARK_SIGNING_KEY_FILE", str(tmp_path / "none.pem"))
-    with pytest.raises(SigningError, match="cannot be read"):
-        release(example.write(tmp_path, ROWS))
-    assert Ledger(ledger_url()).reservation("test-release") is None
 
 
 def test_private_intermediates_are_gone_and_the_review_stays_inside(run: Released) -> None:

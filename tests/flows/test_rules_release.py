@@ -9,10 +9,9 @@ import pytest
 from hallmark.schemas.loading import load_spec
 from hallmark.tasks.generate import MOVED
 from hallmark.tasks.planning.coding import TableCodec
-from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.publish import Published
 from tests import example
-from tests.flows.runs import release, sound, spent
+from tests.flows.runs import release, sound
 
 ROWS = 400
 RULES = (
@@ -89,13 +88,3 @@ def test_mechanisms_that_know_nothing_of_rules_release_obedient_records(
     assert record["mechanism"]["generator"]["facts"][MOVED] > 0
     certified = record["utility"]["certificate"]["bounds"]
     assert all(0 < bound["value"] <= 1 for bound in certified)
-
-
-def test_rules_that_contradict_are_refused_before_anything_is_reserved(tmp_path: Path) -> None:
-    example.open_account()
-    spec = write(tmp_path, "pmm", "age", "region", texts=("age > 15", "age < 100", "age < 16"))
-    with pytest.raises(
-        PlanRefused, match=r":\d+: constraints\[0\], constraints\[2\]: 'age > 15', 'age"
-    ):
-        release(spec)
-    assert spent() == (0, 0)

@@ -21,15 +21,14 @@ from tests.flows.conftest import Hallmark, press_ctrl_c
 
 @pytest.fixture
 def calendar(home: Path, tmp_path: Path) -> Path:
-    """A calendar of one monthly release of epsilon 1/2, of which a month may take just that."""
+    """A calendar of one monthly release of epsilon 1, of which a month may take just that."""
     folder = tmp_path / "agency"
-    privacy = {"neighbours": "replace_one", "unit": "record", "epsilon": "1/2", "delta": "1e-5"}
-    mechanism = {"name": "mst"}
-    spec = example.write(folder, 400, release="acs-{period}", mechanism=mechanism, privacy=privacy)
+    sections = example.only(folder, "age", "region")
+    spec = example.write(folder, 400, release="acs-{period}", **sections)
     (folder / "calendar.yaml").write_text(
         "hallmark_calendar: 1\nreleases:\n  acs:\n"
         f"    spec: {spec.name}\n    period: month\n"
-        '    cron: "0 2 1 * *"\n    budget: {epsilon: 1/2, delta: 1e-5}\n'
+        '    cron: "0 2 1 * *"\n    budget: {epsilon: 1, delta: 1e-5}\n'
     )
     example.open_account()
     return folder / "calendar.yaml"
@@ -73,7 +72,7 @@ def test_a_schedule_and_an_operator_do_no_double_run(hallmark: Hallmark, calenda
 
 def test_a_period_never_takes_more_than_its_budget(hallmark: Hallmark, calendar: Path):
     text = calendar.read_text()
-    calendar.write_text(text.replace("epsilon: 1/2", "epsilon: 1/3"))
+    calendar.write_text(text.replace("epsilon: 1,", "epsilon: 1/3,"))
     code, said = run(hallmark, calendar, "2026-11")
     assert code == 4
     assert "'acs 2026-11' allows epsilon 1/3" in said
@@ -146,7 +145,7 @@ def test_neither_a_look_nor_a_later_run_puts_the_publication_off(
 
 def test_a_wrong_spec_is_named_by_its_own_file(calendar: Path):
     spec = calendar.parent / "spec.yaml"
-    spec.write_text(spec.read_text().replace("name: mst", "name: most"))
+    spec.write_text(spec.read_text().replace("name: pmm", "name: pnm"))
     with pytest.raises(SpecError, match=rf"{spec}:\d+: mechanism.name"):
         due(calendar, "acs", datetime.now(UTC))
 
@@ -161,7 +160,7 @@ def test_what_was_scheduled_at_the_desk_runs_on_the_tables_there(
     with spec.open("w") as handle:
         YAML().dump(content, handle)
     (calendar.parent / "table.csv").rename(tables_folder() / "of-2026-11.csv")
-    entry = {"period": "month", "cron": "0 2 1 * *", "budget": {"epsilon": "1/2", "delta": "1e-5"}}
+    entry = {"period": "month", "cron": "0 2 1 * *", "budget": {"epsilon": "1", "delta": "1e-5"}}
     with scheduling("acs", spec.read_text(), entry, "ada") as ours:
         pass
     code, said = run(hallmark, ours, "2026-11")

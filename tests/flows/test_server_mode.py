@@ -1,7 +1,11 @@
-"""Server mode as people use it: a dashboard, a desk, a schedule, on PostgreSQL and Dask workers."""
+"""Server mode as people use it: a dashboard, a desk, a schedule, on PostgreSQL and Dask workers.
+
+One installation serves all of these tests, which take minutes: run them with `make test-services`.
+"""
 
 import getpass
 import shutil
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,14 +22,32 @@ from tests.flows.server import (
     Installation,
     accept,
     fill_form,
+    need_postgres,
     signed_in,
 )
+from tests.flows.server import agency as agency_of
 from tests.flows.services import answers, wait_until
 from tests.flows.test_certify import vendor
 from tests.flows.test_certify import write as certificate_spec
 from tests.tasks.statements import ABOUT
 
 pytestmark = pytest.mark.service
+
+
+@pytest.fixture(scope="module")
+def agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """An agency with a form for one spec, a calendar that runs every minute, and its people."""
+    need_postgres()
+    folder = tmp_path_factory.mktemp("agency")
+    form = example.write(folder / "form", approvals={"disclosure": ["reviewer"]}, **SPEC)
+    example.write(folder / "monthly", release="monthly-{period}", **SPEC)
+    calendar = folder / "monthly" / "calendar.yaml"
+    calendar.write_text(
+        "hallmark_calendar: 1\nreleases:\n  monthly:\n    spec: spec.yaml\n    period: month\n"
+        '    cron: "* * * * *"\n    budget: {epsilon: 1/4, delta: 1e-6}\n'
+    )
+    with agency_of(folder, "--spec", form, "--calendar", calendar) as running:
+        yield running
 
 
 def test_an_operator_starts_a_release_and_a_reviewer_approves_it_in_the_browser(

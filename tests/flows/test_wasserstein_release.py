@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.manifest import CERTIFICATE_FILE
-from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.publish import Published
 from tests import example
@@ -122,48 +122,32 @@ def test_a_share_certifies_what_another_mechanism_makes(tmp_path: Path) -> None:
 
 
 def test_distances_that_are_no_metric_are_refused_with_the_places(tmp_path: Path) -> None:
-    example.open_account()
     broken = [[0, 30, 90], [30, 0, 50], [90, 50, 0]]
-    path = write(tmp_path, {"name": "psmm"}, "region", columns=regions(broken))
     said = (
         r":\d+: columns\.region\.distances: the way from '01' to '07' is 90, "
         r"but by '02' it is 30 \+ 50"
     )
     with pytest.raises(PlanRefused, match=said):
-        release(path)
-    assert Ledger(ledger_url()).reservation("test-release") is None
+        prepare(write(tmp_path, {"name": "psmm"}, "region", columns=regions(broken)))
 
 
-def test_a_public_table_outside_the_domain_is_refused_before_anything_is_spent(
-    tmp_path: Path,
-) -> None:
-    example.open_account()
+def test_a_public_table_outside_the_domain_is_refused(tmp_path: Path) -> None:
     public = public_table(tmp_path)
     table = example.table(300, seed=8)
     table.loc[5, "age"] = 140
     table.to_csv(tmp_path / "public.csv", index=False, na_rep="NA")
     path = write(tmp_path, {"name": "sparse-lipschitz"}, "age", "region", public_data=public)
-    with pytest.raises(
-        PlanRefused, match=r"public_data\.source: column age: 1 of 300 .*in record 6"
-    ):
-        release(path)
-    assert Ledger(ledger_url()).reservation("test-release") is None
+    said = r"public_data\.source: column age: 1 of 300 .*in record 6"
+    with pytest.raises(PlanRefused, match=said):
+        prepare(path)
 
 
 def test_grids_that_do_not_fit_into_memory_are_refused_with_their_size(tmp_path: Path) -> None:
-    example.open_account()
     mechanism = {"name": "sparse-lipschitz", "cells": 10_000, "marginals": 3}
-    whole = example.spec(tmp_path / "table.csv")["columns"]
-    fine = {name: {**whole[name], "cells": 3000} for name in ("income", "since")}
-    path = write(
-        tmp_path,
-        mechanism,
-        "age",
-        "income",
-        "since",
-        columns={"age": whole["age"], **fine},
-        public_data=public_table(tmp_path),
-    )
+    columns = example.some_columns("age", "income", "since")["columns"]
+    for name in ("income", "since"):
+        columns[name]["cells"] = 3000
+    public = public_table(tmp_path)
+    path = write(tmp_path, mechanism, *columns, columns=columns, public_data=public)
     with pytest.raises(PlanRefused, match=r"noisy counts of 8 bytes = [\d.]+ GB, but at most"):
-        release(path)
-    assert Ledger(ledger_url()).reservation("test-release") is None
+        prepare(path)

@@ -112,7 +112,7 @@ def test_a_release_is_refused_until_somebody_answers_for_the_loss_and_then_says_
     hallmark: Hallmark, tmp_path: Path
 ) -> None:
     book = opened()
-    spec = example.write(tmp_path, 300, release="next", mechanism={"name": "mst"})
+    spec = example.write(tmp_path, 300, release="next", **example.only(tmp_path, "age", "region"))
     book.cancel("test-release", by="tests", reason="unused")
     cut(ledger_url(), 1)
     release = ("release", spec, "--out", tmp_path / "out")

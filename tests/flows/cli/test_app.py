@@ -52,7 +52,8 @@ def assert_said(done: Done, code: int, *words: str) -> None:
     "command",
     [(), ("init",), ("validate",), ("plan",), ("release",), ("verify",), ("report",), ("ledger",),
      ("ledger", "open"), ("ledger", "cap"), ("ledger", "list"), ("ledger", "show"),
-     ("ledger", "cancel"), ("ledger", "verify")],
+     ("ledger", "cancel"), ("ledger", "verify"), ("certify",), ("evaluate",), ("query",),
+     ("approve",)],
 )  # fmt: skip
 def test_every_command_explains_itself(command: tuple[str, ...], hallmark: Hallmark) -> None:
     done = hallmark(*command, "--help")
@@ -297,11 +298,6 @@ def test_a_plan_opens_no_data_file_and_needs_none(hallmark: Hallmark, spec: Path
     assert hallmark("plan", spec, "--json").out == shown
 
 
-def test_a_mechanism_that_cannot_serve_the_spec_says_so(hallmark: Hallmark, tmp_path: Path) -> None:
-    spec = example.write(tmp_path, 5, mechanism={"name": "privpgd", "generator": {"sweep": 3}})
-    assert_said(hallmark("plan", spec), ExitCode.USAGE, "did you mean sweeps?")
-
-
 # ledger
 
 
@@ -483,21 +479,19 @@ def test_a_release_verifies(hallmark: Hallmark, example_release: Released) -> No
     assert len(told["checks"]) > 5
 
 
-def test_a_change_of_one_byte_in_any_file_exits_with_6(
+def test_a_changed_release_and_one_that_is_gone_exit_with_6(
     hallmark: Hallmark, example_release: Released, tmp_path: Path
 ) -> None:
-    names = sorted(path.name for path in example_release.folder.iterdir())
-    assert len(names) >= 10
-    for name in names:
-        copy = tmp_path / "copy"
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(example_release.folder, copy)
-        content = bytearray((copy / name).read_bytes())
-        content[len(content) // 2] ^= 1
-        (copy / name).write_bytes(content)
-        done = hallmark("verify", copy)
-        assert done.code == ExitCode.VERIFICATION, name
-        assert "Do not use this release." in done.out
+    copy = shutil.copytree(example_release.folder, tmp_path / "copy")
+    data = copy / "data.csv"
+    data.write_bytes(data.read_bytes().replace(b"0", b"1", 1))
+    done = hallmark("verify", copy)
+    assert done.code == ExitCode.VERIFICATION
+    assert "Do not use this release." in done.out
+    shutil.rmtree(copy)
+    done = hallmark("verify", copy, "--json")
+    assert done.code == ExitCode.VERIFICATION
+    assert not json.loads(done.out)["ok"]
 
 
 def test_a_release_tells_of_a_ledger_that_was_cut_off_where_no_anchors_are_left(
@@ -520,25 +514,6 @@ def test_a_release_tells_of_a_ledger_that_was_cut_off_where_no_anchors_are_left(
     (tmp_path / "copy" / "manifest.sig").write_text("AAAA")
     done = hallmark(*ask, "--anchor", tmp_path / "copy" / "manifest.json")
     assert_said(done, ExitCode.USAGE, "cannot be relied on")
-
-
-@pytest.mark.parametrize(
-    "tamper",
-    [
-        lambda folder: (folder / "notes.txt").write_text("mine"),
-        lambda folder: (folder / "data.csv").unlink(),
-        lambda folder: shutil.rmtree(folder),
-    ],
-)
-def test_files_added_or_missing_exit_with_6(
-    tamper: Callable[[Path], object], hallmark: Hallmark, example_release: Released,
-    tmp_path: Path,
-) -> None:  # fmt: skip
-    shutil.copytree(example_release.folder, tmp_path / "copy")
-    tamper(tmp_path / "copy")
-    done = hallmark("verify", tmp_path / "copy", "--json")
-    assert done.code == ExitCode.VERIFICATION
-    assert not json.loads(done.out)["ok"]
 
 
 def test_a_report_is_rendered_again_byte_for_byte(
