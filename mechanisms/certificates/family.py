@@ -80,10 +80,41 @@ def certify_family(
     Raises:
         ValueError: there is no synthetic record.
     """
+    if len(synthetic_codes) == 0:
+        raise ValueError("no synthetic record: a distribution without records has no distance")
+    family = estimator.family
     noise = noise_quantiles(estimator, confidence=confidence, compute=compute)
-    return _certificate(
-        estimator.family, estimate, synthetic_codes, noise, compute=compute, distances=distances
-    )
+    records = float(estimate.total) - noise.total
+    misfits = np.array(misfit_costs(family, estimate, synthetic_codes, compute=compute))
+    bounds = []
+    for position, (block, quantile, misfit) in enumerate(
+        zip(family.blocks, noise.blocks, misfits, strict=True)
+    ):
+        terms = {"discretisation": block.radius}
+        if records > 0:
+            if distances is not None:
+                terms["discretisation"] = min(block.radius, float(distances[position]) / records)
+            terms["privatisation"] = float(quantile) / records
+            terms["projection"] = float(misfit) / records
+        terms["rounding to records"] = block.mean_distance_to_points(synthetic_codes)
+        compared = [family.domain.attributes[column] for column in block.columns]
+        alone = compared[0] if len(compared) == 1 else None
+        bounds.append(
+            Bound.of_terms(
+                block.name,
+                tuple(attribute.name for attribute in compared),
+                METRIC,
+                terms,
+                complete=records > 0,
+                scale=alone.scale if alone else 1.0,
+                unit=alone.distance_unit if alone else "",
+            )
+        )
+    if len(bounds) > 1:
+        worst = max(bounds, key=lambda bound: sum(bound.terms.values()))
+        largest = Bound.of_terms(family.title, (), METRIC, worst.terms, complete=records > 0)
+        bounds.insert(0, largest)
+    return FamilyCertificate(bounds=tuple(bounds), method=noise.method)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -267,50 +298,6 @@ def column_errors(
     for noise in _simulated(estimator, draws, rng):
         total = np.zeros_like(noise.total) if estimator.total_is_public else noise.total
         yield ColumnErrors(counts=single_columns(noise.tables), total=total)
-
-
-def _certificate(
-    family: Family,
-    estimate: FamilyEstimate,
-    synthetic_codes: AnyCodes,
-    noise: NoiseQuantiles,
-    *,
-    compute: Compute,
-    distances: Floats | None,
-) -> FamilyCertificate:
-    if len(synthetic_codes) == 0:
-        raise ValueError("no synthetic record: a distribution without records has no distance")
-    records = float(estimate.total) - noise.total
-    misfits = np.array(misfit_costs(family, estimate, synthetic_codes, compute=compute))
-    bounds = []
-    for position, (block, quantile, misfit) in enumerate(
-        zip(family.blocks, noise.blocks, misfits, strict=True)
-    ):
-        terms = {"discretisation": block.radius}
-        if records > 0:
-            if distances is not None:
-                terms["discretisation"] = min(block.radius, float(distances[position]) / records)
-            terms["privatisation"] = float(quantile) / records
-            terms["projection"] = float(misfit) / records
-        terms["rounding to records"] = block.mean_distance_to_points(synthetic_codes)
-        compared = [family.domain.attributes[column] for column in block.columns]
-        alone = compared[0] if len(compared) == 1 else None
-        bounds.append(
-            Bound.of_terms(
-                block.name,
-                tuple(attribute.name for attribute in compared),
-                METRIC,
-                terms,
-                complete=records > 0,
-                scale=alone.scale if alone else 1.0,
-                unit=alone.distance_unit if alone else "",
-            )
-        )
-    if len(bounds) > 1:
-        worst = max(bounds, key=lambda bound: sum(bound.terms.values()))
-        largest = Bound.of_terms(family.title, (), METRIC, worst.terms, complete=records > 0)
-        bounds.insert(0, largest)
-    return FamilyCertificate(bounds=tuple(bounds), method=noise.method)
 
 
 def noise_costs(estimator: FamilyEstimator, draws: int, rng: np.random.Generator) -> Floats:

@@ -9,7 +9,7 @@ to about 1e-15 in total variation (times the scale for Laplace noise; 2e-12 for 
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, sqrt
+from math import ceil, expm1, sqrt
 
 import numpy as np
 from numba import njit
@@ -44,6 +44,19 @@ def simulate_discrete_laplace(rng: np.random.Generator, scale: Fraction, size: S
             np.floor(half, out=half)
         np.subtract(up, down, out=block, casting="unsafe")  # whole numbers
     return draws
+
+
+def simulate_laplace_sums(
+    rng: np.random.Generator, scale: Fraction, terms: int, size: Shape
+) -> Counts:
+    """Sums of `terms` independent draws of discrete Laplace noise, int64 of shape `size`.
+
+    Each draw is the difference of two geometric variables, and a sum of these is negative binomial.
+    """
+    success = -expm1(-1 / float(scale))
+    sums = rng.negative_binomial(terms, success, size)
+    sums -= rng.negative_binomial(terms, success, size)
+    return sums
 
 
 def simulate_discrete_gaussian(rng: np.random.Generator, sigma2: Fraction, size: Shape) -> Counts:

@@ -9,13 +9,10 @@ Oracle.  tests/mechanisms/wasserstein/adaptive_support/test_single_columns.py: l
          misses.
 """
 
-from fractions import Fraction
-from math import expm1
-
 import numpy as np
 from numpy.typing import NDArray
 
-from hallmark.mechanisms.arrays import AnyCodes, Counts
+from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.certificates.simultaneous import draws_needed
 from hallmark.mechanisms.certificates.single_columns import (
     ColumnCertificate,
@@ -24,7 +21,10 @@ from hallmark.mechanisms.certificates.single_columns import (
     certify_single_columns,
 )
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
+from hallmark.mechanisms.privacy.simulation import (
+    simulate_discrete_laplace,
+    simulate_laplace_sums,
+)
 from hallmark.mechanisms.wasserstein.adaptive_support.plan import AdaptiveSupportPlan, Answers
 
 
@@ -68,14 +68,6 @@ def certify_columns(
         method=f"One column at a time, each at confidence {each:.6g}. {columns[0].method}",
         measured={name: shown for column in columns for name, shown in column.measured.items()},
     )
-
-
-def simulate_laplace_sums(
-    rng: np.random.Generator, scale: Fraction, terms: int, size: tuple[int, ...]
-) -> Counts:
-    """Sums of `terms` independent discrete Laplace variables, int64 of shape `size`."""
-    success = -expm1(-1 / float(scale))
-    return rng.negative_binomial(terms, success, size) - rng.negative_binomial(terms, success, size)
 
 
 def settled(counts: NDArray[np.number], total: NDArray[np.int64]) -> NDArray[np.float64]:

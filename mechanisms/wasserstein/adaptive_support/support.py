@@ -13,14 +13,16 @@ Oracle.  tests/mechanisms/wasserstein/adaptive_support/test_support.py: the boun
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, exp, expm1, log, log1p
+from math import exp, expm1, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Counts
 from hallmark.mechanisms.certificates.simultaneous import draws_needed
+from hallmark.mechanisms.privacy.queries import LaplaceNoise
 from hallmark.mechanisms.privacy.simulation import conformal_rank
+from hallmark.mechanisms.privacy.tails import reach
 
 
 def expected_misfit(cells: int, occupied: float, scale: float) -> float:
@@ -37,12 +39,9 @@ def expected_misfit(cells: int, occupied: float, scale: float) -> float:
 def laplace_tail(scale: Fraction, failure: float, *, times: int = 1) -> int:
     """Least t that none of `times` independent discrete Laplace variables exceeds, but rarely.
 
-    "Rarely" is with probability at most `failure`. In closed form: P(z > t) = p^(t+1) / (1 + p)
-    with p = exp(-1 / scale).
+    "Rarely" is with probability at most `failure`.
     """
-    rate = 1 / float(scale)
-    single = -expm1(log1p(-failure) / times)
-    return max(0, ceil(-log(single * (1 + exp(-rate))) / rate) - 1)
+    return reach(LaplaceNoise(scale), -expm1(log1p(-failure) / times))
 
 
 def simulate_shortfall(

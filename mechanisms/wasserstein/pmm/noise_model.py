@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import expm1
 
 import numpy as np
 
@@ -16,7 +15,10 @@ from hallmark.mechanisms.arrays import Counts, Floats
 from hallmark.mechanisms.certificates.single_columns import ColumnErrors
 from hallmark.mechanisms.geometry.partition import Partition
 from hallmark.mechanisms.privacy.queries import LaplaceNoise
-from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
+from hallmark.mechanisms.privacy.simulation import (
+    simulate_discrete_laplace,
+    simulate_laplace_sums,
+)
 from hallmark.mechanisms.wasserstein.pmm.design import Design, Estimator
 from hallmark.mechanisms.wasserstein.pmm.tree import transport_cost
 
@@ -124,11 +126,7 @@ class _Source:
     def simulate(self, rng: np.random.Generator, size: tuple[int, int]) -> Counts:
         if self.terms == 1:
             return simulate_discrete_laplace(rng, self.scale, size)
-        # A sum of geometric variables is negative binomial.
-        success = -expm1(-1 / float(self.scale))
-        draws = rng.negative_binomial(self.terms, success, size)
-        draws -= rng.negative_binomial(self.terms, success, size)
-        return draws
+        return simulate_laplace_sums(rng, self.scale, self.terms, size)
 
 
 class _Column:

@@ -12,7 +12,12 @@ from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.mechanisms.privacy.calls import Measuring
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.single_histogram.plan import HistogramPlan
-from hallmark.mechanisms.wasserstein.single_histogram.release import estimated, generate, measure
+from hallmark.mechanisms.wasserstein.single_histogram.records import (
+    public_records,
+    records_along,
+    refuse_no_rows,
+)
+from hallmark.mechanisms.wasserstein.single_histogram.release import CALL, estimated, nearest
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,9 @@ class HistogramMechanism:
         """Nothing is left to choose: the plan says what is measured."""
 
     def measure(self, curator: Measuring, plan: HistogramPlan, selection: None) -> Measurements:
-        """See `mechanisms.wasserstein.single_histogram.release.measure`."""
-        return measure(curator, plan)
+        """All parts of the histogram's measurement in one call."""
+        tables = curator.histograms(CALL, plan.queries) if plan.queries else []
+        return Measurements(tables={CALL: tuple(tables)}, total=curator.total())
 
     def generate(
         self,
@@ -47,8 +53,27 @@ class HistogramMechanism:
         rng: np.random.Generator,
         execution: Execution = INLINE,
     ) -> SyntheticMeasure:
-        """See `mechanisms.wasserstein.single_histogram.release.generate`."""
-        return generate(plan, measurements, rows=rows, progress=execution.progress)
+        """Records of the projected distribution: as many as were measured, or `rows` of them.
+
+        Where the number of records comes out as 0 or less, all rows are one public record.
+
+        Raises:
+            ValueError: `rows` is below 1.
+        """
+        refuse_no_rows(rows)
+        execution.progress(0.0, "projecting the noisy histogram")
+        estimate = estimated(plan, measurements)
+        records, grid = round(float(estimate.total)), plan.design.grid
+        history = {"measured_records": records, "points": grid.size}
+        if records < 1:
+            return public_records(plan.domain, rows or 1, history)
+        projected = nearest(plan, estimate)
+        execution.progress(0.8, "rounding to records")
+        points = records_along(plan.design.space.order, projected.shares, rows or records)
+        execution.progress(1.0, "records made")
+        return SyntheticMeasure(
+            codes=grid.codes(points), history=history | {"projected_by": projected.moved}
+        )
 
     def certify(
         self,

@@ -1,10 +1,10 @@
-"""From the answers of a `HistogramPlan` to a distribution, to records, and to a certificate.
+"""From the answers of a `HistogramPlan` to a distribution.
 
 Claim.   With n public, W1 between the private histogram's distribution and the projected one is at
          most twice the cost of evening out the noise, over n, in every run.
 Proof.   psmm.md for projections in W1, superregular.md for those along the path.
 Oracle.  tests/mechanisms/wasserstein/psmm/test_mechanism.py and
-         tests/mechanisms/wasserstein/superregular/ test_mechanism.py check it in every run.
+         tests/mechanisms/wasserstein/superregular/test_mechanism.py check it in every run.
 """
 
 from dataclasses import dataclass
@@ -13,25 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.blocks.estimate import FamilyEstimate
-from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
-from hallmark.mechanisms.execution import Progress
+from hallmark.mechanisms.contract import Measurements
 from hallmark.mechanisms.geometry.line import path_loss
 from hallmark.mechanisms.geometry.projection import project, project_on_path
-from hallmark.mechanisms.privacy.calls import Measuring
 from hallmark.mechanisms.wasserstein.single_histogram.plan import HistogramPlan
-from hallmark.mechanisms.wasserstein.single_histogram.records import (
-    public_records,
-    records_along,
-    refuse_no_rows,
-)
 
 CALL = "histogram"
-
-
-def measure(curator: Measuring, plan: HistogramPlan) -> Measurements:
-    """All parts of the histogram's measurement in one call."""
-    tables = curator.histograms(CALL, plan.queries) if plan.queries else []
-    return Measurements(tables={CALL: tuple(tables)}, total=curator.total())
 
 
 def estimated(plan: HistogramPlan, measurements: Measurements) -> FamilyEstimate:
@@ -64,36 +51,11 @@ def distribution(plan: HistogramPlan, measurements: Measurements) -> Distributio
             f"the number of records was measured as {float(estimate.total):g}, so there is "
             "nothing to share out; measure with more epsilon, or give records"
         )
-    return _nearest(plan, estimate)
+    return nearest(plan, estimate)
 
 
-def generate(
-    plan: HistogramPlan, measurements: Measurements, *, rows: int | None, progress: Progress
-) -> SyntheticMeasure:
-    """Records of the projected distribution: as many as were measured, or `rows` of them.
-
-    Where the number of records comes out as 0 or less, all rows are one public record.
-
-    Raises:
-        ValueError: `rows` is below 1.
-    """
-    refuse_no_rows(rows)
-    progress(0.0, "projecting the noisy histogram")
-    estimate = estimated(plan, measurements)
-    records, grid = round(float(estimate.total)), plan.design.grid
-    history = {"measured_records": records, "points": grid.size}
-    if records < 1:
-        return public_records(plan.domain, rows or 1, history)
-    nearest = _nearest(plan, estimate)
-    progress(0.8, "rounding to records")
-    points = records_along(plan.design.space.order, nearest.shares, rows or records)
-    progress(1.0, "records made")
-    return SyntheticMeasure(
-        codes=grid.codes(points), history=history | {"projected_by": nearest.moved}
-    )
-
-
-def _nearest(plan: HistogramPlan, estimate: FamilyEstimate) -> Distribution:
+def nearest(plan: HistogramPlan, estimate: FamilyEstimate) -> Distribution:
+    """The projection of an estimate whose number of records is positive."""
     space, given = plan.design.space, estimate.tables[0] / float(estimate.total)
     if plan.projection == "transport":
         projection = project(space, given)

@@ -11,12 +11,14 @@ from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.cells import count_codes
-from hallmark.mechanisms.privacy.simulation import simulate_discrete_laplace
+from hallmark.mechanisms.privacy.simulation import (
+    simulate_discrete_laplace,
+    simulate_laplace_sums,
+)
 from hallmark.mechanisms.wasserstein.adaptive_support.plan import Answers
 from hallmark.mechanisms.wasserstein.adaptive_support.single_columns import (
     certify_columns,
     settled,
-    simulate_laplace_sums,
 )
 from tests.builders.columns import line, nominal
 from tests.mechanisms.wasserstein.adaptive_support.test_plan import make
