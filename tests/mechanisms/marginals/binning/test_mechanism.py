@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMea
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
 from hallmark.mechanisms.inference.transcript import Transcribing
-from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.binning import BINS, Binned
 from hallmark.mechanisms.marginals.binning.asking import BinnedCurator
 from hallmark.mechanisms.marginals.binning.bins import Bins, equal_runs
@@ -28,23 +28,19 @@ from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.events import ExponentialMechanism
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
 from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery, L1Score
-from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.request import Request
 from tests.builders.columns import line, nominal
+from tests.mechanisms.marginals.binning.runs import QUICK, binned, plan_of
 from tests.mechanisms.marginals.domains import measured
+from tests.mechanisms.marginals.selection.runs import ADD, REPLACE
 
 FALSE_POSITIVE_RATE = 1e-6
 RELEASES = 150
 CONFIDENCE = 0.8
-SHARE = Fraction(1, 10)
 BUDGET = Budget(epsilon=Fraction(2), delta=Fraction(1, 10**5))
-RECORDS = Adjacency(neighbours=Neighbours.REPLACE_ONE)
-ADD = Adjacency(neighbours=Neighbours.ADD_REMOVE)
 PERSONS = Adjacency(neighbours=Neighbours.REPLACE_ONE, records=2, person="name")
 DOMAIN = Domain((line("x", 24, has_null=True), nominal("c", 3), line("y", 12)))
 BINS_OF = {"x": 6, "y": 4}
-QUICK = {"generator": {"method": "noise-aware", "latent": {"members": 2, "classes": 10}}}
 
 
 def records(n: int = 3000, seed: int = 1) -> np.ndarray:
@@ -56,32 +52,8 @@ def records(n: int = 3000, seed: int = 1) -> np.ndarray:
     return np.column_stack([x, c, rng.binomial(11, 0.2 + 0.2 * c)])
 
 
-def binned(
-    name: str = "privpgd",
-    bins: Mapping[str, int | tuple[tuple[int, ...], ...]] = BINS_OF,
-) -> Binned:
-    mechanism = MECHANISMS[name]
-    assert isinstance(mechanism, Marginals)
-    return Binned(mechanism, SHARE, bins)
-
-
-def make(
-    mechanism: Binned,
-    *,
-    domain: Domain = DOMAIN,
-    adjacency: Adjacency = RECORDS,
-    budget: Budget = BUDGET,
-    **parameters: Any,
-) -> BinnedPlan:
-    return mechanism.plan(
-        Request(
-            domain=domain,
-            budget=budget,
-            adjacency=adjacency,
-            expected_records=3000,
-            parameters=parameters or QUICK,
-        )
-    )
+BINNED = binned(BINS_OF)
+make = partial(plan_of, domain=DOMAIN, budget=BUDGET)
 
 
 def made(
@@ -123,7 +95,7 @@ def test_a_curator_asked_about_bins_answers_as_one_of_records_in_bins() -> None:
     answers = []
     for codes, wrap in ((fine, True), (coarse, False)):
         curator: Any = SimulatedCurator(
-            codes=codes, adjacency=RECORDS, rng=np.random.default_rng(5)
+            codes=codes, adjacency=REPLACE, rng=np.random.default_rng(5)
         )
         asked = BinnedCurator(curator, every, chosen=True) if wrap else curator
         tables = asked.histograms("a", queries)
@@ -137,7 +109,7 @@ def test_a_curator_asked_about_bins_answers_as_one_of_records_in_bins() -> None:
 def test_tables_on_bins_that_answers_chose_do_not_count_as_exact() -> None:
     bins = (Bins.runs(2, (0, 1, 5, 7), 12, False),)
     curator: Any = SimulatedCurator(
-        codes=records(), adjacency=RECORDS, rng=np.random.default_rng(5)
+        codes=records(), adjacency=REPLACE, rng=np.random.default_rng(5)
     )
     transcribing = Transcribing(curator)
     query = HistogramQuery(marginal((1,), (7, 3, 4)), GaussianNoise(Fraction(9)))
@@ -172,13 +144,13 @@ def curator(tmp_path: Path) -> Callable[[BinnedPlan], Curator]:
 
 @pytest.mark.parametrize(
     ("name", "adjacency", "calls"),
-    [("privpgd", RECORDS, 2), ("privpgd", PERSONS, 2), ("aim", ADD, None)],
+    [("privpgd", REPLACE, 2), ("privpgd", PERSONS, 2), ("aim", ADD, None)],
     ids=str,
 )
 def test_a_real_curator_draws_once_and_never_more_than_the_budget(
     name: str, adjacency: Adjacency, calls: int | None, curator: Callable[[BinnedPlan], Curator]
 ) -> None:
-    mechanism = binned(name)
+    mechanism = binned(BINS_OF, name)
     parameters = {"selection": {"rounds_cap": 3}} if name == "aim" else QUICK
     plan = make(mechanism, adjacency=adjacency, **parameters)
     asking = curator(plan)
@@ -195,13 +167,12 @@ def test_a_real_curator_draws_once_and_never_more_than_the_budget(
 def test_a_run_killed_after_the_bins_goes_on_with_the_same_bins(
     curator: Callable[[BinnedPlan], Curator],
 ) -> None:
-    mechanism = binned()
-    plan = make(mechanism)
+    plan = make(BINNED)
     asking = curator(plan)
-    before = mechanism.select(asking, plan)  # the bins are drawn, and the run is killed
-    selection = mechanism.select(asking, plan)
+    before = BINNED.select(asking, plan)  # the bins are drawn, and the run is killed
+    selection = BINNED.select(asking, plan)
     assert plan.settled(selection.histograms) == plan.settled(before.histograms)
-    tables = mechanism.measure(asking, plan, selection).tables
+    tables = BINNED.measure(asking, plan, selection).tables
     assert (len(tables["marginals"]), len(tables["binning"])) == (3, 2)
 
 
@@ -209,24 +180,23 @@ def test_answers_about_other_bins_are_not_read_back(
     curator: Callable[[BinnedPlan], Curator],
 ) -> None:
     """Were bins chosen otherwise by then, the log would not answer for those of before."""
-    mechanism = binned()
-    plan = make(mechanism)
+    plan = make(BINNED)
     asking = curator(plan)
-    selection = mechanism.select(asking, plan)
-    mechanism.measure(asking, plan, selection)
+    selection = BINNED.select(asking, plan)
+    BINNED.measure(asking, plan, selection)
     moved = tuple(np.roll(table, 5) for table in selection.histograms)
     with pytest.raises(LedgerError, match="marginals"):
-        mechanism.measure(asking, plan, replace(selection, histograms=moved))
+        BINNED.measure(asking, plan, replace(selection, histograms=moved))
 
 
 # Records
 
 
 def test_records_lie_in_the_fine_domain_and_keep_what_bins_tell() -> None:
-    mechanism, codes = binned(), records()
-    plan = make(mechanism)
-    measurements = measured(mechanism, plan, codes)
-    synthetic = made(mechanism, plan, measurements, None)
+    codes = records()
+    plan = make(BINNED)
+    measurements = measured(BINNED, plan, codes)
+    synthetic = made(BINNED, plan, measurements, None)
     assert synthetic.codes.shape == codes.shape
     assert synthetic.codes.dtype == np.int32
     assert (synthetic.codes.max(axis=0) < DOMAIN.shape).all()
@@ -238,9 +208,8 @@ def test_records_lie_in_the_fine_domain_and_keep_what_bins_tell() -> None:
 
 
 def test_the_history_tells_the_bins_which_follow_the_records() -> None:
-    mechanism = binned()
-    plan = make(mechanism)
-    synthetic = made(mechanism, plan, measured(mechanism, plan, records()), 100)
+    plan = make(BINNED)
+    synthetic = made(BINNED, plan, measured(BINNED, plan, records()), 100)
     starts = synthetic.history[BINS]["x"]
     assert len(starts) == 6
     assert starts[:2] == [0, 1]
@@ -250,11 +219,10 @@ def test_the_history_tells_the_bins_which_follow_the_records() -> None:
 
 
 def test_tables_that_follow_change_no_record() -> None:
-    mechanism = binned()
-    plan = make(mechanism)
-    own = measured(mechanism, plan, records())
+    plan = make(BINNED)
+    own = measured(BINNED, plan, records())
     more = own.with_call("certificate", [np.arange(3)])
-    one, other = (made(mechanism, plan, answers, 60) for answers in (own, more))
+    one, other = (made(BINNED, plan, answers, 60) for answers in (own, more))
     assert (one.codes == other.codes).all()
 
 
@@ -263,11 +231,11 @@ def test_edit_rules_hold_between_bins() -> None:
     allowed = np.ones((25, 3), dtype=bool)
     allowed[:5, 1:] = False
     rules = Rules(DOMAIN.shape, (RuleTable("r", (0, 1), allowed),), ordered=(0, 2), nullable=(0,))
-    domain, mechanism = Domain(DOMAIN.attributes, rules=rules), binned()
-    plan = make(mechanism, domain=domain)
+    domain = Domain(DOMAIN.attributes, rules=rules)
+    plan = make(BINNED, domain=domain)
     codes = rules.repair(records(), np.random.default_rng(6))
-    measurements = measured(mechanism, plan, codes)
-    synthetic = made(mechanism, plan, measurements, None)
+    measurements = measured(BINNED, plan, codes)
+    synthetic = made(BINNED, plan, measurements, None)
     (x, _) = plan.settled(measurements.tables["binning"])
     low = [number for number in range(x.number) if x.of.index(number) + x.of.count(number) <= 5]
     inside = np.isin(x.table[synthetic.codes[:, 0]], low)
@@ -280,25 +248,21 @@ def test_edit_rules_hold_between_bins() -> None:
 
 
 def test_every_column_is_certified_on_its_own_cells() -> None:
-    mechanism = binned()
-    plan = make(mechanism)
-    measurements = measured(mechanism, plan, records())
-    synthetic = made(mechanism, plan, measurements, None)
-    certificate = certified(mechanism, plan, measurements, synthetic)
+    plan = make(BINNED)
+    measurements = measured(BINNED, plan, records())
+    synthetic = made(BINNED, plan, measurements, None)
+    certificate = certified(BINNED, plan, measurements, synthetic)
     assert [bound.target for bound in certificate.bounds] == ["x", "c", "y"]
     assert {n: len(m.shares) for n, m in certificate.measured.items()} == {"x": 25, "c": 3, "y": 12}
     y = certificate.bounds[2]
     assert y.terms["discretisation"] == pytest.approx(1 / 12)  # of a cell, whatever the bins
     assert "for x, y, the noisy histogram of all cells that chose the bins" in certificate.method
     with pytest.raises(ValueError, match=r"certificate\.confidence: 1"):
-        mechanism.certify(
-            plan, measurements, synthetic, confidence=1.0, rng=np.random.default_rng(0)
-        )
+        BINNED.certify(plan, measurements, synthetic, confidence=1.0, rng=np.random.default_rng(0))
 
 
 def test_a_share_for_the_certificate_goes_with_bins() -> None:
-    inner = binned()
-    mechanism: Any = WithShare(inner, Fraction(1, 5), 2, 3)
+    mechanism: Any = WithShare(BINNED, Fraction(1, 5), 2, 3)
     plan = make(mechanism)
     assert fits(plan.events, BUDGET)
     measurements = measured(mechanism, plan, records())
@@ -315,18 +279,17 @@ def values(codes: np.ndarray, attribute: Attribute, rng: np.random.Generator) ->
     return attribute.positions[codes] + spread
 
 
-@pytest.mark.parametrize("adjacency", [RECORDS, ADD], ids=str)
+@pytest.mark.parametrize("adjacency", [REPLACE, ADD], ids=str)
 def test_true_losses_of_generated_records_are_below_their_bounds(adjacency: Adjacency) -> None:
     """Also of values, which lie anywhere in a cell; jointly over columns and a few releases."""
     domain = Domain((line("x", 24), nominal("c", 3), line("y", 12)))
     codes = np.minimum(records(), [23, 2, 11])
-    mechanism = binned()
-    plan = make(mechanism, domain=domain, adjacency=adjacency)
+    plan = make(BINNED, domain=domain, adjacency=adjacency)
     missed, releases = 0, 3
     for seed in range(releases):
-        measurements = measured(mechanism, plan, codes, seed)
-        synthetic = made(mechanism, plan, measurements, 500)
-        certificate = certified(mechanism, plan, measurements, synthetic, seed)
+        measurements = measured(BINNED, plan, codes, seed)
+        synthetic = made(BINNED, plan, measurements, 500)
+        certificate = certified(BINNED, plan, measurements, synthetic, seed)
         rng = np.random.default_rng(seed)
         for column in (0, 2):
             attribute, bound = domain.attributes[column], certificate.bounds[column]
@@ -357,7 +320,7 @@ def misses(
 
     Whoever understates the histograms' noise claims a plan whose `sigma2` is so much smaller.
     """
-    mechanism = binned(bins=bins)
+    mechanism = binned(bins)
     plan = make(mechanism, domain=TIGHT, adjacency=adjacency)
     claimed = replace(plan, sigma2=plan.sigma2 / understated)
     codes = np.random.default_rng(8).integers(0, [4, 2], size=(400, 2))
@@ -376,7 +339,7 @@ def misses(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("adjacency", "bins"), [(RECORDS, TWO), (ADD, TWO), (PERSONS, TWO), (ADD, PUBLIC)], ids=str
+    ("adjacency", "bins"), [(REPLACE, TWO), (ADD, TWO), (PERSONS, TWO), (ADD, PUBLIC)], ids=str
 )
 def test_misses_are_as_rare_as_stated_for_the_worst_synthetic_tables(
     adjacency: Adjacency, bins: Mapping[str, int | tuple[tuple[int, ...], ...]]
@@ -387,5 +350,5 @@ def test_misses_are_as_rare_as_stated_for_the_worst_synthetic_tables(
 
 @pytest.mark.slow
 def test_a_twin_that_understates_the_histograms_noise_is_found_out() -> None:
-    missed = misses(RECORDS, TWO, understated=400)
+    missed = misses(REPLACE, TWO, understated=400)
     assert binom.sf(missed - 1, RELEASES, 1 - CONFIDENCE) < FALSE_POSITIVE_RATE

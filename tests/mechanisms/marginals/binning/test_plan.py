@@ -3,7 +3,6 @@
 import pickle
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from hallmark.mechanisms.contract import Plan
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
 from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import Binned
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
 from hallmark.mechanisms.privacy.accountant import epsilon, fits
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
@@ -22,14 +20,15 @@ from hallmark.mechanisms.privacy.queries import GaussianNoise
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.request import Request
 from tests.builders.columns import line, nominal
+from tests.mechanisms.marginals.binning.runs import binned, plan_of
+from tests.mechanisms.marginals.selection.runs import ADD, REPLACE
 
 HUNDREDTH, HALF = Fraction(1, 100), Fraction(1, 2)
 DELTA = Fraction(1, 10**5)
 BUDGET = Budget(epsilon=Fraction(1), delta=DELTA)
-RECORDS = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 RELATIONS = [
-    RECORDS,
-    Adjacency(neighbours=Neighbours.ADD_REMOVE),
+    REPLACE,
+    ADD,
     Adjacency(neighbours=Neighbours.REPLACE_ONE, records=2, person="name"),
     Adjacency(neighbours=Neighbours.ADD_REMOVE, records=3, person="name"),
 ]
@@ -42,31 +41,17 @@ FAMILY = [
 ]
 
 
-def marginals(name: str) -> Marginals:
-    mechanism = MECHANISMS[name]
-    assert isinstance(mechanism, Marginals)
-    return mechanism
-
-
 def make(
     name: str = "privpgd",
     *,
     domain: Domain = DOMAIN,
     bins: dict[str, int] = BINS,
     share: Fraction = Fraction(1, 20),
-    adjacency: Adjacency = RECORDS,
+    adjacency: Adjacency = REPLACE,
     budget: Budget = BUDGET,
-    **parameters: Any,
 ) -> BinnedPlan:
-    return Binned(marginals(name), share, bins).plan(
-        Request(
-            domain=domain,
-            budget=budget,
-            adjacency=adjacency,
-            expected_records=1000,
-            parameters=parameters,
-        )
-    )
+    mechanism = binned(bins, name, share)
+    return plan_of(mechanism, domain=domain, budget=budget, adjacency=adjacency, expected=1000)
 
 
 def histograms_of(plan: Plan, sigma2: Fraction) -> DiscreteGaussian:
@@ -114,8 +99,8 @@ def test_what_is_charged_does_not_depend_on_the_bins(name) -> None:
     assert bins[0].starts != (0, 5, 10, 15)
     inner = plan.on(bins)
     assert inner.domain.shape == plan.inner.domain.shape == (5, 3, 3)
-    afresh = marginals(name).plan(
-        Request(domain=inner.domain, budget=inner.budget, adjacency=RECORDS, expected_records=1000)
+    afresh = binned(BINS, name).inner.plan(
+        Request(domain=inner.domain, budget=inner.budget, adjacency=REPLACE, expected_records=1000)
     )
     assert inner.events == plan.inner.events == afresh.events
     assert inner.design.first == afresh.design.first
@@ -172,7 +157,7 @@ def test_the_forecast_certifies_columns_on_their_own_cells(adjacency) -> None:
 def test_plan_and_mechanism_pickle() -> None:
     plan = make()
     assert pickle.loads(pickle.dumps(plan)).events == plan.events
-    wrapped = Binned(marginals("privpgd"), Fraction(1, 20), BINS)
+    wrapped = binned(BINS)
     assert pickle.loads(pickle.dumps(wrapped)).name == "privpgd"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.binning import BINS, Binned
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
 from hallmark.mechanisms.privacy.accountant import fits
@@ -20,9 +20,9 @@ from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
 from tests.builders.columns import line, nominal
+from tests.mechanisms.marginals.binning.runs import binned, plan_of
 from tests.mechanisms.marginals.domains import measured
 
-SHARE = Fraction(1, 10)
 BUDGET = Budget(epsilon=Fraction(8), delta=Fraction(1, 10**5))
 RELATIONS = [  # of persons: noise is found fast, and test_plan has the others
     Adjacency(neighbours=Neighbours.REPLACE_ONE, records=2, person="name"),
@@ -33,7 +33,6 @@ DETAIL = tuple(cell // 8 for cell in range(48))
 FINE = tuple(code // 3 for code in range(30))
 COARSE = tuple(code // 10 for code in range(30))
 LEVELS = {"x": (DETAIL,), "code": (FINE, COARSE)}
-QUICK = {"generator": {"method": "noise-aware", "latent": {"members": 2, "classes": 10}}}
 
 
 def records(n: int = 4000, seed: int = 1) -> np.ndarray:
@@ -47,22 +46,8 @@ def records(n: int = 4000, seed: int = 1) -> np.ndarray:
     return np.column_stack([x, c, code])
 
 
-def binned(bins: Mapping[str, Any] = LEVELS) -> Binned:
-    inner = MECHANISMS["privpgd"]
-    assert isinstance(inner, Marginals)
-    return Binned(inner, SHARE, bins)
-
-
-def make(mechanism: Binned, *, expected: int = 4000, adjacency: Adjacency = RELATIONS[0]) -> Any:
-    return mechanism.plan(
-        Request(
-            domain=DOMAIN,
-            budget=BUDGET,
-            adjacency=adjacency,
-            expected_records=expected,
-            parameters=QUICK,
-        )
-    )
+BINNED = binned(LEVELS)
+make = partial(plan_of, domain=DOMAIN, budget=BUDGET, adjacency=RELATIONS[0], expected=4000)
 
 
 def run(
@@ -78,7 +63,7 @@ def run(
 
 @pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
 def test_the_whole_fits_the_budget_and_names_what_it_asks(adjacency: Adjacency) -> None:
-    plan = make(binned(), adjacency=adjacency)
+    plan = make(BINNED, adjacency=adjacency)
     assert fits(plan.events, BUDGET)
     assert not fits([*plan.events, plan.queries[0].event(adjacency)], BUDGET)
     assert plan.noise[0].query == "all cells of x, code, each by itself"
@@ -87,7 +72,7 @@ def test_the_whole_fits_the_budget_and_names_what_it_asks(adjacency: Adjacency) 
 
 
 def test_the_finest_level_is_taken_that_the_records_pay_for() -> None:
-    few, many = (make(binned(), expected=n) for n in (60, 400_000))
+    few, many = (make(BINNED, expected=n) for n in (60, 400_000))
     assert few.public[2].number == 3
     assert many.public[2].number == 10
     assert [plan.public[0].number for plan in (few, many)] == [6, 6]
@@ -95,9 +80,8 @@ def test_the_finest_level_is_taken_that_the_records_pay_for() -> None:
 
 def test_released_values_have_spikes_and_codes_that_the_bins_do_not_know() -> None:
     codes = records()
-    mechanism = binned()
-    plan = make(mechanism)
-    _, made, _ = run(mechanism, plan, codes)
+    plan = make(BINNED)
+    _, made, _ = run(BINNED, plan, codes)
     for column, cells in ((0, (0, 16)), (2, (4, 14, 24))):
         real, got = (
             np.bincount(table[:, column], minlength=DOMAIN.shape[column]) / len(table)
@@ -112,11 +96,10 @@ def test_released_values_have_spikes_and_codes_that_the_bins_do_not_know() -> No
 def test_true_losses_are_below_their_bounds(adjacency: Adjacency) -> None:
     codes = records()
     codes[:, 0] = np.minimum(codes[:, 0], 47)  # distances of nulls are another test's
-    mechanism = binned()
-    plan = make(mechanism, adjacency=adjacency)
+    plan = make(BINNED, adjacency=adjacency)
     rng = np.random.default_rng(0)
     for seed in range(3):
-        _, made, certificate = run(mechanism, plan, codes, seed)
+        _, made, certificate = run(BINNED, plan, codes, seed)
         assert [bound.target for bound in certificate.bounds] == ["x", "c", "code"]
         kept = made.codes[made.codes[:, 0] < 48]
         one, other = (
@@ -128,20 +111,18 @@ def test_true_losses_are_below_their_bounds(adjacency: Adjacency) -> None:
 
 
 def test_a_bound_pays_for_the_width_of_own_cells_or_of_bins_whichever_is_less() -> None:
-    mechanism = binned()
-    plan = make(mechanism)
-    measurements, made, certificate = run(mechanism, plan, records())
+    plan = make(BINNED)
+    measurements, made, certificate = run(BINNED, plan, records())
     assert certificate.bounds[0].terms["discretisation"] < 1.01 / 48
     blurred = replace(plan, sigma2=plan.sigma2 * 10**4)  # as if own cells told nothing
-    again = mechanism.certify(
+    again = BINNED.certify(
         blurred, measurements, made, confidence=0.9, rng=np.random.default_rng(0)
     )
     assert again.bounds[0].terms["discretisation"] == pytest.approx(1 / 6, rel=0.1)
 
 
 def test_tables_on_public_bins_have_a_law_that_holds_exactly() -> None:
-    mechanism = binned()
-    plan = make(mechanism)
+    plan = make(BINNED)
     asked: list[Any] = []
 
     class Watched(SimulatedCurator):
@@ -150,7 +131,7 @@ def test_tables_on_public_bins_have_a_law_that_holds_exactly() -> None:
             return super().histograms(call, queries)
 
     curator: Any = Watched(codes=records(), adjacency=plan.adjacency, rng=np.random.default_rng(0))
-    mechanism.measure(curator, plan, mechanism.select(curator, plan))
+    BINNED.measure(curator, plan, BINNED.select(curator, plan))
     assert asked
     assert not any(query.cells_chosen for query in asked)
 
@@ -170,6 +151,6 @@ def test_bins_that_fit_no_column_are_refused(bins: Mapping[str, Any], says: str)
 
 def test_mechanisms_without_marginals_take_none() -> None:
     request = Request(domain=DOMAIN, budget=BUDGET, adjacency=RELATIONS[0], expected_records=4000)
-    wrapped = Binned(MECHANISMS["dpam"], SHARE, LEVELS)  # type: ignore[arg-type]
+    wrapped = Binned(MECHANISMS["dpam"], BINNED.share, LEVELS)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"columns\.x: has detail or groups, which are for"):
         planned(wrapped, request)

@@ -626,10 +626,10 @@ def test_the_memory_forecast_is_an_upper_bound_but_not_idle() -> None:
     assert used < forecast - 250_000_000 < 3 * used
 
 
-def test_torch_is_loaded_by_a_fit_alone() -> None:
+def test_torch_is_loaded_by_a_fit_alone_and_no_other_compiler_by_any_generator() -> None:
     program = (
-        "import sys; import hallmark.mechanisms.marginals.generators.particles.particles; "
-        "from hallmark.mechanisms.marginals.generators.particles.particles import Particles; "
-        "assert Particles(device='auto').settings; assert 'torch' not in sys.modules"
+        "import sys; from hallmark.mechanisms.marginals.parameters import GENERATORS; "
+        "assert GENERATORS['particles'](device='auto').settings; "
+        "assert not {'torch', 'jax', 'mbi', 'networkx'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[5], check=True)
