@@ -8,7 +8,6 @@ mechanism:
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from difflib import get_close_matches
 from math import isfinite
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -22,6 +21,7 @@ from hallmark.mechanisms.marginals.selection.aim import plan_aim
 from hallmark.mechanisms.marginals.selection.design import Design
 from hallmark.mechanisms.marginals.selection.fixed import plan_fixed
 from hallmark.mechanisms.marginals.selection.mwem import plan_mwem
+from hallmark.mechanisms.marginals.selection.settings import nearest
 from hallmark.mechanisms.marginals.selection.tree import plan_tree
 from hallmark.mechanisms.request import Request
 
@@ -77,8 +77,7 @@ def _section(
         )
     method = own.get("method", default["method"])
     if not isinstance(method, str) or method not in known:
-        near = get_close_matches(str(method), known, n=1)
-        mend = f"did you mean {near[0]}?" if near else f"use {', '.join(known)}"
+        mend = nearest(str(method), known) or f"use {', '.join(known)}"
         raise ValueError(f"{where}.method: there is no {method!r}; {mend}")
     merged = {**(default if method == default["method"] else {}), **own}
     return method, {name: value for name, value in merged.items() if name != "method"}
@@ -97,8 +96,7 @@ def build(cls: Callable[..., T], given: Mapping[str, Any], where: str) -> T:
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name not in names:
-            near = get_close_matches(name, names, n=1)
-            mend = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
+            mend = nearest(name, names) or f"known are {', '.join(names)}"
             raise ValueError(f"{where}.{name}: there is no such setting; {mend}")
         values[name] = _value(types[name], value, f"{where}.{name}")
     for field in known:

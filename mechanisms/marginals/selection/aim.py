@@ -42,7 +42,7 @@ from hallmark.mechanisms.marginals.selection.design import (
     columns_and_largest,
     line_of_columns,
 )
-from hallmark.mechanisms.marginals.selection.misfit import integer_weights, misfit, noise_misfit
+from hallmark.mechanisms.marginals.selection.misfit import integer_weights, noise_misfit
 from hallmark.mechanisms.marginals.selection.settings import Settings, refuse_unknown, whole
 from hallmark.mechanisms.marginals.selection.spending import (
     CHOICE_SHARE,
@@ -52,6 +52,7 @@ from hallmark.mechanisms.marginals.selection.spending import (
     refuse_unservable,
     rho_of,
 )
+from hallmark.mechanisms.marginals.selection.turn import choice_call, take_turn
 from hallmark.mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
@@ -259,39 +260,34 @@ class AimDesign:
         self, curator: MarginalRounds, first: Sequence[Answer], modeller: Modeller
     ) -> tuple[Answer, ...]:
         """Choose, measure, fit; with less noise once a round teaches less than its noise."""
-        shape, total = self.domain.shape, curator.total()
+        total, drawn = curator.total(), curator.drawn()
         answers, left, noise = list(first), self.rho - self.opening_rho, self.opening
-        model = modeller.model(answers, total, None)
-        records = modeller.evidence(answers, total).total
-        drawn = curator.drawn()
+        model, evidence = modeller.model(answers, total, None), modeller.evidence(answers, total)
         for number in count(1):
             noise, last = self.round(number, left, noise)
             left -= noise.rho
-            candidates = list(self._admitted(number, answers, modeller, 1 - left / self.rho))
-            scores = [
-                misfit(
-                    clique,
-                    records * model.marginal(clique),
-                    shape,
-                    weight=weight,
-                    penalty=noise_misfit(noise.sigma2, cells(clique, shape)),
-                )
-                for clique, weight in candidates
-            ]
-            clique, _ = candidates[curator.choose(_choice(number), scores, noise.choice)]
-            asked = Asked(clique, noise.sigma2, adaptive=True)
-            call = f"round-{number}-marginal"
-            (table,) = curator.histograms(call, [asked.query(shape)])
-            answers.append(Answer(asked, table, call))
+            candidates = dict(self._admitted(number, answers, modeller, 1 - left / self.rho))
+            answer = take_turn(
+                curator,
+                number,
+                candidates,
+                model,
+                evidence,
+                event=noise.choice,
+                sigma2=noise.sigma2,
+            )
+            answers.append(answer)
             if last:
                 break
-            expected = records * model.marginal(clique)
+            expected = evidence.total * model.marginal(answer.asked.clique)
             model = modeller.model(answers, total, model)
-            records = modeller.evidence(answers, total).total
-            little = self._teaches_little(expected, records * model.marginal(clique), noise)
-            if _choice(number + 1) in drawn:  # with a model that may differ from the one now
+            evidence = modeller.evidence(answers, total)
+            found = evidence.total * model.marginal(answer.asked.clique)
+            little = self._teaches_little(expected, found, noise)
+            following = choice_call(number + 1)
+            if following in drawn:  # with a model that may differ from the one now
                 annealed, _ = self.round(number + 1, left, noise.annealed)
-                little = drawn[_choice(number + 1)] == (annealed.choice,)
+                little = drawn[following] == (annealed.choice,)
             if little:
                 noise = noise.annealed
         return tuple(answers[len(first) :])
@@ -341,10 +337,6 @@ def _charged(noise: Round, adjacency: Adjacency) -> tuple[Event, Event]:
         noise.choice,
         replace(gaussian_event(noise.sigma2, adjacency), adaptive=True),
     )
-
-
-def _choice(number: int) -> str:
-    return f"round-{number}-choice"
 
 
 def _mask(clique: Clique) -> int:

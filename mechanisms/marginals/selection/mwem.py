@@ -34,7 +34,6 @@ from hallmark.mechanisms.marginals.selection.design import (
     columns_and_largest,
     line_of_columns,
 )
-from hallmark.mechanisms.marginals.selection.misfit import misfit, noise_misfit
 from hallmark.mechanisms.marginals.selection.settings import Settings, refuse_unknown, share, whole
 from hallmark.mechanisms.marginals.selection.spending import (
     CHOICE_SHARE,
@@ -43,6 +42,7 @@ from hallmark.mechanisms.marginals.selection.spending import (
     marginal_sigma2,
     refuse_unservable,
 )
+from hallmark.mechanisms.marginals.selection.turn import take_turn
 from hallmark.mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
@@ -172,28 +172,17 @@ class MwemDesign:
         self, curator: MarginalRounds, first: Sequence[Answer], modeller: Modeller
     ) -> tuple[Answer, ...]:
         """Choose, measure, fit. A marginal may be chosen again."""
-        shape, total = self.domain.shape, curator.total()
+        total = curator.total()
         _, epsilon, sigma2 = self.split.noise(self.rho, self.adjacency)
+        event = ExponentialMechanism(epsilon=epsilon)
         answers, model = list(first), None
         for number in range(1, self.split.turns + 1):
             model = modeller.model(answers, total, model)
-            records = modeller.evidence(answers, total).total
-            candidates = self._admitted(answers, modeller)
-            scores = [
-                misfit(
-                    clique,
-                    records * model.marginal(clique),
-                    shape,
-                    penalty=noise_misfit(sigma2, cells(clique, shape)),
-                )
-                for clique in candidates
-            ]
-            event = ExponentialMechanism(epsilon=epsilon)
-            clique = candidates[curator.choose(f"round-{number}-choice", scores, event)]
-            asked = Asked(clique, sigma2)
-            call = f"round-{number}-marginal"
-            (table,) = curator.histograms(call, [asked.query(shape)])
-            answers.append(Answer(asked, table, call))
+            evidence = modeller.evidence(answers, total)
+            candidates = dict.fromkeys(self._admitted(answers, modeller), 1)
+            answers.append(
+                take_turn(curator, number, candidates, model, evidence, event=event, sigma2=sigma2)
+            )
         return tuple(answers[len(first) :])
 
     def _admitted(self, answers: Sequence[Answer], modeller: Modeller) -> tuple[Clique, ...]:

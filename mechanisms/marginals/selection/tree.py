@@ -45,6 +45,7 @@ from hallmark.mechanisms.marginals.selection.spending import (
     marginal_sigma2,
     refuse_unservable,
 )
+from hallmark.mechanisms.marginals.selection.turn import choice_call
 from hallmark.mechanisms.marginals.selection.workload import refuse_large
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
@@ -161,7 +162,7 @@ class TreeDesign:
                 misfit(pair, evidence.total * np.multiply.outer(*(ones[a] for a in pair)), shape)
                 for pair in pairs
             ]
-            return curator.choose(f"round-{next(calls)}-choice", scores, event)
+            return curator.choose(choice_call(next(calls)), scores, event)
 
         asked = [Asked(pair, sigma2) for pair in _tree(len(self.domain), private)]
         tables = curator.histograms(_PAIRS, [one.query(shape) for one in asked])
