@@ -36,8 +36,6 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 def source(location: Path, person: bool = True) -> Source:
     return Source(
         location=str(location),
-        format=None,
-        delimiter=",",
         null_markers=("NA",),
         columns=(*COLUMNS, "person") if person else COLUMNS,
         ignored=() if person else ("person",),

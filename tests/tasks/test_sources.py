@@ -27,8 +27,6 @@ def table() -> pd.DataFrame:
 def source(location: Path, **changes: object) -> Source:
     fields: dict[str, object] = {
         "location": str(location),
-        "format": None,
-        "delimiter": ",",
         "null_markers": ("N", ""),
         "columns": ("age", "code", "income"),
     }

@@ -36,10 +36,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def source(path: Path, *extra: str) -> Source:
-    return Source(
-        location=str(path), format=None, delimiter=",", null_markers=("NA",),
-        columns=(*COLUMNS, *extra),
-    )  # fmt: skip
+    return Source(location=str(path), null_markers=("NA",), columns=(*COLUMNS, *extra))
 
 
 def validated(

@@ -142,8 +142,6 @@ COPIES: dict[str, Callable[[Path, pd.DataFrame], Path]] = {
 
 def known(prepared: Prepared, location: Path) -> Likeness:
     """Of a table at a location, read as the spec says of its own."""
-    from dataclasses import replace
-
     source = replace(prepared.source, location=str(location), format=None, others_ignored=True)
     return likeness(prepared.codec, source)
 

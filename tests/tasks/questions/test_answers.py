@@ -12,7 +12,7 @@ import pytest
 
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.measured import MeasuredTable
-from hallmark.mechanisms.privacy.cells import count_codes, marginal
+from hallmark.mechanisms.privacy.cells import CellMap, count_codes, marginal
 from hallmark.mechanisms.privacy.queries import GaussianNoise
 from hallmark.mechanisms.privacy.transforms import HISTOGRAM
 from hallmark.schemas.question import QuestionError, parse_question
@@ -29,14 +29,14 @@ TABLE = example.table(500)
 AGE, INCOME, REGION, EMPLOYED, SINCE = range(5)
 
 
-def coded() -> np.ndarray:
-    text = TABLE.assign(since=TABLE["since"].dt.strftime("%Y-%m-%d"), employed=TABLE["employed"])
+def coded(codec: TableCodec, table: pd.DataFrame) -> np.ndarray:
+    text = table.assign(since=table["since"].dt.strftime("%Y-%m-%d"))
     text = text.astype({"age": "str", "employed": "str"})
-    columns = [one.encode(one.read(text[one.name])[0]) for one in CODEC.codecs]
+    columns = [one.encode(one.read(text[one.name])[0]) for one in codec.codecs]
     return np.stack(columns, axis=1)
 
 
-CODES = coded()
+CODES = coded(CODEC, TABLE)
 
 
 def seen(codes=CODES) -> pd.DataFrame:
@@ -49,19 +49,20 @@ def seen(codes=CODES) -> pd.DataFrame:
     )
 
 
+def measured(cells: CellMap, codes: np.ndarray, noise: Fraction) -> MeasuredTable:
+    """A table of these codes as if its noise had been 0."""
+    return MeasuredTable(
+        cells=cells,
+        sums=HISTOGRAM.sums(cells.size),
+        noise=GaussianNoise(noise),
+        answers=count_codes(codes, [cells])[0],
+    )
+
+
 def answering(cliques, *, noise=4, answers=CODES, total=None, records=None) -> Answering:
-    tables = []
-    for clique in cliques:
-        cells = marginal(clique, SHAPE)
-        tables.append(
-            MeasuredTable(
-                cells=cells,
-                sums=HISTOGRAM.sums(cells.size),
-                noise=GaussianNoise(Fraction(noise)),
-                answers=count_codes(answers, [cells])[0],
-            )
-        )
-    return Answering(CODEC, Estimator(tuple(tables), total), records)
+    maps = [marginal(clique, SHAPE) for clique in cliques]
+    tables = tuple(measured(cells, answers, Fraction(noise)) for cells in maps)
+    return Answering(CODEC, Estimator(tables, total), records)
 
 
 PAIRS = answering([(a, b) for a in range(5) for b in range(a)])

@@ -11,16 +11,20 @@ import numpy as np
 import pytest
 
 from hallmark.mechanisms.inference.estimator import Estimator
-from hallmark.mechanisms.inference.measured import MeasuredTable
-from hallmark.mechanisms.privacy.cells import CellMap, count_codes, marginal
-from hallmark.mechanisms.privacy.queries import GaussianNoise
-from hallmark.mechanisms.privacy.transforms import HISTOGRAM
+from hallmark.mechanisms.privacy.cells import marginal
 from hallmark.schemas.question import QuestionError
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.questions.correlations import correlations
 from hallmark.tasks.questions.questioning import Questioning, SharedCells
 from tests import example
+from tests.tasks.questions.test_answers import (
+    AGE,
+    INCOME,
+    REGION,
+    coded,
+    measured,
+)
 
 
 def spec() -> ReleaseSpec:
@@ -33,32 +37,14 @@ def spec() -> ReleaseSpec:
 SPEC = spec()
 SHARED = SharedCells.of(SPEC)
 CODEC = TableCodec.of(SPEC.columns)
-AGE, INCOME, REGION, EMPLOYED, SINCE = range(5)
 NOISE = Fraction(1, 100)
 
 
-def coded() -> np.ndarray:
-    table = example.table(600)
-    text = table.assign(since=table["since"].dt.strftime("%Y-%m-%d"))
-    text = text.astype({"age": "str", "employed": "str"})
-    columns = [one.encode(one.read(text[one.name])[0]) for one in CODEC.codecs]
-    return np.stack(columns, axis=1)
-
-
-CODES = coded()
+CODES = coded(CODEC, example.table(600))
 ON_SHARED = SHARED.records(CODES)
 
 
-def measured(cells: CellMap, noise: Fraction = NOISE) -> MeasuredTable:
-    return MeasuredTable(
-        cells=cells,
-        sums=HISTOGRAM.sums(cells.size),
-        noise=GaussianNoise(noise),
-        answers=count_codes(CODES, [cells])[0],
-    )
-
-
-def estimator(noise: Fraction = NOISE) -> Estimator:
+def estimator() -> Estimator:
     """All pairs on shared cells, and columns with detail by themselves."""
     shape = SHARED.codec.domain.shape
     recoding = {column: (column, bins.table) for column, bins in SHARED.bins.items()}
@@ -67,7 +53,7 @@ def estimator(noise: Fraction = NOISE) -> Estimator:
     maps = [
         cells.after({c: recoding[c] for c in cells.columns if c in recoding}) for cells in pairs
     ]
-    return Estimator((*(measured(c, noise) for c in maps), *(measured(c, noise) for c in own)), 600)
+    return Estimator(tuple(measured(cells, CODES, NOISE) for cells in (*maps, *own)), 600)
 
 
 ASKING = Questioning(SPEC, estimator(), CODES)
