@@ -25,6 +25,7 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.planning.coding import Codec, TableCodec
+from hallmark.tasks.planning.public_data import without_place
 from hallmark.tasks.planning.truncation import kept, keys
 from hallmark.tasks.sources import (
     DatabasePart,
@@ -318,7 +319,8 @@ def _read(
                     ordered = not isinstance(part, DatabasePart)
                     owners.append(keys(blocks[-1], text[person], ordered=ordered))
     except SourceError as error:
-        raise EvaluationRefused(_about(str(error), origin)) from error
+        message = str(error) if origin == "data.source" else told_of(origin, str(error))
+        raise EvaluationRefused(message) from error
     keep = kept(pd.concat(owners, ignore_index=True), spec.privacy.max_records) if owners else None
     records = sum(map(len, blocks)) if keep is None else int(keep.sum())
     least = {"--test": 1}.get(origin, LEAST_TO_SPLIT if private and split_too else LEAST_RECORDS)
@@ -335,26 +337,12 @@ def _read(
 
 def _check_values(text: pd.DataFrame, origin: str, codecs: Sequence[Codec]) -> None:
     for codec in codecs:
-        values, unreadable = codec.read(text[codec.name])
-        outside = codec.outside(values) if codec.column.outside == "refuse" else False
-        missing = text[codec.name].isna().to_numpy(dtype=bool) & (not codec.column.nulls)
-        for what, where in (
-            ("cannot be read", unreadable),
-            ("are outside the column's domain", outside),
-            ("are missing, but nulls are not allowed", missing),
-        ):
-            if np.any(where):
-                raise EvaluationRefused(
-                    f"{origin}: column {codec.name}: there are values that {what}; correct the "
-                    f"table, or columns.{codec.name} in the spec"
-                )
-
-
-def _about(message: str, origin: str) -> str:
-    """A message about reading a table, with the table's name added."""
-    if origin == "data.source":
-        return message
-    return told_of(origin, message)
+        beyond = codec.column.outside != "refuse"
+        for what, _ in without_place(codec, text[codec.name], beyond=beyond):
+            raise EvaluationRefused(
+                f"{origin}: column {codec.name}: there are values that {what}; correct the "
+                f"table, or columns.{codec.name} in the spec"
+            )
 
 
 def _label(text: str, codec: TableCodec, spec: ReleaseSpec) -> Label:

@@ -2,7 +2,7 @@
 
 A column of a batch has few different cells. Each is read, checked and coded once, by the same codec
 that reads a text anywhere else; a record takes its code, and counts with its cell where that breaks
-a rule. So what costs time at a thousand million records is to look up a code for each cell.
+a rule. So what costs time at a billion records is to look up a code for each cell.
 """
 
 from collections import defaultdict
@@ -98,7 +98,7 @@ def read_part(
 
 
 def compare(part: Part, columns: Mapping[str, Column], person: str | None) -> None:
-    """Return if Great Expectations counts on the first rows of a part what the pass counts.
+    """Check that Great Expectations counts on the first rows of a part what the pass counts.
 
     Raises:
         ValidationFailed: it does not.

@@ -35,7 +35,7 @@ class TableNotLoaded(SafeError):
 
 
 def refuse_occupied(spec: ReleaseSpec) -> None:
-    """Return if the output table can be made, where the spec asks for one.
+    """Refuse an output table that cannot be made, where the spec asks for one.
 
     Raises:
         TableRefused: it exists, its schema does not, or nothing may be made in it.

@@ -26,17 +26,17 @@ class SpecConfined(SafeError):
 
 
 def refuse_beyond(spec: Path) -> None:
-    """Return if a spec, complete or not, names only what the desk keeps for it.
+    """Refuse a spec, complete or not, that names more than the desk keeps for it.
 
     The file is read as `load_spec` reads it, so that both see the same keys.
 
     Raises:
-        SpecConfined: it does not; each line names a key.
+        SpecConfined: it does; each line names a key.
     """
     try:
         content = read_document(spec).content
     except Unreadable:
-        return  # whoever loads it says what is wrong
+        return  # loading it says what is wrong
     if problems := list(_beyond(content)):
         raise SpecConfined("\n".join(problems))
 

@@ -1,9 +1,9 @@
 """By what a copy of a table is known: the bytes of its files, and its records in any order.
 
 Records count by their cells, so that a copy is known in another format, order or spelling, and
-with values moved within their cells. One with a record more or less, or another value in one, is
-another table here: whatever told how many records two tables share would let whoever names one of
-them ask who is in the other.
+with values moved within their cells. A table with one record more or less, or with one other value,
+is another table here: revealing the overlap of two tables would let anyone holding one probe the
+other.
 """
 
 from collections.abc import Iterable, Iterator
@@ -40,8 +40,8 @@ class RecordSums(NamedTuple):
     as the table.
 
     Every record is hashed to two words of 64 bits by the finaliser of SplitMix64 (Steele, Lea,
-    Flood 2014). The sums tell tables apart that nobody made to look alike; who makes a table that
-    looks private is only refused.
+    Flood 2014). The sums tell tables apart that nobody made to look alike; a table forged to look
+    private is merely refused.
     """
 
     rows: int = 0

@@ -5,7 +5,6 @@ of rows and the distribution of every column. A file that may be none of that, t
 above all, must not be named.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,7 +79,11 @@ def read_outside_records(
     if len(text) == 0:
         raise OutsideRecordsRefused(f"{path}: holds no record, so there is nothing to certify")
     codec = TableCodec.of(spec.columns)
-    wrong = list(_misplaced(codec, text))
+    wrong = [
+        fault
+        for column in codec.codecs
+        for fault in misplaced(column, text[column.name], beyond=False)
+    ]
     if wrong:
         raise OutsideRecordsRefused(
             f"{path}: " + "; ".join(wrong) + "; fix the file, or certify it under a spec whose "
@@ -108,8 +111,3 @@ def _text(source: Source, path: Path) -> pd.DataFrame:
     except SourceError as error:
         raise OutsideRecordsRefused(told_of(str(path), str(error))) from error
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-
-
-def _misplaced(codec: TableCodec, text: pd.DataFrame) -> Iterator[str]:
-    for column in codec.codecs:
-        yield from misplaced(column, text[column.name], beyond=False)

@@ -5,7 +5,7 @@ from pathlib import Path
 from hallmark.tasks.installation.workspace import home, private_folder
 
 PUBLIC = "public"
-"""The folder, in that of tables, of files that whoever uploaded them declared public."""
+"""The folder, among the tables, of files that were declared public when they were uploaded."""
 
 
 def specs_folder() -> Path:

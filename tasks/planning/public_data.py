@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.arrays import AnyCodes, Mask
 from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.table_sections import PublicData, TableFile
@@ -122,16 +122,20 @@ def misplaced(codec: Codec, text: pd.Series, *, beyond: bool) -> Iterator[str]:
     Args:
         beyond: whether values outside the domain are right.
     """
+    for what, where in without_place(codec, text, beyond=beyond):
+        first = f"first in record {int(where.argmax()) + 1}"
+        yield f"column {codec.name}: {int(where.sum())} of {len(text)} values {what}, {first}"
+
+
+def without_place(codec: Codec, text: pd.Series, *, beyond: bool) -> Iterator[tuple[str, Mask]]:
+    """Why values of a column have no place in the domain, in words, and which; `misplaced`."""
     values, unreadable = codec.read(text)
     wrong = {"cannot be read": unreadable}
     if not beyond:
         wrong["lie outside the column's domain"] = codec.outside(values)
     if not codec.column.nulls:
         wrong["are missing, but nulls are not allowed"] = text.isna().to_numpy(dtype=bool)
-    for what, where in wrong.items():
-        if where.any():
-            first = f"first in record {int(where.argmax()) + 1}"
-            yield f"column {codec.name}: {int(where.sum())} of {len(text)} values {what}, {first}"
+    return ((what, where) for what, where in wrong.items() if where.any())
 
 
 def _check(codec: Codec, text: pd.Series) -> None:

@@ -1,9 +1,10 @@
 """Releases that recur because somebody scheduled them at the desk.
 
 Each is a calendar of one entry in a folder of the home. Beside it, under one random name for each
-time that it was scheduled, lie the spec as it was then and the order of whoever did. The calendar
-names the spec, so both change in one step, and a run never reads parts of two versions. Nobody can
-edit what lies there at the desk: whoever writes specs need not be allowed to run them.
+time that it was scheduled, lie the spec as it was then and the order of the person who scheduled
+it. The calendar names the spec, so both change in one step, and a run never reads parts of two
+versions. Nobody can edit these files at the desk: people who write specs may not be allowed to run
+them.
 """
 
 import json
@@ -54,7 +55,7 @@ def sources_folder(calendar: Path, template: Path) -> Path:
 
 
 def scheduled_by(calendar: Path, name: str) -> str | None:
-    """The login of whoever scheduled an entry; None where that was not done at the desk."""
+    """The login of the person who scheduled an entry at the desk; None if nobody did."""
     if not _is_ours(calendar):
         return None
     spec = calendar.parent / load_calendar(calendar).releases[name].spec
@@ -71,7 +72,7 @@ def scheduling(name: str, text: str, entry: Mapping[str, Any], by: str) -> Itera
         name: of the template, and of the entry.
         text: the template.
         entry: as in a calendar, without its spec.
-        by: login of whoever schedules it.
+        by: login of the person who schedules it.
     Raises:
         SafeError: the entry is wrong; nothing has changed.
     """

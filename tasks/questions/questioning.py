@@ -38,7 +38,7 @@ class SharedCells:
 
     @classmethod
     def of(cls, spec: ReleaseSpec) -> "SharedCells":
-        """Those of a spec; what has no detail stays as it is."""
+        """The shared cells of a spec; columns without detail keep their own."""
         shared = spec.without_detail()
         bins = {}
         for place, (name, column) in enumerate(spec.columns.items()):
@@ -129,7 +129,7 @@ class Questioning:
         return answering.answer(question, confidence=confidence, simultaneous=simultaneous)
 
     def correlations(self, *, confidence: float) -> tuple[Correlation, ...]:
-        """Those of all pairs of released columns that the noisy tables tell; there are records."""
+        """Correlations of all released pairs that the noisy tables tell; needs records."""
         on = self._on_shared
         assert on.records is not None, "they are compared with the tables"
         names = list(self.spec.released_columns)

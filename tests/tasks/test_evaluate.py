@@ -234,9 +234,9 @@ def test_a_label_may_be_of_a_column_with_an_equals_sign(tmp_path: Path, home: Pa
 @pytest.mark.parametrize(
     ("column", "value", "said"),
     [
-        ("age", SECRET, "age: there are values that are outside the column's domain"),
+        ("age", SECRET, "age: there are values that lie outside the column's domain"),
         ("age", f"x{SECRET}", "age: there are values that cannot be read"),
-        ("region", SECRET, "region: there are values that are outside"),
+        ("region", SECRET, "region: there are values that lie outside"),
         ("region", "NA", "region: there are values that are missing, but nulls are not allowed"),
     ],
 )
