@@ -47,8 +47,8 @@ def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def browser(home: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
-    """A browser that nobody has logged in with."""
-    monkeypatch.setattr(log_in, "guesses", Guesses())
+    """A browser that nobody has logged in with; between guesses no time passes."""
+    monkeypatch.setattr(log_in, "guesses", Guesses(lambda: 0.0))
     return TestClient(desk, headers={"Accept": "text/html"}, follow_redirects=False)
 
 
