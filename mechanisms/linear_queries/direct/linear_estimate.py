@@ -101,6 +101,16 @@ class LinearEstimate:
         pooled = self.pooled([table[None, :] for table in tables])
         return max(round(float(pooled[()][0, 0])), 1)
 
+    def means_of(self, tables: Sequence[NDArray[np.number]], records: int) -> Floats:
+        """The estimated answers as means over so many records, shape (queries,).
+
+        Args:
+            tables: as of `records`.
+        """
+        pooled = self.pooled([table[None, :] for table in tables])
+        pooled[()] = np.array([[float(records)]])
+        return self.answers(pooled)[0] / records
+
     def drawn(self, rng: np.random.Generator, draws: int) -> dict[Part, Floats]:
         """Normal noise with the moments of that of the pooled parts; the total has none."""
         return {

@@ -211,9 +211,7 @@ class Direct(Requested):
     def _on_queries(self, answers: Sequence[Counts], records: int) -> LeastSquares:
         """Least squares on the linear estimate of the queries, all alike, in expected errors."""
         estimate, queries = self.strategy.estimate, self.universe.queries
-        pooled = estimate.pooled([table[None, :] for table in answers])
-        pooled[()] = np.array([[records]])
-        estimated = estimate.answers(pooled)[0] / records
+        estimated = estimate.means_of(answers, records)
         weight = (records / self.strategy.forecast) ** 2
         tables: dict[Clique, Floats] = {}
         weights: dict[Clique, float] = {}

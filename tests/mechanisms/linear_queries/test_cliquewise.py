@@ -224,10 +224,8 @@ def test_bounds_of_dpam_miss_no_more_often_than_stated_and_half_of_them_do(
         each = query_bounds(method.measured(answers), total, made, confidence=0.8, rng=rng).each
         misses += bool((np.abs(made - truth) > each).any())
         # The linear estimate is the worst case for the part that is noise.
-        parts = method.estimate.pooled([table[None, :] for (table,) in answers.values()])
-        number = method.records(answers, total)
-        parts[()] = np.array([[float(number)]])
-        linear = method.estimate.answers(parts)[0] / number
+        histograms = [table for (table,) in answers.values()]
+        linear = method.estimate.means_of(histograms, method.records(answers, total))
         each = query_bounds(method.measured(answers), total, linear, confidence=0.8, rng=rng).each
         misses += bool((np.abs(linear - truth) > each).any())
         broken += bool((np.abs(linear - truth) > each / 2).any())

@@ -1,6 +1,7 @@
 """Small universes with queries of every kind, and answers with the noise of a plan."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -8,6 +9,7 @@ from scipy import sparse
 from hallmark.mechanisms.linear_queries.direct.linear_estimate import Asked, cells_of
 from hallmark.mechanisms.linear_queries.direct.method import CALL
 from hallmark.mechanisms.linear_queries.universe import Universe
+from hallmark.mechanisms.privacy.calls import TablesByCall
 from hallmark.mechanisms.privacy.cells import CellMap, marginal
 from hallmark.mechanisms.privacy.linear_queries import Block, Boxes, EachCell, Matrix
 from hallmark.mechanisms.privacy.queries import HistogramQuery
@@ -62,6 +64,14 @@ def noisy(
 ) -> list[np.ndarray]:
     """Answers as a curator gives them, with simulated noise: only for statistics of many runs."""
     return SimulatedCurator(codes=codes, adjacency=REPLACE, rng=rng).histograms(CALL, queries)
+
+
+def run(method: Any, codes: np.ndarray, seed: int = 0) -> tuple[TablesByCall, Any]:
+    """Answers with simulated noise, and the distribution made of them."""
+    rng = np.random.default_rng(seed)
+    asked: Any = SimulatedCurator(codes=codes, adjacency=method.adjacency, rng=rng)
+    answers = method.ask(asked)
+    return answers, method.distribution(answers, asked.total(), progress=quiet)
 
 
 def quiet(share: float, what: str) -> None:

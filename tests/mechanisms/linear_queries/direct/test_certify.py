@@ -41,10 +41,8 @@ def test_bounds_miss_no_more_often_than_stated_and_half_of_them_do(
         rng = np.random.default_rng(seed)
         answers = noisy(method.strategy.queries, codes, rng)
         # The linear estimate itself is the worst case: a distribution's errors are smaller.
-        estimate = method.strategy.estimate
-        parts = estimate.pooled([table[None, :] for table in answers])
-        parts[()] = np.array([[float(method.records({CALL: answers}, total))]])
-        made = estimate.answers(parts)[0] / method.records({CALL: answers}, total)
+        number = method.records({CALL: answers}, total)
+        made = method.strategy.estimate.means_of(answers, number)
         found = query_bounds(
             method.measured({CALL: answers}), total, made, confidence=confidence, rng=rng
         )

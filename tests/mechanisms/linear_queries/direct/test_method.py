@@ -28,20 +28,22 @@ from tests.mechanisms.linear_queries.adaptive_runs import (
     REPLACE,
     Gone,
     curator,
+    error,
     of,
     planned,
     ways,
 )
 from tests.mechanisms.linear_queries.direct.cases import (
     SHAPE,
-    histogram,
     mixed,
     noisy,
     quiet,
     records,
+    run,
 )
 
 ROWS = 3000
+RICH = Budget(epsilon=Fraction(200), delta=Fraction(1, 100_000))
 
 
 def plan(u: Universe, budget: Budget = BUDGET, **given: Any) -> Direct:
@@ -87,40 +89,27 @@ def test_the_same_answers_give_the_same_distribution(estimator: str) -> None:
 )
 def test_much_budget_gives_the_exact_answers(estimator: str, adjacency: Adjacency) -> None:
     u, codes = mixed(sums=estimator != "graphical"), records(SHAPE, ROWS)
-    rich = Budget(epsilon=Fraction(200), delta=Fraction(1, 100_000))
-    truth = u.answers(histogram(codes, SHAPE)) / ROWS
-    method = plan(u, rich, adjacency=adjacency, estimator=estimator)
-    answers = noisy(method.strategy.queries, codes, np.random.default_rng(0))
+    method = plan(u, RICH, adjacency=adjacency, estimator=estimator)
+    answers, made = run(method, codes)
+    assert error(u, codes, made.answers()) < 2e-3
     total = ROWS if adjacency is REPLACE else None
-    made = method.distribution({CALL: answers}, total, progress=quiet)
-    assert np.abs(made.answers() - truth).max() < 2e-3
-    assert abs(method.records({CALL: answers}, total) - ROWS) <= 1
+    assert abs(method.records(answers, total) - ROWS) <= 1
 
 
 @pytest.mark.parametrize("estimator", ["likelihood", "workload"])
 def test_queries_none_of_which_is_a_cell_are_answered_too(estimator: str) -> None:
     u, codes = of(SHAPE, *mixed().queries.blocks[1:]), records(SHAPE, ROWS)
-    rich = Budget(epsilon=Fraction(200), delta=Fraction(1, 100_000))
-    method = plan(u, rich, estimator=estimator)
-    answers = noisy(method.strategy.queries, codes, np.random.default_rng(0))
-    made = method.distribution({CALL: answers}, ROWS, progress=quiet)
-    assert np.abs(made.answers() - u.answers(histogram(codes, SHAPE)) / ROWS).max() < 2e-3
+    _, made = run(plan(u, RICH, estimator=estimator), codes)
+    assert error(u, codes, made.answers()) < 2e-3
 
 
 def test_error_falls_in_proportion_to_epsilon() -> None:
     u, codes = ways((2,) * 5, 2), records((2,) * 5, ROWS)
-    truth = u.answers(histogram(codes, u.shape)) / ROWS
     errors = []
     for epsilon_ in (Fraction(1, 2), Fraction(5)):
         method = plan(u, Budget(epsilon=epsilon_))
-        rng = np.random.default_rng(1)
-        runs = [
-            method.distribution(
-                {CALL: noisy(method.strategy.queries, codes, rng)}, ROWS, progress=quiet
-            ).answers()
-            for _ in range(10)
-        ]
-        errors.append(np.mean([np.abs(run - truth).max() for run in runs]))
+        runs = [error(u, codes, run(method, codes, seed)[1].answers()) for seed in range(10)]
+        errors.append(np.mean(runs))
         assert errors[-1] < 1.3 * method.expected_error()[0]
     assert 6 < errors[0] / errors[1] < 16
 
@@ -129,19 +118,14 @@ def test_error_falls_in_proportion_to_epsilon() -> None:
 def test_least_squares_is_nearer_than_the_raw_tables_on_average(noise: str) -> None:
     """The specification's oracle 10, over 20 seeds; the raw answers are the tables' own cells."""
     u, codes = ways((2,) * 6, 3), records((2,) * 6, 1000)
-    truth = u.answers(histogram(codes, u.shape)) / 1000
     method = plan(u, expected=1000, strategy="marginals", noise=noise)
     direct, raw = [], []
     for seed in range(20):
-        answers = noisy(method.strategy.queries, codes, np.random.default_rng(seed))
-        made = method.distribution({CALL: answers}, 1000, progress=quiet)
+        answers, made = run(method, codes, seed)
         assert isinstance(made, FittedWeights)
         assert made.fit.converged
-        direct.append(np.abs(made.answers() - truth).max())
-        estimate = method.strategy.estimate
-        parts = estimate.pooled([table[None, :] for table in answers])
-        parts[()] = np.array([[1000.0]])
-        raw.append(np.abs(estimate.answers(parts)[0] / 1000 - truth).max())
+        direct.append(error(u, codes, made.answers()))
+        raw.append(error(u, codes, method.strategy.estimate.means_of(answers[CALL], 1000)))
     assert np.mean(direct) < np.mean(raw)
 
 
@@ -173,10 +157,8 @@ def test_a_large_universe_is_served_by_a_random_field() -> None:
     method = plan(u)
     assert method.estimator == "graphical"
     codes = np.random.default_rng(0).integers(0, 2, size=(ROWS, 40))
-    answers = noisy(method.strategy.queries, codes, np.random.default_rng(1))
-    made = method.distribution({CALL: answers}, ROWS, progress=quiet)
-    truth = np.stack([(codes == 0).mean(axis=0), (codes == 1).mean(axis=0)], axis=1).ravel()
-    assert np.abs(made.answers() - truth).max() < 2 * method.expected_error()[0]
+    _, made = run(method, codes, 1)
+    assert error(u, codes, made.answers()) < 2 * method.expected_error()[0]
     assert made.cells(100, np.random.default_rng(2)).shape == (100, 40)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hallmark.mechanisms.linear_queries.direct.certify import query_bounds
-from hallmark.mechanisms.linear_queries.direct.method import CALL, plan_direct
+from hallmark.mechanisms.linear_queries.direct.method import plan_direct
 from hallmark.mechanisms.linear_queries.dpam.method import (
     HISTOGRAM_CALL,
     Dpam,
@@ -26,14 +26,16 @@ from tests.mechanisms.linear_queries.adaptive_runs import (
     PERSONS,
     REPLACE,
     curator,
+    error,
     finished,
     planned,
     ways,
 )
-from tests.mechanisms.linear_queries.direct.cases import histogram, noisy, quiet, records
+from tests.mechanisms.linear_queries.direct.cases import histogram, records, run
 from tests.mechanisms.wasserstein.single_histogram.neighbours import neighbours
 
 ROWS = 3000
+CODES = records((2,) * 4, ROWS)
 
 
 def plan(budget: Budget = BUDGET, *, columns: int = 4, rows: int = ROWS, **given: Any) -> Dpam:
@@ -61,7 +63,7 @@ def test_no_neighbour_moves_the_histogram_further_than_charged(
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD, PERSONS])
 def test_a_run_is_one_draw(tmp_path: Path, adjacency: Adjacency) -> None:
     method = plan(adjacency=adjacency)
-    asked = curator(tmp_path, records((2,) * 4, ROWS), method)
+    asked = curator(tmp_path, CODES, method)
     answers = method.ask(asked)
     assert asked.ledger.events("r") == method.events
     assert finished(method, answers, asked).answers().shape == (24,)
@@ -71,46 +73,28 @@ def test_a_run_is_one_draw(tmp_path: Path, adjacency: Adjacency) -> None:
 
 def test_much_budget_gives_nearly_the_exact_answers() -> None:
     rich = Budget(epsilon=Fraction(100), delta=Fraction(1, 100_000))
-    codes = records((2,) * 4, ROWS)
     method = plan(rich, iterations=3000, alpha=0.002)
-    truth = method.universe.answers(histogram(codes, (2,) * 4)) / ROWS
-    answers = {HISTOGRAM_CALL: noisy([method.query], codes, np.random.default_rng(0))}
-    made = method.distribution(answers, ROWS, progress=quiet)
-    assert np.abs(made.answers() - truth).max() < 0.02
+    assert error(method.universe, CODES, run(method, CODES)[1].answers()) < 0.02
 
 
 def test_it_is_worse_than_direct_and_the_printed_form_worse_than_nothing() -> None:
-    codes = records((2,) * 4, ROWS)
     u = ways((2,) * 4, 2)
-    truth = u.answers(histogram(codes, u.shape)) / ROWS
-
-    def error(method: Any, seed: int) -> float:
-        (call, queries) = (
-            (HISTOGRAM_CALL, [method.query])
-            if isinstance(method, Dpam)
-            else (CALL, method.strategy.queries)
-        )
-        answers = {call: noisy(queries, codes, np.random.default_rng(seed))}
-        made = method.distribution(answers, ROWS, progress=quiet)
-        return float(np.abs(made.answers() - truth).max())
-
     direct = planned(plan_direct, u, expected=ROWS)
     means = [
-        np.mean([error(method, seed) for seed in range(5)])
+        np.mean([error(u, CODES, run(method, CODES, seed)[1].answers()) for seed in range(5)])
         for method in (direct, plan(), plan(noise_constant="paper"), plan(variant="printed"))
     ]
     assert means == sorted(means)
-    assert means[-1] > np.abs(u.answers(u.uniform) - truth).max()
+    assert means[-1] > error(u, CODES, u.answers(u.uniform))
 
 
 def test_bounds_hold_for_its_answers() -> None:
-    codes, method = records((2,) * 4, ROWS), plan()
-    truth = method.universe.answers(histogram(codes, (2,) * 4)) / ROWS
+    method = plan()
+    truth = method.universe.answers(histogram(CODES, (2,) * 4)) / ROWS
+    answers, made = run(method, CODES)
     rng = np.random.default_rng(0)
-    answers = {HISTOGRAM_CALL: noisy([method.query], codes, rng)}
-    made = method.distribution(answers, ROWS, progress=quiet).answers()
-    found = query_bounds(method.measured(answers), ROWS, made, confidence=0.99, rng=rng)
-    assert (np.abs(made - truth) <= found.each).all()
+    found = query_bounds(method.measured(answers), ROWS, made.answers(), confidence=0.99, rng=rng)
+    assert (np.abs(made.answers() - truth) <= found.each).all()
     assert found.each.max() < 1
 
 
