@@ -9,7 +9,7 @@ Proof.   Let u_r be the signed misfits of all queries and their negations, in re
          is private, misfits are against a noisy number, and a third part bounds what that changes.
 Source.  McSherry, Talwar (2007), Mechanism design via differential privacy, Theorem 6, for the
          choice; it holds for any distribution, however it was found.
-Oracle.  tests/mechanisms/linear_queries/test_mechanism.py simulates misses.
+Oracle.  tests/mechanisms/linear_queries/test_worst_query.py simulates misses where it is tight.
 """
 
 from collections.abc import Mapping
