@@ -7,13 +7,7 @@ import pytest
 from hallmark.mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
 from tests.mechanisms.marginals.domains import domain_of
 
-DOMAIN = domain_of(
-    (
-        4,
-        3,
-        2,
-    )
-)
+DOMAIN = domain_of((4, 3, 2))
 
 
 def listed(*entries: object) -> Workload:
@@ -95,13 +89,7 @@ def test_too_many_marginals_are_refused_before_they_are_listed() -> None:
 
 
 def test_tables_that_are_too_large_are_refused_with_the_largest_one() -> None:
-    wide = domain_of(
-        (
-            20_000,
-            3,
-            30_000,
-        )
-    )
+    wide = domain_of((20_000, 3, 30_000))
     words = r"have 600,060,003 cells, more than 134,217,728; .* c0 x c2 with 600,000,000"
     with pytest.raises(ValueError, match=words):
         refuse_large([(0, 1), (0, 2), (1,)], wide, "the marginals")

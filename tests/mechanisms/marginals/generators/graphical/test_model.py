@@ -396,15 +396,19 @@ def test_rules_keep_their_room_in_a_model_that_grows() -> None:
     assert model.admits(domain_of(WIDE, rules), grown[:-1], 1.0)
 
 
-@pytest.mark.parametrize("setting", ["iterations", "draft_iterations", "max_model_bytes"])
-def test_settings_out_of_range_are_refused(setting: str) -> None:
-    with pytest.raises(ValueError, match=f"{setting}: 0; give"):
-        GraphicalModel(**{setting: 0})
-
-
-def test_sweeps_below_none_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"sweeps: -1; give a whole number of at least 0"):
-        GraphicalModel(sweeps=-1)
+@pytest.mark.parametrize(
+    ("setting", "value", "least"),
+    [
+        ("iterations", 0, 1),
+        ("draft_iterations", 0, 1),
+        ("max_model_bytes", 0, 8),
+        ("sweeps", -1, 0),
+    ],
+)
+def test_settings_out_of_range_are_refused(setting: str, value: int, least: int) -> None:
+    message = f"{setting}: {value}; give a whole number of at least {least}"
+    with pytest.raises(ValueError, match=message):
+        GraphicalModel(**{setting: value})
 
 
 def test_settings_are_all_that_shapes_the_result() -> None:

@@ -150,10 +150,6 @@ def test_any_number_of_records_comes_out_each_particle_equally_often(rows: int) 
     times = np.bincount(spread(200, rows, np.random.default_rng(0)), minlength=200)
     assert times.sum() == rows
     assert times.max() - times.min() <= 1
-
-
-def test_no_records_are_refused() -> None:
-    model = fit(QUICK, evidence_of(data()[0], SHAPE, sigma=5.0))
     with pytest.raises(ValueError, match="rows: 0; ask for at least 1"):
         model.records(0, np.random.default_rng(0), silent)
 
