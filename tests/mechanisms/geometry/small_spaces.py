@@ -1,5 +1,7 @@
 """Small spaces of every make, and the linear programs that the distances on them are held to."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
@@ -13,9 +15,9 @@ from hallmark.mechanisms.geometry.spaces import FiniteSpace
 from hallmark.mechanisms.geometry.trees import midpoint_tree
 
 
-def column(kind: Kind, positions: Floats, has_null: bool = False) -> Attribute:
+def column(kind: Kind, positions: Floats, has_null: bool = False, name: str = "x") -> Attribute:
     return Attribute(
-        name="x",
+        name=name,
         kind=kind,
         positions=positions,
         widths=np.zeros(len(positions)),
@@ -24,23 +26,33 @@ def column(kind: Kind, positions: Floats, has_null: bool = False) -> Attribute:
 
 
 def numeric(levels: int, has_null: bool = False, width: float | None = None) -> Attribute:
-    return Attribute(
-        name="x",
-        kind=Kind.NUMERIC,
-        positions=(np.arange(levels) + 0.5) / levels,
-        widths=np.full(levels, 1 / levels if width is None else width),
-        has_null=has_null,
-    )
+    widths = np.full(levels, 1 / levels if width is None else width)
+    middles = (np.arange(levels) + 0.5) / levels
+    return replace(column(Kind.NUMERIC, middles, has_null), widths=widths)
+
+
+def ordinal(levels: int, has_null: bool = False) -> Attribute:
+    ends = np.linspace(0, 1, levels) if levels > 1 else np.array([0.5])
+    return column(Kind.ORDINAL, ends, has_null, "o")
 
 
 def nominal(levels: int, has_null: bool = False) -> Attribute:
-    return Attribute(
-        name="c",
-        kind=Kind.NOMINAL,
-        positions=np.linspace(0, 1, levels),
-        widths=np.zeros(levels),
-        has_null=has_null,
-    )
+    return column(Kind.NOMINAL, np.linspace(0, 1, levels), has_null, "c")
+
+
+def metric(distances: Floats, has_null: bool = False) -> Attribute:
+    """Places at these distances of each other, shape (levels, levels)."""
+    along = np.linspace(0, 1, len(distances))
+    return replace(column(Kind.METRIC, along, has_null, "place"), distances=distances)
+
+
+def lattice(
+    rng: np.random.Generator, levels: int, steps: int = 64, has_null: bool = False
+) -> Attribute:
+    """Points of the plane, their largest distances of coordinates multiples of 1 / steps."""
+    points = rng.choice((steps + 1) ** 2, size=levels, replace=False)
+    plane = np.stack(np.unravel_index(points, (steps + 1, steps + 1)), axis=-1) / steps
+    return metric(pairwise(plane), has_null)
 
 
 def grid(k: int, dimension: int) -> FiniteSpace:
@@ -118,19 +130,24 @@ def balanced(size: int, rng: np.random.Generator) -> Floats:
     return difference - difference.mean()
 
 
-def cheapest_coupling(distances: Floats, difference: Floats) -> float:
-    """W1 of a difference of mass zero: the least cost over all couplings."""
-    size = len(difference)
+def coupled(distances: Floats, p: Floats, q: Floats) -> float:
+    """The least cost over all couplings of two equally heavy vectors."""
+    size = len(p)
     rows = np.kron(np.eye(size), np.ones(size))
     columns = np.kron(np.ones(size), np.eye(size))
     solved = linprog(
         distances.ravel(),
         A_eq=np.vstack([rows, columns]),
-        b_eq=np.concatenate([np.maximum(difference, 0), np.maximum(-difference, 0)]),
+        b_eq=np.concatenate([p, q]),
         method="highs",
     )
     assert solved.success
     return float(solved.fun)
+
+
+def cheapest_coupling(distances: Floats, difference: Floats) -> float:
+    """W1 of a difference of mass zero."""
+    return coupled(distances, np.maximum(difference, 0), np.maximum(-difference, 0))
 
 
 def best_potential(distances: Floats, difference: Floats, bound: float | None) -> float:

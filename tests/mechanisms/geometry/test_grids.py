@@ -12,29 +12,12 @@ from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.geometry.finite_metrics import UNIT, pairwise
 from hallmark.mechanisms.geometry.grids import Axis, axis, cell_map, product_space
 from hallmark.mechanisms.geometry.paths import path_length
-from tests.mechanisms.geometry.small_spaces import distances, nominal, numeric
-
-
-def ordinal(levels: int, has_null: bool = False) -> Attribute:
-    return Attribute(
-        name="o",
-        kind=Kind.ORDINAL,
-        positions=np.linspace(0, 1, levels) if levels > 1 else np.array([0.5]),
-        widths=np.zeros(levels),
-        has_null=has_null,
-    )
+from tests.mechanisms.geometry.small_spaces import distances, metric, nominal, numeric, ordinal
 
 
 def places(levels: int, has_null: bool = False) -> Attribute:
     between = pairwise(np.random.default_rng(levels).random((levels, 2)), "l2")
-    return Attribute(
-        name="place",
-        kind=Kind.METRIC,
-        positions=np.linspace(0, 1, levels),
-        widths=np.zeros(levels),
-        has_null=has_null,
-        distances=between / max(between.max(), 1e-300),
-    )
+    return metric(between / max(between.max(), 1e-300), has_null)
 
 
 KINDS = st.sampled_from([numeric, ordinal, nominal])

@@ -8,25 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
-from hallmark.mechanisms.geometry.finite_metrics import pairwise
 from hallmark.mechanisms.geometry.partition import Partition, refine, split_order
 from hallmark.mechanisms.geometry.wasserstein import w1
 from hallmark.mechanisms.privacy.transforms import LevelSums
-from tests.mechanisms.geometry.small_spaces import nominal, numeric
+from tests.mechanisms.geometry.small_spaces import lattice, nominal, numeric
 
 
 def places(levels: int, has_null: bool = False) -> Attribute:
-    """Points of the plane at distances that are whole multiples of 1/64, so that W1 is exact."""
-    points = np.random.default_rng(levels).choice(64**2, size=levels, replace=False)
-    plane = np.stack(np.unravel_index(points, (64, 64)), axis=-1) / 64
-    return Attribute(
-        name="p",
-        kind=Kind.METRIC,
-        positions=np.linspace(0, 1, levels),
-        widths=np.zeros(levels),
-        has_null=has_null,
-        distances=pairwise(plane),
-    )
+    """At distances that are whole multiples of 1/64, so that W1 is exact."""
+    return lattice(np.random.default_rng(levels), levels, has_null=has_null)
 
 
 attributes = (

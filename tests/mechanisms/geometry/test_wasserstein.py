@@ -4,36 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
 from hallmark.mechanisms.domain.domain import Attribute, Kind
-from hallmark.mechanisms.geometry.finite_metrics import UNIT, pairwise
+from hallmark.mechanisms.geometry.finite_metrics import UNIT
 from hallmark.mechanisms.geometry.wasserstein import HUB, RADIUS, w1
-
-
-def attribute(kind: Kind, positions: list[float], has_null: bool) -> Attribute:
-    return Attribute(
-        name="x",
-        kind=kind,
-        positions=np.array(positions),
-        widths=np.zeros(len(positions)),
-        has_null=has_null,
-    )
-
-
-def places(rng: np.random.Generator, levels: int, has_null: bool, steps: int) -> Attribute:
-    """Points of the plane, their largest distances of coordinates multiples of 1 / steps."""
-    points = rng.choice((steps + 1) ** 2, size=levels, replace=False)
-    plane = np.stack(np.unravel_index(points, (steps + 1, steps + 1)), axis=-1) / steps
-    return Attribute(
-        name="x",
-        kind=Kind.METRIC,
-        positions=np.linspace(0, 1, levels),
-        widths=np.zeros(levels),
-        has_null=has_null,
-        distances=pairwise(plane),
-    )
+from tests.mechanisms.geometry.small_spaces import column as attribute
+from tests.mechanisms.geometry.small_spaces import coupled, lattice
 
 
 def distances(column: Attribute) -> np.ndarray:
@@ -56,25 +33,13 @@ def distances(column: Attribute) -> np.ndarray:
     return matrix
 
 
-def transport(cost: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
-    """W1 by linear programming over couplings of two equally heavy vectors."""
-    m = len(p)
-    rows = np.kron(np.eye(m), np.ones(m))
-    columns = np.kron(np.ones(m), np.eye(m))
-    solved = linprog(
-        cost.ravel(), A_eq=np.vstack([rows, columns]), b_eq=np.concatenate([p, q]), method="highs"
-    )
-    assert solved.success
-    return float(solved.fun)
-
-
 def random_attributes(rng: np.random.Generator) -> list[Attribute]:
     kinds = [Kind.NUMERIC, Kind.ORDINAL, Kind.DATE, Kind.NOMINAL]
     shapes = [(n, null) for n in (1, 2, 5, 6) for null in (False, True) if n + null > 1]
     on_lines = [
-        attribute(kind, sorted(rng.random(n)), null) for kind in kinds for n, null in shapes
+        attribute(kind, np.sort(rng.random(n)), null) for kind in kinds for n, null in shapes
     ]
-    return on_lines + [places(rng, n, null, steps=64) for n, null in shapes]
+    return on_lines + [lattice(rng, n, has_null=null) for n, null in shapes]
 
 
 def test_w1_is_the_optimum_of_the_transport_program_on_every_kind_of_attribute() -> None:
@@ -83,27 +48,27 @@ def test_w1_is_the_optimum_of_the_transport_program_on_every_kind_of_attribute()
         cost = distances(column)[:-1, :-1]
         for _ in range(3):
             p, q = rng.dirichlet(np.ones(column.cells) / 2, size=2)
-            assert w1(column, p - q) == pytest.approx(transport(cost, p, q), abs=1e-7)
+            assert w1(column, p - q) == pytest.approx(coupled(cost, p, q), abs=1e-7)
 
 
 def test_distances_between_places_are_rounded_up_to_a_unit() -> None:
     rng = np.random.default_rng(6)
     for has_null in (False, True):
-        column = places(rng, 7, has_null, steps=999)
+        column = lattice(rng, 7, 999, has_null)
         p, q = rng.dirichlet(np.ones(column.cells), size=2)
-        excess = w1(column, p - q) - transport(distances(column)[:-1, :-1], p, q)
+        excess = w1(column, p - q) - coupled(distances(column)[:-1, :-1], p, q)
         assert -1e-7 < excess < UNIT
 
 
 def test_places_at_distances_that_are_no_metric_are_refused() -> None:
-    column = places(np.random.default_rng(7), 3, False, steps=2)
+    column = lattice(np.random.default_rng(7), 3, 2)
     twice = replace(column, distances=3.0 * column.distances)
     with pytest.raises(ValueError, match="divide by the largest"):
         w1(twice, np.zeros(3))
 
 
 def test_a_value_in_the_middle_is_next_to_the_hub() -> None:
-    column = attribute(Kind.NUMERIC, [0.0, 0.5, 1.0], True)
+    column = attribute(Kind.NUMERIC, np.array([0.0, 0.5, 1.0]), True)
     assert w1(column, np.array([0, 1, 0, -1])) == pytest.approx(0.5)
     assert w1(column, np.array([1, 0, 0, -1])) == pytest.approx(1.0)
     assert w1(column, np.array([1, 0, -1, 0])) == pytest.approx(1.0)
@@ -111,7 +76,7 @@ def test_a_value_in_the_middle_is_next_to_the_hub() -> None:
 
 def test_without_nulls_w1_agrees_with_scipy() -> None:
     rng = np.random.default_rng(2)
-    column = attribute(Kind.NUMERIC, sorted(rng.random(40)), False)
+    column = attribute(Kind.NUMERIC, np.sort(rng.random(40)))
     p, q = rng.dirichlet(np.ones(40), size=2)
     expected = wasserstein_distance(column.positions, column.positions, p, q)
     assert w1(column, p - q) == pytest.approx(expected, abs=1e-12)
@@ -123,7 +88,7 @@ def test_surplus_mass_is_created_at_the_hub() -> None:
         difference = rng.normal(size=column.cells)
         at_hub = np.append(difference, -difference.sum())
         p, q = np.maximum(at_hub, 0), np.maximum(-at_hub, 0)
-        expected = transport(distances(column), p, q)
+        expected = coupled(distances(column), p, q)
         assert w1(column, difference) == pytest.approx(expected, abs=1e-7)
 
 
@@ -137,4 +102,4 @@ def test_a_batch_is_the_rows_one_by_one() -> None:
 
 def test_a_histogram_of_another_length_is_refused() -> None:
     with pytest.raises(ValueError, match="x: 3 entries for 2 cells"):
-        w1(attribute(Kind.NUMERIC, [0.2, 0.8], False), np.zeros(3))
+        w1(attribute(Kind.NUMERIC, np.array([0.2, 0.8])), np.zeros(3))

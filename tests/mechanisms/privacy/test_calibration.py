@@ -122,10 +122,11 @@ def mixed(rho):
     )
 
 
-@pytest.mark.parametrize(
-    "family", [gaussians(45), gaussians(45, adaptive=True), mixed], ids=["pld", "zcdp", "mixed"]
-)
-@pytest.mark.parametrize("epsilon", ["1/5", "1", "4"])
+FAMILIES = {"pld": gaussians(45), "zcdp": gaussians(45, adaptive=True), "mixed": mixed}
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize("epsilon", ["1/5", pytest.param("1", marks=pytest.mark.slow), "4"])
 def test_the_largest_rho_fits_and_one_step_more_does_not(family, epsilon):
     budget = Budget(epsilon=Fraction(epsilon), delta=DELTA)
     found = largest_rho(family, budget)
