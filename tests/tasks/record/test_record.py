@@ -181,23 +181,11 @@ def test_it_holds_no_count_of_failing_rows(run: Released) -> None:
 
 def test_the_summary_is_an_artifact_of_the_run(run: Released, record: AuditRecord) -> None:
     from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import (
-        ArtifactFilter,
-        ArtifactFilterKey,
-        FlowRunFilter,
-        TaskRunFilter,
-    )
-    from prefect.client.schemas.sorting import ArtifactSort
+    from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 
+    key = ArtifactFilterKey(any_=["audit-test-release"])
     with get_client(sync_client=True) as client:
-        found = client.read_artifacts(
-            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=["audit-test-release"])),
-            flow_run_filter=FlowRunFilter(),
-            task_run_filter=TaskRunFilter(),
-            sort=ArtifactSort.CREATED_DESC,
-            limit=10,
-            offset=0,
-        )
+        found = client.read_artifacts(artifact_filter=ArtifactFilter(key=key))
     (artifact,) = [a for a in found if str(a.flow_run_id) == record.provenance.run]
     assert artifact.type == "markdown"
     assert "hallmark verify test-release" in artifact.data
