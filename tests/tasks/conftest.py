@@ -63,9 +63,11 @@ from hallmark.schemas.loading import load_spec
 from hallmark.schemas.promise import promised, unprotected
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.signing import SigningKey
+from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.record.dictionary import data_dictionary
 from hallmark.tasks.rendering import files_for_users, rendered_files
+from tests.tasks.released import Released
 
 ROWS = 400
 RELEASE = "acs-2019-r1"
@@ -546,6 +548,17 @@ def made(record: AuditRecord, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def unsigned(made: Path, tmp_path: Path) -> Path:
     """A copy of that folder, to be spoilt and signed."""
     return Path(shutil.copytree(made, tmp_path / "release"))
+
+
+@pytest.fixture
+def elsewhere(run: Released, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a copy of the release, with its ledger in a home that has no anchors."""
+    monkeypatch.setenv("HALLMARK_HOME", str(tmp_path / "new-home"))
+    monkeypatch.delenv("HALLMARK_LEDGER", raising=False)
+    ledger = ledger_url().removeprefix("sqlite:///")
+    shutil.copy(run.ledger.removeprefix("sqlite:///"), ledger)
+    shutil.copytree(run.folder, tmp_path / "out" / run.folder.name)
+    return tmp_path / "out"
 
 
 @pytest.fixture

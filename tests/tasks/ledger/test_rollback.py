@@ -1,7 +1,6 @@
 """A ledger that lacks what it held is noticed, wherever that was written down, and not drawn on."""
 
 import json
-import shutil
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -120,17 +119,6 @@ def test_what_was_given_up_with_a_reason_is_not_missed_again(home: Path) -> None
     write(signed(given_up, None), anchors_file())
     refuse()
     assert read(anchors_file())[-1].anchor.reason == "the disk was lost"
-
-
-@pytest.fixture
-def elsewhere(run: Released, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a copy of the release, with its ledger in a home that has no anchors."""
-    monkeypatch.setenv("HALLMARK_HOME", str(tmp_path / "new-home"))
-    monkeypatch.delenv("HALLMARK_LEDGER", raising=False)
-    ledger = ledger_url().removeprefix("sqlite:///")
-    shutil.copy(run.ledger.removeprefix("sqlite:///"), ledger)
-    shutil.copytree(run.folder, tmp_path / "out" / run.folder.name)
-    return tmp_path / "out"
 
 
 def test_a_release_has_the_account_s_head_in_its_signed_manifest(run: Released) -> None:
