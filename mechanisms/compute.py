@@ -1,4 +1,4 @@
-"""Where heavy post-processing runs: in a loop here, or mapped over workers by whoever calls."""
+"""Where heavy post-processing runs: in a loop here, or mapped over workers by the caller."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Groups of neighbouring cells: a table on a coarser grid.
 
-Every attribute is cut into runs of as equally many cells as can be. A coarse table has far less
-noise in what it says of a whole group than the sum of the group's own noisy cells.
+Every attribute is cut into runs of cells whose lengths differ by at most one. A coarse table has
+far less noise in the count of a whole group than the sum of the group's own noisy cells.
 
 Oracle.  tests/mechanisms/marginals/test_cell_groups.py takes the matrix that adds up each group.
 """
@@ -27,7 +27,7 @@ def sizes_of(clique: Clique, shape: Sequence[int], most: int) -> Sizes:
 
 @lru_cache(maxsize=1024)  # asked for every table of every round, of few different attributes
 def group_of(cells: int, groups: int) -> NDArray[np.int64]:
-    """The group of every cell, ascending from 0; nobody may write to it."""
+    """The group of every cell, ascending from 0; read-only."""
     of = np.arange(cells, dtype=np.int64) * groups // cells
     of.flags.writeable = False
     return of
@@ -58,7 +58,7 @@ def spread(tables: Floats, shape: Sequence[int]) -> Floats:
 
 
 def cells_of(shape: Sequence[int], sizes: Sizes) -> NDArray[np.float64]:
-    """How many cells every group has, of shape `sizes`; nobody may write to it."""
+    """How many cells every group has, of shape `sizes`; read-only."""
     return _cells_of(tuple(shape), sizes)
 
 

@@ -312,7 +312,7 @@ def single_columns(
 def column_estimates(
     plan: MarginalPlan, measurements: Measurements, *, confidence: float, rng: np.random.Generator
 ) -> tuple[ColumnEstimates, ColumnErrors]:
-    """What was asked first says of every column, and draws of how far it is off, for a certificate.
+    """Estimates of every column from what was asked first, and draws of their errors.
 
     Raises:
         ValueError: the confidence is outside (0, 1).

@@ -41,8 +41,8 @@ def certify_cells(
 ) -> Certificate:
     """Bounds on every one-way marginal that hold jointly, for these synthetic records.
 
-    The estimates for pictures are of bins where a column in an order has public ones, which are
-    told better than its own cells.
+    The estimates for pictures are of bins where an ordered column has public ones, since these
+    are known better than its own cells.
 
     Args:
         codes: synthetic records in cells.

@@ -1,17 +1,17 @@
-"""From bins back to cells: how a noisy histogram says that records are spread within bins.
+"""From bins back to cells: how records are spread within bins, by a noisy histogram.
 
-Numbers and days: cells of a kind (`Column.kinds_of_cells`: round numbers, what lies between) hold
-more or less than the length of line that they stand for, about alike in all bins. That is what is
-expected of a bin. It is then split by kinds, and each kind in halves again and again, down to its
-cells: a split that shows nothing else stands where it is expected, and one that stands out of the
-noise where it is. The contrasts of all bins at one depth have one prior, which they tell themselves
-(`posterior_means`). So spikes come out, tails fall, people's rounding is kept, and noise does not
-make spikes.
+Numbers and days: cells of one kind (`Column.kinds_of_cells`: round numbers, what lies between) hold
+more or less than their stretch of the line would, about alike in all bins. That is what a bin is
+expected to look like. A bin is split by kinds, and each kind in halves, again and again, down to
+its cells. A split whose counts show nothing else stays where it is expected; one that stands out of
+the noise stays where it was measured. The contrasts of all bins at one depth share a prior, which
+is estimated from them (`posterior_means`). So spikes come out, tails fall, people's rounding is
+kept, and noise makes no spikes.
 
 Categories of a group have the posterior means of their own counts.
 
-Which cell a record gets depends on its bin alone, so what a column tells about others within a bin
-is not kept.
+Which cell a record gets depends on its bin alone, so dependence on other columns within a bin is
+lost.
 
 Oracle.  tests/mechanisms/marginals/binning/test_within.py: both limits of the noise, and spikes.
 """
@@ -79,7 +79,7 @@ def refined(codes: AnyCodes, bins: Bins, shares: Floats, rng: np.random.Generato
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """Cells that are told apart in two parts."""
+    """Cells that are split in two parts."""
 
     mass: float
     parts: tuple[Counts, Counts]
@@ -127,7 +127,7 @@ def _settled(
     one, other = (np.array([len(s.parts[i]) for s in splits]) for i in (0, 1))
     whole = np.array([split.mass for split in splits])
     expected = np.array([split.expected for split in splits])
-    # Each part is told twice, by its own counts and by what the other leaves of the mass.
+    # Each part is measured twice: by its own counts, and by what the other leaves of the mass.
     told = (other * first + one * (whole - second)) / (one + other)
     deviations = sigma * np.sqrt(one * other / (one + other))
     scale = deviations if sigma > 0 else np.ones(len(splits))

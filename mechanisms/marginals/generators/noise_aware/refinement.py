@@ -228,7 +228,7 @@ def _joined(noisy: Table, sigma: float, one: Estimate, other: Estimate) -> Estim
     """The mean of two estimates, or the one of them whose risk is clearly less."""
 
     def risk(estimate: Estimate) -> float:
-        """Stein's, but for a constant, in squares of the noise. It is told a little low: the
+        """Stein's, but for a constant, in squares of the noise. It comes out a little low: the
         prior of the cells is fitted to them, and kept lengths jump where noise's end."""
         misfit = np.square(noisy - estimate.table).sum()
         return float(misfit / sigma**2 + 2 * estimate.freedom)
