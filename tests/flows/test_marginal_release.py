@@ -83,7 +83,7 @@ def certified(published: Published) -> dict[str, Any]:
     ("selection", "generator"),
     [
         pair
-        if pair in {("mwem", "particles"), ("aim", "noise-aware"), ("mst", "private-gsd")}
+        if pair in {("aim", "particles"), ("mst", "private-gsd")}
         else pytest.param(*pair, marks=pytest.mark.slow)
         for pair in product(SELECTIONS, GENERATORS)
     ],
