@@ -355,7 +355,7 @@ class Ledger:
         If the last such statement about the release is the same, change nothing.
 
         Args:
-            kind: one of `ledger_book.STATEMENTS`.
+            kind: one of `book.STATEMENTS`.
             payload: plain JSON.
         Raises:
             LedgerError: the release never had a reservation, or the kind is unknown.
@@ -375,7 +375,7 @@ class Ledger:
         """Enter a statement that depends on all earlier statements about a release.
 
         Args:
-            kind: one of `ledger_book.STATEMENTS`.
+            kind: one of `book.STATEMENTS`.
             say: called under the lock with all statements about the release so far; returns the
                 payload, plain JSON, or raises if the statement may no longer be made. It may be
                 called more than once.

@@ -14,6 +14,7 @@ from hallmark.mechanisms.certificates.single_columns import (
 )
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.geometry.wasserstein import w1
+from tests.builders.columns import nominal
 
 FALSE_POSITIVE_RATE = 1e-6
 RELEASES = 500
@@ -32,13 +33,7 @@ def numeric(levels: int, *, width: float = 0.0, has_null: bool = False) -> Attri
     )
 
 
-def nominal(levels: int) -> Attribute:
-    return Attribute(
-        name="sex", kind=Kind.NOMINAL, positions=np.linspace(0, 1, levels), widths=np.zeros(levels)
-    )
-
-
-BINARY = Domain((numeric(2), nominal(2)))
+BINARY = Domain((numeric(2), nominal("sex", 2)))
 
 
 def draw_errors(rng: np.random.Generator, draws: int, private: bool, size: float) -> ColumnErrors:
@@ -100,7 +95,7 @@ def noiseless(domain: Domain, draws: int = PILOT + 99) -> ColumnErrors:
 
 def test_without_noise_the_bound_is_the_distance_itself() -> None:
     rng = np.random.default_rng(12)
-    domain = Domain((numeric(5, has_null=True), nominal(4)))
+    domain = Domain((numeric(5, has_null=True), nominal("sex", 4)))
     private, synthetic = (
         np.stack([rng.integers(0, cells, size=rows) for cells in domain.shape], axis=1)
         for rows in (30, 70)

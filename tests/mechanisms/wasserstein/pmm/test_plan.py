@@ -190,6 +190,7 @@ def test_the_forecast_names_every_column_and_falls_with_more_records() -> None:
 
 
 @each_mechanism
+@pytest.mark.slow
 def test_a_plan_of_four_million_leaves_and_its_forecast_take_seconds(mechanism) -> None:
     domain = Domain((line("x", 2048), line("y", 2048)))
     start = time.process_time()

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
+from hallmark.mechanisms.domain.domain import Domain, Kind
 from hallmark.mechanisms.geometry.partition import Partition, split_order
 from hallmark.mechanisms.wasserstein.pmm.tree import (
     LeastSquares,
@@ -15,30 +15,15 @@ from hallmark.mechanisms.wasserstein.pmm.tree import (
     transport_cost,
 )
 from hallmark.mechanisms.wasserstein.single_histogram.records import records_along
+from tests.mechanisms.geometry.small_spaces import nominal, ordinal
 
 RULES = ("uniform", "proportional")
-
-
-def ordered(levels: int, has_null: bool = False) -> Attribute:
-    return Attribute(
-        name="x",
-        kind=Kind.ORDINAL,
-        positions=np.linspace(0, 1, levels) if levels > 1 else np.array([0.5]),
-        widths=np.zeros(levels),
-        has_null=has_null,
-    )
-
-
-def nominal(levels: int) -> Attribute:
-    return Attribute(
-        name="c", kind=Kind.NOMINAL, positions=np.linspace(0, 1, levels), widths=np.zeros(levels)
-    )
 
 
 @st.composite
 def partitions(draw: st.DrawFn) -> Partition:
     """Complete partitions, so that leaves are single cells of no extent."""
-    columns = st.builds(ordered, st.integers(1, 6), st.booleans()) | st.builds(
+    columns = st.builds(ordinal, st.integers(1, 6), st.booleans()) | st.builds(
         nominal, st.integers(1, 4)
     )
     domain = Domain(tuple(draw(st.lists(columns, min_size=1, max_size=2))))
@@ -162,7 +147,7 @@ def test_the_deterministic_accuracy_bound_holds_in_every_run(tree, rule) -> None
 
 def test_the_deterministic_bound_is_broken_by_twice_the_noise_it_states() -> None:
     """One binary column, all noise on one side: the bound is attained, so half of it is too low."""
-    p = Partition(Domain((ordered(2),)), (0,))
+    p = Partition(Domain((ordinal(2),)), (0,))
     counts, noise = np.array([50, 50]), [np.array([10, -10])]
     made = consistent_leaves(100, [counts + noise[0]], voids(p)[1:], "uniform")
     moved = joint_w1(p, counts / 100, made / 100)
@@ -260,7 +245,7 @@ def half_of_noise(p: Partition, noise: list[np.ndarray]) -> float:
 
 
 def test_the_deterministic_bound_of_differences_is_attained() -> None:
-    p = Partition(Domain((ordered(2),)), (0,))
+    p = Partition(Domain((ordinal(2),)), (0,))
     made = split(p, [np.array([100]), np.array([20])])  # the private counts are 50 and 50
     assert made.tolist() == [60, 40]
     assert joint_w1(p, np.array([0.5, 0.5]), made / 100) == pytest.approx(
