@@ -68,6 +68,29 @@ def test_the_estimated_error_is_the_true_one_on_average():
     assert np.mean([np.square(one.tables - released).sum() for one in reruns]) < 0.6 * expected
 
 
+def test_the_estimated_error_along_a_pair_is_the_true_one_on_average():
+    """A generator that keeps half of a covariance, and of its noise, and all of the rest."""
+    rng = np.random.default_rng(4)
+    truth, expected = EVEN + 3 * SIGMA * ALONG, (9 + 1) * SIGMA**2 / 4
+    found = []
+    for _ in range(150):
+        noisy = truth + SIGMA * rng.normal(size=30)
+        released = half_along(noisy)
+        again = released + SIGMA * rng.normal(size=(40, 30))
+        reruns = [Rerun(half_along(y), np.rint(y).astype(np.int64)) for y in again]
+        factors = calibrated(
+            PAIRS, [table(noisy)], None, released=released, stood_for=released, reruns=reruns
+        )
+        moved = [(one.tables - released) @ ALONG for one in reruns]
+        found.append(factors.slopes[0] ** 2 * np.mean(np.square(moved)))
+    error = np.std(found, ddof=1) / len(found) ** 0.5
+    assert abs(np.mean(found) - expected) < 5 * error  # 6e-7 by the normal law
+
+
+def half_along(table: np.ndarray) -> np.ndarray:
+    return table - ((table - EVEN) @ ALONG) * ALONG / 2
+
+
 def test_reruns_that_spread_enough_are_left_alone():
     """All that is measured is kept, so the error is the noise alone."""
     rng = np.random.default_rng(2)
