@@ -26,6 +26,8 @@ up: install
 # Files in their order: those of whole releases, which take longest, come early. One thread a worker:
 # the threads of several workers on as many cores wait for each other for longer than they compute.
 test test-services: export OMP_NUM_THREADS ?= 1
+# Processes that tests start read the code as bytes that an earlier one compiled.
+test test-services: export PYTHONDONTWRITEBYTECODE :=
 test: install
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 

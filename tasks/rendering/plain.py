@@ -155,16 +155,16 @@ def _disclosure_control(record: AuditRecord) -> Iterator[str]:
         (n.standard_deviation for n in noise if n.unit == "records" and "discrete" in n.family),
         default=0.0,
     )
-    if least >= 1:
+    if least >= 2:
         yield (
             "Small groups: the least noise on a count has a standard deviation of "
-            f"{number(least, 3)} records. The effect is like suppressing small counts: by such a "
-            f"count alone, a group of up to about {math.floor(2 * least)} records cannot be "
-            "distinguished from an empty one."
+            f"{number(least, 3)} records. By such a count alone, somebody can tell a group of up "
+            f"to about {math.floor(least / 2)} records from an empty one in about two cases of "
+            "three, at most; a coin toss is right in one of two."
         )
     yield (
         "Comparing tables: subtracting one release from another reveals no more than all releases "
-        "on the account together, and a cap limits their sum."
+        "on the account together, and a cap limits what these reveal."
     )
 
 
@@ -265,7 +265,7 @@ def _strength(claim: PrivacyClaim) -> Iterator[str]:
     yield (
         f"Suppose an attacker knows everybody else's data and wants to find out {pair}. A blind "
         f"guess is right in 50 % of cases. With the release, even the best attack is right in at "
-        f"most {percent(guess, 3, up=True)}. Real attackers know less."
+        f"most {percent(guess, 3, up=True)}."
     )
     if claim.epsilon <= _EXP_LIMIT:
         factor = odds_factor(claim.epsilon)
