@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hallmark.schemas.documents.manifest import CERTIFICATE_FILE, MANIFEST_FILE, RECORD_FILE
+from hallmark.schemas.documents.manifest import (
+    CERTIFICATE_FILE,
+    MANIFEST_FILE,
+    RECORD_FILE,
+    REPORT_FILE,
+)
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.publish import PublishRefused, already_published
@@ -103,6 +108,13 @@ def test_a_folder_that_is_no_release_is_refused_in_words(
 ) -> None:
     path = out / "test-release" / name
     path.unlink() if content is None else path.write_text(content)
+    with pytest.raises(PublishRefused, match="is not what this spec publishes"):
+        already_published(job(run, out))
+
+
+def test_a_release_in_which_something_was_changed_is_refused(run: Released, out: Path) -> None:
+    with (out / "test-release" / REPORT_FILE).open("a") as report:
+        report.write("<p>changed</p>")
     with pytest.raises(PublishRefused, match="is not what this spec publishes"):
         already_published(job(run, out))
 
