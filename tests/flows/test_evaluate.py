@@ -116,7 +116,7 @@ def test_values_without_a_place_exit_with_3_and_are_not_shown(
     frame.to_csv(private, index=False)
     done = hallmark("evaluate", spec, "--synthetic", synthetic)
     assert done.code == ExitCode.DATA
-    assert done.error.startswith("data.source: column region: there are values that are outside")
+    assert done.error.startswith("data.source: column region: there are values that lie outside")
     assert SECRET not in done.out + done.err
 
 
