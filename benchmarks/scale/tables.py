@@ -17,7 +17,7 @@ def write(parts: Path, *, rows: int, columns: int, cells: int) -> None:
     """A table of whole numbers, in parts of at most `PART` rows.
 
     Parts beyond the tenth are links to the first ten: reading, checking, coding and counting them
-    takes as long as other parts would, and a table of a thousand million rows takes no disk.
+    takes as long as other parts would, and a table of a billion rows takes no disk.
     """
     parts.mkdir(parents=True)
     laws = np.random.default_rng(1).dirichlet(np.full(cells, 0.3), size=(CLASSES, columns))

@@ -60,7 +60,8 @@ def is_staged(job: Job) -> bool:
 
 
 def refuse_uncharged(job: Job) -> None:
-    """Return if the ledger has every charge of the staged release, or what it proved to have spent.
+    """Refuse a staged release of which the ledger has neither every charge nor what it proved to
+    have spent.
 
     Raises:
         LedgerRolledBack: it has not, so the release may not be published.
