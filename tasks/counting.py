@@ -52,7 +52,7 @@ class DaskCounter:
         futures = self.client.map(count, groups, pure=False)
         totals = [np.zeros(cells.size, dtype=np.int64) for cells in maps]
         with losses_told():
-            for future in as_completed(futures):
+            for future in as_completed(futures, loop=self.client.loop):
                 for total, (cells, counts) in zip(totals, future.result(), strict=True):
                     total[cells] += counts
                 future.release()  # otherwise the workers would keep the tables of all files

@@ -34,7 +34,8 @@ class DaskCompute:
         futures = [
             self._client.submit(_call, shared, item, key=f"{name}-{uuid4().hex}") for item in items
         ]
-        for done, _ in enumerate(as_completed(futures), 1):
+        # In this client's loop, where their results are fetched: the default client may be another.
+        for done, _ in enumerate(as_completed(futures, loop=self._client.loop), 1):
             self._progress(done / len(futures), doing)
         return iter(self._client.gather(futures))
 

@@ -77,8 +77,9 @@ def test_of_a_large_table_workers_send_the_occupied_cells_and_forget_them_once_a
     cells = marginal((0, 1), (512, 512))
     sizes = []
 
-    def watched(futures: list[Future]) -> Iterator[Future]:
-        for future in as_completed(futures):
+    def watched(futures: list[Future], loop: object) -> Iterator[Future]:
+        assert loop is threads.loop
+        for future in as_completed(futures, loop=loop):
             sizes.append(sum(counts.nbytes for _, counts in future.result()))
             yield future
             deadline = time.monotonic() + 60
