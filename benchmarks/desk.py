@@ -185,7 +185,7 @@ def running(number: int, folder: Path) -> Iterator[None]:
             text = EXAMPLE.read_text().replace("epsilon: 1\n", "epsilon: 1/100\n")
             lines = [
                 f"release: run-{which}-{turn}" if line.startswith("release:") else line
-                for line in text.replace("../../../build/rand-hie.csv", str(table)).splitlines()
+                for line in text.replace("../../build/rand-hie.csv", str(table)).splitlines()
             ]
             spec = folder / f"run-{which}-{turn}.yaml"
             spec.write_text("\n".join(lines) + "\n")

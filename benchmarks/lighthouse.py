@@ -110,7 +110,7 @@ def make_releases(folder: Path) -> None:
 
 def spec(folder: Path, name: str, table: Path, *, gated: bool = False) -> Path:
     """The spec of a release of the demonstration table."""
-    text = EXAMPLE.read_text().replace("../../../build/rand-hie.csv", str(table))
+    text = EXAMPLE.read_text().replace("../../build/rand-hie.csv", str(table))
     text = text.replace("release: rand-hie-2026", f"release: {name}")
     path = folder / f"{name}.yaml"
     path.write_text(text + ("approvals: {disclosure: [reviewer]}\n" if gated else ""))

@@ -89,6 +89,14 @@ def test_an_example_is_sound_and_has_few_cells(name):
     assert max(column.levels for column in spec.columns.values()) <= MOST_CELLS[name]
 
 
+@pytest.mark.parametrize("name", MOST_CELLS)
+def test_an_example_reads_what_make_release_writes_or_what_lies_beside_the_project(name):
+    root = EXAMPLES.parents[1]
+    assert "hallmark.flows.demo build/rand-hie.csv" in (root / "Makefile").read_text()
+    source = (EXAMPLES / example(name).data.source).resolve()
+    assert source in (root / "build/rand-hie.csv", NIST.resolve())
+
+
 def test_every_example_is_tested():
     assert {file.stem for file in EXAMPLES.glob("*.yaml")} == set(MOST_CELLS)
 
