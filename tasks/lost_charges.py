@@ -22,10 +22,9 @@ from hallmark.mechanisms.privacy.costs import cost
 from hallmark.mechanisms.privacy.events import Event, events_from_json
 from hallmark.mechanisms.privacy.ledger.chain import Head, genesis
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger
-from hallmark.schemas.documents.audit_report import AuditRecord
-from hallmark.schemas.documents.manifest import RECORD_FILE, SPEC_FILE
+from hallmark.schemas.documents.manifest import SPEC_FILE
 from hallmark.schemas.loading import load_spec
-from hallmark.tasks.gates.staged import RecordedCharges, staged_folders
+from hallmark.tasks.gates.staged import RecordFile, staged_folders
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.ledger.anchors import (
     anchor_of,
@@ -50,7 +49,7 @@ class Proof:
 
     Attributes:
         manifest: digest of its manifest, or of its audit record if it waits to be published.
-        told: what its audit record tells of its charges.
+        told: its audit record.
         head: digest of the account's last entry then.
     """
 
@@ -60,7 +59,7 @@ class Proof:
     adjacency: Adjacency
     events: tuple[Event, ...]
     manifest: str
-    told: RecordedCharges
+    told: RecordFile
     head: str | None
 
     @property
@@ -158,7 +157,7 @@ def _proof(folder: Path, account: str) -> Iterator[Proof]:
             adjacency=adjacency(told.spec),
             events=events_from_json(dict(event) for event in told.record.mechanism.events),
             manifest=sha256(manifest.canonical_bytes()).hexdigest(),
-            told=RecordedCharges.read(folder / RECORD_FILE),
+            told=RecordFile.read(folder),
             head=None if manifest.ledger is None else manifest.ledger.hash,
         )
 
@@ -169,16 +168,16 @@ def staged_proofs(account: str) -> Iterator[Proof]:
     Its files are those that this installation wrote, in a workspace that others cannot enter.
     """
     for folder in staged_folders():
-        record = AuditRecord.model_validate_json((folder / RECORD_FILE).read_bytes())
+        told = RecordFile.read(folder)
+        record, claim = told.record, told.record.guarantee.claim
         if record.account.name == account:
-            told, claim = RecordedCharges.read(folder / RECORD_FILE), record.guarantee.claim
             yield Proof(
                 folder=folder,
                 release=record.identity.release_id,
                 budget=Budget(epsilon=claim.epsilon, delta=claim.delta),
                 adjacency=adjacency(load_spec(folder / SPEC_FILE)),
                 events=events_from_json(dict(event) for event in record.mechanism.events),
-                manifest=told.record,
+                manifest=told.digest,
                 told=told,
                 head=None,
             )
@@ -192,7 +191,7 @@ def _forgotten(book: Ledger, account: str, proofs: Iterable[Proof]) -> Iterator[
     """
     entries = book.entries(account)
     hashes = {entry.hash for entry in entries}
-    for proof in {proof.told.record: proof for proof in proofs}.values():
+    for proof in {proof.told.digest: proof for proof in proofs}.values():
         charged = {
             entry.hash
             for entry in entries
@@ -217,7 +216,7 @@ def _is_entered(book: Ledger, proof: Proof) -> bool:
     if known is None or not known.proved:
         return False
     known_as = {call.request for call in book.calls(proof.release)}
-    return not known_as.isdisjoint((proof.manifest, proof.told.record))
+    return not known_as.isdisjoint((proof.manifest, proof.told.digest))
 
 
 def _enter(book: Ledger, account: str, proof: Proof, by: str, reason: str) -> None:

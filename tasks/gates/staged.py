@@ -17,34 +17,33 @@ from hallmark.schemas.documents.manifest import APPROVALS_FILE, RECORD_FILE, SIG
 from hallmark.tasks.installation.code import code_digest
 from hallmark.tasks.installation.profile import approvals_of
 from hallmark.tasks.installation.signing import digest, key_for
-from hallmark.tasks.installation.workspace import home, whole, workspaces_place
+from hallmark.tasks.installation.workspace import STAGING, home, whole, workspaces_place
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.rollback import LedgerRolledBack
 
 _NOTE = "staged.json"
-_STAGING = "staging"
 
 
-class RecordedCharges(NamedTuple):
-    """What an audit record tells of the charges of its release.
+class RecordFile(NamedTuple):
+    """An audit record, and the digest of its file, as SHA-256 in hexadecimal."""
 
-    Attributes:
-        charges: digests of the entries that charged its draws; none where an earlier version did
-            not record them.
-        record: digest of the record, as SHA-256 in hexadecimal.
-    """
-
-    charges: frozenset[str]
-    record: str
+    record: AuditRecord
+    digest: str
 
     @classmethod
-    def read(cls, file: Path) -> "RecordedCharges":
-        """What the record in `file` tells. Raises `ValidationError` where it is none."""
-        content = file.read_bytes()
-        entries = AuditRecord.model_validate_json(content).account.entries
+    def read(cls, folder: Path) -> "RecordFile":
+        """The record of the release in `folder`. Raises `ValidationError` where it is none."""
+        content = (folder / RECORD_FILE).read_bytes()
+        return cls(AuditRecord.model_validate_json(content), sha256(content).hexdigest())
+
+    @property
+    def charges(self) -> frozenset[str]:
+        """Digests of the ledger's entries that charged the release's draws; none where an earlier
+        version did not record them."""
+        entries = self.record.account.entries
         charges = {entry.digest for entry in entries if entry.entry == "charge"}
-        return cls(frozenset(charges - {NOT_RECORDED}), sha256(content).hexdigest())
+        return frozenset(charges - {NOT_RECORDED})
 
 
 def mark_staged(job: Job) -> None:
@@ -67,10 +66,10 @@ def refuse_uncharged(job: Job) -> None:
         LedgerRolledBack: it has not, so the release may not be published.
     """
     book, account = open_ledger(job.ledger), job.prepared.spec.population.account
-    told = RecordedCharges.read(job.workspace.staging / RECORD_FILE)
+    told = RecordFile.read(job.workspace.staging)
     held = book.reservation(job.release)
     if held is not None and held.proved:
-        charged = told.record in {call.request for call in book.calls(job.release)}
+        charged = told.digest in {call.request for call in book.calls(job.release)}
     else:
         charged = bool(told.charges) and told.charges <= set(book.hashes(account))
     if not charged or held is None or held.state != "spent":
@@ -86,7 +85,7 @@ def refuse_uncharged(job: Job) -> None:
 def staged_folders() -> Iterator[Path]:
     """Folders of all releases that are finished on this installation, and not yet published."""
     for note in sorted(workspaces_place().glob(f"*/{_NOTE}")):
-        folder = note.with_name(_STAGING)
+        folder = note.with_name(STAGING)
         files = json.loads(note.read_text())["files"]
         if folder.is_dir() and RECORD_FILE in files and staged_files(folder) == files:
             yield folder

@@ -20,6 +20,7 @@ from hallmark.tasks.installation.errors import SafeError
 PRIVATE_MODE = 0o700
 LEDGER_VARIABLE = "HALLMARK_LEDGER"
 WORK = "work"
+STAGING = "staging"
 
 
 class AlreadyRunning(SafeError):
@@ -125,7 +126,7 @@ class Workspace:
     @property
     def staging(self) -> Path:
         """Folder in which a release is assembled before it is published."""
-        return private_folder(self.path / "staging")
+        return private_folder(self.path / STAGING)
 
     @property
     def stages(self) -> Path:
