@@ -32,7 +32,7 @@ from hallmark.mechanisms.inference.spaces import Components, centred, split, spr
 _TOLERANCE = 1e-11  # of the residual, relative to the query
 _UNMEASURED = 1e-7  # a residual above this cannot be estimated
 _MOST_STEPS = 3000
-_ROUNDING = 1e-12  # components below this share of a query's largest value are 0
+_ROUNDING = 1e-12  # components up to this share of their query's largest value are 0
 _AT_ONCE = 2**24  # numbers in the largest arrays: 128 MiB
 
 
@@ -125,18 +125,15 @@ class Blue:
         """Components of all queries, without those that are 0; and multiples of a public total."""
         components: dict[Clique, Floats] = {}
         for position, query in enumerate(queries):
+            rounding = _ROUNDING * np.abs(query.values).max()
             for part, values in split(query.values[..., None], query.columns).items():
-                shape = (*values.shape[:-1], len(queries))
-                components.setdefault(part, np.zeros(shape))[..., position] = values[..., 0]
+                if np.abs(values).max() > rounding:
+                    shape = (*values.shape[:-1], len(queries))
+                    components.setdefault(part, np.zeros(shape))[..., position] = values[..., 0]
         constant = np.zeros(len(queries))
         if self._total_is_public and () in components:
             constant = components.pop(())
-        largest = max((np.abs(query.values).max() for query in queries), default=0.0)
-        return {
-            part: values
-            for part, values in components.items()
-            if np.abs(values).max() > _ROUNDING * largest
-        }, constant
+        return components, constant
 
     def _coupled(self, asked: Iterable[Clique]) -> set[Clique]:
         """The components asked for, and all that tables without a count for every cell tie to

@@ -115,3 +115,14 @@ def test_weights_are_unbiased_and_of_least_variance(design, total_is_public):
             for one, w in zip(weights.tables, weights.by_table, strict=True)
         )
         assert variance == pytest.approx(least, rel=1e-9, abs=1e-12)
+
+
+def test_a_constant_beside_a_query_costs_nothing_although_it_is_computed_with_rounding():
+    """As the last piece of a quantile: the share of all records, less the probability."""
+    blue = Blue([table((0, 1), 4)], total_is_public=True)
+    varying = LinearQuery((1,), np.array([1, 0, 0, 0]) - 0.9)
+    constant = LinearQuery((1,), np.ones(4) - np.full(4, 0.9))
+    weights = blue.weights([varying, constant])
+    assert weights.constant[1] == pytest.approx(0.1)
+    assert all(not w[:, 1].any() for w in weights.by_table)
+    assert weights.by_table[0][:, 0].any()
