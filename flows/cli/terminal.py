@@ -156,6 +156,8 @@ def print_waiting(found: "Sequence[tuple[Waiting, Standing | None]]") -> None:
             line(f"  missing    {', '.join(there.missing)}")
         for gap in there.blocking:
             line("  ", ("blocked", "yellow"), f"    {gap}")
+        if there.warning:
+            line("  ", ("warning", "yellow"), f"    {there.warning}")
         for name, digest in waiting.seen.items():
             line(f"  seen       {name}: {digest[:16]}…")
 
@@ -166,7 +168,7 @@ def print_rehearsal(result: "Rehearsal") -> None:
     line(("Rehearsed", "bold"), f"  {result.release} in {result.seconds} s")
     line(("Records", "bold"), f"    {result.rows}, {result.records}")
     line(("Report", "bold"), f"     hallmark report {folder}")
-    line("An approval of the plan is bound to this rehearsal until the spec or the code changes.")
+    line("If the plan's gate is opened after this, its approvals name this rehearsal.")
 
 
 def print_calendar(entries: "Sequence[tuple[str, Scheduled, Instance]]") -> None:

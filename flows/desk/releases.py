@@ -17,13 +17,14 @@ from hallmark.flows.desk.visitor import logged_in
 from hallmark.flows.going_on import go_on
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Approver, Waiting, known_as
-from hallmark.schemas.documents.decisions import SignedDecision
+from hallmark.schemas.documents.decisions import Outcome, SignedDecision
 from hallmark.schemas.documents.manifest import REPORT_FILE
 from hallmark.schemas.profile import Profile
 from hallmark.tasks.comparison import compared
 from hallmark.tasks.gates import approvals
 from hallmark.tasks.gates.approvals import DecisionRefused, decide
-from hallmark.tasks.gates.gate_history import History
+from hallmark.tasks.gates.gate_history import REHEARSED, History
+from hallmark.tasks.gates.rehearsal import Rehearsal, last_rehearsal
 from hallmark.tasks.gates.waiting import asked_now, shown_folder, standing_of, waiting_of
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.operator import end_standing_order, ordering
@@ -88,7 +89,7 @@ def release_page(request: Request, release: str) -> Response:
         approvers=known.approvers,
         report=REPORT_FILE,
         now=datetime.now(UTC).isoformat(timespec="seconds"),
-        outcomes=list(one.history.outcomes()),
+        outcomes=_outcomes(one),
         files=published_files(one),
         runs=engine.runs_of(release),
         server=engine.has_server(),
@@ -105,6 +106,16 @@ def staged_file(request: Request, release: str, name: str) -> Response:
         raise HTTPException(404, f"{release} has no file {name}")
     record(logged_in(request).actor, "opened", release, file=name)
     return _file(folder / name)
+
+
+@router.get("/releases/{release}/rehearsal/{name}")
+def rehearsed_file(request: Request, release: str, name: str) -> Response:
+    """A file of the rehearsal of a release that waits at the gate of its plan."""
+    rehearsal = _rehearsal(_at_gate(release))
+    if rehearsal is None or name not in {path.name for path in Path(rehearsal.folder).iterdir()}:
+        raise HTTPException(404, f"the rehearsal of {release} has no file {name}")
+    record(logged_in(request).actor, "opened", release, file=f"rehearsal: {name}")
+    return _file(Path(rehearsal.folder) / name)
 
 
 @router.get("/releases/{release}/published/{name}")
@@ -238,13 +249,27 @@ def _to_decide(one: ReleaseState) -> dict[str, Any]:
     assert one.waits is not None, "it waits at a gate"
     folder = shown_folder(one.waits)
     plan = json.loads((folder / "plan.json").read_text()) if one.waits.gate == "plan" else None
+    rehearsal = _rehearsal(one.waits)
     return {
         "plan": plan,
+        "rehearsal": rehearsal,
+        "named": rehearsal is not None and one.waits.seen.get(REHEARSED) == rehearsal.digest(),
         "staged": sorted(path.name for path in folder.iterdir()) if plan is None else [],
         "roles": sorted(set(one.waits.required)),
         "content": json.dumps(asked_now(one.waits, one.history)),
         "compared": compared(one.waits, one.history),
     }
+
+
+def _rehearsal(waits: Waiting) -> Rehearsal | None:
+    """The last rehearsal of what waits at the plan's gate."""
+    return last_rehearsal(waits.release, waits.seen["spec"]) if waits.gate == "plan" else None
+
+
+def _outcomes(one: ReleaseState) -> list[Outcome]:
+    """All decisions with their outcomes, but for those at a gate that is still open."""
+    here = one.waits.gate if one.standing is not None and one.waits is not None else None
+    return [said for said in one.history.outcomes() if said.gate != here]
 
 
 def _refuse_another(signed: SignedDecision, login: str, known: Profile, book: Ledger) -> None:

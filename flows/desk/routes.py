@@ -36,6 +36,7 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn] = {
     ("POST", "/accounts"): Right.BUDGET,
     ("POST", "/accounts/{account}/cap"): Right.BUDGET,
     ("GET", "/releases/{release}/files/{name}"): Right.REVIEW,
+    ("GET", "/releases/{release}/rehearsal/{name}"): Right.REVIEW,
     ("POST", "/releases/{release}/comments"): Right.REVIEW,
     ("POST", "/decisions"): Right.DECIDE,
     ("GET", "/specs"): Right.PREPARE,

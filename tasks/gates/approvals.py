@@ -46,6 +46,7 @@ class Standing:
         void: people's last decisions that do not count, each with the reason.
         superseded: decisions that were replaced by another, each with the reason.
         blocking: items that are not recorded, which block the gate like a missing approval.
+        tables_shown: openings of the plan's gate that show that the private table changed.
     """
 
     gate: GateName
@@ -54,6 +55,7 @@ class Standing:
     void: tuple[tuple[SignedDecision, str], ...]
     superseded: tuple[tuple[SignedDecision, str], ...] = ()
     blocking: tuple[str, ...] = ()
+    tables_shown: int = 0
 
     @property
     def rejected(self) -> Decision | None:
@@ -71,6 +73,18 @@ class Standing:
         """Whether the release may continue."""
         complete = not self.missing and not self.blocking
         return self.rejected is None and (complete or self.overridden)
+
+    @property
+    def warning(self) -> str:
+        """What publishing the release would reveal of the time that it waited; empty if nothing."""
+        if not self.tables_shown:
+            return ""
+        return (
+            "the private table changed while the release waited. That is an exact fact about it, "
+            "which the release publishes: openings of the plan's gate show it "
+            f"({self.tables_shown}). If nobody may know, give the release up, and start one under "
+            "another name"
+        )
 
     @property
     def idle(self) -> tuple[tuple[SignedDecision, str], ...]:
@@ -114,6 +128,7 @@ def standing(
         void=tuple((words[name], fault) for name, fault in faults.items()),
         superseded=tuple(_superseded(history, gate, words.keys())),
         blocking=tuple(blocking),
+        tables_shown=history.tables_shown,
     )
 
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import pairwise
 
 from pydantic import ValidationError
 
@@ -34,6 +35,9 @@ from hallmark.tasks.gates.table_seal import SEALED
 from hallmark.tasks.installation.errors import SafeError
 
 AHEAD = timedelta(minutes=5)  # how far an approver's clock may be ahead of ours
+REHEARSED = "rehearsal"
+"""The name of the rehearsal among what an approver sees."""
+
 OF_THE_FIRST_FORMAT = (
     "superseded: made in the first format, before decisions named what they follow"
 )
@@ -171,6 +175,18 @@ class History:
 
     def _ending_in(self, last: Round) -> "History":
         return replace(self, rounds=(*self.rounds[:-1], last))
+
+    @property
+    def tables_shown(self) -> int:
+        """How often the plan's gate was opened anew where nothing but the private table can have
+        changed, which shows everybody that it did. A rehearsal by itself opens no gate anew."""
+        rounds = [one.opening for one in self.rounds if one.opening.gate == "plan"]
+        return sum(
+            {*changed(before.seen, after.seen)} <= {SEALED, REHEARSED}
+            and before.required == after.required
+            and not after.reason
+            for before, after in pairwise(rounds)
+        )
 
     def outcomes(self) -> Iterator[Outcome]:
         """Every decision with its outcome; at a gate that was not passed, none counted."""

@@ -9,14 +9,13 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
-from itertools import pairwise
 from typing import Any
 
 from prefect.runtime import deployment
 
 from hallmark.schemas.documents.approvals import Approvals, GateName, Waiting
 from hallmark.schemas.documents.audit_report import AuditRecord
-from hallmark.schemas.documents.decisions import ApprovalsFile, Outcome
+from hallmark.schemas.documents.decisions import ApprovalsFile, Opening, Outcome
 from hallmark.schemas.documents.manifest import APPROVALS_FILE, RECORD_FILE
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.gates.approvals import (
@@ -25,8 +24,8 @@ from hallmark.tasks.gates.approvals import (
     refuse_rejected,
     standing,
 )
-from hallmark.tasks.gates.gate_history import History, Round, changed
-from hallmark.tasks.gates.rehearsal import rehearsed
+from hallmark.tasks.gates.gate_history import REHEARSED, History, Round
+from hallmark.tasks.gates.rehearsal import last_rehearsal
 from hallmark.tasks.gates.staged import staged_files
 from hallmark.tasks.gates.table_seal import SEALED, forget_salt, fresh_seal, seal
 from hallmark.tasks.gates.waiting import NOTE
@@ -75,8 +74,8 @@ def plan_gate(job: Job) -> Waiting | None:
     # Which machines get to see the records is in no digest of the spec, and may be in the profile.
     if (cluster := prepared.spec.cluster or profile().cluster) is not None:
         seen["cluster"] = sha256(cluster.model_dump_json().encode()).hexdigest()
-    if (rehearsal := rehearsed(prepared)) is not None:
-        seen["rehearsal"] = rehearsal
+    if (rehearsal := last_rehearsal(job.release, seen["spec"])) is not None:
+        seen[REHEARSED] = rehearsal.digest()
     table = guarded("plan", workspace.path, source_digest)(prepared.source)
     return _stopped("plan", job, seen, table=table)
 
@@ -145,13 +144,8 @@ def decided_on_plan(job: Job) -> list[Outcome]:
 
 
 def tables_shown(job: Job) -> int:
-    """How often the gate of the plan was opened anew where only the table had changed, which shows
-    exactly that it had."""
-    rounds = [one for one in _history(job).rounds if one.opening.gate == "plan"]
-    return sum(
-        changed(one.opening.seen, other.opening.seen) == [SEALED] and not other.opening.reason
-        for one, other in pairwise(rounds)
-    )
+    """How many openings of the plan's gate show that the private table changed."""
+    return _history(job).tables_shown
 
 
 def _stopped(
@@ -172,11 +166,14 @@ def _stopped(
     if table is not None:
         seen = {**seen, SEALED: _sealed(workspace, table, history.at(gate))}
     _stop_if_rejected(history, workspace)
-    if not _is_open(history, gate, required=required, seen=seen):
+    opening = _open(history, gate, required=required, seen=seen)
+    if opening is None:
         if table is not None:
             seen = {**seen, SEALED: fresh_seal(workspace, table)}
         open_gate(book, job.release, gate, required=required, seen=seen)
         history = _history(job)
+    else:
+        seen = opening.seen
     there = standing(
         history, gate, required=required, approvers=profile().approvers, blocking=blocking
     )
@@ -208,14 +205,25 @@ def _is_asked(workspace: Workspace, table: str) -> bool:
     return noted.exists() and noted.read_text() == table
 
 
-def _is_open(
+def _open(
     history: History, gate: GateName, *, required: Sequence[str], seen: Mapping[str, str]
-) -> bool:
-    """Whether a gate was opened, or even passed, about what is there now, and nothing since."""
+) -> Opening | None:
+    """The opening of a gate about what is there now, if it is open, or even passed.
+
+    A rehearsal that ended since changes nothing of what was approved: the gate stays about the one
+    that it was opened with, or about none.
+    """
     now = history.at(gate)
-    if now is None or (now.opening.required, now.opening.seen) != (tuple(required), seen):
-        return False
-    return now is history.last or (gate == "plan" and now.passage is not None)
+    if now is None or now.opening.required != tuple(required):
+        return None
+    if _but_rehearsal(now.opening.seen) != _but_rehearsal(seen):
+        return None
+    is_last = now is history.last or (gate == "plan" and now.passage is not None)
+    return now.opening if is_last else None
+
+
+def _but_rehearsal(seen: Mapping[str, str]) -> dict[str, str]:
+    return {name: digest for name, digest in seen.items() if name != REHEARSED}
 
 
 def _history(job: Job) -> History:

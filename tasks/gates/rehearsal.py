@@ -64,6 +64,10 @@ class Rehearsal(Section):
     folder: str  # the rehearsed release, with its audit report
     manifest: Sha256  # of the rehearsed release
 
+    def digest(self) -> Sha256:
+        """SHA-256 of the result, which an approval names."""
+        return sha256(self.model_dump_json().encode()).hexdigest()
+
 
 def rehearse(prepared: Prepared) -> Rehearsal:
     """Run the release on made-up records, or on the table that the spec declares for rehearsals.
@@ -80,7 +84,7 @@ def rehearse(prepared: Prepared) -> Rehearsal:
 
 
 def _rehearsed(prepared: Prepared) -> Rehearsal:
-    place = private_folder(_place(prepared))
+    place = private_folder(_place(prepared.spec.release))
     shutil.rmtree(place)  # an earlier rehearsal's ledger would answer in place of this run
     private_folder(place)
     table = rehearsal_table(prepared, place)
@@ -118,20 +122,14 @@ def _rehearsed(prepared: Prepared) -> Rehearsal:
     return result
 
 
-def last_rehearsal(prepared: Prepared) -> Rehearsal | None:
-    """The rehearsal of this very spec with this very code; None where there was none."""
+def last_rehearsal(release: str, spec: Sha256) -> Rehearsal | None:
+    """The rehearsal of a release under a spec of this digest, with this very code; None where there
+    was none."""
     try:
-        result = Rehearsal.model_validate_json((_place(prepared) / _RESULT).read_bytes())
+        result = Rehearsal.model_validate_json((_place(release) / _RESULT).read_bytes())
     except (OSError, ValidationError):
         return None
-    current = (prepared.spec.digest(), code_digest())
-    return result if (result.spec, result.code) == current else None
-
-
-def rehearsed(prepared: Prepared) -> str | None:
-    """SHA-256 of the result of that rehearsal, which an approval names."""
-    result = last_rehearsal(prepared)
-    return None if result is None else sha256(result.model_dump_json().encode()).hexdigest()
+    return result if (result.spec, result.code) == (spec, code_digest()) else None
 
 
 @contextmanager
@@ -148,8 +146,8 @@ def _alone(prepared: Prepared) -> Iterator[None]:
         yield
 
 
-def _place(prepared: Prepared) -> Path:
-    return home() / "rehearsals" / prepared.spec.release
+def _place(release: str) -> Path:
+    return home() / "rehearsals" / release
 
 
 def rehearsal_spec(spec: ReleaseSpec, data: Mapping[str, Any]) -> dict[str, Any]:

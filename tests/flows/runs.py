@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
-from hallmark.schemas.documents.manifest import RECORD_FILE
-from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.schemas.documents.manifest import RECORD_FILE, REPORT_FILE
+from hallmark.tasks.gates.rehearsal import Rehearsal, last_rehearsal
+from hallmark.tasks.installation.code import code_digest
+from hallmark.tasks.installation.workspace import ledger_url, private_folder
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.publish import Published
 from hallmark.tasks.verification import verify_release
 
@@ -32,3 +35,24 @@ def sound(published: Published) -> dict[str, Any]:
 def spent() -> tuple[Fraction, Fraction]:
     """Epsilon and delta that the example's account has spent."""
     return Ledger(ledger_url()).account("test-people").spent
+
+
+def rehearsal_ends(spec: Path, home: Path) -> Path:
+    """Leave what a rehearsal of a release leaves; returns the folder of its files."""
+    prepared = prepare(spec)
+    place = private_folder(home / "rehearsals" / prepared.spec.release)
+    folder = private_folder(place / "out")
+    (folder / REPORT_FILE).write_text("the report of a rehearsal")
+    result = Rehearsal(
+        release=prepared.spec.release,
+        spec=prepared.spec.digest(),
+        code=code_digest(),
+        records="made up from the spec",
+        rows=1,
+        seconds=1,
+        folder=str(folder),
+        manifest="0" * 64,
+    )
+    (place / "rehearsal.json").write_text(result.model_dump_json())
+    assert last_rehearsal(result.release, result.spec) == result
+    return folder

@@ -15,6 +15,7 @@ from hallmark.tasks.installation.workspace import ledger_url
 from tests import example
 from tests.flows.conftest import PLAN_GATE, Hallmark
 from tests.flows.people import PASSPHRASE, introduce
+from tests.flows.runs import rehearsal_ends
 
 ROWS = 400
 TABLE_CHANGED = "table changed while the release waited"
@@ -167,6 +168,35 @@ def test_what_changes_after_the_approval_voids_it(
         assert agency.release("--resume") == 0
         report = (agency.out / "test-release" / "audit-report.html").read_text()
         assert TABLE_CHANGED in report
+
+
+def test_a_rehearsal_that_ends_while_a_release_waits_voids_no_approval(
+    hallmark: Hallmark, home: Path, tmp_path: Path
+):
+    agency = Agency(hallmark, tmp_path, home, approvals=PLAN_GATE)
+    assert agency.release() == 7
+    rehearsal_ends(agency.spec, home)
+    assert agency.release("--resume") == 7  # which opens no gate anew
+    assert agency.decide("approve", "Ada", "methodologist") == 0
+    rehearsal_ends(agency.spec, home)
+    assert agency.release("--resume") == 0
+    assert TABLE_CHANGED not in (agency.out / "test-release" / "audit-report.html").read_text()
+    assert hallmark("verify", agency.out / "test-release").code == 0
+
+
+def test_a_rehearsal_hides_no_change_of_the_table(hallmark: Hallmark, home: Path, tmp_path: Path):
+    agency = Agency(hallmark, tmp_path, home, approvals=PLAN_GATE)
+    assert agency.release() == 7
+    assert "warning" not in hallmark("waiting").out
+    rehearsal_ends(agency.spec, home)
+    example.table(ROWS, seed=8).to_csv(agency.spec.parent / "table.csv", index=False, na_rep="NA")
+    assert agency.release("--resume") == 7
+    assert "an exact fact about it, which the release publishes" in " ".join(
+        hallmark("waiting").out.split()
+    )
+    assert agency.decide("approve", "Ada", "methodologist") == 0
+    assert agency.release("--resume") == 0
+    assert TABLE_CHANGED in (agency.out / "test-release" / "audit-report.html").read_text()
 
 
 def test_a_gate_cannot_be_edited_away(hallmark: Hallmark, home: Path, tmp_path: Path):

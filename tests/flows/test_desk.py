@@ -28,6 +28,7 @@ from hallmark.tasks.planning.places import specs_folder
 from tests import example
 from tests.flows.conftest import PLAN_GATE, TITLE, Hallmark
 from tests.flows.people import as_somebody, introduce
+from tests.flows.runs import rehearsal_ends
 
 
 @pytest.fixture
@@ -88,11 +89,31 @@ def test_no_other_file_of_the_workspace_can_be_had(
 
 
 def test_a_signed_decision_is_taken_and_opens_the_gate(client: TestClient, keys: dict[str, Path]):
-    said = client.post("/decisions", json=decision(keys)).json()
+    said = client.post("/decisions", json=decision(keys, reason="I read it all")).json()
     assert said == {
         "passed": True, "rejected": False, "missing": [], "not_recorded": 0, "run": None,
     }  # fmt: skip
-    assert "Nothing is missing" in client.get("/releases/test-release").text
+    page = client.get("/releases/test-release").text
+    assert "Nothing is missing" in page
+    assert page.count("I read it all") == 1  # which once stood below as void, too
+    assert "<h2>All decisions" not in page
+
+
+def test_a_rehearsal_is_shown_to_those_who_decide(
+    client: TestClient, keys: dict[str, Path], home: Path
+):
+    page, report = "/releases/test-release", "/releases/test-release/rehearsal/audit-report.html"
+    assert "It was not rehearsed when the gate was opened." in client.get(page).text
+    assert client.get(report).status_code == 404
+    folder = rehearsal_ends(Path(waiting_of("test-release").spec), home)
+    shown = client.get(page).text
+    assert "It is no part of what you sign." in shown
+    assert report in shown
+    assert client.get(report).text == "the report of a rehearsal"
+    (folder.parent / "secret").write_text("no file of it")
+    for name in ("secret", "..%2fsecret", "..%2frehearsal.json"):
+        assert client.get(f"/releases/test-release/rehearsal/{name}").status_code == 404
+    assert client.post("/decisions", json=decision(keys)).json()["passed"]
 
 
 def test_what_does_not_count_is_refused_with_the_reason(client: TestClient, keys: dict[str, Path]):

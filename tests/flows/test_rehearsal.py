@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.manifest import Manifest
-from hallmark.tasks.gates.rehearsal import RehearsalFailed, last_rehearsal, rehearse, rehearsed
+from hallmark.tasks.gates.rehearsal import RehearsalFailed, last_rehearsal, rehearse
 from hallmark.tasks.installation.workspace import home, ledger_url
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.prometheus import Exposition
@@ -53,8 +53,7 @@ def test_a_rehearsal_runs_without_the_private_table_and_spends_nothing(spec: Pat
     assert record["account"]["name"] == "rehearsal"
     assert (result.rows, result.records) == (3000, "made up from the spec")
     assert Ledger(ledger_url()).account("test-people").spent == (0, 0)
-    assert last_rehearsal(prepared) == result
-    assert rehearsed(prepared) is not None
+    assert last_rehearsal("test-release", prepared.spec.digest()) == result
 
 
 def test_all_that_a_rehearsal_leaves_says_what_it_is_and_no_reader_takes_it_for_a_release(
@@ -96,7 +95,8 @@ def test_all_that_a_rehearsal_leaves_says_what_it_is_and_no_reader_takes_it_for_
 def test_a_rehearsal_of_another_spec_is_none_of_this_one(spec: Path):
     rehearse(prepare(spec))
     changed = example.write(spec.parent, mechanism={"name": "mst"}, title="Another title")
-    assert last_rehearsal(prepare(changed)) is None
+    other = prepare(changed).spec
+    assert last_rehearsal(other.release, other.digest()) is None
 
 
 def test_a_table_that_the_spec_declares_public_can_be_rehearsed_on(

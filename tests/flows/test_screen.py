@@ -65,7 +65,11 @@ def _waiting(text: str) -> None:
         release=text, title=text, gate=text, since=now, until=text, seen={text: text}
     )
     there = SimpleNamespace(
-        counted=[_decision(text)], idle=[(_decision(text), text)], missing=[text], blocking=[text]
+        counted=[_decision(text)],
+        idle=[(_decision(text), text)],
+        missing=[text],
+        blocking=[text],
+        warning=text,
     )
     terminal.print_waiting([(waits, there), (waits, None)])  # type: ignore[list-item]
 
