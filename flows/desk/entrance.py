@@ -19,6 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hallmark.flows.desk.intake import taken
 from hallmark.flows.desk.pages import message
 from hallmark.flows.desk.routes import NEEDED, LoggedIn, Open
 from hallmark.flows.desk.visitor import Visitor, visitor_of
@@ -32,9 +33,9 @@ from hallmark.tasks.people.rights import Right
 from hallmark.tasks.people.sessions import LONGEST, bearer, session
 
 _PATTERNS = [
-    (method, compile_path(path)[0], needed)
+    (route, compile_path(route[1])[0])
     # A path that is spelled out comes before one with a part that varies, as in the application.
-    for (method, path), needed in sorted(NEEDED.items(), key=lambda one: one[0][1].count("{"))
+    for route in sorted(NEEDED, key=lambda one: one[1].count("{"))
 ]
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _KNOWN_FOR = 180 * 24 * 3600  # seconds that a browser somebody logged in with is remembered
@@ -61,6 +62,11 @@ class Entrance:
                 await self._app(scope, receive, send)
             return
         answer = await self._refusal(scope)
+        if answer is None:
+            try:
+                receive = taken(_route_of(scope["method"], scope["path"]), scope, receive)
+            except HTTPException as error:
+                answer = message(Request(scope), error.status_code, error.detail)
         await (self._app if answer is None else answer)(scope, receive, send)
 
     async def _refusal(self, scope: Scope) -> Response | None:
@@ -94,8 +100,14 @@ class Entrance:
 
 def needed_for(method: str, path: str) -> Right | Open | LoggedIn | None:
     """What the route asks for; None where there is none, so that nobody gets anything."""
+    route = _route_of(method, path)
+    return None if route is None else NEEDED[route]
+
+
+def _route_of(method: str, path: str) -> tuple[str, str] | None:
+    """The key of the table of routes that a request is for."""
     method = "GET" if method == "HEAD" else method
-    found = (one for known, path_of, one in _PATTERNS if known == method and path_of.match(path))
+    found = (one for one, path_of in _PATTERNS if one[0] == method and path_of.match(path))
     return next(found, None)
 
 

@@ -22,6 +22,7 @@ from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.section import IDENTIFIER
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.forecast.verdict import Alternative, in_words, sweep
+from hallmark.tasks.installation.disk import UPLOAD, allowed, refuse_full, size_in_words
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 from hallmark.tasks.ledger.accounts import about_balance, balance
@@ -33,7 +34,7 @@ from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.skeletons import skeleton
 
 router = APIRouter()
-MOST_SPEC = 2_000_000  # characters of a spec
+MOST_SPEC = 1_000_000  # characters of a spec
 _TABLES = (".csv", ".csv.gz", ".parquet", ".pq", ".json")
 _CHUNK = 1 << 20
 _LINE = re.compile(r"(?::(\d+))?(?:: )?(?:([^\s:]+): )?(.*)", re.DOTALL)
@@ -51,7 +52,8 @@ def schema() -> Response:
 @router.get("/specs")
 def specs_page(request: Request) -> Response:
     """All specs that are kept at the desk, and the ways to begin one."""
-    return page(request, "specs", specs=_specs(), tables=_tables())
+    most = size_in_words(allowed(UPLOAD))
+    return page(request, "specs", specs=_specs(), tables=_tables(), most=most)
 
 
 @router.post("/tables")
@@ -76,6 +78,7 @@ def upload(
         os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as kept,
     ):
         while chunk := table.file.read(_CHUNK):
+            refuse_full(file.parent, len(chunk))
             kept.write(chunk)
     return RedirectResponse("/specs", 303)
 

@@ -1,0 +1,61 @@
+"""How much of the disk people may fill: the largest table that is uploaded, and what stays free."""
+
+import os
+import shutil
+from pathlib import Path
+
+from hallmark.tasks.installation.errors import SafeError
+
+GIB = 2**30
+UPLOAD = "HALLMARK_UPLOAD_GIB"
+"""Variable: the largest table that people may upload, GiB."""
+SPARE = "HALLMARK_SPARE_DISK_GIB"
+"""Variable: what uploads leave free on the disk for releases that run, GiB."""
+
+_DEFAULTS = {UPLOAD: 4.0, SPARE: 2.0}
+
+
+class DiskFull(SafeError):
+    """Too little would be left of the disk."""
+
+
+def allowed(variable: str) -> int:
+    """The bytes that a setting allows, `UPLOAD` or `SPARE`.
+
+    Raises:
+        SafeError: it is no number of GiB.
+    """
+    said = os.environ.get(variable)
+    if not said:
+        return int(_DEFAULTS[variable] * GIB)
+    try:
+        gib = float(said)
+        if 0 <= gib < 2**20:
+            return int(gib * GIB)
+    except ValueError:
+        pass
+    raise SafeError(f"{variable} is {said!r}; set it to a number of GiB, such as 4 or 0.5")
+
+
+def refuse_full(folder: Path | str, more: int = 0) -> None:
+    """Refuse to write `more` bytes into a folder if too little would be left on its disk.
+
+    Raises:
+        DiskFull: it would.
+    """
+    spare, free = allowed(SPARE), shutil.disk_usage(folder).free
+    if free - more < spare:
+        raise DiskFull(
+            f"the disk has too little room: {size_in_words(free)} are free, and "
+            f"{size_in_words(spare)} of them are kept for releases that run ({SPARE}). Remove "
+            "tables or old workspaces, or ask whoever runs this installation; nothing was kept"
+        )
+
+
+def size_in_words(number: int) -> str:
+    """A number of bytes for people, such as `64 KiB`."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if number < 1024:
+            return f"{number:.4g} {unit}"
+        number /= 1024  # type: ignore[assignment]  # a number of the next unit
+    return f"{number:.4g} GiB"
