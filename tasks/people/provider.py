@@ -8,7 +8,8 @@ every log-in, so a key that it withdraws counts no longer.
 Left out: the access token, which is thrown away, and so `at_hash`; the endpoint of claims
 (userinfo), since what counts is in the signed token; EdDSA, a name that RFC 9864 deprecates.
 
-Source: OpenID Connect Core 1.0, 3.1; Discovery 1.0, 4.3; RFC 7636 (PKCE); RFC 9700, 2.1.
+Source: OpenID Connect Core 1.0, 3.1; Discovery 1.0, 4.3; RFC 7636 (PKCE); RFC 9207 (issuer of
+an answer); RFC 9700, 2.1.
 """
 
 import base64
@@ -104,6 +105,7 @@ class _Endpoints:
     token: str
     keys: str
     takes_secret_in_form: bool
+    names_itself: bool  # in every answer that passes through the browser (RFC 9207)
 
 
 _known: dict[str, tuple[float, _Endpoints]] = {}
@@ -149,7 +151,8 @@ async def vouched(attempt: Attempt, code: str, issuer: str | None = None) -> Vou
     """Whom the provider vouches for by a code.
 
     Args:
-        issuer: who sent the code, where the answer says so (RFC 9207).
+        issuer: who sent the code, where the answer says so; it must where the provider announces
+            that its answers do (RFC 9207, 2.4).
     Raises:
         AnswerRefused: the code is not of this log-in, or the token is not to be believed.
         ProviderFault: a setting is missing or wrong, or the provider does not answer.
@@ -159,6 +162,11 @@ async def vouched(attempt: Attempt, code: str, issuer: str | None = None) -> Vou
         raise AnswerRefused("this answer is of another provider; log in anew")
     async with _client() as client:
         endpoints = await _endpoints(client, settings)
+        if issuer is None and endpoints.names_itself:
+            raise AnswerRefused(
+                "this answer does not say which provider it is of, which yours always says; log in "
+                "anew"
+            )
         token = await _token(client, settings, endpoints, attempt, code)
         keys = await _asked(client, endpoints.keys, "its keys")
     return _believed(token, keys, settings, attempt)
@@ -240,6 +248,7 @@ async def _endpoints(client: httpx.AsyncClient, settings: _Settings) -> _Endpoin
         token=safe[1],
         keys=safe[2],
         takes_secret_in_form=isinstance(methods, list) and "client_secret_post" in methods,
+        names_itself=said.get("authorization_response_iss_parameter_supported") is True,
     )
     _known[settings.issuer] = (time.monotonic(), found)
     return found

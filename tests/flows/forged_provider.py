@@ -19,6 +19,7 @@ from joserfc.jws import JWSRegistry
 from tests.serving import Handler, serving
 
 CLIENT, SECRET = "hallmark-desk", "client-secret-of-the-tests+/%: of thirty-two bytes"
+NAMES_ITSELF = "authorization_response_iss_parameter_supported"
 Claims = dict[str, Any]
 
 
@@ -69,7 +70,8 @@ class ForgedProvider:
         said = honest | {"nonce": asked["nonce"], "preferred_username": "ada"} | claims
         kept = {name: one for name, one in said.items() if one is not None}
         self.codes[code] = (kept, asked["code_challenge"])
-        return {"code": code, "state": asked["state"]}
+        own = {"iss": self.issuer} if self.description.get(NAMES_ITSELF) else {}
+        return {"code": code, "state": asked["state"]} | own
 
     def told(self, path: str) -> tuple[int, bytes]:
         """What it answers to GET."""

@@ -26,6 +26,7 @@ from hallmark.tasks.people.rights import Role
 from hallmark.tasks.people.sessions import begin
 from tests.flows.forged_provider import (
     CLIENT,
+    NAMES_ITSELF,
     SECRET,
     Claims,
     ForgedProvider,
@@ -418,6 +419,19 @@ def test_an_answer_that_names_another_provider_is_refused(provider: ForgedProvid
     brought = provider.log_in(sent(client))
     answer = back(client, brought | {"iss": "https://login.example.org"})
     assert (answer.status_code, provider.asked) == (403, [])
+
+
+@pytest.mark.parametrize("said", [{}, {"iss": ""}, {"iss": "https://login.example.org"}])
+def test_an_answer_names_the_provider_where_that_announces_so(
+    said: dict[str, str], provider: ForgedProvider
+):
+    provider.description = {NAMES_ITSELF: True}
+    client = browser()
+    brought = provider.log_in(sent(client))
+    del brought["iss"]
+    answer = back(client, brought | said)
+    assert (answer.status_code, provider.asked, logged_in(client)) == (403, [], False)
+    assert logged_in(attempt(provider)[0])
 
 
 # Who somebody is.
