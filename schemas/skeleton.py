@@ -9,20 +9,24 @@ import csv
 import gzip
 import io
 import json
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, BinaryIO
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from hallmark.schemas.exact import read_exact
-from hallmark.schemas.yaml_document import FILL_IN
+from hallmark.schemas.given_files import bytes_of, opened
+from hallmark.schemas.yaml_document import FILL_IN, LARGEST, MOST_VALUES
 
 _DELIMITERS = ",;\t|"
 DETAIL = 16  # that a documented column starts with
+MOST_COLUMNS = 10_000  # of a table that a spec is begun for
+_LONGEST_HEADER = 2**20  # bytes
 
 _HEADING = f"""\
 Replace every {FILL_IN} with what is publicly known, never with anything read off the data.
@@ -62,7 +66,7 @@ def skeleton_from_header(path: Path | str, *, source: str | None = None) -> str:
     """
     line, encoding = _first_line(Path(path))
     delimiter = max(_DELIMITERS, key=line.count)
-    names = [n.strip() for n in next(csv.reader(io.StringIO(line), delimiter=delimiter), [])]
+    names = [name.strip() for name in _fields(Path(path), line, delimiter)]
     of_pandas = names[:1] if names[:1] in _INDEX and len(names) > 1 else []
     names = names[len(of_pandas) :]
     if not names or any(not name or _is_number(name) for name in names):
@@ -81,10 +85,15 @@ _CONTROL = frozenset(map(chr, range(32))) - frozenset("\t\r\n")  # never in a te
 def _first_line(file: Path) -> tuple[str, str]:
     """The first line of a CSV file, and its character encoding; empty for UTF-8."""
     try:
-        with gzip.open(file) if file.name.endswith(".gz") else file.open("rb") as stream:
-            raw = stream.readline()
-    except (OSError, EOFError):
+        with opened(file) as plain, _decompressed(plain, file.name) as stream:
+            raw = stream.readline(_LONGEST_HEADER + 1)
+    except (OSError, EOFError, zlib.error):
         raw = b"\0"  # which is not text
+    if len(raw) > _LONGEST_HEADER:
+        raise SkeletonError(
+            f"{file}:1: is longer than {_LONGEST_HEADER:,} bytes, so it is no header; put the "
+            "column names on a line of their own"
+        )
     wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     for encoding in ("utf-16",) if wide else ("utf-8-sig", "windows-1252"):
         with suppress(UnicodeError):
@@ -92,6 +101,19 @@ def _first_line(file: Path) -> tuple[str, str]:
             if _CONTROL.isdisjoint(line) and not raw.startswith(b"PAR1"):
                 return line, "" if encoding == "utf-8-sig" else encoding
     raise SkeletonError(f"{file}: cannot be read as a CSV file; give one, or a data dictionary")
+
+
+def _decompressed(file: BinaryIO, name: str) -> IO[bytes]:
+    return gzip.open(file) if name.endswith(".gz") else file
+
+
+def _fields(file: Path, line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(line), delimiter=delimiter), [])
+    except csv.Error:  # whose message may quote the line
+        raise SkeletonError(
+            f"{file}:1: cannot be split into column names; check its delimiter and quotes"
+        ) from None
 
 
 def skeleton_from_columns(
@@ -102,8 +124,13 @@ def skeleton_from_columns(
     Args:
         known: other keys of the section `data`; empty values are left out.
     Raises:
-        SkeletonError: a name is repeated.
+        SkeletonError: a name is repeated, or there are more than `MOST_COLUMNS`.
     """
+    if len(names) > MOST_COLUMNS:
+        raise SkeletonError(
+            f"{source}:1: has {len(names):,} columns, and a spec can be begun for at most "
+            f"{MOST_COLUMNS:,}; give a table of those that are to be released"
+        )
     repeated = sum(1 for times in Counter(names).values() if times > 1)
     if repeated:
         raise SkeletonError(
@@ -126,8 +153,8 @@ def skeleton_from_dictionary(path: Path | str) -> str:
         SkeletonError: the file is not such a dictionary.
     """
     try:
-        dictionary = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        dictionary = json.loads(bytes_of(Path(path), LARGEST).decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
         raise SkeletonError(f"{path}: cannot be read as JSON; give a data dictionary") from None
     if not isinstance(dictionary, dict) or not all(
         isinstance(entry, dict) and isinstance(entry.get("values", {}), dict)
@@ -136,6 +163,11 @@ def skeleton_from_dictionary(path: Path | str) -> str:
         raise SkeletonError(
             f"{path}: is not a data dictionary; write {{column: "
             '{"description": text, "values": {code: label}}}'
+        )
+    if sum(1 + len(entry.get("values", {})) for entry in dictionary.values()) > MOST_VALUES:
+        raise SkeletonError(
+            f"{path}: lists more than {MOST_VALUES:,} columns and values, which no spec can hold; "
+            "give the dictionary of those that are to be released"
         )
     markers: dict[str, None] = {}
     columns = CommentedMap()

@@ -17,15 +17,19 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from hallmark.schemas.given_files import bytes_of
 from hallmark.schemas.section import Path, Problem
 
 FILL_IN = "FILL_IN"
 """Marks every place in a skeleton that the user must fill in."""
 
+LARGEST = 16 * 2**20
+"""Bytes of a YAML file; a spec is some hundred lines."""
+MOST_VALUES = 200_000
+"""Values in a YAML file, aliases repeated; a matrix of 400 places has as many."""
+
 _TYPED = (("mechanism",), ("cluster", "options"))  # where the spelling of a scalar decides its type
 _JSON_SCALAR = re.compile(r"true|false|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
-_LARGEST = 16 * 2**20  # bytes; a spec is some hundred lines
-_MOST_VALUES = 200_000  # aliases repeated; a matrix of 400 places has as many
 _DEEPEST = 20  # mappings and lists within each other; a spec has six
 _LONGEST_NUMBER = 64  # characters; a longer number is a typing error, and slow to compute with
 
@@ -97,24 +101,24 @@ def read_document(file: FilePath) -> Document:
 
 
 def _read_text(file: FilePath) -> str:
-    if file.is_dir():
-        raise Unreadable("is a folder; give the YAML file in it")
     try:
-        raw = file.read_bytes()
+        raw = bytes_of(file, LARGEST)
     except FileNotFoundError:
         raise Unreadable(
             "there is no such file; check the path, or make a spec with `hallmark init`"
         ) from None
+    except IsADirectoryError:
+        raise Unreadable("is a folder; give the YAML file in it") from None
     except OSError as error:
-        raise Unreadable(f"cannot be read ({error.strerror}); check its permissions") from None
+        raise Unreadable(f"cannot be read ({error.strerror}); check the path") from None
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
-    if "\0" in text or len(raw) > _LARGEST:
+    if "\0" in text:
         raise Unreadable("is not UTF-8 text; give the spec, not the data")
     # Parsing takes a minute per million values. At least one of these separates any two values.
-    if sum(text.count(separator) for separator in ",:\n[{") > 2 * _MOST_VALUES:
+    if sum(text.count(separator) for separator in ",:\n[{") > 2 * MOST_VALUES:
         raise _too_many()
     return text
 
@@ -157,7 +161,7 @@ class _Builder:
 
     def _value(self, node: Node, path: Path, *, typed: bool) -> Any:
         self._values += 1
-        if self._values > _MOST_VALUES:
+        if self._values > MOST_VALUES:
             raise _too_many()
         if len(self._open) > _DEEPEST:
             raise _too_deep(node.start_mark.line + 1)
@@ -219,7 +223,7 @@ class _Builder:
 
 def _too_many() -> Unreadable:
     return Unreadable(
-        f"holds more than {_MOST_VALUES} values, counting an alias (*) every time it is used; give "
+        f"holds more than {MOST_VALUES} values, counting an alias (*) every time it is used; give "
         "the spec, not the data"
     )
 

@@ -31,6 +31,7 @@ from pydantic import AwareDatetime, ValidationError
 from hallmark.mechanisms.privacy.ledger.copies import Row
 from hallmark.schemas.documents.ledger_anchor import LedgerHead
 from hallmark.schemas.documents.manifest import Sha256
+from hallmark.schemas.given_files import opened
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.key_register import KEYS_FILE, register_file
@@ -233,7 +234,7 @@ def _for_its_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
 def _unpack(file: Path, folder: Path) -> Contents:
     """The files of an archive, in `folder`, each with its digest checked."""
     try:
-        with tarfile.open(file) as archive:
+        with opened(file) as given, tarfile.open(fileobj=given) as archive:
             members = {member.name: member for member in archive}
             told = archive.extractfile(_CONTENTS)
             assert told is not None, "a plain file"

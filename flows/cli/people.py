@@ -2,6 +2,7 @@
 
 import getpass
 import os
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from hallmark.flows.cli.options import JsonOption
 from hallmark.flows.screen import say, say_json, table
+from hallmark.schemas.given_files import opened
 from hallmark.tasks.installation.server_mode import DESK_URL
 from hallmark.tasks.people.rights import Role
 
@@ -147,7 +149,7 @@ def check_log(
     """Check that an exported log is as it was signed, from its first entry to its last."""
     from hallmark.tasks.people.actions import check
 
-    with file.open(encoding="utf-8") as lines:
+    with TextIOWrapper(opened(file), encoding="utf-8") as lines:
         number = check(lines, key)
     say(f"{file}: {number} entries, all as they were signed.")
 

@@ -47,10 +47,11 @@ def _rendered(folder: Path, record: Path) -> str:
     from pydantic import ValidationError
 
     from hallmark.schemas.documents.audit_report import AuditRecord
+    from hallmark.schemas.given_files import MOST_DOCUMENT, bytes_of
     from hallmark.tasks.rendering.html import render_audit_report
 
     try:
-        return render_audit_report(AuditRecord.model_validate_json(record.read_bytes()))
+        return render_audit_report(AuditRecord.model_validate_json(bytes_of(record, MOST_DOCUMENT)))
     except ValidationError:
         raise ReportMissing(
             f"{record} is not an audit record of this version; run: hallmark verify {folder}"

@@ -22,7 +22,9 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
+from hallmark.schemas.given_files import bytes_of
 from hallmark.schemas.section import Problem
+from hallmark.schemas.yaml_document import LARGEST, MOST_VALUES
 
 FILE, COLUMN = "file", "column"
 CATEGORIES, GROUPS = "categories", "groups"
@@ -56,12 +58,19 @@ def with_categories(
     read: list[CategoryFile] = []
     problems: list[Problem] = []
     private = _private(content, folder)
+    size = lines = 0  # of all files
     listed = content.get("columns")
     for name, column in listed.items() if isinstance(listed, dict) else ():
         columns[name] = column
         for key, level, asked in _named(column):
             try:
                 raw = _content(folder / asked[FILE], private)
+                size, lines = size + len(raw), lines + max(raw.count(b"\n"), raw.count(b"\r"))
+                if size > LARGEST or lines > MOST_VALUES:  # the published spec holds all of them
+                    raise Unlisted(
+                        f"is beyond what a spec can hold: its files have more than {LARGEST:,} "
+                        f"bytes or {MOST_VALUES:,} lines together; give codebooks, not data"
+                    )
                 found = _categories(raw) if key == CATEGORIES else _groups(raw, asked[COLUMN])
             except Unlisted as error:
                 place = ("columns", name, key, *(() if level is None else (level,)), FILE)
@@ -155,14 +164,13 @@ def _content(path: Path, private: Path | None) -> bytes:
     if not path.name.lower().endswith(".csv"):
         raise Unlisted("is not named like a CSV file; give one that ends in .csv")
     try:
-        raw = path.read_bytes()
+        return bytes_of(path, _LARGEST)
     except FileNotFoundError:
         raise Unlisted("does not exist; check the path, which is relative to the spec") from None
     except OSError as error:
-        raise Unlisted(f"cannot be read ({error.strerror}); check it") from None
-    if len(raw) > _LARGEST:
-        raise Unlisted("is larger than any list of categories; give the codebook, not the data")
-    return raw
+        raise Unlisted(
+            f"cannot be read ({error.strerror}); give the codebook, not the data"
+        ) from None
 
 
 def _categories(raw: bytes) -> dict[str, str]:

@@ -18,6 +18,7 @@ from hallmark.schemas.documents.agency_keys import (
     RevocationReason,
 )
 from hallmark.schemas.documents.approver_keys import approver_key
+from hallmark.schemas.given_files import MOST_DOCUMENT, bytes_of
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, home_place, whole
@@ -47,7 +48,7 @@ def key_register(path: Path | None = None) -> AgencyKeys:
     if path is None and not file.exists():
         return AgencyKeys()
     try:
-        return AgencyKeys.model_validate_json(file.read_bytes())
+        return AgencyKeys.model_validate_json(bytes_of(file, MOST_DOCUMENT))
     except OSError as error:
         raise RegisterRefused(f"{file}: cannot be read ({error.strerror}); fix that") from None
     except ValidationError as error:

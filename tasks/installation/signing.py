@@ -34,6 +34,7 @@ from hallmark.schemas.documents.manifest import (
     FileEntry,
     Manifest,
 )
+from hallmark.schemas.given_files import MOST_KEYS, bytes_of, opened
 from hallmark.tasks.installation.key_register import key_register
 from hallmark.tasks.installation.secret_files import kept_secret
 from hallmark.tasks.installation.signing_command import CommandSigner
@@ -201,7 +202,7 @@ def sign_manifest(folder: Path, claims: Claims, key: SigningKey) -> Manifest:
 
 def digest(path: Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
-    with path.open("rb") as handle:
+    with opened(path) as handle:
         return file_digest(handle, "sha256").hexdigest()
 
 
@@ -240,7 +241,7 @@ def _private_key(pem: bytes, passphrase: str | None, where: str) -> Ed25519Priva
 
 def _read(file: Path, where: str) -> bytes:
     try:
-        return file.read_bytes()
+        return bytes_of(file, MOST_KEYS)
     except OSError as error:
         raise SigningError(f"{where}: cannot be read ({error.strerror}); fix the path") from None
 

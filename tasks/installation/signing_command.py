@@ -16,6 +16,8 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+from hallmark.schemas.given_files import MOST_KEYS, bytes_of
+
 _SECONDS = 60  # to wait for a command: somebody may have to touch a token
 _SIGNATURE_BYTES = 64
 _PROBE = b"hallmark: is this key at hand?"
@@ -111,7 +113,7 @@ def public_key_in(file: Path) -> Ed25519PublicKey:
         SigningError: the file cannot be read, or holds something else.
     """
     try:
-        key = load_pem_public_key(file.read_bytes())
+        key = load_pem_public_key(bytes_of(file, MOST_KEYS))
     except OSError as error:
         raise SigningError(f"{file}: cannot be read ({error.strerror}); fix the path") from None
     except (ValueError, UnsupportedAlgorithm):

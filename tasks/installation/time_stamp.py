@@ -18,6 +18,7 @@ from rfc3161_client import (
     decode_timestamp_response,
 )
 
+from hallmark.schemas.given_files import MOST_KEYS, bytes_of
 from hallmark.tasks.installation.errors import SafeError
 
 _SECONDS = 30  # to wait for an authority
@@ -79,7 +80,7 @@ def stamped_at(response: bytes, content: bytes, roots: Path | None = None) -> da
 
 def _refuse_untrusted(stamp: TimeStampResponse, content: bytes, roots: Path) -> None:
     try:
-        certificates = x509.load_pem_x509_certificates(roots.read_bytes())
+        certificates = x509.load_pem_x509_certificates(bytes_of(roots, MOST_KEYS))
     except (OSError, ValueError):
         raise TimeStampRefused(f"{roots}: holds no certificates in PEM; name another") from None
     builder = VerifierBuilder()

@@ -28,6 +28,7 @@ from pydantic import ValidationError
 
 from hallmark.mechanisms.privacy.ledger.ledger import Head, Ledger
 from hallmark.schemas.documents.ledger_anchor import Anchor, LedgerHead, SignedAnchor
+from hallmark.schemas.given_files import opened
 from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.signing import SigningError, SigningKey, fingerprint, signing_key
@@ -97,7 +98,10 @@ def read(path: Path) -> list[SignedAnchor]:
         AnchorsDamaged: a line is not an anchor, or the file cannot be read.
     """
     try:
-        content = path.read_bytes() if path.exists() else b""
+        with opened(path) as file:
+            content = file.read()
+    except FileNotFoundError:
+        return []
     except OSError as error:
         raise AnchorsDamaged(f"{path}: cannot be read ({error.strerror}); fix that") from None
     lines = content.splitlines(keepends=True)

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
 from hallmark.schemas.documents.ledger_anchor import Anchor, SignedAnchor
 from hallmark.schemas.documents.manifest import MANIFEST_FILE, RECORD_FILE, Manifest
+from hallmark.schemas.given_files import MOST_DOCUMENT, bytes_of
 from hallmark.tasks.installation.workspace import home, whole
 from hallmark.tasks.ledger.anchors import anchors_file, read, signer
 
@@ -175,7 +176,7 @@ def from_releases(out: Path, account: str) -> Iterator[Told]:
 def from_release(folder: Path, account: str) -> Iterator[Told]:
     """What one release tells; nothing where it is of another account, a rehearsal, or none."""
     try:
-        manifest = Manifest.model_validate_json((folder / MANIFEST_FILE).read_bytes())
+        manifest = Manifest.model_validate_json(bytes_of(folder / MANIFEST_FILE, MOST_DOCUMENT))
     except (OSError, ValidationError):
         return
     if manifest.is_rehearsal:  # on a ledger of its own
@@ -187,7 +188,7 @@ def from_release(folder: Path, account: str) -> Iterator[Told]:
             yield Told(head.hash, head.entries, manifest.created, where, folder)
         return
     with suppress(OSError, ValueError, KeyError, TypeError):  # it has no record of ours
-        record = json.loads((folder / RECORD_FILE).read_bytes())["account"]
+        record = json.loads(bytes_of(folder / RECORD_FILE, MOST_DOCUMENT))["account"]
         if record["name"] == account:
             for entry in record["entries"]:
                 told = entry["digest"]

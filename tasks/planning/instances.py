@@ -9,7 +9,9 @@ from tempfile import TemporaryDirectory
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.ledger.ledger import Allowance
 from hallmark.schemas.calendar import PERIOD_MARK, Scheduled
+from hallmark.schemas.given_files import bytes_of
 from hallmark.schemas.loading import SpecError, load_calendar
+from hallmark.schemas.yaml_document import LARGEST
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 from hallmark.tasks.planning.places import calendar_folder
@@ -108,7 +110,7 @@ def _first_run(spec: Path) -> datetime | None:
 
 def _filled_in(template: Path, entry: Scheduled, period: str, first: datetime) -> str:
     try:
-        text = template.read_text(encoding="utf-8")
+        text = bytes_of(template, LARGEST).decode()
     except OSError as error:
         raise CalendarRefused(
             f"{template}: cannot be read ({error.strerror}); fix the calendar's spec"

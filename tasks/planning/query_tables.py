@@ -38,6 +38,7 @@ from hallmark.schemas.columns.columns import (
 )
 from hallmark.schemas.columns.interval_columns import EPOCH
 from hallmark.schemas.exact import decimal
+from hallmark.schemas.given_files import bytes_of
 from hallmark.schemas.query_workload import MatrixQueries, QueryEntry
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.rules.rule_parts import atoms, compared
@@ -47,6 +48,8 @@ from hallmark.schemas.rules.rules import Rule
 from hallmark.tasks.planning.coding import Values
 from hallmark.tasks.planning.likeness import Likeness
 from hallmark.tasks.planning.private_tables import PublicTable, private_at, private_like, whose
+
+_LARGEST = 2**30  # bytes of a matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +221,7 @@ def _public_content(path: Path, spec: ReleaseSpec, folder: Path) -> bytes:
     if (owner := private_at(str(path), spec, folder)) is not None:
         raise ValueError(f"is the private table of {whose(owner, spec)}; name a public file")
     try:
-        content = path.read_bytes()
+        content = bytes_of(path, _LARGEST)
     except OSError as error:
         raise ValueError(
             f"{path.name} cannot be read ({error.strerror}); fix the path, which is relative to "
@@ -247,7 +250,7 @@ def _numbers(file: str, content: bytes) -> NDArray[np.float64]:
         if not content.strip():
             return np.empty((0, 0))
         return np.loadtxt(BytesIO(content), delimiter=",", ndmin=2, dtype=np.float64)
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, MemoryError) as error:  # the last where a header lies
         wrong = str(error)
     # Raised outside the handler: what numpy says quotes the file, which may be no public one.
     place = re.search(r"(it holds \S+|at row \d+(, column \d+)?)", wrong)

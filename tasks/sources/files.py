@@ -1,6 +1,7 @@
 """Files and folders of parts on any file system that fsspec knows."""
 
 import csv
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +11,9 @@ from typing import Any, TypeVar
 
 import fsspec
 import pyarrow as pa
+from fsspec.implementations.local import LocalFileSystem
 
+from hallmark.schemas.given_files import refuse_irregular
 from hallmark.tasks.sources import csv_files, labelled_files, parquet_files
 from hallmark.tasks.sources.parts import FilePart, Source, SourceError
 from hallmark.tasks.sources.secret import keyed_digest
@@ -126,8 +129,11 @@ def _filesystem(source: Source) -> tuple[Any, str]:
 
 
 def _opened(source: Source, path: str) -> Any:
+    filesystem = _filesystem(source)[0]
+    if isinstance(filesystem, LocalFileSystem):
+        refuse_irregular(os.stat(path).st_mode)
     # A file whose name ends in .gz, .bz2, .xz or .zst is decompressed on the way.
-    return _filesystem(source)[0].open(path, "rb", compression="infer")
+    return filesystem.open(path, "rb", compression="infer")
 
 
 def _attempt(read: Callable[[Any], R], source: Source, path: str, form: str) -> R:

@@ -18,6 +18,7 @@ from hallmark.schemas.documents.manifest import APPROVALS_FILE, Manifest
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.gates.decision_keys import is_genuine, same_key
 from hallmark.tasks.gates.gate_history import OF_THE_FIRST_FORMAT, History, NotNext, missing
+from hallmark.tasks.verification.documents import Unsound, plain_bytes
 
 GATES: tuple[GateName, ...] = ("plan", "disclosure")
 
@@ -47,8 +48,8 @@ def read_approvals(folder: Path) -> ApprovalsFile | FirstApprovalsFile | None:
     """What `approvals.json` of a release holds, in either format; None where it holds neither."""
     for kind in (ApprovalsFile, FirstApprovalsFile):
         try:
-            return kind.model_validate_json((folder / APPROVALS_FILE).read_bytes())
-        except (OSError, ValidationError):
+            return kind.model_validate_json(plain_bytes(folder / APPROVALS_FILE))
+        except (Unsound, ValidationError):
             continue
     return None
 

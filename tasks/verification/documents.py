@@ -18,6 +18,7 @@ from hallmark.schemas.documents.manifest import (
     SPEC_FILE,
     Manifest,
 )
+from hallmark.schemas.given_files import MOST_DOCUMENT, bytes_of
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
 
@@ -88,8 +89,13 @@ def sound(path: Path, read: Callable[[bytes], M]) -> M:
 def plain_bytes(path: Path) -> bytes:
     """The bytes of a plain file, and no link. Raises `Unsound`."""
     try:
-        if path.is_symlink() or not path.is_file():
+        if not is_plain(path):
             raise Unsound(f"{path.name} is missing, or not a plain file")
-        return path.read_bytes()
+        return bytes_of(path, MOST_DOCUMENT)
     except OSError as error:
         raise Unsound(f"{path.name} cannot be read ({error.strerror})") from None
+
+
+def is_plain(path: Path) -> bool:
+    """Whether there is a plain file, and no link."""
+    return path.is_file() and not path.is_symlink()

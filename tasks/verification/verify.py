@@ -55,6 +55,7 @@ from hallmark.tasks.verification.documents import (
     Check,
     Documents,
     Unsound,
+    is_plain,
     plain_bytes,
     read_documents,
     read_manifest,
@@ -109,6 +110,8 @@ def verify_release(
         *([] if keys is None else key_checks(folder, manifest, keys)),
         _check("files", _file_faults(folder, manifest), f"{len(manifest.files)} as signed"),
     ]
+    if not all(is_plain(folder / name) for name in manifest.files):
+        return Verification(tuple(checks))  # a pipe or a device in their place has no end
     try:
         documents = read_documents(folder, manifest)
     except Unsound as error:
@@ -314,7 +317,7 @@ def _file_faults(folder: Path, manifest: Manifest) -> Iterator[str]:
         path = folder / name
         if name not in present:
             yield f"{name} is missing"
-        elif path.is_symlink() or not path.is_file():
+        elif not is_plain(path):
             yield f"{name} is not a plain file"
         elif path.stat().st_size != entry.bytes or digest(path) != entry.sha256:
             yield f"{name} was changed after signing"

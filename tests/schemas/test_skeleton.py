@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,49 @@ def test_the_nist_dictionary_gives_all_its_columns():
     assert all(f"  {name}:\n" in text for name in json.loads(NIST.read_text()))
     assert "    minimum: -9000\n    maximum: 1341000\n" in text
     assert "    minimum: 0\n    maximum: 501\n" in text  # POVPIP: 0..500 and the code 501
+
+
+def bomb(file: Path, megabytes: int) -> Path:
+    """A small file that holds a single line of so many megabytes."""
+    with gzip.open(file, "wb") as stream:
+        for _ in range(megabytes):
+            stream.write(b"a" * 2**20)
+    return file
+
+
+def test_a_line_without_an_end_is_not_read_to_its_end(tmp_path):
+    file = bomb(tmp_path / "table.csv.gz", 64)
+    tracemalloc.start()
+    with pytest.raises(SkeletonError, match="longer than 1,048,576 bytes, so it is no header"):
+        skeleton_from_header(file)
+    assert tracemalloc.get_traced_memory()[1] < 16 * 2**20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        (f"{CANARY}{'a' * 200_000},wage", "cannot be split into column names"),
+        (",".join(f"{CANARY}{i}" for i in range(10_001)), "has 10,001 columns"),
+    ],
+)
+def test_a_header_that_no_table_has_is_refused_without_showing_it(header, says, tmp_path):
+    with pytest.raises(SkeletonError, match=says) as caught:
+        skeleton_from_header(table(tmp_path, header))
+    assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("[" * 200_000, "cannot be read as JSON"),
+        ('{"age": {"values": {"min": 1' + "0" * 5_000 + "}}}", "cannot be read as JSON"),
+        (" " * (2**24 + 1), "cannot be read as JSON"),
+        (json.dumps({"age": {"values": dict.fromkeys(range(200_001), "")}}), "lists more than"),
+    ],
+)
+def test_a_dictionary_that_is_deep_long_or_large_is_refused(content, says, tmp_path):
+    file = tmp_path / "dictionary.json"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(SkeletonError, match=says):
+        skeleton_from_dictionary(file)
