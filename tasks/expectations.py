@@ -17,11 +17,11 @@ import pandas as pd
 from hallmark.mechanisms.arrays import Mask
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
 from hallmark.schemas.exact import decimal
-from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.errors import PrivateFact
 from hallmark.tasks.planning.coding import Codec, is_multiple
 
 
-class ValidationFailed(SafeError):
+class ValidationFailed(PrivateFact):
     """The private table breaks its spec; the message names columns and rules, no counts."""
 
 

@@ -2,7 +2,8 @@
 
 All is read from the ledger and the workspaces when it is asked for, so nothing has to be counted by
 processes that come and go. Every number is public or noisy but for what times and memory tell; both
-are rounded (docs/operations.md says what may be learnt from them).
+are rounded (docs/operations.md says what may be learnt from them). Stages are told of runs that
+came to a gate or to their end: which stage a run failed in may be a fact about the private table.
 """
 
 import time
@@ -30,12 +31,16 @@ RECENT = timedelta(days=90)
 
 
 class Exposition:
-    """The metrics as text, made anew at most every few seconds, whoever asks."""
+    """The metrics as text, made anew at most every few seconds, whoever asks.
 
-    def __init__(self, seconds: float = SECONDS) -> None:
+    Args:
+        accounts: also names, balances and health of accounts.
+    """
+
+    def __init__(self, *, accounts: bool, seconds: float = SECONDS) -> None:
         self._seconds, self._lock = seconds, Lock()
         self._registry = CollectorRegistry()
-        self._registry.register(Installation())
+        self._registry.register(Installation(accounts=accounts))
         self._made, self._text = float("-inf"), b""
 
     def text(self) -> bytes:
@@ -48,6 +53,9 @@ class Exposition:
 
 class Installation(Collector):
     """Reads the ledger and the workspaces of this installation."""
+
+    def __init__(self, *, accounts: bool) -> None:
+        self._accounts = accounts
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """All metrics, as they are now."""
@@ -62,8 +70,14 @@ class Installation(Collector):
         yield GaugeMetricFamily(
             "hallmark_ledger_up", "Whether the ledger answers and is whole", value=answers
         )
-        yield _refused(accounts, refused)
-        yield from _budgets(accounts)
+        yield GaugeMetricFamily(
+            "hallmark_accounts_shown",
+            "Whether the owner of the access token may see accounts",
+            value=self._accounts,
+        )
+        if self._accounts:
+            yield _refused(accounts, refused)
+            yield from _budgets(accounts)
         yield from _releases(statuses())
 
     def describe(self) -> Iterator[GaugeMetricFamily]:
@@ -150,7 +164,9 @@ def _releases(runs: Iterable[RunStatus]) -> Iterator[GaugeMetricFamily]:
         times = [run.published for run in ours if run.published]
         last.add_metric([entry], max(time.timestamp() for time in times) if times else 0)
     yield last
-    yield from _stages(run for run in runs if datetime.now(UTC) - run.started < RECENT)
+    yield from _stages(
+        run for run in runs if run.how in _STAGES_TOLD and datetime.now(UTC) - run.started < RECENT
+    )
 
 
 def _stages(runs: Iterable[RunStatus]) -> Iterator[GaugeMetricFamily]:
@@ -177,6 +193,8 @@ def _stages(runs: Iterable[RunStatus]) -> Iterator[GaugeMetricFamily]:
     yield speed
     yield memory
 
+
+_STAGES_TOLD = ("published", "waiting", "left-alone")
 
 STATES = ("running", "interrupted", "waiting", "published", "lost", "failed", "stopped")
 

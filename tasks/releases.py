@@ -64,6 +64,8 @@ class ReleaseState:
     Attributes:
         since: when it came to this state, as far as that is known.
         words: what is going on, for whom it waits, or what mends it.
+        inside: at which stage it is, or why its run failed, which may be a fact about the private
+            table: for people who write specs or run releases.
         run: its last run; None for a draft.
         waits: what it waits for, and what was decided.
         spec: path of the spec, where it is known.
@@ -77,6 +79,7 @@ class ReleaseState:
     state: State
     since: datetime | None
     words: str
+    inside: str = ""
     account: str = ""
     run: RunStatus | None = None
     waits: Waiting | None = None
@@ -160,6 +163,7 @@ def _state(
         state=state,
         since=since,
         words=_words(state, run, waits, there, given_up, order),
+        inside=_inside(state, run),
         account="" if run is None else run.account,
         run=run,
         waits=waits,
@@ -224,20 +228,25 @@ def _words(
             return f"published from {waits.until:%Y-%m-%d %H:%M} UTC"
         case "rejected" if there is not None and there.rejected is not None:
             return f"by {there.rejected.person}: {there.rejected.reason}"
-        case "running" if run is not None and run.stage:
-            return (
-                f"{run.stage} ({STAGES.index(run.stage) + 1} of {len(STAGES)})"
-                if (run.stage in STAGES)
-                else run.stage
-            )
-        case "failed" | "rejected" if run is not None:
+        case "rejected" if run is not None and run.message:
+            return run.message
+        case "published" | "lost" if run is not None and run.folder:
+            return run.folder
+    return STATES[state]
+
+
+def _inside(state: State, run: RunStatus | None) -> str:
+    match state:
+        case "running" if run is not None and run.stage in STAGES:
+            return f"{run.stage} ({STAGES.index(run.stage) + 1} of {len(STAGES)})"
+        case "running" if run is not None:
+            return run.stage or ""
+        case "failed" if run is not None:
             return run.message or (
                 f"{run.error}: its message might quote private values, so it is not shown; "
                 "look at the log of its run"
             )
-        case "published" | "lost" if run is not None and run.folder:
-            return run.folder
-    return STATES[state]
+    return ""
 
 
 def _time_of(run: RunStatus | None, spec: Path | None) -> datetime | None:

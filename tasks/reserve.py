@@ -93,10 +93,10 @@ def reserved(
     is_ours = reserve(prepared, ledger, out, resume=resume, allowance=allowance, finished=finished)
     try:
         yield
-    except BaseException as error:
+    except BaseException:
         if is_ours:
             cancel_if_unused(
-                prepared.spec.release, ledger, reason=f"the run ended with {type(error).__name__}"
+                prepared.spec.release, ledger, reason="the run ended before its first draw"
             )
         raise
 

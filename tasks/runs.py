@@ -1,7 +1,9 @@
 """How runs of releases go: told to the log, and kept as one status a release, for metrics.
 
 The status lies in the workspace and is replaced at every step, so that what a killed run was doing
-can be read afterwards. It is public, but for what every time tells: see docs/operations.md.
+can be read afterwards. Why a run failed, and at which stage it ended, may be facts about the
+private table: those are for people who write specs or run releases. All else is public, but for
+what every time tells: see docs/operations.md.
 """
 
 import fcntl
@@ -26,7 +28,7 @@ from hallmark.schemas.documents.manifest import MANIFEST_FILE
 from hallmark.schemas.loading import SpecError
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import Section
-from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.errors import PrivateFact, SafeError
 from hallmark.tasks.installation.log import RELEASE, tell
 from hallmark.tasks.installation.notes import note_about, notes, read_note
 from hallmark.tasks.installation.operator import end_standing_order, operator
@@ -96,10 +98,11 @@ def _logged(run: "_Run") -> Iterator[None]:
         with listening(run.step):
             yield
     except BaseException as error:
-        message = str(error) if isinstance(error, _SAFE) else None
-        tell("failed", error=type(error).__name__, message=message)
+        kind, message = type(error).__name__, str(error) if isinstance(error, _SAFE) else None
+        is_private = isinstance(error, PrivateFact)
+        tell("failed", **({} if is_private else {"error": kind, "message": message}))
         run.how = "stopped" if run.stops() or not isinstance(error, Exception) else "failed"
-        run.error, run.message = type(error).__name__, message
+        run.error, run.message = kind, message
         run.left_alone = isinstance(error, AlreadyRunning)
         raise
     finally:

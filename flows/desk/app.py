@@ -29,14 +29,16 @@ from hallmark.flows.desk import (
 )
 from hallmark.flows.desk.entrance import Entrance, genuine
 from hallmark.flows.desk.pages import message
+from hallmark.flows.desk.visitor import logged_in
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.schemas.loading import SpecError
 from hallmark.schemas.skeleton import SkeletonError
 from hallmark.tasks.gates.gate_history import HistoryBroken
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.people.rights import Right
 from hallmark.tasks.prometheus import CONTENT_TYPE, Exposition
 
-_metrics = Exposition()
+_metrics, _metrics_with_accounts = Exposition(accounts=False), Exposition(accounts=True)
 
 
 @asynccontextmanager
@@ -87,9 +89,11 @@ def health() -> dict[str, str]:
 
 
 @desk.get("/metrics")
-def metrics() -> Response:
-    """Metrics for Prometheus, which sends an access token."""
-    return Response(_metrics.text(), media_type=CONTENT_TYPE)
+def metrics(request: Request) -> Response:
+    """Metrics for Prometheus, which sends an access token; of accounts if its owner sees them."""
+    sees_accounts = logged_in(request).may(Right.ACCOUNTS)
+    told = _metrics_with_accounts if sees_accounts else _metrics
+    return Response(told.text(), media_type=CONTENT_TYPE)
 
 
 @desk.exception_handler(LedgerError)

@@ -27,6 +27,11 @@ class Visitor:
         """Whether they have a right."""
         return right in self.person.rights
 
+    @property
+    def mends(self) -> bool:
+        """Whether they write specs or run releases, and so are told what is wrong with a table."""
+        return self.may(Right.PREPARE) or self.may(Right.RUN)
+
 
 def visitor_of(request: Request) -> Visitor | None:
     """Who sent a request."""

@@ -30,7 +30,7 @@ from hallmark.tasks.gates.staged import staged_files
 from hallmark.tasks.gates.table_seal import SEALED, forget_salt, fresh_seal, seal
 from hallmark.tasks.gates.waiting import NOTE
 from hallmark.tasks.installation.code import code_digest
-from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.errors import PrivateFact
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.log import tell
 from hallmark.tasks.installation.operator import order_number
@@ -43,11 +43,11 @@ from hallmark.tasks.sources import Source, source_digest
 _ASKED = "table-asked.txt"
 
 
-class PlanChanged(SafeError):
+class PlanChanged(PrivateFact):
     """Something that the plan's approval is bound to changed while the release ran."""
 
 
-class TableChanged(SafeError):
+class TableChanged(PrivateFact):
     """A release has answers of one private table, and would be given more of another."""
 
 

@@ -13,13 +13,13 @@ from typing import ParamSpec, TypeVar
 
 from hallmark.mechanisms.privacy.accountant import BudgetExceeded
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
-from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.errors import PrivateFact, SafeError
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class StageFailed(SafeError):
+class StageFailed(PrivateFact):
     """An unexpected failure where private rows were at hand; details are in the workspace."""
 
 

@@ -1,8 +1,11 @@
-"""The log of an installation: what its runs did, one JSON object a line, public facts alone.
+"""The log of an installation: what its runs did, one JSON object a line, and no private value.
 
 Lines go to `logs/hallmark.jsonl` in the home folder, for its owner alone, and with
 HALLMARK_LOG=json to standard error too, from where a container's log is collected. Each event lists
-here the fields that it may have, so that nothing is logged which nobody decided to be public.
+here the fields that it may have, so that nothing is logged which nobody decided to log. Of a
+failure that depends on the private table neither kind nor message is here. Three things here do
+depend on it: times and memory, the stage at which a run ended, and which releases are of copies of
+one table (`charged-twice`).
 Processes share the file: every line is written whole, under a lock.
 """
 

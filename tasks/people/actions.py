@@ -26,7 +26,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
-from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.errors import PrivateFact, SafeError
 from hallmark.tasks.installation.signing import kept_key
 from hallmark.tasks.installation.workspace import home
 from hallmark.tasks.people.database import reading, writing
@@ -155,11 +155,15 @@ def doing(actor: Actor, action: ActionName, about: str = "", **details: str) -> 
     try:
         yield
     except Exception as error:
-        # Other messages might quote what a log that is exported must not say.
-        is_safe = isinstance(error, SafeError | LedgerError)
-        why = str(error) if is_safe else type(error).__name__
-        record(actor, "not-done", about, entry=str(number), why=why)
+        record(actor, "not-done", about, entry=str(number), why=_why(error))
         raise
+
+
+def _why(error: Exception) -> str:
+    """Why something was not done, as a log may tell it that is exported."""
+    if isinstance(error, PrivateFact):
+        return "it depends on the private table, and is told to whoever asked alone"
+    return str(error) if isinstance(error, SafeError | LedgerError) else type(error).__name__
 
 
 def actions(

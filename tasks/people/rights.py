@@ -12,9 +12,11 @@ class Right(StrEnum):
     """What somebody may be allowed to do."""
 
     SEE = "see"
-    """states and histories of releases, the calendar, what is published, metrics"""
+    """states of releases, the calendar, what is published, metrics but for balances"""
+    ACCOUNTS = "accounts"
+    """balances of accounts, on their pages and in metrics"""
     REVIEW = "review"
-    """plans, specs and staged releases that are not published, accounts, comments"""
+    """plans, specs and staged releases that are not published, histories, comments"""
     DECIDE = "decide"
     """hand in signed decisions"""
     PREPARE = "prepare"
@@ -33,6 +35,7 @@ class Role(StrEnum):
     """A job; somebody may have several."""
 
     VIEWER = "viewer"
+    MONITOR = "monitor"
     STEWARD = "steward"
     OPERATOR = "operator"
     REVIEWER = "reviewer"
@@ -40,12 +43,15 @@ class Role(StrEnum):
     ADMINISTRATOR = "administrator"
 
 
+_REVIEWING = frozenset({Right.SEE, Right.ACCOUNTS, Right.REVIEW})
+
 RIGHTS: dict[Role, frozenset[Right]] = {
     Role.VIEWER: frozenset({Right.SEE}),
-    Role.STEWARD: frozenset({Right.SEE, Right.REVIEW, Right.DECIDE, Right.PREPARE, Right.BUDGET}),
-    Role.OPERATOR: frozenset({Right.SEE, Right.REVIEW, Right.PREPARE, Right.RUN}),
-    Role.REVIEWER: frozenset({Right.SEE, Right.REVIEW, Right.DECIDE}),
-    Role.AUDITOR: frozenset({Right.SEE, Right.REVIEW, Right.AUDIT}),
+    Role.MONITOR: frozenset({Right.SEE, Right.ACCOUNTS}),
+    Role.STEWARD: _REVIEWING | {Right.DECIDE, Right.PREPARE, Right.BUDGET},
+    Role.OPERATOR: _REVIEWING | {Right.PREPARE, Right.RUN},
+    Role.REVIEWER: _REVIEWING | {Right.DECIDE},
+    Role.AUDITOR: _REVIEWING | {Right.AUDIT},
     Role.ADMINISTRATOR: frozenset({Right.SEE, Right.AUDIT, Right.MANAGE}),
 }
 

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import Section
-from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.errors import PrivateFact
 from hallmark.tasks.installation.workspace import (
     Workspace,
     is_rehearsal_home,
@@ -30,7 +30,7 @@ from hallmark.tasks.sources.secret import keyed_digest
 _FILE = "private-tables.json"
 
 
-class CopyRefused(SafeError):
+class CopyRefused(PrivateFact):
     """Something declared public contains the private records; the message reveals no more."""
 
 

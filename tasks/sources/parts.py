@@ -7,14 +7,14 @@ from typing import Literal, TypeAlias
 
 from hallmark.schemas.columns.number_marks import NumberMarks
 from hallmark.schemas.encoding import UTF_8
-from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.errors import PrivateFact
 
 _OF_PANDAS = {"", "__index_level_0__"}  # how it names the index of a frame, in CSV and in Parquet
 BATCH_ROWS = 250_000
 PART_ROWS = 4 * BATCH_ROWS  # about as many a worker reads as one part
 
 
-class SourceError(SafeError):
+class SourceError(PrivateFact):
     """The private table cannot be read as the spec says; the message is safe to show."""
 
 

@@ -18,6 +18,7 @@ from tests.deploy.stacks import DEPLOY
 MONITORING = DEPLOY / "monitoring"
 LABELS = {
     "hallmark_ledger_up": set(),
+    "hallmark_accounts_shown": set(),
     "hallmark_account_refused": {"account"},
     "hallmark_budget_epsilon": {"account", "part"},
     "hallmark_budget_delta": {"account", "part"},

@@ -22,10 +22,12 @@ from hallmark.schemas.documents.manifest import MANIFEST_FILE
 from hallmark.tasks.gates.waiting import NOTE
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.people.rights import Role
 from hallmark.tasks.runs import RunStatus, StageRun
 from tests.deploy.stacks import DEPLOY
 from tests.deploy.test_monitoring import MONITORING, panels, rules
 from tests.flows.conftest import Hallmark, hallmark
+from tests.flows.people import as_somebody
 from tests.flows.services import free_port, service, wait_until
 from tests.tasks.cut import cut, opened
 
@@ -54,6 +56,7 @@ LATER = (
     ("HallmarkRunFailed", "firing"),
     ("HallmarkLedgerDown", "pending"),
     ("HallmarkDeskDown", "pending"),
+    ("HallmarkAccountsNotShown", "pending"),
 )
 
 Ask = Callable[..., Any]
@@ -85,6 +88,14 @@ def test_every_query_is_answered_and_every_alert_goes_off(
             (home / "ledger.db").mkdir()
             wait_until(lambda: LATER[1] in alerts(ask), "a ledger that is gone raises its alert")
         wait_until(lambda: LATER[2] in alerts(ask), "a desk that is gone raises its alert")
+
+
+def test_a_token_that_is_shown_no_accounts_is_told(home: Path, tmp_path: Path) -> None:
+    token, port = tmp_path / "token", free_port()
+    token.write_text(as_somebody(Role.VIEWER)["Authorization"].removeprefix("Bearer "))
+    with desk(home, tmp_path, port), prometheus(tmp_path, port, token) as ask:
+        shown = ("HallmarkAccountsNotShown", "pending")
+        wait_until(lambda: shown in alerts(ask), "the alert")
 
 
 def test_a_token_that_ended_is_told(home: Path, tmp_path: Path) -> None:
@@ -159,7 +170,7 @@ def made_token(hallmark: Hallmark, folder: Path) -> Path:
     """A file with a token, made by the manual's command."""
     told = re.search(r"`hallmark (people token LOGIN .*?)`", MANUAL.split("## Metrics")[1])
     assert told is not None
-    assert hallmark("people", "add", "ada", "--name", "Ada", "--role", "viewer").code == 0
+    assert hallmark("people", "add", "ada", "--name", "Ada", "--role", "monitor").code == 0
     made = hallmark(*told[1].replace("LOGIN", "ada").split())
     assert made.code == 0, made.err
     (folder / "token").write_text(made.out)

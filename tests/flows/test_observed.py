@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from hallmark.flows.desk import desk
-from hallmark.tasks.people.rights import Role
+from hallmark.tasks.people.rights import Right, Role, rights_of
 from hallmark.tasks.prometheus import state_of
 from hallmark.tasks.runs import statuses
 from tests import example
@@ -73,7 +73,7 @@ def test_a_release_through_a_gate_is_logged_and_measured(
 
     client = TestClient(desk)
     assert client.get("/metrics").status_code == 401
-    answer = client.get("/metrics", headers=as_somebody(Role.VIEWER))
+    answer = client.get("/metrics", headers=as_somebody(Role.MONITOR))
     assert answer.headers["content-type"].startswith("text/plain")
     names = {family.name for family in text_string_to_metric_families(answer.text)}
     assert {"hallmark_budget_epsilon", "hallmark_stage_seconds", "hallmark_releases"} <= names
@@ -105,5 +105,34 @@ def test_what_a_library_quotes_is_in_no_log(
     assert hallmark("release", spec, "--out", tmp_path / "out").code == 1
     assert found(home, [QUOTED]) == {f"work/test-release/failures.log: {QUOTED.what}"}
     failed = next(line for line in logged(home) if line["event"] == "failed")
-    assert (failed["level"], failed["error"]) == ("error", "StageFailed")
-    assert "stage validate failed with KeyError" in failed["message"]
+    assert (failed["level"], failed.keys() & {"error", "message"}) == ("error", set())
+    (run,) = statuses()
+    assert "stage validate failed with KeyError" in str(run.message)
+
+
+WHY = ("columns.age", "ValidationFailed", "validate")
+"""What tells that the table breaks its spec, and where."""
+
+
+def test_why_a_run_failed_is_told_to_those_alone_who_write_specs_or_run_releases(
+    hallmark: Hallmark, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    spec = write_planted(tmp_path)
+    table = (tmp_path / "table.csv").read_text().splitlines()
+    (tmp_path / "table.csv").write_text("\n".join([*table, table[-1].replace(",", "x,", 1)]))
+    monkeypatch.setenv("HALLMARK_DATA", str(tmp_path))
+    example.open_account()
+    done = hallmark("release", spec, "--out", tmp_path / "out")
+    assert (done.code, "columns.age: not all rows" in done.err) == (3, True)
+    (failed,) = (line for line in logged(home) if line["event"] == "failed")
+    assert failed.keys().isdisjoint({"error", "message"})
+    for role in Role:
+        program = TestClient(desk, headers=as_somebody(role, login=str(role)))
+        pages = "/", "/releases/test-release", "/metrics", "/accounts/test-people", "/calendar"
+        told = "".join(program.get(path).text for path in (*pages, "/log/export"))
+        assert "failed" in told
+        mends = not rights_of([role]).isdisjoint({Right.PREPARE, Right.RUN})
+        assert [word in told for word in WHY] == [mends, False, mends], role
+        sees_accounts = Right.ACCOUNTS in rights_of([role])
+        assert ("hallmark_budget_epsilon{" in told) == sees_accounts, role
+        assert ("test-people" in told) == sees_accounts, role

@@ -63,7 +63,7 @@ def test_all_that_a_rehearsal_leaves_says_what_it_is_and_no_reader_takes_it_for_
     pem = agency.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     monkeypatch.setenv("HALLMARK_SIGNING_KEY", pem.decode())
     example.open_account()
-    before = Exposition(0).text()
+    before = Exposition(accounts=True, seconds=0).text()
     folder = Path(rehearse(prepare(spec)).folder)
     manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes())
     assert manifest.format == "hallmark-rehearsal/1"
@@ -87,7 +87,7 @@ def test_all_that_a_rehearsal_leaves_says_what_it_is_and_no_reader_takes_it_for_
     assert "REHEARSAL" in verified.out
     # Nothing counts it.
     assert statuses() == []
-    assert Exposition(0).text() == before
+    assert Exposition(accounts=True, seconds=0).text() == before
     assert [a.name for a in Ledger(ledger_url()).accounts()] == ["test-people"]
     assert "test-release" not in hallmark("doctor").out
 

@@ -23,9 +23,10 @@ from hallmark.flows.desk import (
     specs,
 )
 from hallmark.flows.desk.routes import NEEDED
+from hallmark.tasks.installation.errors import PrivateFact, SafeError
 from hallmark.tasks.installation.guesses import FREE, Guesses
 from hallmark.tasks.people import directory, sessions
-from hallmark.tasks.people.actions import actions, check, exported
+from hallmark.tasks.people.actions import actions, check, doing, exported
 from hallmark.tasks.people.database import reading, writing
 from hallmark.tasks.people.rights import Right, Role, rights_of
 from tests.flows.people import PASSWORD, TEST, as_somebody, join
@@ -84,6 +85,7 @@ WORDS = {
     Right.SEE: "see", Right.REVIEW: "review", Right.DECIDE: "hand in decisions",
     Right.PREPARE: "write specs", Right.RUN: "start, stop", Right.BUDGET: "open accounts",
     Right.AUDIT: "read and export the log", Right.MANAGE: "manage people",
+    Right.ACCOUNTS: "balances",
 }  # fmt: skip
 
 
@@ -341,6 +343,19 @@ def test_the_log_can_only_grow_and_shows_every_change(home: Path):
                     check(broken)
     with pytest.raises(Exception, match="not with another"):
         check(lines, "another")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(SafeError("mend it"), True), (PrivateFact("mend it"), False), (KeyError("mend it"), False)],
+)
+def test_the_log_quotes_no_error_that_depends_on_a_private_table(
+    error: Exception, told: bool, home: Path
+):
+    with pytest.raises(type(error)), doing(TEST, "ordered", "mine"):
+        raise error
+    assert ("mend it" in "".join(exported())) == told
+    assert [one.action for one in actions(about="mine")] == ["not-done", "ordered"]
 
 
 def test_a_way_back_leads_nowhere_else():

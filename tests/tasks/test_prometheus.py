@@ -25,7 +25,7 @@ ADJACENCY = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 
 def samples() -> dict[tuple[str, ...], float]:
     """Every sample by its name and the values of its labels, in the order of the labels' names."""
-    families = text_string_to_metric_families(Exposition().text().decode())
+    families = text_string_to_metric_families(Exposition(accounts=True).text().decode())
     return {
         (sample.name.removeprefix("hallmark_"), *sample.labels.values()): sample.value
         for family in families
@@ -110,7 +110,7 @@ def test_what_waits_is_told_with_its_gate_and_since_when(home: Path, tmp_path: P
 
 
 def test_an_answer_is_given_again_for_some_seconds(home: Path) -> None:
-    kept, fresh = Exposition(seconds=60), Exposition(seconds=0)
+    kept, fresh = (Exposition(accounts=True, seconds=seconds) for seconds in (60, 0))
     before = kept.text()
     (home / "ledger.db").chmod(0)
     (home / "ledger.db").unlink()
@@ -121,7 +121,7 @@ def test_an_answer_is_given_again_for_some_seconds(home: Path) -> None:
 
 def test_operators_find_every_metric_and_event_in_the_manual(home: Path) -> None:
     manual = (Path(__file__).parents[2] / "docs/operations.md").read_text()
-    families = text_string_to_metric_families(Exposition().text().decode())
+    families = text_string_to_metric_families(Exposition(accounts=True).text().decode())
     told = {family.name for family in families} | FIELDS.keys() | set(STATES)
     fields = set().union(*FIELDS.values())
     assert {name for name in told if name not in manual} == set()
