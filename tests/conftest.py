@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # Before anything imports Prefect: its settings are read once.
 os.environ.setdefault("HALLMARK_HOME", "/nonexistent/hallmark-tests-set-their-own-home")
 
+# What a client of Starlette calls the application under test.
+os.environ.setdefault("HALLMARK_DESK_HOSTS", "testserver")
+
 # How long an example takes says more of the machine than of the code.
 hypothesis.settings.register_profile(
     "house", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]

@@ -1,7 +1,6 @@
 """`hallmark people`: who may use the desk, and the log of what they did there."""
 
 import getpass
-import os
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import typer
 from hallmark.flows.cli.options import JsonOption
 from hallmark.flows.screen import say, say_json, table
 from hallmark.schemas.given_files import opened
-from hallmark.tasks.installation.server_mode import DESK_URL
+from hallmark.tasks.installation.server_mode import desk_address
 from hallmark.tasks.people.rights import Role
 
 if TYPE_CHECKING:
@@ -164,6 +163,6 @@ def _tell_link(login: str) -> None:
     from hallmark.tasks.people.directory import invite
 
     secret = invite(login, by=_actor())
-    at = os.environ.get(DESK_URL, "").rstrip("/")
+    at = desk_address() or "  <address of the desk>"
     say(f"Send {login} this link, which works once, for three days:")
-    say(f"{at}/invitation/{secret}" if at else f"  <address of the desk>/invitation/{secret}")
+    say(f"{at}/invitation/{secret}")

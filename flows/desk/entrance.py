@@ -10,7 +10,7 @@ Source: OWASP, Cross-Site Request Forgery Prevention; Session Management; Authen
 
 import hmac
 import os
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from fastapi import HTTPException, Request
 from itsdangerous import BadSignature, URLSafeSerializer
@@ -19,13 +19,15 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hallmark.flows.desk.hosts import answers_to, host_of
 from hallmark.flows.desk.intake import taken
 from hallmark.flows.desk.pages import message
 from hallmark.flows.desk.routes import NEEDED, LoggedIn, Open
 from hallmark.flows.desk.visitor import Visitor, visitor_of
+from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.guesses import Guesses
 from hallmark.tasks.installation.secret_files import kept_secret
-from hallmark.tasks.installation.server_mode import DESK_URL
+from hallmark.tasks.installation.server_mode import DESK_HOSTS, DESK_URL, desk_address
 from hallmark.tasks.installation.workspace import home
 from hallmark.tasks.people.actions import Actor
 from hallmark.tasks.people.directory import Person
@@ -70,6 +72,8 @@ class Entrance:
         await (self._app if answer is None else answer)(scope, receive, send)
 
     async def _refusal(self, scope: Scope) -> Response | None:
+        if not answers_to(scope):
+            return _misdirected(scope)
         if scope["path"].startswith("/static/"):
             return None
         needed = needed_for(scope["method"], scope["path"])
@@ -189,9 +193,19 @@ def _is_from_here(request: Request, visitor: Visitor | None) -> bool:
     if visitor is not None and visitor.csrf is None:
         return True
     own = {f"{request.url.scheme}://{request.headers.get('Host', '')}"}
-    if at := os.environ.get(DESK_URL):
-        own.add("{0.scheme}://{0.netloc}".format(urlsplit(at)))
+    if at := desk_address():
+        own.add(at)
     return request.headers.get("Origin") in own
+
+
+def _misdirected(scope: Scope) -> Response:
+    host = visible(host_of(scope))[:100] or "a host that the request does not name"
+    return message(
+        Request(scope),
+        421,
+        f"the desk is not reached as {host}; open it at its own address. Whoever runs it gives "
+        f"that in {DESK_URL}, and other names in {DESK_HOSTS}",
+    )
 
 
 def _log_in(request: Request) -> Response:

@@ -7,6 +7,7 @@ from fastapi.responses import RedirectResponse, StreamingResponse
 
 from hallmark.flows.desk.pages import page
 from hallmark.flows.desk.visitor import logged_in
+from hallmark.tasks.installation.server_mode import desk_address
 from hallmark.tasks.people import directory
 from hallmark.tasks.people.actions import actions, exported, record
 from hallmark.tasks.people.rights import RIGHTS, Role
@@ -93,5 +94,12 @@ def _page(request: Request, invited: str | None = None, secret: str | None = Non
         tokens=tokens(),
         roles=RIGHTS,
         invited=invited,
-        link=None if secret is None else str(request.url_for("invitation_page", secret=secret)),
+        link=None if secret is None else _link(request, secret),
     )
+
+
+def _link(request: Request, secret: str) -> str:
+    """Where an invitation is accepted: at the desk's address, whatever the request calls it."""
+    here = request.url_for("invitation_page", secret=secret)
+    at = desk_address()
+    return str(here) if at is None else f"{at}{here.path}"

@@ -34,7 +34,7 @@ from joserfc.jws import JWSRegistry
 
 from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.server_mode import DESK_URL
+from hallmark.tasks.installation.server_mode import DESK_URL, desk_address
 
 ISSUER = "HALLMARK_OIDC_ISSUER"
 CLIENT_ID = "HALLMARK_OIDC_CLIENT_ID"
@@ -186,12 +186,11 @@ def _settings() -> _Settings:
             f"{ISSUER} is {given[ISSUER]}, but must be an https:// address without query or "
             "fragment (http:// only on this machine itself); correct it and start the desk again"
         )
-    desk = urlsplit(given[DESK_URL])
     return _Settings(
         issuer=given[ISSUER],
         client_id=given[CLIENT_ID],
         client_secret=given[CLIENT_SECRET],
-        answer_at=f"{desk.scheme}://{desk.netloc}{ANSWER_PATH}",
+        answer_at=f"{desk_address()}{ANSWER_PATH}",
     )
 
 
