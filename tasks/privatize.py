@@ -20,8 +20,8 @@ from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.tasks.counting import DaskCounter
 from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.job import Job
+from hallmark.tasks.ledger.accounts import refuse_without_account
 from hallmark.tasks.ledger.anchors import open_ledger
-from hallmark.tasks.ledger.rollback import refuse_rolled_back
 
 Result = TypeVar("Result")
 
@@ -67,7 +67,7 @@ def _ask(
     ask: Callable[[Transcribing, Any], Result],
 ) -> Asked[Result]:
     prepared, book = job.prepared, open_ledger(job.ledger)
-    refuse_rolled_back(book, prepared.spec.population.account)
+    refuse_without_account(prepared.spec, book, job.out)
     curator = Curator(
         counter=DaskCounter(tuple(files), Client.current()),
         ledger=book,

@@ -148,11 +148,15 @@ def list_accounts(
     """List all accounts with cap, spent, reserved and remaining budget."""
     from hallmark.flows.cli.terminal import print_accounts
 
-    states = _ledger().accounts()
+    ledger = _ledger()
+    states = ledger.accounts()
+    troubles = {state.name: _trouble(ledger, state.name) for state in states}
     if as_json:
-        say_json([_plain(state) for state in states])
-    else:
-        print_accounts(states)
+        say_json([_plain(state) | {"refused": troubles[state.name]} for state in states])
+        return
+    print_accounts(states)
+    for name in filter(troubles.get, troubles):
+        say(f"Warning: nothing can be charged on {name}: {troubles[name]}")
 
 
 @ledger_app.command("show")
@@ -164,6 +168,8 @@ def show(account: AccountArgument) -> None:
     ledger = _ledger()
     print_account(ledger.account(account))
     print_history(history(account, ledger.entries(account)))
+    if trouble := _trouble(ledger, account):
+        say(f"Warning: nothing can be charged on this account: {trouble}")
 
 
 @ledger_app.command("cancel")
@@ -250,6 +256,20 @@ def _ledger() -> "Ledger":
     from hallmark.tasks.ledger.anchors import open_ledger
 
     return open_ledger(ledger_url())
+
+
+def _trouble(ledger: "Ledger", account: str) -> str | None:
+    """Why an account is refused; None where it is not."""
+    from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
+    from hallmark.tasks.ledger.anchors import AnchorsDamaged
+    from hallmark.tasks.ledger.rollback import refuse_rolled_back
+
+    try:
+        ledger.verify(account)
+        refuse_rolled_back(ledger, account)
+    except (LedgerError, AnchorsDamaged) as error:
+        return str(error)
+    return None
 
 
 def _held(account: str) -> "Ledger":

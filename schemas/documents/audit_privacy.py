@@ -122,6 +122,7 @@ class Account(PublicSection):
     """The account of the population: what was authorised, what was spent, and what remains.
 
     Attributes:
+        reserved: of releases that have drawn nothing yet; earlier versions counted it as spent.
         composed: given if the account composes by zCDP; the sum of budgets is then an upper bound,
             and what remains is roughly what one more Gaussian release can have.
     Raises:
@@ -133,6 +134,9 @@ class Account(PublicSection):
     cap: Annotated[Amount, Shown("Authorised in total")]
     previously_spent: Annotated[Amount, Shown("Spent by earlier releases")]
     this_release: Annotated[Amount, Shown("Spent by this release")]
+    reserved: Annotated[Amount | None, Shown("Reserved for releases that have drawn nothing")] = (
+        None
+    )
     remaining: Annotated[Amount, Shown("Remaining")]
     composition: Annotated[str, Shown("Composition over releases")] = (
         "basic composition: epsilons and deltas add up"
@@ -152,14 +156,20 @@ class Account(PublicSection):
         if self.composed is not None:
             return self._is_within_the_cap()
         for name in ("epsilon", "delta"):
-            cap, before, now, left = (
-                getattr(amount, name)
-                for amount in (self.cap, self.previously_spent, self.this_release, self.remaining)
+            cap, before, now, left, reserved = (
+                Fraction(0) if amount is None else getattr(amount, name)
+                for amount in (
+                    self.cap,
+                    self.previously_spent,
+                    self.this_release,
+                    self.remaining,
+                    self.reserved,
+                )
             )
-            if before + now + left > cap:
+            if before + now + left + reserved > cap:
                 raise ValueError(
                     f"account {self.name}: {name} {left} cannot remain of {cap} after {before} "
-                    f"and {now} were spent"
+                    f"and {now} were spent, and {reserved} reserved"
                 )
         return self
 

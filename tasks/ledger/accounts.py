@@ -75,18 +75,19 @@ def about_balance(spec: ReleaseSpec, found: Balance) -> Iterator[str]:
 
 
 def refuse_without_account(spec: ReleaseSpec, book: Ledger, out: Path | None) -> None:
-    """Refuse a ledger without the account that the spec names.
+    """Refuse a ledger without the account that the spec names, whole and unchanged.
 
     Args:
         out: folder of published releases, if known, which show what the ledger must contain.
     Raises:
         LedgerRolledBack: it lacks entries that were anchored or published.
-        LedgerError: it has no such account, or cannot be read.
+        LedgerError: it has no such account; the account does not verify; or it cannot be read.
     """
     account = spec.population.account
     refuse_rolled_back(book, account, out)
     if not book.has_account(account):
         raise LedgerError(no_account(spec))
+    book.verify(account)
 
 
 def no_account(spec: ReleaseSpec) -> str:

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
@@ -128,16 +128,21 @@ def signer(anchor: SignedAnchor) -> str | None:
     if not anchor.signature:
         return None
     try:
-        key = Ed25519PublicKey.from_public_bytes(base64.b64decode(anchor.key, validate=True))
-        signature = base64.b64decode(anchor.signature, validate=True)
-        key.verify(signature, anchor.anchor.canonical_bytes())
+        return _signer(anchor.key, anchor.signature, anchor.anchor.canonical_bytes())
     except (ValueError, InvalidSignature):
         head = anchor.anchor.head
         raise AnchorsDamaged(
             f"the anchor of account {head.account!r} at entry {head.entries} was changed after it "
             "was signed; find out who wrote to it, and restore the file from a copy"
         ) from None
-    return fingerprint(key)
+
+
+@lru_cache(maxsize=1 << 16)  # a file only grows, and all of its anchors are checked at each use
+def _signer(key: str, signature: str, content: bytes) -> str:
+    """Fingerprint of the key that signed; raises ValueError or InvalidSignature where none did."""
+    public = Ed25519PublicKey.from_public_bytes(base64.b64decode(key, validate=True))
+    public.verify(base64.b64decode(signature, validate=True), content)
+    return fingerprint(public)
 
 
 def installation_key() -> SigningKey | None:

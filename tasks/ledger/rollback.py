@@ -109,7 +109,7 @@ def refuse_rolled_back(book: Ledger, account: str, out: Path | None = None) -> N
     Raises:
         LedgerRolledBack: it lacks one; or it was put back from a backup, and nobody has answered
             for what was drawn since.
-        AnchorsDamaged: the anchors file was changed.
+        AnchorsDamaged: an anchor of the account was changed.
     """
     if (since := unanswered_since(account)) is not None:
         raise LedgerRolledBack(
@@ -119,8 +119,8 @@ def refuse_rolled_back(book: Ledger, account: str, out: Path | None = None) -> N
             f"restored {account} --releases FOLDER --reason WHY"
         )
     recorded = Recorded.of(account, from_releases(out, account) if out else ())
-    if recorded.anchors:
-        signer(recorded.anchors[-1])
+    for line in recorded.anchors:
+        signer(line)
     # Read after the anchors: an entry is in the ledger before its head is anchored.
     recorded.refuse_lacking(book.hashes(account))
 

@@ -127,9 +127,10 @@ def account(run: Executed) -> Account:
         authorised_by=_authorised_by(run),
         cap=Amount.model_validate(state.cap),
         previously_spent=Amount(
-            epsilon=state.taken[0] - spent.epsilon, delta=state.taken[1] - spent.delta
+            epsilon=state.spent[0] - spent.epsilon, delta=state.spent[1] - spent.delta
         ),
         this_release=Amount.model_validate(spent),
+        reserved=Amount(epsilon=state.reserved[0], delta=state.reserved[1]),
         remaining=Amount(epsilon=state.remaining[0], delta=state.remaining[1]),
         composition=_composition(state),
         composed=_composed(state),

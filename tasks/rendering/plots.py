@@ -7,6 +7,7 @@ each carries a title and a description for readers who do not see it. Equal inpu
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from markupsafe import Markup
 
@@ -341,9 +342,11 @@ def _bands_plot(title: str, description: str, bands: Sequence[_Band]) -> Markup:
 def budget_plot(account: Account) -> Markup:
     """The account's epsilon: spent before, spent by this release, left; or spent together."""
     if account.composed is None:
+        held = Fraction(0) if account.reserved is None else account.reserved.epsilon
         parts_of = [
             ("earlier releases", account.previously_spent.epsilon, "spent"),
             ("this release", account.this_release.epsilon, "now"),
+            ("reserved for others", held, "held"),
             ("remaining", account.remaining.epsilon, "left"),
         ]
     else:
@@ -356,12 +359,14 @@ def budget_plot(account: Account) -> Markup:
     at = left
     parts = []
     for name, value, style in parts_of:
+        if not value:
+            continue
         width = (right - left) * float(value / whole)
         parts.append(
             f"<g>{titled(f'{name}: epsilon {exact(value)}')}{rect(at, 4, width, 28, style)}</g>"
         )
         at += width
-    description = ", ".join(f"{name} {exact(value)}" for name, value, _ in parts_of)
+    description = ", ".join(f"{name} {exact(value)}" for name, value, _ in parts_of if value)
     return svg(
         960,
         36,

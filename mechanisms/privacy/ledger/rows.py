@@ -6,7 +6,7 @@ lock the account with `lock_book`.
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -61,9 +61,15 @@ def log_outcome(connection: Connection, charge: Entry, outcome: bytes) -> None:
 
 
 def lock_book(connection: Connection, account: str) -> Book:
-    """The book of an account, which no other process changes until the transaction ends."""
+    """The book of an account, which no other process changes until the transaction ends.
+
+    Raises:
+        LedgerError: its entries cannot be trusted, or releases or outcomes do not agree with them.
+    """
     connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.name == account).with_for_update())
-    return read_book(connection, account)
+    book, entries = read_history(connection, account)
+    _check_log(connection, book, entries)
+    return book
 
 
 def read_book(connection: Connection, account: str) -> Book:
@@ -196,27 +202,46 @@ def verify(connection: Connection, account: str) -> None:
         LedgerError: names the first bad entry, or the first whose outcome is missing or changed.
     """
     history = _checked_entries(connection, account)
-    book = Book.replay(account, history)
+    _check_log(connection, Book.replay(account, history), history)
+    outcomes = select(MEASUREMENTS.c.seq, MEASUREMENTS.c.outcome).where(
+        MEASUREMENTS.c.account == account
+    )
+    for seq, outcome in connection.execute(outcomes.order_by(MEASUREMENTS.c.seq)):
+        if history[seq - 1].payload.get("outcome") != hashlib.sha256(outcome).hexdigest():
+            raise broken(account, seq, "the outcome that it charges was changed")
+
+
+def _check_log(connection: Connection, book: Book, history: Sequence[Entry]) -> None:
+    """Check that the index of releases and the log agree with the entries, but for the content of
+    outcomes, which whoever reads one checks.
+
+    Raises:
+        LedgerError: names a release, or the first entry whose outcome is missing or another's.
+    """
+    account = book.account
     releases = select(RELEASES.c.release).where(RELEASES.c.account == account)
     if odd := book.reservations.keys() ^ set(connection.scalars(releases)):
         raise LedgerError(
             f"ledger account {account!r}: the index of releases does not agree with the entries "
             f"about {', '.join(sorted(odd))}; find out who can write to the database"
         )
-    query = select(MEASUREMENTS).where(
-        (MEASUREMENTS.c.account == account) | MEASUREMENTS.c.release.in_(releases)
+    log = MEASUREMENTS.c
+    query = select(log.release, log.call, log.account, log.seq, log.request).where(
+        (log.account == account) | log.release.in_(releases)
     )
-    outcomes = {(row.release, row.call): row for row in connection.execute(query)}
+    logged = {(row.release, row.call): row for row in connection.execute(query)}
     for entry in history:
         if entry.kind == "charge":
-            row = outcomes.pop((entry.release, entry.payload["call"]), None)
+            row = logged.pop((entry.release, entry.payload["call"]), None)
             if row is None:
                 raise broken(account, entry.seq, "the outcome that it charges is not in the log")
-            digest = hashlib.sha256(row.outcome).hexdigest()
-            charged = account, entry.seq, entry.payload["request"], entry.payload.get("outcome")
-            if charged != (row.account, row.seq, row.request, digest):
+            if (row.account, row.seq, row.request) != (
+                account,
+                entry.seq,
+                entry.payload["request"],
+            ):
                 raise broken(account, entry.seq, "the outcome that it charges was changed")
-    for release, call in sorted(outcomes):
+    for release, call in sorted(logged):
         raise LedgerError(
             f"ledger account {account!r}: no entry charges the logged outcome of release "
             f"{release!r}, call {call!r}; find out who can write to the database"

@@ -1,5 +1,6 @@
 """A backup that is older than two releases: nothing is overspent, and both are counted."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,11 @@ def test_a_backup_that_two_releases_are_missing_in(
     assert early.code == ExitCode.BUDGET  # it would have been drawn anew
     assert "was put back from a backup of" in early.error
     assert "release nothing on this account until you have" in hallmark("doctor").out
+    for shown in (hallmark("ledger", "list"), hallmark("ledger", "show", ACCOUNT)):
+        assert "Warning: nothing can be charged on" in shown.out
+        assert "was put back from a backup of" in shown.out
+    (listed,) = json.loads(hallmark("ledger", "list", "--json").out)
+    assert "was put back from a backup of" in listed["refused"]
     answer = ("ledger", "restored", ACCOUNT, "--reason", "a flood in May")
     for wrong in ((), ("--releases", tmp_path / "mistyped"), ("--releases", out / "one")):
         assert hallmark(*answer, *wrong).code == ExitCode.USAGE
@@ -55,6 +61,7 @@ def test_a_backup_that_two_releases_are_missing_in(
     ]  # fmt: skip
     now = open_ledger(ledger_url()).account(ACCOUNT)
     assert now.spent == whole.spent
+    assert "Warning" not in hallmark("ledger", "list").out
     assert now.composed == pytest.approx(whole.composed)
     assert "nothing was written" in hallmark(*told).out
     for name in ("before", "one", "two"):

@@ -6,8 +6,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine
 
+from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.events import DiscreteGaussian
+from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.schemas.documents.manifest import MANIFEST_FILE, RECORD_FILE, Manifest
 from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.ledger.anchors import (
@@ -98,16 +101,34 @@ def test_an_account_that_is_gone_is_not_taken_for_one_that_was_never_there(
         reserve.fn(prepare(example.write(tmp_path, 5)), ledger_url(), tmp_path, resume=False)
 
 
-def test_a_newest_anchor_that_was_changed_after_signing_is_refused(home: Path) -> None:
+@pytest.mark.parametrize("of_all", [False, True])
+def test_an_anchor_that_was_changed_after_signing_is_refused(of_all: bool, home: Path) -> None:
     book = opened()
     cut(ledger_url(), 1)
+    if of_all:  # entered by somebody who can use the installation, after the change
+        book.set_cap(ACCOUNT, Budget(epsilon=Fraction(2)), by="Eve", reason="to be the newest")
     forged = book.entries(ACCOUNT)[0]
     lines = anchors_file().read_text().splitlines()
-    last = json.loads(lines[-1])
-    last["anchor"]["head"] |= {"entries": 1, "hash": forged.hash}
-    anchors_file().write_text("\n".join([*lines[:-1], json.dumps(last)]) + "\n")
+    changed = json.loads(lines[1])
+    changed["anchor"]["head"] |= {"entries": 1, "hash": forged.hash}
+    anchors_file().write_text("\n".join([lines[0], json.dumps(changed), *lines[2:]]) + "\n")
+    assert len(lines) == (3 if of_all else 2)
     with pytest.raises(AnchorsDamaged, match="was changed after it was signed"):
         refuse()
+
+
+def test_nothing_is_reserved_or_asked_on_an_account_with_a_changed_outcome(
+    home: Path, tmp_path: Path
+) -> None:
+    opened()
+    draw()
+    with create_engine(ledger_url()).begin() as connection:
+        connection.exec_driver_sql("DROP TRIGGER ledger_measurements_update")
+        connection.exec_driver_sql("UPDATE ledger_measurements SET outcome = CAST('x' AS BLOB)")
+    refuse()  # its chain has all that was anchored
+    prepared = prepare(example.write(tmp_path, 5, release="another"))
+    with pytest.raises(LedgerError, match="the outcome that it charges was changed"):
+        reserve.fn(prepared, ledger_url(), tmp_path, resume=False)
 
 
 def test_what_was_given_up_with_a_reason_is_not_missed_again(home: Path) -> None:

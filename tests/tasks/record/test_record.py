@@ -15,9 +15,11 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.audit_report import AuditRecord
 from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.manifest import RECORD_FILE
+from hallmark.schemas.documents.privacy_claim import Amount
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.promise import promised
 from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.planning.coding import cell_labels
 from hallmark.tasks.record.record import domain_in_words, truncation_in_words
 from hallmark.tasks.record.record_privacy import failed_runs
@@ -27,6 +29,8 @@ from tests.tasks.cut import ACCOUNT, opened
 from tests.tasks.released import ROWS, Released, released
 from tests.tasks.statements import ABOUT, write_profile
 
+RESERVED = Budget(epsilon=Fraction(1, 4))
+
 
 @pytest.fixture(scope="module")
 def run(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Released]:
@@ -35,6 +39,12 @@ def run(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rel
         patch.setenv("HALLMARK_PROFILE", str(write_profile(base)))
         patch.setenv("HALLMARK_IMAGE_DIGEST", "sha256:" + "0" * 64)
         patch.setenv("HALLMARK_OPERATOR", "Olga Operator")
+        patch.setenv("HALLMARK_HOME", str(base / "home"))
+        patch.delenv("HALLMARK_LEDGER", raising=False)
+        example.open_account()
+        book = open_ledger(ledger_url())
+        relation = book.account(ACCOUNT).adjacency
+        book.reserve(ACCOUNT, "another", RESERVED, adjacency=relation, binding="plan")
         with released(base, about=ABOUT) as done:
             yield done
 
@@ -52,9 +62,11 @@ def test_its_events_are_those_of_the_ledger(run: Released, record: AuditRecord) 
 def test_its_account_adds_up(record: AuditRecord) -> None:
     account = record.account
     for part in ("epsilon", "delta"):
-        told = [getattr(a, part) for a in (account.previously_spent, account.this_release)]
-        assert sum(told) + getattr(account.remaining, part) == getattr(account.cap, part)
+        parts = (account.this_release, account.reserved, account.remaining)
+        assert sum(getattr(one, part) for one in parts) == getattr(account.cap, part)
     assert account.this_release.epsilon == Fraction(1)
+    assert account.previously_spent == Amount(epsilon=Fraction(0))
+    assert account.reserved == Amount.model_validate(RESERVED)  # which no page calls spent
     assert [entry.entry for entry in account.entries] == ["reserve", "charge"]
     assert account.authorised_by.startswith("tests, 20")
     assert sum(part.share for part in account.split) == pytest.approx(1)
