@@ -16,7 +16,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FIND = PROJECT["tool"]["setuptools"]["packages"]["find"]
 PACKAGES = [pattern.rstrip("*") for pattern in FIND["include"]]
 LEFT_OUT = tuple(f"{pattern.rstrip('*').replace('.', '/')}/" for pattern in FIND["exclude"])
-"""Sources of what is committed in its built form."""
+"""Sources of what is committed in its built form, and the data of the examples."""
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel: set[str]) -> None:
     assert {file for file in files - wheel if not file.startswith(LEFT_OUT)} == set()
 
 
-def test_sources_of_what_is_built_stay_out_of_the_wheel(wheel: set[str]) -> None:
+def test_what_is_left_out_is_there_and_not_in_the_wheel(wheel: set[str]) -> None:
     assert {file for file in wheel if file.startswith(LEFT_OUT)} == set()
     assert all((ROOT / folder).is_dir() for folder in LEFT_OUT)
 

@@ -21,9 +21,6 @@ RECORDS = 27_253
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not Path("../shared/data/nist-acs").exists(), reason="needs the NIST data in ../shared"
-    ),
     pytest.mark.usefixtures("prefect", "home"),
 ]
 
