@@ -13,12 +13,12 @@ certified bound of the four columns, and CPU seconds.
 import argparse
 import time
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from benchmarks import simulated
+from benchmarks.data import excerpt
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.contract import Mechanism
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
@@ -29,7 +29,6 @@ from hallmark.mechanisms.marginals.binning.within import refined
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.utility import evaluate
 
-DATA = Path(__file__).parents[1] / "../shared/data/nist-acs/national2019.csv"
 LINES = {"PINCP": (-10_000, 630_000), "DENSITY": (0, 16_000), "PWGTP": (0, 640), "POVPIP": (0, 512)}
 CATEGORIES = ("SEX", "MSP", "EDU", "OWN_RENT")
 CELLS = 128
@@ -37,7 +36,7 @@ CELLS = 128
 
 def table() -> tuple[Domain, Codes64]:
     """The columns on their grids, with null cells where the file has nulls."""
-    read = pd.read_csv(DATA, dtype=str)
+    read = excerpt("national2019")
     attributes, codes = [], []
     for name, (low, high) in LINES.items():
         values = pd.to_numeric(read[name], errors="coerce")

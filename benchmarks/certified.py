@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import simulated
+from benchmarks.data import EXCERPTS, ROOT
 from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.blocks.marginals import marginals
 from hallmark.mechanisms.certificates.family import certify_family
@@ -44,9 +45,7 @@ from hallmark.schemas.table_sections import PublicData
 from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.planning.public_data import read_public
 
-ROOT = Path(__file__).parents[1]
 SPEC = ROOT / "schemas/examples/sparse-lipschitz.yaml"
-DATA = ROOT / "../shared/data/nist-acs"
 GRIDS = (5, 10, 15, 20, 25, 30)
 POINTS = (50, 100, 250, 500, 1000, 2000, 4000)
 GRID_OF_POINTS = 25
@@ -97,9 +96,9 @@ def read(public: str, columns: int) -> Tables:
     chosen = dict(list(spec.columns.items())[:columns])
     coded = [
         read_public(
-            PublicData(source=f"{name}.csv", reference="NIST excerpts", null_markers=("N",)),
+            PublicData(source=f"{name}.csv.gz", reference="NIST excerpts", null_markers=("N",)),
             chosen,
-            DATA,
+            EXCERPTS,
         )
         for name in ("national2019", public)
     ]

@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks import simulated
+from benchmarks.data import ROOT, adult, excerpt
 from hallmark.mechanisms.arrays import Codes, Floats
 from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.binning import Binned
@@ -40,9 +40,7 @@ from hallmark.schemas.columns.columns import Column, NumericColumn
 from hallmark.schemas.loading import load_spec
 from hallmark.tasks.planning.coding import TableCodec
 
-HERE = Path(__file__).parents[1]
-DATA = HERE / "../shared/data"
-SPEC = HERE / "schemas/examples/nist-acs-2019.yaml"
+SPEC = ROOT / "schemas/examples/nist-acs-2019.yaml"
 MOST_ROWS = 20_000  # told apart by a tree
 _ADULT = {  # public intervals and cells
     "age": [17, 20, 22, 24, 26, 28, 30, 33, 36, 39, 42, 45, 48, 51, 55, 60, 65, 70, 80, 91],
@@ -66,7 +64,7 @@ class Source:
 def source(name: str) -> Source:
     """One of the tables."""
     if name == "adult":
-        text = pd.read_csv(DATA / "adult/adult.csv", dtype=str)
+        text = adult().astype(str)
         columns: dict[str, Any] = {column: _numeric(edges) for column, edges in _ADULT.items()} | {
             column: {
                 "type": "nominal",
@@ -79,7 +77,7 @@ def source(name: str) -> Source:
         adapter = TypeAdapter[Column](Column)
         return Source(text, {n: adapter.validate_python(c) for n, c in columns.items()})
     spec = load_spec(SPEC)
-    text = pd.read_csv(DATA / f"nist-acs/{name}2019.csv", dtype=str)
+    text = excerpt(f"{name}2019")
     left = {"INDP"} if name == "national" else {"INDP", "PUMA", "DENSITY"}
     columns = spec.without_detail().columns
     return Source(text, {n: c for n, c in columns.items() if n not in left})

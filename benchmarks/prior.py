@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from benchmarks import simulated
-from benchmarks.detail import DATA, source
+from benchmarks.data import excerpt
+from benchmarks.detail import source
 from hallmark.mechanisms.arrays import AnyCodes, Codes
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.prior import LEANED, Prior
@@ -38,7 +38,7 @@ def tables(name: str) -> tuple[Domain, Codes, Codes]:
     codec = TableCodec.of(columns)
 
     def read(year: int) -> Codes:
-        text = pd.read_csv(DATA / f"nist-acs/{name}{year}.csv", dtype=str)[list(columns)]
+        text = excerpt(f"{name}{year}")[list(columns)]
         return codec.encode(text.where(lambda t: t != "N")).astype(np.int32)
 
     return codec.domain, read(2019), read(2018)

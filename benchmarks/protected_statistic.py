@@ -32,6 +32,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from benchmarks.data import load
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.domain.cliques import cells
 from hallmark.mechanisms.domain.domain import Domain
@@ -46,7 +47,6 @@ from hallmark.mechanisms.utility.counting_queries import counting_error
 from hallmark.mechanisms.utility.downstream import Label, downstream_error
 from hallmark.mechanisms.utility.threshold_queries import threshold_error
 
-DATA = Path(__file__).parents[1] / "../shared/data/benchmark"
 COLUMNS = (
     "age",
     "workclass",
@@ -75,11 +75,6 @@ LINES = {
     "count": "counting queries",
     "threshold": "threshold queries",
 }
-
-
-def table(part: str, domain: dict[str, int]) -> Codes64:
-    """Codes of the training or test records."""
-    return pd.read_csv(DATA / f"adult-{part}.csv")[list(domain)].to_numpy(dtype=np.int64)
 
 
 def measured(codes: Codes64, shape: dict[str, int], rng: np.random.Generator) -> Evidence:
@@ -112,10 +107,11 @@ def statistic(codes: Codes64, shape: tuple[int, ...]) -> Penalty:
 
 def run(seeds: int, say: Any) -> list[dict[str, float]]:
     """One row a seed and strength."""
-    wanted = json.loads((DATA / "adult-domain.json").read_text())
-    shape = {name: wanted[name] for name in COLUMNS}
+    table = load("adult")
+    shape = {name: table.cells[name] for name in COLUMNS}
     sizes = tuple(shape.values())
-    train, test = table("train", shape), table("test", shape)
+    chosen = [list(table.cells).index(name) for name in COLUMNS]
+    train, test = table.train[:, chosen], table.test[:, chosen]
     plain = statistic(train, sizes)
     exact = plain.of_records(train, sizes)
     # A record that is replaced changes the sum of sigmoids by at most 1.
@@ -170,8 +166,6 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("docs/marginals"))
     arguments = parser.parse_args()
-    if not DATA.exists():
-        raise SystemExit(f"the benchmark tables are not at {DATA}; nothing was run")
     torch.set_num_threads(1)
     begun = time.process_time()
     print("seed  strength" + "".join(f"{name:>12}" for name in LINES))

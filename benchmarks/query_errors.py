@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.comparison.runner import commit
+from benchmarks.query_errors_data import table
 from benchmarks.query_errors_methods import METHODS, PRINTED, THEOREM_1, THEOREM_3, VARIANTS
 from benchmarks.query_errors_runs import Case, Line, journal, key, run
 
@@ -150,9 +151,10 @@ def run_all(parts: list[str], path: Path, only: str | None, seconds: float) -> N
     path.parent.mkdir(parents=True, exist_ok=True)
     done, state = journal(path), commit()
     wanted = [one for part in parts for one in PARTS[part]() if only in (None, one.method)]
-    for one in sorted(wanted, key=lambda one: one.seed):  # of everything one run first
-        if key(one.terms) in done:
-            continue
+    left = [one for one in wanted if key(one.terms) not in done]
+    for data in {one.data for one in left}:
+        table(data, 1, None, 0)  # where records are missing, that ends here, and is no failed run
+    for one in sorted(left, key=lambda one: one.seed):  # of everything one run first
         line = run(Case(**{**vars(one), "seconds": seconds}), state)
         done[key(line)] = line
         with path.open("a") as out:

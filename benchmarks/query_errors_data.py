@@ -16,14 +16,12 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 
-from benchmarks.data import ROOT, load
+from benchmarks.data import EXCERPTS, adult, load
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.linear_queries.kinds import conjunction, marginal_cells
 from hallmark.mechanisms.linear_queries.workload import Workload
 
-ADULT = ROOT / "../shared/data/adult/adult.csv"
-ACS = ROOT / "../shared/data/nist-acs/national2019.csv"
 MANUAL = ("Craft-repair", "Machine-op-inspct", "Transport-moving", "Handlers-cleaners")
 
 Questions = dict[str, Callable[[pd.DataFrame], "pd.Series[bool]"]]
@@ -68,7 +66,13 @@ OF_ACS: Questions = {
     "65 or older": lambda t: t["AGEP"] >= 65,
     "difficulty hearing": lambda t: t["DEAR"] == 1,
 }
-BINARY = {"binary": (ADULT, OF_ADULT), "acs-binary": (ACS, OF_ACS)}
+
+
+def _acs() -> pd.DataFrame:
+    return pd.read_csv(EXCERPTS / "national2019.csv.gz", na_values=["N"])
+
+
+BINARY = {"binary": (adult, OF_ADULT), "acs-binary": (_acs, OF_ACS)}
 CATEGORICAL = {
     "adult": (
         "adult",
@@ -92,12 +96,10 @@ def answered(data: str) -> Codes64:
     """Answers of all records of a table of `BINARY` to all its questions, shape (n, questions).
 
     Raises:
-        FileNotFoundError: the file is not there.
+        SystemExit: the records are not here; says where to get them.
     """
-    file, questions = BINARY[data]
-    if not file.exists():
-        raise FileNotFoundError(f"the records are not at {file.resolve()}; put {file.name} there")
-    table = pd.read_csv(file, na_values=["N"])
+    read, questions = BINARY[data]
+    table = read()
     return np.stack([ask(table).to_numpy(dtype=np.int64) for ask in questions.values()], axis=1)
 
 

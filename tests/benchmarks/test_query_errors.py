@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from benchmarks import query_errors
-from benchmarks.query_errors_data import ADULT, OF_ADULT, table, workload
+from benchmarks.data import FOLDER
+from benchmarks.query_errors_data import OF_ACS, table, workload
 from benchmarks.query_errors_fits import LAWS, MIRROR_DESCENT, by_queries, by_records, least_squares
 from benchmarks.query_errors_report import write_report
 from benchmarks.query_errors_runs import Case, journal, key, run
@@ -18,18 +19,16 @@ from benchmarks.query_errors_tables import missing
 from hallmark.mechanisms.domain.domain import Domain
 
 KEPT = query_errors.FOLDER / query_errors.JOURNAL
-needs_data = pytest.mark.skipif(not ADULT.exists(), reason=f"no records at {ADULT}")
 
 
 def case(**given: Any) -> Case:
     terms = {
-        "data": "binary", "columns": 4, "records": 1000, "epsilon": Fraction(1),
+        "data": "acs-binary", "columns": 4, "records": 1000, "epsilon": Fraction(1),
         "queries": "2-way", "method": "dpfw", "parameters": {"rounds": 20},
     }  # fmt: skip
     return Case(**{**terms, **given})
 
 
-@needs_data
 def test_a_run_tells_errors_below_its_certificate_and_what_it_cost() -> None:
     line = run(case(gap=True), "abc")
     assert line["status"] == "done"
@@ -45,7 +44,6 @@ def test_a_run_tells_errors_below_its_certificate_and_what_it_cost() -> None:
     assert again["largest_error"] == line["largest_error"]
 
 
-@needs_data
 def test_a_run_that_is_too_slow_or_refused_says_so() -> None:
     late = run(case(columns=14, parameters={"rounds": 4000}, seconds=0.5), "abc")
     assert late["status"] == "did not finish"
@@ -56,7 +54,6 @@ def test_a_run_that_is_too_slow_or_refused_says_so() -> None:
     assert "mechanism.rounds: 0" in refused["detail"]
 
 
-@needs_data
 def test_what_is_in_the_journal_is_not_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,13 +72,22 @@ def test_what_is_in_the_journal_is_not_run_again(
     assert len(journal(path)) == 2
 
 
-@needs_data
+def test_missing_records_end_the_program_and_are_no_failed_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    monkeypatch.setitem(query_errors.PARTS, "size", lambda: iter([case(data="binary")]))
+    with pytest.raises(SystemExit, match=r"missing: .*adult\.data"):
+        query_errors.run_all(["size"], tmp_path / "errors.jsonl", None, 5.0)
+    assert journal(tmp_path / "errors.jsonl") == {}
+
+
 def test_tables_are_samples_and_workloads_what_they_are_called() -> None:
-    sampled = table("binary", 5, 300, seed=1)
+    sampled = table("acs-binary", 5, 300, seed=1)
     assert sampled.codes.shape == (300, 5)
-    assert sampled.domain.names == tuple(OF_ADULT)[:5]
+    assert sampled.domain.names == tuple(OF_ACS)[:5]
     assert set(np.unique(sampled.codes)) == {0, 1}
-    assert not np.array_equal(sampled.codes, table("binary", 5, 300, seed=2).codes)
+    assert not np.array_equal(sampled.codes, table("acs-binary", 5, 300, seed=2).codes)
 
 
 def test_random_conjunctions_are_all_different() -> None:

@@ -1,63 +1,53 @@
 """All metrics together: the reference implementation, small domains, and what is refused."""
 
-import json
 from dataclasses import asdict
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from hallmark.mechanisms.utility import Label, UtilityScores, counting_queries, evaluate, split
-from tests.mechanisms.utility.tables import SIZES, benchmark_file, reference, table
-
-LABELS = {"acs_nat": "OWN_RENT", "adult": "income>50K"}
-
-
-def assert_as_in_reference(ours: UtilityScores, theirs: dict[str, float]) -> None:
-    mine = {name: value for name, value in asdict(ours).items() if value is not None}
-    compared = ("covariance", "covariance_real", "count", "count_abs", "thresh", "thresh_abs",
-                "sw1", "tv", "l1", "tv1")  # fmt: skip
-    for name in (*compared, *(n for n in ("downstream", "downstream_real") if n in theirs)):
-        assert mine[name] == pytest.approx(theirs[name], rel=1e-9, abs=1e-14), name
+from benchmarks.data import load
+from hallmark.mechanisms.utility import Label, counting_queries, evaluate, split
+from tests.mechanisms.utility import reference
+from tests.mechanisms.utility.tables import SIZES, Table, table
 
 
-@pytest.mark.parametrize("name", LABELS)
-def test_the_benchmark_is_measured_as_its_reference_measures_it(name: str) -> None:
-    module = reference()
-    cells = json.loads(benchmark_file(f"{name}-domain.json").read_text())
-    sizes, label = list(cells.values()), list(cells).index(LABELS[name])
-    train, test = (
-        pd.read_csv(benchmark_file(f"{name}-{part}.csv"))[list(cells)].to_numpy(dtype=np.int64)
-        for part in ("train", "test")
-    )
+def assert_measured_as_defined(
+    train: Table, test: Table, synthetic: Table, sizes: tuple[int, ...], label: Label
+) -> None:
+    """All numbers are those of the slow reference."""
+    ours = evaluate(train, synthetic, sizes, test=test, label=label, baseline=True)
+    theirs = reference.metrics(train, synthetic, sizes) | {
+        "downstream": reference.downstream(synthetic, test, label),
+        "downstream_real": reference.downstream(train, test, label),
+        "rows_real": len(train),
+        "rows_test": len(test),
+        "count_queries": reference.QUERIES,
+    }
+    mine = {name: value for name, value in asdict(ours).items() if name in theirs}
+    assert mine == pytest.approx(theirs, rel=1e-9, abs=1e-14)
+
+
+def test_census_records_are_measured_as_defined() -> None:
+    census = load("acs_nat")
+    columns = slice(census.label + 1)
+    sizes = tuple(census.cells.values())[columns]
+    train, test = census.train[::6, columns], census.test[::4, columns]
     rng = np.random.default_rng(1)
-    synthetic = np.column_stack([rng.permutation(column) for column in train.T])[:3000]
-    synthetic[:1500] = train[:1500]
-    ours = evaluate(train, synthetic, sizes, test=test, label=Label(column=label, equals=1))
-    theirs = module.evaluate(train, test, synthetic, sizes, label, "eq:1", "classification")
-    assert_as_in_reference(ours, theirs)
-    assert (ours.rows_real, ours.rows_test) == (theirs["rows_real"], theirs["rows_test"])
-    assert ours.count_queries == 200
+    synthetic = np.column_stack([rng.permutation(column) for column in train.T])[:2000]
+    synthetic[:1000] = train[:1000]
+    assert_measured_as_defined(train, test, synthetic, sizes, Label(column=census.label, equals=1))
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_any_table_is_measured_as_by_the_reference(seed: int) -> None:
-    module = reference()
-    real, synthetic = table(700, seed), table(500, seed + 5)
-    train, test = split(real)
-    ours = evaluate(real, synthetic, SIZES, label=Label(column=4, number=True), baseline=True)
-    theirs = module.evaluate(
-        train, test, synthetic, list(SIZES), 4, "code", "regression", reference=True
+def test_any_table_is_measured_as_defined(seed: int) -> None:
+    train, test = split(table(700, seed))
+    assert_measured_as_defined(
+        train, test, table(500, seed + 5), SIZES, Label(column=4, number=True)
     )
-    assert_as_in_reference(ours, theirs)
 
 
-def test_classes_of_many_codes_are_predicted_as_by_the_reference() -> None:
-    module = reference()
-    real, test, synthetic = table(300, 0), table(100, 1), table(300, 2)
-    ours = evaluate(real, synthetic, SIZES, test=test, label=Label(column=0))
-    theirs = module.evaluate(real, test, synthetic, list(SIZES), 0, "code", "classification")
-    assert_as_in_reference(ours, theirs)
+def test_classes_of_many_codes_are_predicted_as_defined() -> None:
+    assert_measured_as_defined(table(300, 0), table(100, 1), table(300, 2), SIZES, Label(column=0))
 
 
 def test_a_table_is_like_itself() -> None:
