@@ -36,6 +36,7 @@ from hallmark.tasks.ledger.budget_left import tell_budget
 from hallmark.tasks.ledger.charged_twice import warn_if_charged_twice
 from hallmark.tasks.output.finalise import FinalFile, finalise, staged
 from hallmark.tasks.output.output_table import load_into_database, refuse_occupied
+from hallmark.tasks.planning.looks import looking
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import PreparedCertificate, PreparedRelease, Product
 from hallmark.tasks.planning.private_tables import note, refuse_copies
@@ -135,7 +136,10 @@ def _stage(job: Job) -> None:
     with stages_noted(workspace), current_client(cluster) as client:
         refuse_unfit(client, workspace, memory=prepared.memory)
         relay(client)
-        with consistent(prepared.source) as source:
+        with (
+            looking(workspace, spec, prepared.folder, prepared.source),
+            consistent(prepared.source) as source,
+        ):
             announce("validate")
             table = validate.submit(spec, source, workspace).result()
             announce("discretize")

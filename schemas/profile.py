@@ -6,6 +6,8 @@ runs it, who may approve it, and on which machines. Read one with `schemas.loadi
 
 from collections.abc import Iterator
 
+from pydantic import Field
+
 from hallmark.schemas.agency import Agency
 from hallmark.schemas.cluster import Cluster
 from hallmark.schemas.documents.approvals import Approvals, Approver, known_as
@@ -30,6 +32,9 @@ class Profile(Section):
     """who must approve every release here, whatever its spec asks for"""
     cluster: Cluster | None = None
     """the Dask cluster that releases run on; defaults to the release's own process"""
+    uncharged_looks: int = Field(default=5, ge=1)
+    """how many runs that were ordered at the desk may read one private table within 30 days and end
+    without a draw, before an administrator must allow more"""
 
     def _problems(self) -> Iterator[Problem]:
         """Keys, names and logins that two approvers share."""

@@ -22,6 +22,7 @@ from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.accounts import refuse_without_account
 from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.planning.looks import answered
 
 Result = TypeVar("Result")
 
@@ -77,4 +78,6 @@ def _ask(
     )
     transcribing = Transcribing(curator)
     result = guarded(stage, job.workspace.path, ask)(transcribing, prepared.plan)
+    if transcribing.transcript.entries:
+        answered(job.workspace)
     return Asked(result, transcribing.transcript)

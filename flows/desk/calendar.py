@@ -21,6 +21,7 @@ from hallmark.tasks.installation.operator import ordering
 from hallmark.tasks.installation.places import out_folder
 from hallmark.tasks.people.actions import doing
 from hallmark.tasks.planning.instances import Instance, due
+from hallmark.tasks.planning.looks import refuse_used_up
 from hallmark.tasks.planning.places import specs_folder
 from hallmark.tasks.planning.recurring import (
     recurring_calendar,
@@ -72,21 +73,20 @@ def run_entry(
     one, by = _entry(entry), logged_in(request)
     found = due(Path(one.calendar), entry, datetime.now(UTC), period.strip() or None)
     release = found.prepared.spec.release
-    with (
-        doing(by.actor, "ordered", release, entry=entry, period=period),
-        ordering(release, by.person.login) as number,
-    ):
-        engine.start(
-            f"{engine.CALENDAR_FLOW}/{entry}",
-            {
-                "calendar": one.calendar,
-                "entry": entry,
-                "out": one.out or None,
-                "period": period.strip() or None,
-                "order": number,
-            },
-            release=release,
-        )
+    with doing(by.actor, "ordered", release, entry=entry, period=period):
+        refuse_used_up(found.prepared.spec, found.prepared.folder)
+        with ordering(release, by.person.login) as number:
+            engine.start(
+                f"{engine.CALENDAR_FLOW}/{entry}",
+                {
+                    "calendar": one.calendar,
+                    "entry": entry,
+                    "out": one.out or None,
+                    "period": period.strip() or None,
+                    "order": number,
+                },
+                release=release,
+            )
     return RedirectResponse(f"/releases/{release}", 303)
 
 

@@ -19,6 +19,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Approver, Waiting, known_as
 from hallmark.schemas.documents.decisions import Outcome, SignedDecision
 from hallmark.schemas.documents.manifest import REPORT_FILE
+from hallmark.schemas.loading import load_spec
 from hallmark.schemas.profile import Profile
 from hallmark.tasks.comparison import compared
 from hallmark.tasks.gates import approvals
@@ -35,6 +36,7 @@ from hallmark.tasks.people.actions import actions, doing, record
 from hallmark.tasks.people.comments import comment, comments
 from hallmark.tasks.people.rights import Right
 from hallmark.tasks.planning.confined import refuse_beyond
+from hallmark.tasks.planning.looks import allow_more, looks_at_table_of, refuse_used_up
 from hallmark.tasks.planning.places import ordered_spec, specs_folder, tables_folder
 from hallmark.tasks.releases import (
     STATES,
@@ -95,6 +97,7 @@ def release_page(request: Request, release: str) -> Response:
         server=engine.has_server(),
         comments=comments(release) if reviews else [],
         actions=actions(about=release) if reviews else [],
+        looks=looks_at_table_of(release) if reviews or visitor.may(Right.MANAGE) else None,
     )
 
 
@@ -175,22 +178,22 @@ def start(
     moment = _moment(at)
     parameters = {"spec": str(spec), "folder": folder, "out": out, "resume": again}
     file = None if one.waits is None else one.waits.file
-    with (
-        doing(
-            visitor.actor,
-            "scheduled" if moment else "ordered",
-            release,
-            at="now" if moment is None else moment.isoformat(),
-            resume=str(again).lower(),
-        ),
-        ordering(release, visitor.person.login, moment) as number,
+    with doing(
+        visitor.actor,
+        "scheduled" if moment else "ordered",
+        release,
+        at="now" if moment is None else moment.isoformat(),
+        resume=str(again).lower(),
     ):
-        engine.start(
-            engine.RELEASE if file is None else engine.CERTIFY,
-            parameters | {"order": number} | ({} if file is None else {"file": file}),
-            release=release,
-            at=moment,
-        )
+        start_of_sources = spec.parent if folder is None else Path(folder)
+        refuse_used_up(load_spec(spec, start_of_sources), start_of_sources)
+        with ordering(release, visitor.person.login, moment) as number:
+            engine.start(
+                engine.RELEASE if file is None else engine.CERTIFY,
+                parameters | {"order": number} | ({} if file is None else {"file": file}),
+                release=release,
+                at=moment,
+            )
     return RedirectResponse(f"/releases/{release}", 303)
 
 
@@ -246,6 +249,20 @@ def give_up(
 
 def _searched(one: ReleaseState, sees_accounts: bool) -> str:
     return f"{one.title} {one.release} {one.account if sees_accounts else ''}"
+
+
+@router.post("/releases/{release}/looks")
+def allow_looks(
+    request: Request, release: str, reason: Annotated[str, Form(max_length=2000)]
+) -> Response:
+    """Let runs of the desk look at the private table of a release again."""
+    visitor = logged_in(request)
+    _release(release, ledger(), profile())
+    if len(reason.strip()) < 3:
+        raise SafeError("say why, in at least 3 characters; it stays in the log")
+    with doing(visitor.actor, "looks-allowed", release, reason=reason.strip()):
+        allow_more(release, visitor.person.login)
+    return RedirectResponse(f"/releases/{release}", 303)
 
 
 def _to_decide(one: ReleaseState) -> dict[str, Any]:

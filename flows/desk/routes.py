@@ -56,6 +56,7 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn] = {
     ("POST", "/calendar"): Right.RUN,
     ("POST", "/calendar/{entry}/run"): Right.RUN,
     ("POST", "/calendar/{entry}/remove"): Right.RUN,
+    ("POST", "/releases/{release}/looks"): Right.MANAGE,
     ("GET", "/log"): Right.AUDIT,
     ("GET", "/log/export"): Right.AUDIT,
     ("GET", "/people"): Right.MANAGE,

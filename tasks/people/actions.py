@@ -58,6 +58,7 @@ ActionName = Literal[
     "unscheduled",
     "reopened",
     "withdrawn",
+    "looks-allowed",
     "account-opened",
     "cap-changed",
     "log-exported",

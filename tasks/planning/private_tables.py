@@ -60,7 +60,7 @@ def note(workspace: Workspace, spec: ReleaseSpec, folder: Path, like: Likeness |
         return
     table = Noted(release=spec.release, location=spec.data.located(folder))
     if like is not None:
-        table = table.model_copy(update=_keyed(like))
+        table = table.model_copy(update=keyed(like))
     earlier = _read(workspace.path / _FILE)
     if table not in earlier:
         with whole(workspace.path / _FILE) as draft:
@@ -77,14 +77,14 @@ def private_at(location: str, spec: ReleaseSpec, folder: Path) -> str | None:
     own = spec.data.located(folder)
     if not spec.data.in_database and overlap(location, own):
         return spec.release
-    return next((one.release for one in _noted() if overlap(location, one.location)), None)
+    return next((one.release for one in noted() if overlap(location, one.location)), None)
 
 
 def private_like(like: Likeness) -> str | None:
     """The release of whose private table, as noted, something is a copy; None where of none."""
-    known = [one for one in _noted() if one.files or one.records]
-    keyed = Likeness(**_keyed(like)) if known else like
-    return next((one.release for one in known if _likeness(one).is_of(keyed)), None)
+    known = [one for one in noted() if one.files or one.records]
+    under_key = Likeness(**keyed(like)) if known else like
+    return next((one.release for one in known if _likeness(one).is_of(under_key)), None)
 
 
 def refuse_copies(tables: Iterable[PublicTable], own: Likeness, release: str) -> None:
@@ -109,14 +109,19 @@ def refuse_copies(tables: Iterable[PublicTable], own: Likeness, release: str) ->
 
 def releases_like(release: str) -> list[str]:
     """The other releases whose private table, as noted, is a copy of this release's, by name."""
-    noted = list(_noted())
-    own = [_likeness(one) for one in noted if one.release == release]
+    known = list(noted())
+    own = [_likeness(one) for one in known if one.release == release]
     others = {
         one.release
-        for one in noted
+        for one in known
         if one.release != release and any(_likeness(one).is_of(like) for like in own)
     }
     return sorted(others)
+
+
+def tables_of(release: str) -> list[Noted]:
+    """The private tables that runs of a release were given."""
+    return [one for one in noted() if one.release == release]
 
 
 def whose(release: str, spec: ReleaseSpec) -> str:
@@ -127,11 +132,12 @@ def whose(release: str, spec: ReleaseSpec) -> str:
 _LIST = TypeAdapter(list[Noted])
 
 
-def _likeness(noted: Noted) -> Likeness:
-    return Likeness(noted.files, noted.records)
+def _likeness(table: Noted) -> Likeness:
+    return Likeness(table.files, table.records)
 
 
-def _keyed(like: Likeness) -> dict[str, Any]:
+def keyed(like: Likeness) -> dict[str, Any]:
+    """The fields of `Noted` by which a copy of a table is known."""
     records = None if like.records is None else _key(like.records)
     return {"files": frozenset(map(_key, like.files)), "records": records}
 
@@ -140,7 +146,8 @@ def _key(digest: str) -> str:
     return keyed_digest(bytes.fromhex(digest))
 
 
-def _noted() -> Iterator[Noted]:
+def noted() -> Iterator[Noted]:
+    """All private tables of this installation, as they were noted."""
     for path in sorted(workspaces_place().glob(f"*/{_FILE}")):
         yield from _read(path)
 

@@ -23,7 +23,9 @@ from hallmark.tasks.gates.waiting import asked_now, waiting_of, waiting_releases
 from hallmark.tasks.installation.operator import ordering
 from hallmark.tasks.installation.signing import private_key
 from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.people.actions import actions
 from hallmark.tasks.people.rights import Role
+from hallmark.tasks.planning.looks import looks_at_table_of
 from hallmark.tasks.planning.places import specs_folder
 from tests import example
 from tests.flows.conftest import PLAN_GATE, TITLE, Hallmark
@@ -331,6 +333,49 @@ def test_a_release_is_ordered_until_its_run_begins(
     assert refused.status_code == 409
     assert "privacy.epsilon" in refused.text
     assert len(started) == 2
+
+
+def test_the_desk_starts_no_run_on_a_table_that_was_looked_at_too_often(
+    client: TestClient, hallmark: Hallmark, home: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):  # fmt: skip
+    started: list[object] = []
+    monkeypatch.setattr(engine, "start", lambda *_, **__: started.append(1))
+    monkeypatch.setenv("HALLMARK_DATA", str(tmp_path))
+    (home / "profile.yaml").write_text("uncharged_looks: 1\n")
+    example.open_account()
+    few = example.only(tmp_path, "age", "region")
+    for name in ("mine", "other"):
+        spec = example.write(tmp_path, 400, release=name, **few)
+        (specs_folder() / f"{name}.yaml").write_bytes(spec.read_bytes())
+    valid = (tmp_path / "table.csv").read_text()
+    (tmp_path / "table.csv").write_text(valid.replace(",01,", ",99,", 1))
+    mine = ("release", specs_folder() / "mine.yaml", "--out", tmp_path / "out")
+    assert hallmark(*mine).code == 3
+
+    visitors = {role: TestClient(desk, headers=as_somebody(role, login=str(role))) for role in Role}
+    shown = {
+        role
+        for role, visitor in visitors.items()
+        if "1 run, of any release, read this table" in visitor.get("/releases/mine").text
+    }
+    assert shown == set(Role) - {Role.VIEWER, Role.MONITOR}
+    for name in ("mine", "other"):  # another spec of another release begins no new count
+        refused = client.post(f"/releases/{name}/start")
+        assert (refused.status_code, started) == (409, [])
+        assert "An administrator can allow more at the desk, on the page of mine" in refused.text
+        assert "it depends on the private table" in actions(about=name)[0].details["why"]
+    administrator = visitors[Role.ADMINISTRATOR]
+    assert administrator.post("/releases/mine/looks", data={"reason": " "}).status_code == 409
+    assert client.post("/releases/mine/looks", data={"reason": "again"}).status_code == 403
+    assert administrator.post("/releases/mine/looks", data={"reason": "again"}).status_code == 200
+    assert actions(about="mine")[0].action == "looks-allowed"
+    assert client.post("/releases/other/start").status_code == 200
+    assert started == [1]
+
+    (tmp_path / "table.csv").write_text(valid)
+    assert hallmark(*mine, "--resume").code == 0  # it drew, and what it looked at is charged
+    assert len(looks_at_table_of("mine").uncharged) == 1
 
 
 def test_entries_of_an_account_are_shown_page_by_page(home: Path, monkeypatch: pytest.MonkeyPatch):
