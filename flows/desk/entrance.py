@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hallmark.flows.desk.hosts import answers_to, host_of
 from hallmark.flows.desk.intake import taken
 from hallmark.flows.desk.pages import message
-from hallmark.flows.desk.routes import NEEDED, LoggedIn, Open
+from hallmark.flows.desk.routes import BY_NO_PROGRAM, NEEDED, InPerson, LoggedIn, Open
 from hallmark.flows.desk.visitor import Visitor, visitor_of
 from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.guesses import Guesses
@@ -88,10 +88,16 @@ class Entrance:
             return None
         if visitor is None:
             return _log_in(request)
-        if needed == "logged in":
-            return None
         if needed is None:
             return message(request, 404, "there is no such page")
+        if visitor.is_program and needed in BY_NO_PROGRAM:
+            return message(
+                request,
+                403,
+                "no program does this with an access token; log in to the desk with a browser",
+            )
+        if needed == "logged in" or needed == "in person":
+            return None
         if not visitor.may(needed):
             return message(
                 request,
@@ -102,7 +108,7 @@ class Entrance:
         return None
 
 
-def needed_for(method: str, path: str) -> Right | Open | LoggedIn | None:
+def needed_for(method: str, path: str) -> Right | Open | LoggedIn | InPerson | None:
     """What the route asks for; None where there is none, so that nobody gets anything."""
     route = _route_of(method, path)
     return None if route is None else NEEDED[route]
@@ -190,7 +196,7 @@ def _visitor(request: Request) -> Visitor | None:
 
 def _is_from_here(request: Request, visitor: Visitor | None) -> bool:
     """Whether a request that changes something comes from a page of the desk, or from a program."""
-    if visitor is not None and visitor.csrf is None:
+    if visitor is not None and visitor.is_program:
         return True
     own = {f"{request.url.scheme}://{request.headers.get('Host', '')}"}
     if at := desk_address():

@@ -13,7 +13,10 @@ Open = Literal["open"]
 LoggedIn = Literal["logged in"]
 """For everybody who is logged in, whatever they may do."""
 
-NEEDED: dict[tuple[str, str], Right | Open | LoggedIn] = {
+InPerson = Literal["in person"]
+"""For everybody who logged in with a browser, for themselves."""
+
+NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
     ("GET", "/health"): "open",
     ("GET", "/log-in"): "open",
     ("POST", "/log-in"): "open",
@@ -23,8 +26,8 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn] = {
     ("POST", "/invitation/{secret}"): "open",
     ("POST", "/log-out"): "logged in",
     ("GET", "/me"): "logged in",
-    ("POST", "/me/tokens"): "logged in",
-    ("POST", "/me/tokens/{number}/withdraw"): "logged in",
+    ("POST", "/me/tokens"): "in person",
+    ("POST", "/me/tokens/{number}/withdraw"): "in person",
     ("GET", "/"): Right.SEE,
     ("GET", "/releases/{release}"): Right.SEE,
     ("GET", "/releases/{release}/published/{name}"): Right.SEE,
@@ -67,3 +70,7 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn] = {
     ("POST", "/people/tokens/{number}/withdraw"): Right.MANAGE,
 }
 """By method and path. HEAD asks for what GET does."""
+
+BY_NO_PROGRAM = frozenset({"in person", Right.MANAGE})
+"""What an access token is never enough for: whoever finds one must not make themselves others that
+last longer, nor let people in."""

@@ -23,6 +23,11 @@ class Visitor:
     csrf: str | None = None
     secret: str | None = None
 
+    @property
+    def is_program(self) -> bool:
+        """Whether a program sends it, with an access token."""
+        return self.csrf is None
+
     def may(self, right: Right) -> bool:
         """Whether they have a right."""
         return right in self.person.rights

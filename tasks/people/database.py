@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home
 
 _LOCK_SECONDS = 30  # how long a writer waits for another
-_VERSION = 1  # of the tables
+_VERSION = 2  # of the tables
 
 _TABLES = """
 CREATE TABLE people (
@@ -25,7 +26,7 @@ CREATE TABLE people (
 );
 CREATE TABLE invitations (
   digest TEXT PRIMARY KEY, login TEXT NOT NULL UNIQUE REFERENCES people, seed TEXT NOT NULL,
-  expires REAL NOT NULL
+  expires REAL NOT NULL, maker TEXT
 );
 CREATE TABLE sessions (
   digest TEXT PRIMARY KEY, login TEXT NOT NULL REFERENCES people, csrf TEXT NOT NULL,
@@ -46,6 +47,9 @@ CREATE TRIGGER actions_stay BEFORE UPDATE ON actions
 CREATE TRIGGER actions_are_kept BEFORE DELETE ON actions
   BEGIN SELECT RAISE(ABORT, 'the log of actions can only grow'); END;
 """
+
+_CHANGES = {2: "ALTER TABLE invitations ADD COLUMN maker TEXT"}
+"""What makes the tables of a version of those of the one before."""
 
 
 def people_file() -> Path:
@@ -84,10 +88,13 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     if _version(connection) == _VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
-    if _version(connection) == 0:  # still: another process may have been first
-        for statement in _statements():
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
+    found = _version(connection)  # once more: another process may have been first
+    if found > _VERSION:
+        raise SafeError(f"{people_file()} is of a newer version of Hallmark; install that one")
+    changes = (_CHANGES[number] for number in range(found + 1, _VERSION + 1))
+    for statement in changes if found else _statements():
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
 
 

@@ -114,6 +114,9 @@ def add(login: str, name: str, roles: Collection[Role], *, by: Actor) -> Person:
 def set_roles(login: str, roles: Collection[Role], *, by: Actor) -> None:
     """Give somebody other roles, from their next request on.
 
+    Their access tokens lose for good the roles that they lose, and end without any. Whoever no
+    longer manages people knows links that let others in: those end, too.
+
     Raises:
         PersonRefused: there is no such person, no role is left, or no administrator would be.
     """
@@ -124,8 +127,11 @@ def set_roles(login: str, roles: Collection[Role], *, by: Actor) -> None:
         connection.execute(
             "UPDATE people SET roles = ? WHERE login = ?", (_roles_text(roles), login)
         )
+        _keep_roles_of_tokens(connection, login, roles)
         if Right.MANAGE in before.rights:
             _refuse_nobody_left(connection)
+        if Right.MANAGE not in rights_of(roles):
+            connection.execute("DELETE FROM invitations WHERE maker = ?", (login,))
         record(
             by,
             "roles-changed",
@@ -138,6 +144,8 @@ def set_roles(login: str, roles: Collection[Role], *, by: Actor) -> None:
 
 def leave(login: str, *, by: Actor) -> None:
     """Let somebody in no more: their sessions, tokens and invitations end now.
+
+    So do the links that they made for others, which they may have kept.
 
     Raises:
         PersonRefused: there is no such person, or no administrator would be left.
@@ -152,6 +160,7 @@ def leave(login: str, *, by: Actor) -> None:
         )
         for table in ("sessions", "tokens", "invitations"):
             connection.execute(f"DELETE FROM {table} WHERE login = ?", (login,))
+        connection.execute("DELETE FROM invitations WHERE maker = ?", (login,))
         if Right.MANAGE in before.rights:
             _refuse_nobody_left(connection)
         record(by, "person-left", login, within=connection)
@@ -170,8 +179,9 @@ def invite(login: str, *, by: Actor) -> str:
     with writing() as connection:
         _known(connection, login)
         connection.execute(
-            "INSERT OR REPLACE INTO invitations (digest, login, seed, expires) VALUES (?, ?, ?, ?)",
-            (digest_of(secret), login, pyotp.random_base32(), time.time() + INVITED_FOR),
+            "INSERT OR REPLACE INTO invitations (digest, login, seed, expires, maker)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (digest_of(secret), login, pyotp.random_base32(), time.time() + INVITED_FOR, by.login),
         )
         record(by, "invited", login, within=connection)
     return secret
@@ -295,6 +305,17 @@ def _known(connection: sqlite3.Connection, login: str) -> Person:
     if row is None or row["departed"]:
         raise PersonRefused(f"nobody has the login {login!r} (or they left)")
     return _person(row)
+
+
+def _keep_roles_of_tokens(
+    connection: sqlite3.Connection, login: str, roles: Collection[Role]
+) -> None:
+    """Take from somebody's access tokens all roles but these."""
+    rows = connection.execute("SELECT id, roles FROM tokens WHERE login = ?", (login,)).fetchall()
+    for row in rows:
+        left = " ".join(role for role in row["roles"].split() if role in roles)
+        connection.execute("UPDATE tokens SET roles = ? WHERE id = ?", (left, row["id"]))
+    connection.execute("DELETE FROM tokens WHERE login = ? AND roles = ''", (login,))
 
 
 def _refuse_nobody_left(connection: sqlite3.Connection) -> None:

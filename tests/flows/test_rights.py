@@ -22,11 +22,11 @@ from hallmark.flows.desk import (
     releases,
     specs,
 )
-from hallmark.flows.desk.routes import NEEDED
+from hallmark.flows.desk.routes import BY_NO_PROGRAM, NEEDED
 from hallmark.tasks.installation.errors import PrivateFact, SafeError
 from hallmark.tasks.installation.guesses import FREE, Guesses
 from hallmark.tasks.people import directory, sessions
-from hallmark.tasks.people.actions import actions, check, doing, exported
+from hallmark.tasks.people.actions import Actor, actions, check, doing, exported
 from hallmark.tasks.people.database import reading, writing
 from hallmark.tasks.people.rights import Right, Role, rights_of
 from tests.flows.people import PASSWORD, TEST, as_somebody, join
@@ -115,19 +115,76 @@ def test_pages_are_for_whom_the_page_about_the_desk_says():
 
 @pytest.mark.parametrize("role", Role)
 def test_every_role_gets_what_it_has_a_right_to_and_nothing_else(role: Role, home: Path):
+    browser = TestClient(desk, follow_redirects=False)
+    directory.add("ada", "Ada A", [role], by=TEST)
+    browser.headers["X-CSRF"] = session_of(browser, "ada")
     program = TestClient(desk, headers=as_somebody(role), follow_redirects=False)
-    refused, answered = set(), set()
-    for (method, path), needed in NEEDED.items():
-        answer = program.request(method, path.format(**NAMES))
-        assert answer.status_code != 401
-        assert answer.status_code < 500 or answer.status_code == 503, (path, answer.text)
-        is_right = "this needs the right" in answer.text
-        assert needed == "open" or is_right == (answer.status_code == 403)
-        (refused if is_right else answered).add((method, path))
-        if isinstance(needed, Right):
-            assert is_right == (needed not in rights_of([role])), (role, method, path)
-    assert answered >= {key for key, needed in NEEDED.items() if not isinstance(needed, Right)}
-    assert refused or role is Role.ADMINISTRATOR
+    for (method, path), needed in sorted(NEEDED.items(), key=lambda one: one[0][1] == "/log-out"):
+        for sender in (browser, program):
+            answer = sender.request(method, path.format(**NAMES))
+            assert answer.status_code != 401
+            assert answer.status_code < 500 or answer.status_code == 503, (path, answer.text)
+            lacks = isinstance(needed, Right) and needed not in rights_of([role])
+            in_person = sender is program and needed in (Right.MANAGE, "in person")
+            assert ("this needs the right" in answer.text) == (lacks and not in_person), path
+            assert ("no program does this" in answer.text) == in_person, path
+            refused = answer.status_code == 403
+            assert needed == "open" or refused == (lacks or in_person), (role, method, path)
+
+
+def test_no_program_makes_credentials_or_lets_people_in(home: Path):
+    """What a stolen token of an administrator is good for ends with it."""
+    told = {path for (_, path), needed in NEEDED.items() if needed in BY_NO_PROGRAM}
+    assert told >= {
+        "/me/tokens", "/me/tokens/{number}/withdraw", "/people", "/people/{login}/roles",
+        "/people/{login}/invite", "/people/{login}/leave", "/people/tokens/{number}/withdraw",
+    }  # fmt: skip
+    stolen = TestClient(desk, headers=as_somebody(*Role, login="root"))
+    kept = [one.id for one in sessions.tokens()]
+    assert stolen.get("/me").status_code == 200
+    for path, form in (
+        ("/me/tokens", {"name": "mine", "days": "365", "roles": "administrator"}),
+        ("/people", {"login": "eve", "name": "Eve E", "roles": "administrator"}),
+        ("/people/root/invite", {}),
+        ("/people/root/roles", {"roles": ["viewer", "administrator"]}),
+        (f"/me/tokens/{kept[0]}/withdraw", {}),
+    ):
+        answer = stolen.post(path, data=form)
+        assert answer.status_code == 403
+        assert "no program does this with an access token" in answer.text
+    assert [one.id for one in sessions.tokens()] == kept
+    assert [one.login for one in directory.people()] == ["root"]
+
+
+@pytest.mark.parametrize("ends", ["leaves", "loses the role"])
+def test_links_end_with_the_right_of_who_made_them(ends: str, home: Path):
+    join("root", Role.ADMINISTRATOR)
+    join("eve", Role.ADMINISTRATOR, Role.VIEWER)
+    join("ada", Role.VIEWER)
+    eve = Actor("eve", "session")
+    kept, other = directory.invite("ada", by=eve), directory.invite("root", by=TEST)
+    directory.set_roles("eve", [Role.ADMINISTRATOR], by=TEST)
+    assert directory.invitation(kept) is not None
+    if ends == "leaves":
+        directory.leave("eve", by=TEST)
+    else:
+        directory.set_roles("eve", [Role.VIEWER], by=TEST)
+    assert directory.invitation(kept) is None
+    assert directory.invitation(other) is not None
+
+
+def test_a_token_gets_no_role_back_that_its_owner_lost(home: Path):
+    join("ada", Role.STEWARD, Role.AUDITOR, Role.VIEWER)
+    ada = directory.person("ada")
+    assert ada is not None
+    both = sessions.make_token(ada, "both", [Role.AUDITOR, Role.VIEWER], 1, by=TEST)
+    one = sessions.make_token(ada, "one", [Role.AUDITOR], 1, by=TEST)
+    directory.set_roles("ada", [Role.VIEWER, Role.STEWARD], by=TEST)
+    directory.set_roles("ada", [Role.VIEWER, Role.STEWARD, Role.AUDITOR], by=TEST)
+    assert sessions.bearer(one) is None
+    acts = sessions.bearer(both)
+    assert acts is not None
+    assert acts[0].roles == (Role.VIEWER,)
 
 
 def test_nobody_gets_anything_but_the_way_in(home: Path):
@@ -265,7 +322,8 @@ def test_sessions_and_tokens_end(home: Path, monkeypatch: pytest.MonkeyPatch):
         later.setattr(time, "time", lambda: now + 86_401)
         assert sessions.bearer(token) is None
 
-    directory.set_roles("ada", [Role.VIEWER], by=TEST)
+    with writing() as connection:
+        connection.execute("UPDATE people SET roles = json_array('viewer') WHERE login = 'ada'")
     acts = sessions.bearer(token)
     assert acts is not None
     assert acts[0].rights == frozenset()  # a token has no role that its owner lost
@@ -314,6 +372,20 @@ def test_no_secret_is_kept(home: Path):
     assert not [secret for secret in told if secret.encode() in content]
     assert seed.encode() in content  # codes are computed from it
     assert (home / "people.db").stat().st_mode & 0o077 == 0
+
+
+def test_what_an_earlier_version_remembers_stays_and_a_later_one_is_left_alone(home: Path):
+    directory.add("root", "Ro Ot", [Role.ADMINISTRATOR], by=TEST)
+    secret = directory.invite("root", by=TEST)
+    with reading() as connection:
+        connection.execute("ALTER TABLE invitations DROP COLUMN maker")
+        connection.execute("PRAGMA user_version = 1")
+    assert directory.invitation(secret) is not None
+    assert directory.invitation(directory.invite("root", by=TEST)) is not None
+    with reading() as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(SafeError, match="of a newer version"):
+        directory.people()
 
 
 def a_thousand_years_ago(line: str) -> str:
