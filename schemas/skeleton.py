@@ -264,7 +264,11 @@ def _text(
     _ask(data, "expected_rows", "a public estimate, for planning only")
     _ask(data, "record", "what one row stands for, such as one person")
     spec["privacy"] = privacy = CommentedMap()
-    _ask(privacy, "neighbours", "replace_one (number of records public) or add_remove (private)")
+    _ask(
+        privacy,
+        "neighbours",
+        "replace_one (number of records public, if they are the unit) or add_remove (private)",
+    )
     _ask(privacy, "unit", "record, or {person: <column>, max_records: <number>}")
     _ask(privacy, "epsilon", "such as 1")
     _ask(privacy, "delta", "well below 1 / expected_rows; 0 for mechanism pmm")

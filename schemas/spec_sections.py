@@ -65,7 +65,7 @@ class Privacy(Section):
     """The guarantee: which tables are neighbours, whom it protects, and how strongly."""
 
     neighbours: Literal["replace_one", "add_remove"]
-    """replace_one (the number of records is public) or add_remove (it is private)"""
+    """replace_one (where records are the unit, their number is public) or add_remove (private)"""
     unit: Annotated[
         Annotated[Literal["record"], Tag("record")] | Annotated[PersonUnit, Tag("person")],
         Discriminator(_unit_kind),

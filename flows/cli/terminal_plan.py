@@ -30,7 +30,7 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         f"{summary['account']}"
     )
     line(
-        f"           proven between {low:.6g} and {high:.6g}; second accountant: at most "
+        f"           proven between {low:.6g} and {high:.6g}; by other software: at most "
         f"{privacy['cross_check_epsilon']:.6g}"
     )
     if summary.get("left"):

@@ -111,7 +111,9 @@ def fits(events: Iterable[Event], budget: Budget) -> bool:
 
 
 def bracket(events: Iterable[Event], delta: Fraction) -> Bracket:
-    """The claim with a lower bound and a second opinion, for reports.
+    """The claim with a lower bound, and an upper bound by other software, for reports.
+
+    The latter is looser: it catches gross mistakes of one of the two, and confirms no digit.
 
     Raises:
         ValueError: delta is 0 and an event is not pure.

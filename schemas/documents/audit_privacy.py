@@ -53,7 +53,9 @@ class Guarantee(PublicSection):
         tuple[float, float] | NotRecorded,
         Shown("Epsilon of the events, proven [lower, upper]", mend=OUR_MISTAKE),
     ] = NOT_RECORDED
-    cross_check: Annotated[str, Shown("Second accountant", mend=OUR_MISTAKE)] = NOT_RECORDED
+    cross_check: Annotated[
+        str, Shown("Second upper bound, by other software", mend=OUR_MISTAKE)
+    ] = NOT_RECORDED
     curve: Annotated[
         tuple[tuple[float, float], ...],
         Shown("Delta at other epsilons (epsilon, delta)", unit="probability"),

@@ -74,10 +74,10 @@ class PrivacyClaim(PublicSection):
             else f"the records of one person, of which there are at most {self.records_per_unit}"
         )
         if self.neighbours == "replace_one":
+            as_many = ", with as many records," if self.unit == "record" else ""
             return (
-                f"{passing}, with as many records, which differ in {unit}; the distance of two "
-                "tables is the least number of such replacements between them, and the claim is "
-                "for distance 1"
+                f"{passing}{as_many} which differ in {unit}; the distance of two tables is the "
+                "least number of such replacements between them, and the claim is for distance 1"
             )
         return (
             f"{passing}, of which one is the other with {unit} added; the distance of two tables "

@@ -51,7 +51,8 @@ def guarantee(run: Executed) -> Guarantee:
         delta_in_context=_delta_in_context(run, claim),
         accountant=f"{proven.method}; the smallest of its valid bounds",
         bracket=(proven.lower, proven.upper),
-        cross_check=f"epsilon at most {proven.second:.6g} by {proven.second_method}",
+        cross_check=f"epsilon at most {proven.second:.6g} by {proven.second_method}; "
+        "computed independently, it confirms no digit, and must not lie below the lower bound",
         curve=curve,
         curve_note=note,
         groups=tuple(
@@ -97,6 +98,17 @@ def _curve(
 
 def _unprotected(run: Executed) -> Iterator[UnprotectedFact]:
     yield from unprotected(run.prepared.spec)
+    yield UnprotectedFact(
+        fact="the private table has at least one record, and is the same in all runs of this "
+        "release that asked it something",
+        why="a run that finds it otherwise is refused, so that there would be no release",
+    )
+    if run.prepared.public.tables:
+        yield UnprotectedFact(
+            fact="nothing that the spec declares public is a copy of the private table",
+            why="a copy is refused, so that there would be no release; how much they have in "
+            "common is not revealed",
+        )
     for loss in run.losses:
         yield UnprotectedFact(
             fact="the account's ledger was restored from a copy and lacks entries that it had: "

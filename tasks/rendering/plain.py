@@ -149,7 +149,12 @@ def _disclosure_control(record: AuditRecord) -> Iterator[str]:
     else:
         yield (
             "Finding out whether you are in the data: somebody can tell whether the table contains "
-            f"your record or another in at most {guess} of cases. The number of records is public."
+            + (
+                f"your record or another in at most {guess} of cases. The number of records is "
+                "public."
+                if claim.unit == "record"
+                else f"your records or another person's in at most {guess} of cases."
+            )
         )
     least = min(
         (n.standard_deviation for n in noise if n.unit == "records" and "discrete" in n.family),

@@ -97,6 +97,8 @@ def moment(value: datetime) -> str:
 def neighbours_in_words(claim: PrivacyClaim) -> str:
     """What changes between neighbouring tables, in words."""
     what = "one record" if claim.unit == "record" else "all records of one person"
-    if claim.neighbours == "replace_one":
-        return f"{what} replaced by any other; the number of records is not hidden"
-    return f"{what} added or removed; the number of records is also protected"
+    if claim.neighbours == "add_remove":
+        return f"{what} added or removed; the number of records is also protected"
+    if claim.unit == "person":
+        return f"{what} replaced by any others, more or fewer; the number of records is protected"
+    return f"{what} replaced by any other; the number of records is not hidden"

@@ -121,6 +121,8 @@ def test_a_file_is_certified_by_the_whole_budget_and_published_without_data(
     assert record["guarantee"]["claim"]["epsilon"] == "1"
     assert record["account"]["split"][0]["purpose"] == "marginals for the certificate alone"
     assert record["mechanism"]["events"]
+    facts = [fact["fact"] for fact in record["guarantee"]["unprotected"]]
+    assert "nothing that the spec declares public is a copy of the private table" in facts
     assert "no row was published here" in (folder / "for-people.html").read_text()
     Ledger(ledger_url()).verify("test-people")
     assert spent() == (1, 0)

@@ -9,6 +9,7 @@ from ruamel.yaml import YAML
 from hallmark.schemas.documents.privacy_claim import PrivacyClaim
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.promise import promised, unprotected
+from hallmark.tasks.rendering.wording import neighbours_in_words
 from tests import example
 
 
@@ -74,6 +75,8 @@ def test_a_person_has_to_be_named_and_hides_the_number_of_records(tmp_path: Path
     told = claim(tmp_path, privacy=privacy, data=data)
     assert "every record names a person" in (told.unprotected or ())
     assert not any("number of records" in fact for fact in told.unprotected or ())
+    assert "as many records" not in told.formal
+    assert "the number of records is protected" in neighbours_in_words(told)
 
 
 @pytest.mark.parametrize("neighbours", ["replace_one", "add_remove"])

@@ -744,6 +744,10 @@ def test_a_detail_is_two_steps_away_where_neighbours_add_or_take_away(record: Au
 
     replaced = told(neighbours="replace_one", delta=Fraction(0))
     assert "right in at most 73.2 % of cases" in replaced
+    assert "The number of records is public." in replaced
+    persons = told(neighbours="replace_one", delta=Fraction(0), unit="person", records_per_unit=3)
+    assert "your records or another person's in at most" in persons
+    assert "number of records is public" not in persons
     added = told(neighbours="add_remove", delta=Fraction(0))
     assert "right in at most 88.1 % of cases" in added  # 1 - 1 / (1 + exp(2))
     assert "the same bound holds, at most 73.2 %" in added
