@@ -6,9 +6,9 @@ are followed; what they lead to is what counts.
 
 import errno
 import os
+from io import BufferedReader
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import BinaryIO
 
 MOST_DOCUMENT = 2**26
 """Bytes of a document in JSON; the record of a release of a thousand columns has some 2^23."""
@@ -17,7 +17,7 @@ MOST_KEYS = 2**22
 """Bytes of a file of keys, certificates, signatures or time stamps; a key has some hundred."""
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BufferedReader:
     """The file at `path`, open at its start.
 
     Raises:

@@ -13,8 +13,9 @@ import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
@@ -103,7 +104,7 @@ def _first_line(file: Path) -> tuple[str, str]:
     raise SkeletonError(f"{file}: cannot be read as a CSV file; give one, or a data dictionary")
 
 
-def _decompressed(file: BinaryIO, name: str) -> IO[bytes]:
+def _decompressed(file: BufferedReader, name: str) -> BufferedReader | gzip.GzipFile:
     return gzip.open(file) if name.endswith(".gz") else file
 
 

@@ -4,14 +4,16 @@ import os
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from hallmark.schemas.given_files import opened
 from hallmark.schemas.skeleton import (
     SkeletonError,
     skeleton_from_columns,
     skeleton_from_dictionary,
     skeleton_from_header,
 )
+from hallmark.tasks.sources.parquet_bounds import footer
+from hallmark.tasks.sources.texts import Unbounded
 
 
 def skeleton(source: Path, spec_folder: Path) -> str:
@@ -29,8 +31,9 @@ def skeleton(source: Path, spec_folder: Path) -> str:
             return skeleton_from_dictionary(source)
         case ".parquet" | ".pq":
             try:
-                names = pq.read_schema(source).names
-            except (OSError, pa.ArrowException):
+                with opened(source) as file:
+                    names = footer(file).schema.to_arrow_schema().names
+            except (OSError, pa.ArrowException, Unbounded):
                 raise SkeletonError(
                     f"{source}: cannot be read as a Parquet file; give one, or a data dictionary"
                 ) from None

@@ -31,6 +31,7 @@ from hallmark.tasks.sources.parts import (
     told_of,
 )
 from hallmark.tasks.sources.places import overlap
+from hallmark.tasks.sources.texts import Unbounded, refuse_long
 
 __all__ = [
     "Cells",
@@ -200,6 +201,10 @@ def _read(part: Part, read: Any) -> Iterator[Any]:
             )
         case DatabasePart():
             for batch in databases.batches(part):
+                try:
+                    refuse_long(batch)
+                except Unbounded as error:
+                    raise SourceError(f"data.source: {error}") from None
                 yield read(batch, part.source)
 
 

@@ -17,6 +17,7 @@ from hallmark.schemas.given_files import refuse_irregular
 from hallmark.tasks.sources import csv_files, labelled_files, parquet_files
 from hallmark.tasks.sources.parts import FilePart, Source, SourceError
 from hallmark.tasks.sources.secret import keyed_digest
+from hallmark.tasks.sources.texts import Unbounded, refuse_long
 
 R = TypeVar("R")
 
@@ -65,8 +66,10 @@ def batches(part: FilePart, read: Callable[[pa.RecordBatch, bool], R]) -> Iterat
     try:
         with _opened(part.source, part.path) as handle:
             for batch in _READERS[part.format].batches(part, handle):
-                yield read(batch, part.format == "csv")
+                yield read(refuse_long(batch), part.format == "csv")
             return
+    except Unbounded as error:
+        raise _unbounded(part.path, error) from None
     except _BROKEN as error:
         reason = _public_reason(error)
     # Raised outside the handler: the reader's own exception quotes the row that it stopped at.
@@ -140,10 +143,16 @@ def _attempt(read: Callable[[Any], R], source: Source, path: str, form: str) -> 
     try:
         with _opened(source, path) as handle:
             return read(handle)
+    except Unbounded as error:
+        raise _unbounded(path, error) from None
     except _BROKEN as error:
         reason = _public_reason(error)
     # Raised outside the handler, as in `batches`.
     raise _unreadable(path, form, reason)
+
+
+def _unbounded(path: str, error: Unbounded) -> SourceError:
+    return SourceError(f"data.source: {path.rpartition('/')[2]}: {error}")
 
 
 def _unreadable(path: str, form: str, reason: str) -> SourceError:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from hallmark.tasks.sources import parquet_bounds
 from hallmark.tasks.sources.parts import (
     BATCH_ROWS,
     PART_ROWS,
@@ -22,26 +22,23 @@ def parts(source: Source, path: str, handle: Any) -> list[FilePart]:
     if handle.read(4) != b"PAR1":
         raise SourceError(f"data.source: {name} is not a Parquet file; check data.format")
     handle.seek(0)
-    file = pq.ParquetFile(handle)
-    if problems := column_problems(source, list(file.schema_arrow.names)):
+    footer = parquet_bounds.footer(handle, source.columns)
+    if problems := column_problems(source, list(footer.schema.to_arrow_schema().names)):
         raise SourceError(f"data.source: the header of {name}: {problems}")
-    rows = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
     groups: list[list[int]] = [[]]
-    for index, count in enumerate(rows):
-        if groups[-1] and sum(rows[i] for i in groups[-1]) + count > PART_ROWS:
+    rows = 0  # of the last
+    for index in range(footer.num_row_groups):
+        count = footer.row_group(index).num_rows
+        if groups[-1] and rows + count > PART_ROWS:
             groups.append([])
+            rows = 0
         groups[-1].append(index)
+        rows += count
     return [
         FilePart(source=source, path=path, format="parquet", row_groups=tuple(g)) for g in groups
     ]
 
 
 def batches(part: FilePart, handle: Any) -> Iterator[pa.RecordBatch]:
-    """The rows of the part's row groups, in the file's own types."""
-    return iter(
-        pq.ParquetFile(handle).iter_batches(
-            batch_size=BATCH_ROWS,
-            row_groups=list(part.row_groups),
-            columns=list(part.source.columns),
-        )
-    )
+    """The rows of the part's row groups, in the file's own types, texts in a dictionary."""
+    return parquet_bounds.batches(handle, part.source.columns, part.row_groups, rows=BATCH_ROWS)

@@ -14,11 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from hallmark.schemas.documents.data_dictionary import Category, DataDictionary, DictionaryColumn
+from hallmark.tasks.sources.parquet_bounds import batches, footer
+from hallmark.tasks.sources.texts import refuse_long
 
-_LABELLED_ROWS = 250_000  # of one batch
+_ROWS = 250_000  # of one batch
 _NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$"
 
 
@@ -27,6 +28,7 @@ def nonconformities(path: Path, dictionary: DataDictionary) -> list[str]:
 
     Raises:
         OSError, pyarrow.ArrowException: the file cannot be read in the format of its suffix.
+        Unbounded: it would fill the memory.
     """
     expected = [column.name for column in dictionary.columns]
     found: Counter[str] = Counter()
@@ -35,7 +37,7 @@ def nonconformities(path: Path, dictionary: DataDictionary) -> list[str]:
         if batch.schema.names != expected:
             return [f"its columns are not those of the dictionary, in order: {expected}"]
         rows += batch.num_rows
-        for column, values in zip(dictionary.columns, batch.columns, strict=True):
+        for column, values in zip(dictionary.columns, refuse_long(batch).columns, strict=True):
             found.update(_faults(column, values, text=path.suffix == ".csv"))
     problems = [f"{fault}: {count} values" for fault, count in found.items()]
     if rows != dictionary.rows:
@@ -49,9 +51,9 @@ def _batches(path: Path, dictionary: DataDictionary) -> Iterator[pa.RecordBatch]
         return
     with path.open("rb") as handle:
         if path.suffix == ".parquet":
-            file = pq.ParquetFile(handle)
-            yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
-            yield from file.iter_batches()
+            schema = footer(handle).schema.to_arrow_schema()
+            yield pa.RecordBatch.from_pylist([], schema=schema)
+            yield from batches(handle, schema.names, rows=_ROWS)
         else:
             names = [column.name for column in dictionary.columns]
             yield from pyarrow.csv.open_csv(
@@ -75,10 +77,10 @@ def _labelled(path: Path, dictionary: DataDictionary) -> Iterator[pa.RecordBatch
     start, whole = 0, False
     while not whole:
         try:
-            frame, header = read(path, row_offset=start, row_limit=_LABELLED_ROWS)
+            frame, header = read(path, row_offset=start, row_limit=_ROWS)
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
             raise pa.ArrowInvalid("not a valid file in its format") from None
-        start, whole = start + len(frame), len(frame) < _LABELLED_ROWS
+        start, whole = start + len(frame), len(frame) < _ROWS
         yield pa.record_batch(
             {
                 name: _by_number(columns[name], frame[name], header.variable_value_labels)

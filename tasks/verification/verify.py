@@ -48,6 +48,7 @@ from hallmark.tasks.output.measurements import MeasurementsUnreadable, read_meas
 from hallmark.tasks.output.released import broken_totals
 from hallmark.tasks.output.replicates import replicate_faults
 from hallmark.tasks.rendering import files_for_users, rendered_files
+from hallmark.tasks.sources.texts import Unbounded
 from hallmark.tasks.verification.agreement import claim_faults, dictionary_faults
 from hallmark.tasks.verification.approvals import approval_faults, read_approvals
 from hallmark.tasks.verification.conformity import nonconformities
@@ -347,6 +348,8 @@ def _event_faults(record: AuditRecord) -> Iterator[str]:
 def _data_faults(path: Path, dictionary: DataDictionary) -> Iterator[str]:
     try:
         yield from nonconformities(path, dictionary)
+    except Unbounded as error:
+        yield str(error)
     except (OSError, pa.ArrowException) as error:
         yield f"it cannot be read as {path.suffix[1:]} ({type(error).__name__})"
 

@@ -247,7 +247,7 @@ def test_a_labelled_file_holds_the_records_with_their_labels(
 def test_a_labelled_file_is_checked_against_the_dictionary(
     form: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conformity, "_LABELLED_ROWS", 100)
+    monkeypatch.setattr(conformity, "_ROWS", 100)
     of = labelled(tmp_path, form)
     codes = random_codes(of)
     path = finished(of, codes).files[1]
