@@ -13,7 +13,6 @@ import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +103,7 @@ def _first_line(file: Path) -> tuple[str, str]:
     raise SkeletonError(f"{file}: cannot be read as a CSV file; give one, or a data dictionary")
 
 
-def _decompressed(file: BufferedReader, name: str) -> BufferedReader | gzip.GzipFile:
+def _decompressed(file: io.BufferedReader, name: str) -> io.BufferedReader | gzip.GzipFile:
     return gzip.open(file) if name.endswith(".gz") else file
 
 
