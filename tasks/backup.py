@@ -3,7 +3,8 @@
 A backup is a tar archive for its owner alone: the ledger as rows (`privacy.ledger.copies`), the
 anchors file, the register of keys, the people of the desk with the log of what they did and the key
 that signs it, the specs that they wrote, ordered and scheduled, the orchestrator's history where it
-is a file in the home, and, where asked for, the workspaces of releases without their coded records.
+is a file in the home, and, where asked for, the workspaces of releases without their coded records,
+pages of private values and details of failures.
 `backup.json` comes first and has the digest of every other file. Other keys are not in it: they
 belong elsewhere.
 
@@ -37,6 +38,9 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.key_register import KEYS_FILE, register_file
 from hallmark.tasks.installation.signing import digest
 from hallmark.tasks.installation.workspace import (
+    FAILURES,
+    VALUES,
+    VALUES_PAGE,
     WORK,
     copy_database,
     home,
@@ -58,7 +62,8 @@ _CONTENTS, _LEDGER, _ANCHORS, _HISTORY = (
 _PEOPLE = "people.db"
 _DOCUMENTS = ("specs", "ordered", "orders", "calendar", "recurring")
 """Folders of the home with what people of the desk wrote, and what runs read of it."""
-_NOT_KEPT = ("codes", "lock", "scratch")  # of a workspace; the last is of earlier versions
+_NOT_KEPT = ("codes", "lock", VALUES_PAGE, VALUES, FAILURES, "scratch")
+"""Of a workspace: private values as they are. The last is of earlier versions."""
 
 
 class BackupRefused(SafeError):

@@ -22,7 +22,7 @@ from hallmark.schemas.documents.internal_validation import (
     OffendingValue,
 )
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.tasks.installation.workspace import Workspace, private_folder, whole
+from hallmark.tasks.installation.workspace import VALUES, Workspace, private_folder, whole
 
 KEPT = 1000  # different values of a rule that are counted at least
 SHOWN = 20  # of them on the page
@@ -87,7 +87,7 @@ def merged(folder: Path) -> Offending:
 @contextmanager
 def pieces(workspace: Workspace) -> Iterator[Path]:
     """A folder for the files of the parts; it is gone afterwards, whatever happens."""
-    everyone = workspace.path / "offending"
+    everyone = workspace.path / VALUES
     shutil.rmtree(everyone, ignore_errors=True)  # of a run that was killed
     # A folder of this attempt's own: workers of an earlier one may write still.
     folder = private_folder(private_folder(everyone) / uuid4().hex)

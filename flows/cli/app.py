@@ -19,6 +19,7 @@ from hallmark.flows.cli.certify import certify
 from hallmark.flows.cli.doctor import doctor
 from hallmark.flows.cli.evaluate import evaluate
 from hallmark.flows.cli.exits import ExitCode, exit_code_of
+from hallmark.flows.cli.forget import forget
 from hallmark.flows.cli.keys import key_app, time_stamp
 from hallmark.flows.cli.ledger import ledger_app
 from hallmark.flows.cli.options import (
@@ -301,6 +302,7 @@ _ELSEWHERE = (
     doctor,
     backup,
     restore,
+    forget,
     alerts,
 )
 for command in _ELSEWHERE:

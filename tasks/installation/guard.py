@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 from hallmark.mechanisms.privacy.accountant import BudgetExceeded
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.tasks.installation.errors import PrivateFact, SafeError
+from hallmark.tasks.installation.workspace import FAILURES
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,7 +53,7 @@ def guarded(stage: str, workspace: Path, function: Callable[P, R]) -> Callable[P
 
 def _kept(workspace: Path, stage: str, details: str) -> str:
     """Where the details of a failure are, after they were written to the workspace."""
-    log = workspace / "failures.log"
+    log = workspace / FAILURES
     try:
         log.touch(mode=0o600)
         with log.open("a") as file:

@@ -21,6 +21,8 @@ PRIVATE_MODE = 0o700
 LEDGER_VARIABLE = "HALLMARK_LEDGER"
 WORK = "work"
 STAGING = "staging"
+VALUES_PAGE, VALUES, FAILURES = "validation.html", "offending", "failures.log"
+"""Names, in a workspace, of what holds private values as they are."""
 
 
 class AlreadyRunning(SafeError):
@@ -141,12 +143,30 @@ class Workspace:
     @property
     def offending(self) -> Path:
         """The page with private values that break rules of the spec."""
-        return self.path / "validation.html"
+        return self.path / VALUES_PAGE
 
     @property
     def review(self) -> Path:
         """The internal review report, which compares with the private data."""
         return self.path / "internal-review.html"
+
+    @property
+    def failures(self) -> Path:
+        """Details of failures, which may quote private rows."""
+        return self.path / FAILURES
+
+    def forget(self) -> list[str]:
+        """Remove what outlives its run for the steward alone; returns the names of what was there.
+
+        Raises:
+            AlreadyRunning: a run of the release is under way.
+        """
+        with self.held():
+            kept = (self.offending, self.findings, self.review, self.failures)
+            there = [path for path in kept if path.exists()]
+            for path in there:
+                path.unlink()
+        return [path.name for path in there]
 
 
 @contextmanager

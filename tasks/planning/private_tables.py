@@ -121,7 +121,7 @@ def releases_like(release: str) -> list[str]:
 
 def tables_of(release: str) -> list[Noted]:
     """The private tables that runs of a release were given."""
-    return [one for one in noted() if one.release == release]
+    return [one for one in _read(Workspace.at(release).path / _FILE) if one.release == release]
 
 
 def whose(release: str, spec: ReleaseSpec) -> str:

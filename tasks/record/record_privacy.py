@@ -283,5 +283,6 @@ def weaknesses(run: Executed) -> Iterator[Weakness]:
         weakness="Private intermediates left behind",
         applies="in part",
         why="coded records lie in a folder of the operator's account alone and are deleted when "
-        "the run ends; the internal review stays there",
+        "the run ends; the internal review, counts of rows that break rules, a page of the values "
+        "that do and details of failures stay there, until `hallmark forget` removes them",
     )

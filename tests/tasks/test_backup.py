@@ -37,7 +37,9 @@ def kept(home: Path, tmp_path: Path) -> Path:
     workspace = Workspace.of("test-release")
     (workspace.staging / "data.csv").write_text("a,b\n")
     (workspace.codes / "0000").write_bytes(b"coded private records")
-    private_folder(workspace.path / "scratch").joinpath("spilled").write_bytes(b"private")
+    for name in ("scratch/spilled", "offending/0/0.json", "validation.html", "failures.log"):
+        private_folder((workspace.path / name).parent)
+        (workspace.path / name).write_bytes(b"private")
     (home / "prefect").mkdir(exist_ok=True)
     with sqlite3.connect(home / "prefect" / "prefect.db") as history:
         history.execute("CREATE TABLE runs (name TEXT)")
@@ -53,7 +55,7 @@ def elsewhere(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path / "elsewhere"
 
 
-def test_a_backup_is_for_its_owner_alone_and_has_no_coded_records(kept: Path) -> None:
+def test_a_backup_is_for_its_owner_alone_and_has_no_private_records(kept: Path) -> None:
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     with tarfile.open(kept) as archive:
         assert {member.mode for member in archive} == {0o600}
