@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path as FilePath
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -21,12 +21,12 @@ from hallmark.schemas.nearest import did_you_mean
 from hallmark.schemas.profile import Profile
 from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.schemas.section import Path, Problem, Supported
+from hallmark.schemas.section import Path, Problem, Section, Supported
 from hallmark.schemas.spec_checks import SoundSections, problems_between
 from hallmark.schemas.spec_sections import Constraint, PersonUnit
 from hallmark.schemas.yaml_document import Document, Unreadable, read_document
 
-M = TypeVar("M", bound=BaseModel)
+M = TypeVar("M", bound=Section)
 _Validated = tuple[M | None, list[Problem]]
 
 
@@ -179,16 +179,16 @@ def _is_own(details: ErrorDetails) -> bool:
     return details["type"] != "too_short" or not details["input"]
 
 
-def _problem(details: ErrorDetails, root: type[BaseModel]) -> Problem:
+def _problem(details: ErrorDetails, root: type[Section]) -> Problem:
     model, path = _place(details["loc"], root)
     if details["type"] == "union_tag_invalid" and path[:1] == ("columns",):
         path = (*path, "type")
     return Problem(path, _message(details, model, path))
 
 
-def _place(loc: Path, root: type[BaseModel]) -> tuple[type[BaseModel] | None, Path]:
+def _place(loc: Path, root: type[Section]) -> tuple[type[Section] | None, Path]:
     """Model that should hold the last key, and the path without pydantic's union tags."""
-    model: type[BaseModel] | None = root
+    model: type[Section] | None = root
     path: list[str | int] = []
     rest = list(loc)
     if len(loc) > 2 and loc[0] == "columns" and loc[2] in COLUMN_TYPES:
@@ -203,23 +203,24 @@ def _place(loc: Path, root: type[BaseModel]) -> tuple[type[BaseModel] | None, Pa
     return model, tuple(path[:-1] if path and path[-1] == "[key]" else path)
 
 
-def _model_of(model: type[BaseModel] | None, key: str) -> type[BaseModel] | None:
+def _model_of(model: type[Section] | None, key: str) -> type[Section] | None:
     if model is None or key not in _fields(model):
         return None
     annotation = _fields(model)[key].annotation
     kinds = [annotation, *get_args(annotation)]
-    return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
+    return next((k for k in kinds if isinstance(k, type) and issubclass(k, Section)), None)
 
 
-def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+def _fields(model: type[Section]) -> dict[str, FieldInfo]:
     return {info.alias or name: info for name, info in model.model_fields.items()}
 
 
-def _message(details: ErrorDetails, model: type[BaseModel] | None, path: Path) -> str:
+def _message(details: ErrorDetails, model: type[Section] | None, path: Path) -> str:
     key, value, context = str(path[-1] if path else ""), details["input"], details.get("ctx", {})
     keys = {} if model is None else _fields(model)
     field = keys.get(key)
-    hint = " ".join(field.description.split()) if field and field.description else "one"
+    meanings = {} if model is None else model.meanings()
+    hint = " ".join(meanings.get(key, "one").split())
     found = shown(value)
     match details["type"]:
         case "value_error":

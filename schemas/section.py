@@ -3,8 +3,17 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
+
+from hallmark.schemas.descriptions import descriptions
 
 Path = tuple[str | int, ...]
 """A place in a spec: mapping keys and positions in lists, from the section inwards."""
@@ -35,7 +44,7 @@ class Problem(NamedTuple):
 class Section(BaseModel):
     """A part of the spec: immutable, and without unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -45,6 +54,27 @@ class Section(BaseModel):
     def _problems(self) -> Iterable[Problem]:
         """What is wrong with the section although each of its keys is sound by itself."""
         return ()
+
+    @classmethod
+    def meanings(cls) -> dict[str, str]:
+        """What the described keys mean, by the name that a file has for them."""
+        told = descriptions(cls)
+        meanings = {
+            field.alias or name: field.description or told.get(name)
+            for name, field in cls.model_fields.items()
+        }
+        return {key: text for key, text in meanings.items() if text}
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """The JSON Schema, in which every key has its description."""
+        told = handler(schema)
+        keys = handler.resolve_ref_schema(told).get("properties", {})
+        for key, text in cls.meanings().items():
+            keys[key]["description"] = text
+        return told
 
 
 def refuse(section: type[BaseModel], problems: Iterable[Problem]) -> None:

@@ -26,8 +26,15 @@ _FIELDS: dict[str, Any] = {
     if name not in LEFT_TO_THE_FILE
 }
 
+
+class _OfSpec(Section):
+    @classmethod
+    def meanings(cls) -> dict[str, str]:
+        return {key: text for key, text in ReleaseSpec.meanings().items() if key in _FIELDS}
+
+
 SpecForm: type[BaseModel] = create_model(
-    "SpecForm", __base__=Section, __doc__="A release spec without its columns.", **_FIELDS
+    "SpecForm", __base__=_OfSpec, __doc__="A release spec without its columns.", **_FIELDS
 )
 """A form with every other section of a `ReleaseSpec`: its type, default and description."""
 

@@ -73,3 +73,10 @@ def test_the_cluster_of_the_file_is_kept(tmp_path: Path):
 
 def test_every_section_of_a_spec_is_in_the_form_or_left_to_the_file():
     assert set(SpecForm.model_fields) | set(LEFT_TO_THE_FILE) == set(ReleaseSpec.model_fields)
+
+
+def test_the_form_says_what_every_section_means():
+    told = SpecForm.model_json_schema()["properties"]
+    assert {key: one["description"] for key, one in told.items()}.items() <= (
+        ReleaseSpec.meanings().items()
+    )
