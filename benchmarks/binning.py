@@ -22,10 +22,10 @@ from benchmarks.data import excerpt
 from hallmark.mechanisms.arrays import Codes64
 from hallmark.mechanisms.contract import Mechanism
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
-from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import Binned
 from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain, equal_runs
+from hallmark.mechanisms.marginals.binning.mechanism import Binned
 from hallmark.mechanisms.marginals.binning.within import refined
+from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.utility import evaluate
 

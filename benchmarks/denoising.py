@@ -21,11 +21,10 @@ from benchmarks.data import LABELS, load
 from hallmark.mechanisms.arrays import Table
 from hallmark.mechanisms.domain.cliques import Clique, all_ways
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.evidence import Evidence
 from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import LatentClassFit
 from hallmark.mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware
-from hallmark.mechanisms.marginals.mechanism import answers_of, evidence_of
+from hallmark.mechanisms.marginals.mechanism import Marginals, answers_of, evidence_of
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.utility.sliced_pairs import sliced_w1_of_pair

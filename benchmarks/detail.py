@@ -31,8 +31,8 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks import simulated
 from benchmarks.data import ROOT, adult, excerpt
 from hallmark.mechanisms.arrays import Codes, Floats
-from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import Binned
+from hallmark.mechanisms.marginals.binning.mechanism import Binned
+from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.utility.pairs import pair_differences
 from hallmark.mechanisms.utility.sliced_pairs import directions

@@ -19,8 +19,8 @@ from hallmark.mechanisms.linear_queries.peers.dqrs import plan_dqrs
 from hallmark.mechanisms.linear_queries.peers.dual_query import plan_dual_query
 from hallmark.mechanisms.linear_queries.peers.fem import plan_fem, plan_sep_fem
 from hallmark.mechanisms.linear_queries.peers.mwem import plan_mwem
-from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import Binned
+from hallmark.mechanisms.marginals.binning.mechanism import Binned
+from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.request import Request
 from hallmark.mechanisms.wasserstein.adaptive_support import AdaptiveSupport
 from hallmark.mechanisms.wasserstein.pmm import PMM, PMMH

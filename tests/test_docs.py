@@ -9,7 +9,7 @@ import pytest
 
 from hallmark.mechanisms.catalogue import CATALOGUE
 from hallmark.mechanisms.linear_queries.mechanism import LinearQueryMechanism
-from hallmark.mechanisms.marginals import Marginals
+from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.schemas.rules.rules import parse_rule
 

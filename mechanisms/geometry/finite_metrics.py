@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.compiled import compiled
 from hallmark.mechanisms.domain.domain import Attribute
 from hallmark.mechanisms.geometry.paths import short_path
 from hallmark.mechanisms.geometry.spaces import FiniteSpace
@@ -160,7 +160,7 @@ def _great_circles(points: Floats) -> Floats:
     return np.asarray(2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.minimum(chord, 1.0))))
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _shortest_detours(distances: Floats) -> Floats:
     """min over l other than i and j of distances[i, l] + distances[l, j]; large where i = j."""
     size = len(distances)

@@ -15,11 +15,11 @@ Oracle.  tests/mechanisms/geometry/test_paths.py: all paths through few points, 
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import depth_first_order, minimum_spanning_tree
 
 from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.compiled import compiled
 
 Order = NDArray[np.int64]
 
@@ -95,7 +95,7 @@ def _preorder(distances: Floats) -> Order:
     return np.asarray(order, dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _nearest_neighbours(distances: Floats) -> Order:
     """The tour that goes on to the nearest point not yet seen, from point 0."""
     size = len(distances)
@@ -114,7 +114,7 @@ def _nearest_neighbours(distances: Floats) -> Order:
     return tour
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _turn_pieces(distances: Floats, path: Order) -> Order:
     """The path with pieces turned round (2-opt) until no turn makes it shorter."""
     size = len(path)

@@ -27,10 +27,10 @@ import heapq
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.compiled import compiled
 from hallmark.mechanisms.geometry.line import is_line, path_loss, signed_masses, surplus
 from hallmark.mechanisms.geometry.spaces import FiniteSpace
 from hallmark.mechanisms.geometry.transport import FlowSolver, network_with_hub, whole_masses
@@ -118,7 +118,7 @@ def project(space: FiniteSpace, masses: NDArray[np.number]) -> Projection:
     return Projection(masses=nearest, distance=flow.cost * unit)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _isotonic(values: Floats, weights: Floats) -> Floats:
     """Nondecreasing sequence nearest to values in [0, 1], by the weighted sum of distances.
 

@@ -3,8 +3,3 @@
 Read `cliques`, `evidence`, `selection.design` and `generators.generator` first: they name what the
 rest is made of. `mechanism` joins a selection to a generator.
 """
-
-from hallmark.mechanisms.marginals.mechanism import Marginals
-from hallmark.mechanisms.marginals.plan import MarginalPlan
-
-__all__ = ["MarginalPlan", "Marginals"]

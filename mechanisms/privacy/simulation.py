@@ -12,10 +12,10 @@ from functools import lru_cache
 from math import ceil, expm1, sqrt
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Counts, Floats
+from hallmark.mechanisms.compiled import compiled
 
 Shape = int | Sequence[int]
 
@@ -110,7 +110,7 @@ def _gaussian_table(sigma: float) -> tuple[Floats, NDArray[np.int32]]:
     return cumulative, guesses.astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _invert(
     uniforms: Floats,
     cumulative: Floats,

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import int64, njit, uint16, uint32, uint64
 
 from hallmark.mechanisms.arrays import AnyCodes, Counts
+from hallmark.mechanisms.compiled import compiled
 
 _BLOCK = 1 << 18  # records of a pass: tables are added to the sums once in so many
 _RUN = 4096  # records whose cells are computed together
@@ -112,7 +112,7 @@ def _check(columns: AnyCodes, terms: Terms) -> None:
             raise IndexError("a record has a code that the map's table does not know")
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _tally(columns, of_term, strides, starts, lengths, tables, firsts, sizes, counts):  # type: ignore[no-untyped-def]  # compiled, numba infers the types
     words = np.empty(_RUN // 4, np.uint64)
     packed, wide = words.view(np.uint16), np.empty(_RUN, np.uint64)
@@ -125,11 +125,11 @@ def _tally(columns, of_term, strides, starts, lengths, tables, firsts, sizes, co
         for begin in range(0, columns.shape[1], _RUN):
             run = min(columns.shape[1] - begin, _RUN)
             if size > _PACKED:
-                wide[:run] = uint64(0)
+                wide[:run] = np.uint64(0)
                 for t in range(firsts[m], firsts[m + 1]):
                     codes = columns[of_term[t], begin : begin + run]
                     if strides[t] >= 0:
-                        _add_wide_strides(wide, codes, uint64(strides[t]))
+                        _add_wide_strides(wide, codes, np.uint64(strides[t]))
                     else:
                         _add_wide_entries(wide, codes, tables[starts[t] : starts[t] + lengths[t]])
                 for i in range(run):
@@ -141,15 +141,15 @@ def _tally(columns, of_term, strides, starts, lengths, tables, firsts, sizes, co
                     packed,
                     columns[of_term[first], begin : begin + run],
                     columns[of_term[first + 1], begin : begin + run],
-                    uint16(strides[first]),
-                    uint16(strides[first + 1]),
+                    np.uint16(strides[first]),
+                    np.uint16(strides[first + 1]),
                 )
             else:
-                packed[:run] = uint16(0)
+                packed[:run] = np.uint16(0)
                 for t in range(first, last):
                     codes = columns[of_term[t], begin : begin + run]
                     if strides[t] >= 0:
-                        _add_strides(packed, codes, uint16(strides[t]))
+                        _add_strides(packed, codes, np.uint16(strides[t]))
                     else:
                         _add_entries(packed, codes, tables[starts[t] : starts[t] + lengths[t]])
             if size <= _SIDE_BY_SIDE:
@@ -165,58 +165,58 @@ def _tally(columns, of_term, strides, starts, lengths, tables, firsts, sizes, co
             _move(single, own)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _pair(cells, codes, others, stride, step):  # type: ignore[no-untyped-def]  # compiled, as above
     for i in range(len(codes)):
-        cells[i] = uint16(codes[i]) * stride + uint16(others[i]) * step
+        cells[i] = np.uint16(codes[i]) * stride + np.uint16(others[i]) * step
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_strides(cells, codes, stride):  # type: ignore[no-untyped-def]  # compiled, as above
     for i in range(len(codes)):
-        cells[i] += uint16(codes[i]) * stride
+        cells[i] += np.uint16(codes[i]) * stride
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_entries(cells, codes, table):  # type: ignore[no-untyped-def]  # compiled, as above
     for i in range(len(codes)):
-        cells[i] += uint16(table[codes[i]])
+        cells[i] += np.uint16(table[codes[i]])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_wide_strides(cells, codes, stride):  # type: ignore[no-untyped-def]  # compiled, as above
     for i in range(len(codes)):
-        cells[i] += uint64(codes[i]) * stride
+        cells[i] += np.uint64(codes[i]) * stride
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_wide_entries(cells, codes, table):  # type: ignore[no-untyped-def]  # compiled, as above
     for i in range(len(codes)):
-        cells[i] += uint64(table[codes[i]])
+        cells[i] += np.uint64(table[codes[i]])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _move(counts, onto):  # type: ignore[no-untyped-def]  # compiled, as above
     for cell in range(len(onto)):
-        onto[cell] += int64(counts[cell])
+        onto[cell] += np.int64(counts[cell])
         counts[cell] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _count_beside(words, quarters, first, second, third, fourth):  # type: ignore[no-untyped-def]  # compiled, as above
     for i in range(quarters):
         word = words[i]
-        first[word & uint64(0xFFFF)] += uint32(1)
-        second[(word >> uint64(16)) & uint64(0xFFFF)] += uint32(1)
-        third[(word >> uint64(32)) & uint64(0xFFFF)] += uint32(1)
-        fourth[word >> uint64(48)] += uint32(1)
+        first[word & np.uint64(0xFFFF)] += np.uint32(1)
+        second[(word >> np.uint64(16)) & np.uint64(0xFFFF)] += np.uint32(1)
+        third[(word >> np.uint64(32)) & np.uint64(0xFFFF)] += np.uint32(1)
+        fourth[word >> np.uint64(48)] += np.uint32(1)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _count_packed(words, quarters, counts):  # type: ignore[no-untyped-def]  # compiled, as above
     for i in range(quarters):
         word = words[i]
-        counts[word & uint64(0xFFFF)] += uint32(1)
-        counts[(word >> uint64(16)) & uint64(0xFFFF)] += uint32(1)
-        counts[(word >> uint64(32)) & uint64(0xFFFF)] += uint32(1)
-        counts[word >> uint64(48)] += uint32(1)
+        counts[word & np.uint64(0xFFFF)] += np.uint32(1)
+        counts[(word >> np.uint64(16)) & np.uint64(0xFFFF)] += np.uint32(1)
+        counts[(word >> np.uint64(32)) & np.uint64(0xFFFF)] += np.uint32(1)
+        counts[word >> np.uint64(48)] += np.uint32(1)

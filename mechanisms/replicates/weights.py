@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from hallmark.mechanisms.arrays import AnyCodes, Floats
+from hallmark.mechanisms.compiled import compiled
 from hallmark.mechanisms.replicates.pairs import PairTables, Positions
 
 _STEPS = 300  # of the least squares
@@ -155,7 +155,7 @@ def with_sampling(weights: Floats, records: float, rng: np.random.Generator) -> 
     return np.asarray(drawn * (weights.sum() / total) if total > 0 else weights)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_up(
     positions: Positions, starts: NDArray[np.int64], weights: Floats, cells: Floats
 ) -> None:
@@ -169,7 +169,7 @@ def _add_up(
                 cells[cell, lane] += weights[record, lane]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _gather(
     positions: Positions, starts: NDArray[np.int64], cells: Floats, records: Floats
 ) -> None:
@@ -183,7 +183,7 @@ def _gather(
                 records[record, lane] += cells[cell, lane]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _least_squares(
     positions: Positions, starts: NDArray[np.int64], targets: Floats, bounds: Floats, steps: int
 ) -> Floats:

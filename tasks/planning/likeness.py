@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numba import int64, njit, uint64
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.compiled import compiled
 from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.sources import Source, batches, file_hashes, parts
 
@@ -100,22 +100,22 @@ def _column(codec: Any, text: "pd.Series[str]") -> NDArray[np.int64]:
     return np.where(unreadable | (codes < 0) | (codes >= codec.attribute.cells), -1, codes)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _hashed(codes):  # type: ignore[no-untyped-def]  # compiled, numba infers the types
-    first = second = uint64(0)
+    first = second = np.uint64(0)
     for record in range(codes.shape[0]):
-        one, two = uint64(1), uint64(2)
+        one, two = np.uint64(1), np.uint64(2)
         for column in range(codes.shape[1]):
-            code = uint64(int64(codes[record, column]))
+            code = np.uint64(np.int64(codes[record, column]))
             one, two = _mixed(one + code), _mixed(two + code)
         first += one
         second += two
     return first, second
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _mixed(word):  # type: ignore[no-untyped-def]  # compiled, as above
-    word = word + uint64(0x9E3779B97F4A7C15)
-    word = (word ^ (word >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> uint64(27))) * uint64(0x94D049BB133111EB)
-    return word ^ (word >> uint64(31))
+    word = word + np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))

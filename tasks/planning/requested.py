@@ -3,8 +3,8 @@
 from hallmark.mechanisms.certificates.alone import CertificateAlone
 from hallmark.mechanisms.certificates.with_share import WithShare
 from hallmark.mechanisms.contract import Mechanism
-from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import Binned
+from hallmark.mechanisms.marginals.binning.mechanism import Binned
+from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hallmark.mechanisms.marginals.binning import BINS
+from hallmark.mechanisms.marginals.binning.mechanism import BINS
 from hallmark.mechanisms.marginals.prior import LEANED
 from hallmark.schemas.binning import two_ways
 from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn

@@ -21,7 +21,7 @@ from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.inference.transcript import Answered, Transcribing, Transcript
 from hallmark.mechanisms.linear_queries import kinds
 from hallmark.mechanisms.linear_queries.workload import Workload
-from hallmark.mechanisms.marginals.binning import Binned
+from hallmark.mechanisms.marginals.binning.mechanism import Binned
 from hallmark.mechanisms.privacy.accountant import fits, pure_epsilon
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hallmark.mechanisms.arrays import Integers, Mask
+from hallmark.mechanisms.compiled import compiled
 from hallmark.mechanisms.domain.rules.tables import RuleTable
 
 
@@ -68,7 +68,7 @@ def merge(tables: Iterable[RuleTable]) -> dict[tuple[int, ...], Mask]:
     return merged
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def obeys(row, attribute, code, flat):  # type: ignore[no-untyped-def]  # compiled
     """Whether `row` would obey all tables that touch `attribute`, if it had `code` there."""
     for k in range(flat.starts[attribute], flat.starts[attribute + 1]):

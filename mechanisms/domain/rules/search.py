@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hallmark.mechanisms.arrays import Floats, Integers
+from hallmark.mechanisms.compiled import compiled
 from hallmark.mechanisms.domain.rules.flat import FlatTables
 
 MOST_STEPS = 100_000  # choices that one search may try; less than a second for a dozen columns
@@ -106,7 +106,7 @@ def forest_of(flat: FlatTables, sizes: Sequence[int]) -> Forest:
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _solve_all(costs, flat, forest, most, first):  # type: ignore[no-untyped-def]  # compiled
     count, columns, classes = costs.shape
     chosen = np.full((count, columns), -1, dtype=np.int64)
@@ -122,7 +122,7 @@ def _solve_all(costs, flat, forest, most, first):  # type: ignore[no-untyped-def
     return chosen, outcomes
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _solve(  # type: ignore[no-untyped-def]  # compiled
     costs, flat, forest, most, first, best, live, bounds, value, up
 ):
@@ -175,7 +175,7 @@ def _solve(  # type: ignore[no-untyped-def]  # compiled
     return outcome
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _outlook(costs, flat, forest, live, value, up):  # type: ignore[no-untyped-def]  # compiled
     """Least cost of a choice of open classes that the forest allows.
 
@@ -210,7 +210,7 @@ def _outlook(costs, flat, forest, live, value, up):  # type: ignore[no-untyped-d
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _bounds(  # type: ignore[no-untyped-def]  # compiled
     forest, depth, total, live, now, value, up, bounds
 ):
@@ -225,7 +225,7 @@ def _bounds(  # type: ignore[no-untyped-def]  # compiled
             bounds[depth, q] = total - lowest + value[column, q]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _strike(flat, live, now, column):  # type: ignore[no-untyped-def]  # compiled
     """Strike out what tables on `column` forbid in their one open column; false if all goes."""
     classes = live.shape[1]

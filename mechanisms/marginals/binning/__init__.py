@@ -5,7 +5,3 @@ divides, or groups of categories. Start with `mechanism`; `quantiles` chooses pr
 makes the domain that has bins for cells, `asking` asks the curator about it, `within` gives records
 cells in their bins, `joined` and `certify` state estimates and bounds on own cells.
 """
-
-from hallmark.mechanisms.marginals.binning.mechanism import BINS, Binned
-
-__all__ = ["BINS", "Binned"]

@@ -13,9 +13,9 @@ Oracle.  tests/mechanisms/marginals/binning/test_quantiles.py tries all cuts of 
 """
 
 import numpy as np
-from numba import njit
 
 from hallmark.mechanisms.arrays import Counts, Floats
+from hallmark.mechanisms.compiled import compiled
 from hallmark.mechanisms.geometry.projection import project_on_path
 
 MOST_CELLS = 2**12  # of a column: squares of more would not fit beside those of the masses
@@ -52,7 +52,7 @@ def quantile_starts(shares: Floats, bins: int) -> tuple[int, ...]:
     return tuple(int(start) for start in _most_even(cumulative, bins))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _most_even(cumulative: Counts, bins: int) -> Counts:
     """First cells of the bins with the least sum of squares; ties go to the left."""
     cells = len(cumulative) - 1

@@ -16,8 +16,8 @@ from hallmark.mechanisms.contract import SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.execution import Execution
 from hallmark.mechanisms.geometry.wasserstein import w1
-from hallmark.mechanisms.marginals import MarginalPlan
 from hallmark.mechanisms.marginals.mechanism import MarginalMeasurements
+from hallmark.mechanisms.marginals.plan import MarginalPlan
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from hallmark.mechanisms.domain.cliques import cells
-from hallmark.mechanisms.marginals import MarginalPlan
+from hallmark.mechanisms.marginals.plan import MarginalPlan
 from hallmark.mechanisms.privacy.accountant import fits
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.request import Request

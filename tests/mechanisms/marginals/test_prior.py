@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from hallmark.mechanisms.domain.domain import Kind
-from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import Binned
 from hallmark.mechanisms.marginals.binning.bins import Bins, on_bins
+from hallmark.mechanisms.marginals.binning.mechanism import Binned
+from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.marginals.prior import LEANED
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hallmark.mechanisms.domain.totals import PublicTotal, PublicTotals
-from hallmark.mechanisms.marginals import MarginalPlan
 from hallmark.mechanisms.marginals.mechanism import answers_of, evidence_of
+from hallmark.mechanisms.marginals.plan import MarginalPlan
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hallmark.mechanisms.catalogue import CATALOGUE
-from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import Binned
+from hallmark.mechanisms.marginals.binning.mechanism import Binned
+from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.privacy.accountant import fits
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget

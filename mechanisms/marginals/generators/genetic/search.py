@@ -17,11 +17,11 @@ Oracle.  tests/mechanisms/marginals/generators/genetic/test_search.py holds that
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Codes, Table
+from hallmark.mechanisms.compiled import compiled
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.rules import obeys
 from hallmark.mechanisms.marginals.generators.moves.excess import (
@@ -153,7 +153,7 @@ def draw(
     )
 
 
-@numba.njit(cache=True)
+@compiled()
 def generations(herd, place, tables, alone, drawn):  # type: ignore[no-untyped-def]  # compiled, numba infers the types
     """Let the herd go through the generations that were drawn.
 
@@ -218,7 +218,7 @@ def generations(herd, place, tables, alone, drawn):  # type: ignore[no-untyped-d
             _improve(herd, place, drawn.record[g, c], drawn.unit[g, c], born[c])
 
 
-@numba.njit(cache=True)
+@compiled()
 def _succeed(herd, heirs, errors, record, born):  # type: ignore[no-untyped-def]
     """Put the heirs in the elites' places: those in slots stay, candidates take free slots."""
     elites = len(heirs)
@@ -244,7 +244,7 @@ def _succeed(herd, heirs, errors, record, born):  # type: ignore[no-untyped-def]
         herd.errors[herd.order[k]] = errors[k]
 
 
-@numba.njit(cache=True)
+@compiled()
 def _catch_up(herd, slot):  # type: ignore[no-untyped-def]
     """Make the table of a slot that of the best."""
     table, now = herd.tables[slot], herd.changes[0]
@@ -260,7 +260,7 @@ def _catch_up(herd, slot):  # type: ignore[no-untyped-def]
     herd.known[slot] = now
 
 
-@numba.njit(cache=True)
+@compiled()
 def _improve(herd, place, at, unit, born):  # type: ignore[no-untyped-def]
     """Change the best table in one record."""
     record = herd.best[at]
@@ -275,7 +275,7 @@ def _improve(herd, place, at, unit, born):  # type: ignore[no-untyped-def]
     herd.changes[0] += 1
 
 
-@numba.njit(cache=True)
+@compiled()
 def _copy(source, target):  # type: ignore[no-untyped-def]
     """Copy a record; a loop compiles much faster than an assignment of slices."""
     for j in range(len(source)):

@@ -20,10 +20,10 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from hallmark.mechanisms.arrays import AnyCodes, Floats32, Integers, Table
+from hallmark.mechanisms.compiled import compiled
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.rules import obeys
 from hallmark.mechanisms.marginals.generators.moves.valid_moves import ValidMoves
@@ -167,7 +167,7 @@ def settle(codes: AnyCodes, over: Floats32, place: Lines, moves: ValidMoves) -> 
     _settle(codes, over, place, moves.tables, moves.alone)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _settle(codes, over, place, tables, alone):  # type: ignore[no-untyped-def]  # compiled, numba infers the types
     slopes, pairs = np.empty(place.sizes.max() + _BUNDLE, np.float32), place.pairs
     for record in range(codes.shape[0]):
@@ -194,7 +194,7 @@ def _settle(codes, over, place, tables, alone):  # type: ignore[no-untyped-def] 
                 slopes[new] = np.inf
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _sum_bundle(over, pairs, first, last, row, at, slopes):  # type: ignore[no-untyped-def]  # compiled, as above
     """Sums of a bundle of codes over the links of pairs, one by one in registers."""
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = np.float32(0)
@@ -211,7 +211,7 @@ def _sum_bundle(over, pairs, first, last, row, at, slopes):  # type: ignore[no-u
     slopes[at : at + _BUNDLE] = (s0, s1, s2, s3, s4, s5, s6, s7)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _cell(place, link, row):  # type: ignore[no-untyped-def]  # compiled, as above
     at = place.starts[link]
     clique = place.clique[link]
@@ -220,7 +220,7 @@ def _cell(place, link, row):  # type: ignore[no-untyped-def]  # compiled, as abo
     return at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _move(over, place, row, a, new):  # type: ignore[no-untyped-def]  # compiled, as above
     """Let attribute `a` of the record become `new`, in all layouts of all cliques that hold it."""
     old = np.int64(row[a])

@@ -15,11 +15,11 @@ from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import AnyCodes, Counts, Table, Unsigned
+from hallmark.mechanisms.compiled import compiled
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.privacy.cells import count_codes, marginal
 
@@ -142,7 +142,7 @@ def counts(codes: NDArray[np.integer], clique: Clique, shape: Sequence[int]) -> 
 
 
 # Inlined into the loops that call them, as a call would cost as much as the work.
-@numba.njit(cache=True, inline="always")
+@compiled(inline="always")
 def score(over, place, record, a, new):  # type: ignore[no-untyped-def]  # compiled, numba infers the types
     """By how much the error rises if attribute `a` of the record becomes `new`, another code."""
     links = place.links
@@ -159,7 +159,7 @@ def score(over, place, record, a, new):  # type: ignore[no-untyped-def]  # compi
     return 2.0 * slope
 
 
-@numba.njit(cache=True, inline="always")
+@compiled(inline="always")
 def move(over, place, record, a, new):  # type: ignore[no-untyped-def]
     """Let attribute `a` of the record become `new`, another code."""
     links = place.links
@@ -173,7 +173,7 @@ def move(over, place, record, a, new):  # type: ignore[no-untyped-def]
     record[a] = new
 
 
-@numba.njit(cache=True)
+@compiled()
 def score_block(over, place, record, donor, b):  # type: ignore[no-untyped-def]
     """By how much the error rises if the record takes all attributes of block `b` from `donor`."""
     slope = 0.0
@@ -184,7 +184,7 @@ def score_block(over, place, record, donor, b):  # type: ignore[no-untyped-def]
     return 2.0 * slope
 
 
-@numba.njit(cache=True)
+@compiled()
 def move_block(over, place, record, donor, b):  # type: ignore[no-untyped-def]
     """Let the record take all attributes of block `b` from `donor`."""
     for k in range(place.seen_first[b], place.seen_first[b + 1]):
@@ -195,7 +195,7 @@ def move_block(over, place, record, donor, b):  # type: ignore[no-untyped-def]
         record[place.member[k]] = donor[place.member[k]]
 
 
-@numba.njit(cache=True)
+@compiled()
 def _cells(place, record, donor, b, i):  # type: ignore[no-untyped-def]
     """The record's cell of clique i, now and after the block."""
     cliques = place.cliques

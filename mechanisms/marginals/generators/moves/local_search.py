@@ -17,11 +17,11 @@ Oracle.  tests/mechanisms/marginals/generators/moves/test_local_search.py recoun
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import AnyCodes, Codes, Table
+from hallmark.mechanisms.compiled import compiled
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.rules import Rules, obeys
 from hallmark.mechanisms.domain.rules.rules import joint_of
@@ -215,7 +215,7 @@ def _draw(
     return record, unit, donor, code
 
 
-@numba.njit(cache=True)
+@compiled()
 def _try(codes, over, place, tables, alone, record, unit, donor, code):  # type: ignore[no-untyped-def]  # compiled, numba infers the types
     """Try the proposals in turn, in place. Units past the attributes are blocks."""
     attributes = codes.shape[1]

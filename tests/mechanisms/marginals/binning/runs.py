@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import Any
 
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.marginals import Marginals
-from hallmark.mechanisms.marginals.binning import Binned
+from hallmark.mechanisms.marginals.binning.mechanism import Binned
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
+from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS

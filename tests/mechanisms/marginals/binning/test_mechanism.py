@@ -16,9 +16,9 @@ from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMea
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
 from hallmark.mechanisms.inference.transcript import Transcribing
-from hallmark.mechanisms.marginals.binning import BINS, Binned
 from hallmark.mechanisms.marginals.binning.asking import BinnedCurator
 from hallmark.mechanisms.marginals.binning.bins import Bins, equal_runs
+from hallmark.mechanisms.marginals.binning.mechanism import BINS, Binned
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
 from hallmark.mechanisms.privacy.accountant import fits
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours

@@ -10,8 +10,8 @@ import pytest
 from hallmark.mechanisms.contract import Plan
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
-from hallmark.mechanisms.marginals import Marginals
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
+from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.privacy.accountant import epsilon, fits
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 from hallmark.mechanisms.domain.domain import Domain
-from hallmark.mechanisms.marginals.binning import BINS, Binned
+from hallmark.mechanisms.marginals.binning.mechanism import BINS, Binned
 from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
 from hallmark.mechanisms.privacy.accountant import fits
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
