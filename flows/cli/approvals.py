@@ -8,21 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-)
 
 from hallmark.flows.cli.options import JsonOption, taking
 from hallmark.flows.screen import say, say_json
-from hallmark.schemas.documents.approvals import OVERRIDE
-from hallmark.schemas.documents.approver_keys import plain_text
-from hallmark.schemas.documents.decisions import Decision
 from hallmark.schemas.visible import visible
-from hallmark.tasks.installation.secret_files import write_secret
 
 if TYPE_CHECKING:
     from hallmark.schemas.documents.approvals import Waiting
@@ -130,6 +119,8 @@ def override(
     release: ReleaseArgument, name: NameOption, reason: ReasonOption, by: "Signer"
 ) -> None:
     """Pass a gate without the missing approvals; the ledger records who did it, and why."""
+    from hallmark.schemas.documents.approvals import OVERRIDE
+
     _decide("override", release, name, OVERRIDE, reason, by)
 
 
@@ -170,6 +161,17 @@ def approver_key(
     """Make a key for signing decisions, and print its public half for the profile."""
     if file.exists():
         raise typer.BadParameter(f"{file} exists; give another file, nothing was written")
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import (
+        BestAvailableEncryption,
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    from hallmark.schemas.documents.approver_keys import plain_text
+    from hallmark.tasks.installation.secret_files import write_secret
+
     protection = NoEncryption() if plain else BestAvailableEncryption(_new_passphrase().encode())
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, protection)
@@ -191,6 +193,7 @@ def _decide(
 
     quiet.configure()
     from hallmark.flows.going_on import go_on
+    from hallmark.schemas.documents.decisions import Decision
     from hallmark.tasks.gates.approvals import decide
     from hallmark.tasks.gates.decision_keys import sign
     from hallmark.tasks.gates.gate_history import History

@@ -11,7 +11,6 @@ from functools import cached_property
 from math import inf, isfinite, nan
 
 import numpy as np
-from scipy.optimize import brentq
 
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.inference.blue import Weights
@@ -140,6 +139,8 @@ class Estimates:
 
 def _outward(excess: Callable[[float], float], start: float, step: float) -> float:
     """The first zero of `excess` on the side of `step`, which is negative at the start."""
+    from scipy.optimize import brentq  # here, as it takes long to import
+
     if step == 0:
         return start
     end = start + step

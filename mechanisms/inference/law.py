@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from math import pi, sqrt
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from hallmark.mechanisms.arrays import Floats
@@ -46,6 +45,8 @@ def half_width(weights: Sequence[Floats], noises: Sequence[Noise], confidence: f
     ]
     if not any(len(w) for w in laplace):
         return deviation * float(ndtri((1 + confidence) / 2))
+    from scipy.optimize import brentq  # here, as it takes long to import
+
     points, phi = _characteristic(np.concatenate(laplace))
 
     def excess(h: float) -> float:

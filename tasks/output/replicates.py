@@ -85,16 +85,32 @@ def read_replicates(path: Path) -> pd.DataFrame:
     Raises:
         ReplicatesUnreadable: it cannot be read, or holds something else.
     """
+    frame = _read(path)
+    if list(frame.columns) != column_names((frame.shape[1] - 1) // 2):
+        raise ReplicatesUnreadable(f"{path}: its columns are not those of replicate weights")
+    return frame
+
+
+def read_weight(path: Path) -> Floats:
+    """The records' own weights in a file of either format, without their replicates.
+
+    Raises:
+        ReplicatesUnreadable: it cannot be read, or has none.
+    """
+    return _read(path, [WEIGHT_COLUMN])[WEIGHT_COLUMN].to_numpy()
+
+
+def _read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
     try:
-        table = pq.read_table(path) if path.suffix == ".parquet" else pc.read_csv(path)
-        frame = table.to_pandas().astype("float64")
+        if path.suffix == ".parquet":
+            table = pq.read_table(path, columns=columns)
+        else:
+            table = pc.read_csv(path, convert_options=pc.ConvertOptions(include_columns=columns))
+        return table.to_pandas().astype("float64")
     except (pa.ArrowException, ValueError, OSError) as error:
         raise ReplicatesUnreadable(
             f"{path}: cannot be read as replicate weights ({type(error).__name__})"
         ) from error
-    if list(frame.columns) != column_names((frame.shape[1] - 1) // 2):
-        raise ReplicatesUnreadable(f"{path}: its columns are not those of replicate weights")
-    return frame
 
 
 def replicate_faults(folder: Path, dictionary: DataDictionary) -> Iterator[str]:

@@ -4,7 +4,7 @@ An answer is about the private table as it was counted: in cells, after values o
 were clamped, caught or refused, and persons were limited to `max_records`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -111,6 +111,20 @@ class Answers:
 
 
 @dataclass(frozen=True, eq=False)
+class RecordWeights:
+    """Weights of the synthetic records.
+
+    Attributes:
+        own: shape (records,).
+        replicates: gives those for other noise, shape (records, replicates). They are large, and
+            few questions need them.
+    """
+
+    own: Floats
+    replicates: Callable[[], Floats]
+
+
+@dataclass(frozen=True, eq=False)
 class Answering:
     """Answers questions from noisy tables, beside what the synthetic records say.
 
@@ -119,15 +133,14 @@ class Answering:
         estimator: from the noisy tables.
         records: cell codes of the synthetic records, which answer alone where tables say nothing;
             None if there are none.
-        weights: of the records, shape (records, 1 + replicates): the first is theirs, all others
-            are replicates for the noise; None if there are none.
+        weights: of the records; None if all count alike, without replicates.
         facts: that are taken for true of the private table; None for none.
     """
 
     codec: TableCodec
     estimator: Estimator
     records: AnyCodes | None = None
-    weights: Floats | None = None
+    weights: RecordWeights | None = None
     facts: Facts | None = None
 
     def answer(
@@ -151,7 +164,7 @@ class Answering:
         pieces = [self._pieces(one) for one in question.statistics]
         told = None
         if self.records is not None:
-            weight = None if self.weights is None else self.weights[:, 0]
+            weight = None if self.weights is None else self.weights.own
             told = self._from_records(question, pieces, sizes, self.records, weight)
         at_once = max(1, _AT_ONCE // sum(map(len, pieces)))
         touched = {self.codec.names.index(name) for name in question.by}
@@ -351,7 +364,7 @@ class Answering:
     ) -> Iterator[Answer]:
         """The groups' answers from the records, with an interval where there are replicates."""
         cells = combinations(*(range(size) for size in sizes))
-        weights = np.empty((0, 0)) if self.weights is None else self.weights[:, 1:].T
+        weights = np.empty((0, 0)) if self.weights is None else self.weights.replicates().T
         assert self.records is not None, "they told"
         again = [
             self._from_records(question, pieces, sizes, self.records, weight) for weight in weights

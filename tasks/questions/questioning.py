@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes, Floats
+from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.measured import MeasuredTable
 from hallmark.mechanisms.marginals.binning.bins import Bins
@@ -19,7 +19,7 @@ from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.question import Question, parse_question
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.planning.coding import TableCodec
-from hallmark.tasks.questions.answers import Answering, Answers
+from hallmark.tasks.questions.answers import Answering, Answers, RecordWeights
 from hallmark.tasks.questions.correlations import Correlation, correlations
 from hallmark.tasks.questions.facts import Facts
 
@@ -105,7 +105,7 @@ class Questioning:
     spec: ReleaseSpec
     estimator: Estimator
     records: AnyCodes | None = None
-    weights: Floats | None = None
+    weights: RecordWeights | None = None
     given_rules: bool = False
 
     def bound(self, text: str) -> Question:

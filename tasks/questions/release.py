@@ -28,9 +28,9 @@ from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.output.measurements import MeasurementFile, read_measurements
 from hallmark.tasks.output.released import released_values
-from hallmark.tasks.output.replicates import read_replicates
+from hallmark.tasks.output.replicates import read_replicates, read_weight
 from hallmark.tasks.planning.coding import TableCodec
-from hallmark.tasks.questions.answers import Answers
+from hallmark.tasks.questions.answers import Answers, RecordWeights
 from hallmark.tasks.questions.questioning import Questioning
 
 
@@ -137,14 +137,12 @@ class OpenRelease:
         Raises:
             CannotAsk: the release has none.
         """
-        files = [self.folder / name for name in REPLICATES_FILES.values()]
-        file = next((path for path in files if path.exists()), None)
-        if file is None:
+        if self._replicates_file is None:
             raise CannotAsk(
                 f"{self.folder} has no replicate weights: its spec does not ask for them under "
                 "output.replicates"
             )
-        return read_replicates(file)
+        return read_replicates(self._replicates_file)
 
     def with_error(
         self,
@@ -196,15 +194,21 @@ class OpenRelease:
         return Estimator(self.measurements.tables, self.measurements.total)
 
     @cached_property
-    def _weights(self) -> Floats | None:
+    def _replicates_file(self) -> Path | None:
+        files = [self.folder / name for name in REPLICATES_FILES.values()]
+        return next((path for path in files if path.exists()), None)
+
+    @cached_property
+    def _weights(self) -> RecordWeights | None:
         """Weights of the records and their replicates for the noise, if there are some."""
-        if self._records is None or not any(
-            (self.folder / name).exists() for name in REPLICATES_FILES.values()
-        ):
+        if self._records is None or self._replicates_file is None:
             return None
+        return RecordWeights(read_weight(self._replicates_file), lambda: self._for_other_noise)
+
+    @cached_property
+    def _for_other_noise(self) -> Floats:
         frame = self.replicates()
-        again = [name for name in frame if name.startswith(NOISE_PREFIX)]
-        return frame[[WEIGHT_COLUMN, *again]].to_numpy()
+        return frame.filter(regex=f"^{NOISE_PREFIX}").to_numpy()
 
     @cached_property
     def _records(self) -> AnyCodes | None:

@@ -18,7 +18,7 @@ from hallmark.mechanisms.privacy.transforms import HISTOGRAM
 from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.planning.coding import TableCodec
-from hallmark.tasks.questions.answers import Answering
+from hallmark.tasks.questions.answers import Answering, RecordWeights
 from hallmark.tasks.questions.facts import Facts
 from tests import example
 
@@ -163,8 +163,8 @@ def test_rules_and_totals_narrow_intervals_where_they_are_taken_for_true():
 
 
 def test_records_with_replicate_weights_have_an_interval():
-    weights = np.ones((len(CODES), 4))
-    weights[:, 1:] += [[-0.5, 0.1, 0.4]]  # every count changes by as much
+    again = np.tile([0.5, 1.1, 1.4], (len(CODES), 1))  # every count changes by as much
+    weights = RecordWeights(np.ones(len(CODES)), lambda: again)
     with_weights = replace(answering([(AGE, REGION)], records=CODES), weights=weights)
     (found,) = ask("count where income is null", with_weights).answers
     count = seen()["income"].isna().sum()
