@@ -28,6 +28,7 @@ LARGEST = 16 * 2**20
 MOST_VALUES = 200_000
 """Values in a YAML file, aliases repeated; a matrix of 400 places has as many."""
 
+NO_SUCH_FILE = "there is no such file; check the path, or make a spec with `hallmark init`"
 _TYPED = (("mechanism",), ("cluster", "options"))  # where the spelling of a scalar decides its type
 _JSON_SCALAR = re.compile(r"true|false|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _DEEPEST = 20  # mappings and lists within each other; a spec has six
@@ -104,9 +105,7 @@ def _read_text(file: FilePath) -> str:
     try:
         raw = bytes_of(file, LARGEST)
     except FileNotFoundError:
-        raise Unreadable(
-            "there is no such file; check the path, or make a spec with `hallmark init`"
-        ) from None
+        raise Unreadable(NO_SUCH_FILE) from None
     except IsADirectoryError:
         raise Unreadable("is a folder; give the YAML file in it") from None
     except OSError as error:

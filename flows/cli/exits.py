@@ -22,6 +22,7 @@ CODES = {
     "hallmark.flows.alerts.AlertsRefused": ExitCode.USAGE,
     "hallmark.tasks.installation.losses.ClusterLost": ExitCode.FAILED,
     "hallmark.flows.cluster.ClusterRefused": ExitCode.USAGE,
+    "hallmark.flows.cli.options.NoSuchSpec": ExitCode.USAGE,
     "hallmark.flows.cli.reports.ReportMissing": ExitCode.USAGE,
     "hallmark.schemas.loading.SpecError": ExitCode.USAGE,
     "hallmark.schemas.skeleton.SkeletonError": ExitCode.USAGE,

@@ -9,8 +9,23 @@ from typing import Annotated, Any
 
 import typer
 
+
+class NoSuchSpec(Exception):
+    """There is no file at the path of a spec."""
+
+
+def _there(spec: Path) -> Path:
+    """The path, refused before anything is imported that takes long to."""
+    if not spec.exists():
+        from hallmark.schemas.yaml_document import NO_SUCH_FILE
+
+        raise NoSuchSpec(f"{spec}: {NO_SUCH_FILE}")
+    return spec
+
+
 SpecArgument = Annotated[
-    Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")
+    Path,
+    typer.Argument(help="The release spec, a YAML file.", metavar="SPEC", callback=_there),
 ]
 ReleaseFolder = Annotated[Path, typer.Argument(help="A release folder.", metavar="FOLDER")]
 OutOption = Annotated[

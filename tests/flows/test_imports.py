@@ -23,6 +23,8 @@ UNTOUCHED = [
     "ledger verify nobody",
     "approver-key --plain key.pem",
     "report nowhere",
+    "plan nowhere.yaml",
+    "query nowhere count",
 ]
 
 _RUN = """
@@ -43,7 +45,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """By command, the slow libraries that are in memory when it has ended, and all before it."""
     folder = tmp_path_factory.mktemp("imports")
     example.write(folder, 5, **example.only(folder, "age"))
-    commands = [*UNTOUCHED, "waiting", "verify .", "plan spec.yaml"]
+    commands = [*UNTOUCHED, "waiting", "query . count", "verify .", "plan spec.yaml"]
     settings = {"HALLMARK_HOME": str(folder / "home"), "PYTHONPATH": os.getcwd()}
     done = subprocess.run(
         [sys.executable, "-c", _RUN],
@@ -71,6 +73,10 @@ def test_what_waits_is_told_without_a_stage_or_an_orchestrator(
     imported: dict[str, set[str]],
 ) -> None:
     assert imported["waiting"] <= {"pandas", "pyarrow"}  # which the profile's schema imports
+
+
+def test_a_question_imports_what_reads_tables_and_no_more(imported: dict[str, set[str]]) -> None:
+    assert imported["query . count"] <= {"pandas", "pyarrow"}
 
 
 def test_verifying_imports_what_reads_tables_and_no_more(imported: dict[str, set[str]]) -> None:
