@@ -18,6 +18,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import AccountState, LedgerError
 from hallmark.mechanisms.privacy.ledger.steps import steps
 from hallmark.schemas.exact import read_exact
 from hallmark.schemas.section import IDENTIFIER
+from hallmark.schemas.written import Line
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.ledger import words
 from hallmark.tasks.ledger.rollback import refuse_rolled_back
@@ -101,8 +102,8 @@ def open_account(
     epsilon: Annotated[str, Form(max_length=100)],
     delta: Annotated[str, Form(max_length=100)],
     neighbours: Annotated[Neighbours, Form()],
-    reason: Annotated[str, Form(max_length=2000)],
-    person: Annotated[str, Form(max_length=200)] = "",
+    reason: Annotated[Line, Form(max_length=2000)],
+    person: Annotated[Line, Form(max_length=200)] = "",
     records: Annotated[int, Form(ge=1)] = 1,
 ) -> Response:
     """Open an account with a cap that its releases together never exceed."""
@@ -113,7 +114,7 @@ def open_account(
             "and dashes between them"
         )
     book = ledger()
-    relation = Adjacency(neighbours=neighbours, records=records, person=person.strip() or None)
+    relation = Adjacency(neighbours=neighbours, records=records, person=person or None)
     with doing(by.actor, "account-opened", name, epsilon=epsilon, delta=delta, reason=why):
         refuse_rolled_back(book, name)
         book.open_account(
@@ -133,7 +134,7 @@ def change_cap(
     account: str,
     epsilon: Annotated[str, Form(max_length=100)],
     delta: Annotated[str, Form(max_length=100)],
-    reason: Annotated[str, Form(max_length=2000)],
+    reason: Annotated[Line, Form(max_length=2000)],
 ) -> Response:
     """Change the cap of an account; never below what is spent or reserved."""
     by, cap, why, book = logged_in(request), _budget(epsilon, delta), _reason(reason), ledger()
@@ -156,6 +157,6 @@ def _budget(epsilon: str, delta: str) -> Budget:
 
 
 def _reason(text: str) -> str:
-    if len(text.strip()) < 3:
+    if len(text) < 3:
         raise SafeError("say why, and who decided it; it stays in the ledger")
-    return text.strip()
+    return text

@@ -7,8 +7,9 @@ decision is signed in the approver's own browser, and entered only if it counts
 """
 
 import gc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -116,5 +117,13 @@ def _no_such_page(request: Request, error: HTTPException) -> Response:
 
 @desk.exception_handler(RequestValidationError)
 def _not_understood(request: Request, error: RequestValidationError) -> Response:
-    fields = ", ".join(".".join(map(str, one["loc"][1:])) for one in error.errors())
-    return message(request, 422, f"the desk did not understand: {fields}")
+    return message(
+        request, 422, f"the desk did not understand: {', '.join(map(_field, error.errors()))}"
+    )
+
+
+def _field(problem: Mapping[str, Any]) -> str:
+    """A field that was not understood, and why where one of our own checks says so."""
+    name = ".".join(map(str, problem["loc"][1:]))
+    why = problem.get("ctx", {}).get("error")
+    return f"{name}: {why}" if problem["type"] == "value_error" else name

@@ -16,6 +16,7 @@ from hallmark.flows.desk.entrance import (
 from hallmark.flows.desk.pages import page, within
 from hallmark.flows.desk.provider import provider_name
 from hallmark.flows.desk.visitor import logged_in, visitor_of
+from hallmark.schemas.written import Line
 from hallmark.tasks.people.actions import Actor, record
 from hallmark.tasks.people.directory import (
     LEAST_PASSWORD,
@@ -116,7 +117,7 @@ def me(request: Request) -> Response:
 @router.post("/me/tokens")
 def new_token(
     request: Request,
-    name: Annotated[str, Form(max_length=200)],
+    name: Annotated[Line, Form(max_length=200)],
     days: Annotated[int, Form()],
     roles: Annotated[list[Role], Form()] = [],  # noqa: B006
 ) -> Response:

@@ -29,6 +29,11 @@ def _moment(at: datetime | None) -> str:
     return "" if at is None else f"{at:%Y-%m-%d %H:%M} UTC"
 
 
+def _lines(text: str) -> str:
+    """What somebody wrote in lines, with all else in it made visible."""
+    return "\n".join(map(visible, text.splitlines()))
+
+
 _templates = Environment(
     loader=PackageLoader("hallmark.flows.desk"),
     autoescape=select_autoescape(default=True),
@@ -38,6 +43,7 @@ _templates = Environment(
 )
 _templates.filters["moment"] = _moment
 _templates.filters["visible"] = visible
+_templates.filters["lines"] = _lines
 _templates.globals["Right"] = Right
 _templates.globals["static"] = assets.ADDRESS
 

@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse, StreamingResponse
 
 from hallmark.flows.desk.pages import page
 from hallmark.flows.desk.visitor import logged_in
+from hallmark.schemas.written import Line
 from hallmark.tasks.installation.server_mode import desk_address
 from hallmark.tasks.people import directory
 from hallmark.tasks.people.actions import actions, exported, record
@@ -15,6 +16,7 @@ from hallmark.tasks.people.sessions import tokens, withdraw_token
 
 router = APIRouter()
 _MOST = 100  # entries of the log on one page
+_MOST_NUMBER = 2**63 - 1  # that the database of people knows
 
 
 @router.get("/people")
@@ -27,7 +29,7 @@ def people_page(request: Request) -> Response:
 def add_person(
     request: Request,
     login: Annotated[str, Form(max_length=200)],
-    name: Annotated[str, Form(max_length=500)],
+    name: Annotated[Line, Form(max_length=500)],
     roles: Annotated[list[Role], Form()] = [],  # noqa: B006
 ) -> Response:
     """Add somebody, and show the link to send them."""
@@ -68,7 +70,11 @@ def withdraw_any_token(request: Request, number: str) -> Response:
 
 
 @router.get("/log")
-def log_page(request: Request, about: str | None = None, before: int | None = None) -> Response:
+def log_page(
+    request: Request,
+    about: str | None = None,
+    before: Annotated[int | None, Query(le=_MOST_NUMBER)] = None,
+) -> Response:
     """What people did, the latest first."""
     found = actions(about=about or None, before=before, most=_MOST)
     more = found[-1].number if len(found) == _MOST else None

@@ -21,6 +21,7 @@ from hallmark.schemas.documents.decisions import Outcome, SignedDecision
 from hallmark.schemas.documents.manifest import REPORT_FILE
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.profile import Profile
+from hallmark.schemas.written import Line, Lines
 from hallmark.tasks.comparison import compared
 from hallmark.tasks.gates import approvals
 from hallmark.tasks.gates.approvals import DecisionRefused, decide
@@ -131,7 +132,7 @@ def published_file(release: str, name: str) -> Response:
 
 
 @router.post("/releases/{release}/comments")
-def say(request: Request, release: str, text: Annotated[str, Form(max_length=5000)]) -> Response:
+def say(request: Request, release: str, text: Annotated[Lines, Form(max_length=5000)]) -> Response:
     """Say something about a release, for everybody who reviews it."""
     _release(release, ledger(), profile())
     comment(release, text, by=logged_in(request).actor)
@@ -224,7 +225,7 @@ def stop(request: Request, release: str) -> Response:
 
 @router.post("/releases/{release}/reopen")
 def reopen(
-    request: Request, release: str, reason: Annotated[str, Form(max_length=2000)]
+    request: Request, release: str, reason: Annotated[Lines, Form(max_length=2000)]
 ) -> Response:
     """Reopen the gate at which a release was rejected."""
     visitor = logged_in(request)
@@ -235,7 +236,7 @@ def reopen(
 
 @router.post("/releases/{release}/withdraw")
 def give_up(
-    request: Request, release: str, reason: Annotated[str, Form(max_length=2000)]
+    request: Request, release: str, reason: Annotated[Line, Form(max_length=2000)]
 ) -> Response:
     """Give a release up; its reservation is given back if nothing was drawn."""
     visitor, book = logged_in(request), ledger()
@@ -253,7 +254,7 @@ def _searched(one: ReleaseState, sees_accounts: bool) -> str:
 
 @router.post("/releases/{release}/looks")
 def allow_looks(
-    request: Request, release: str, reason: Annotated[str, Form(max_length=2000)]
+    request: Request, release: str, reason: Annotated[Lines, Form(max_length=2000)]
 ) -> Response:
     """Let runs of the desk look at the private table of a release again."""
     visitor = logged_in(request)

@@ -15,6 +15,7 @@ from typing import Any
 from hallmark.mechanisms.privacy.ledger.ledger import Entry, Ledger
 from hallmark.schemas.documents.approvals import Approver, GateName, Role, Waiting, known_as
 from hallmark.schemas.documents.decisions import Decision, Opening, Passage, SignedDecision
+from hallmark.schemas.written import written
 from hallmark.tasks.gates.gate_history import AHEAD, History, NotNext, Round, changed, missing
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.key_register import key_register
@@ -225,6 +226,10 @@ def decide(
             f"release {waiting.release!r} is waiting at the {waiting.gate} gate, but this decision "
             f"is about {decision.release!r} at {decision.gate}; look again at what is waiting"
         )
+    try:
+        written(decision.reason)
+    except ValueError as error:
+        raise DecisionRefused(f"the reason: {error}") from None
     if decision.decided > datetime.now(UTC) + AHEAD:
         raise DecisionRefused("the decision is dated in the future; set the clock it was made with")
 

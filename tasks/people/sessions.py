@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.people.actions import Actor, record
 from hallmark.tasks.people.database import reading, writing
@@ -93,8 +94,10 @@ def make_token(owner: Person, name: str, roles: Collection[Role], days: int, *, 
     """
     if extra := set(roles) - set(owner.roles):
         raise TokenRefused(f"{owner.login} is not {', '.join(sorted(extra))}; nor can a token be")
-    if not roles or not 1 <= len(name.strip()) <= 60:
-        raise TokenRefused("give a token a name of at most 60 characters, and at least one role")
+    if not roles or not 1 <= len(name.strip()) <= 60 or visible(name) != name:
+        raise TokenRefused(
+            "give a token a name of at most 60 visible characters, and at least one role"
+        )
     if not 1 <= days <= MOST_DAYS:
         raise TokenRefused(f"give a token 1 to {MOST_DAYS} days")
     secret, number = _PREFIX + secrets.token_urlsafe(32), secrets.token_hex(4)

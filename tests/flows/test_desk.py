@@ -29,7 +29,7 @@ from hallmark.tasks.planning.looks import looks_at_table_of
 from hallmark.tasks.planning.places import specs_folder
 from tests import example
 from tests.flows.conftest import PLAN_GATE, TITLE, Hallmark
-from tests.flows.people import as_somebody, introduce
+from tests.flows.people import as_somebody, introduce, log_in
 from tests.flows.runs import rehearsal_ends
 
 
@@ -122,6 +122,9 @@ def test_what_does_not_count_is_refused_with_the_reason(client: TestClient, keys
     answer = client.post("/decisions", json=decision(keys, "Bo"))
     assert answer.status_code == 409
     assert "do not have the role methodologist" in answer.json()["detail"]
+    unseen = client.post("/decisions", json=decision(keys, reason="good\x1b[2J"))
+    assert unseen.status_code == 409
+    assert "the reason: line 1 contains the control character U+001B" in unseen.json()["detail"]
     forged = decision(keys) | {"signature": decision(keys, reason="another")["signature"]}
     assert "signature does not belong to" in client.post("/decisions", json=forged).json()["detail"]
     assert client.post("/decisions", json={"decision": {}}).status_code == 422
@@ -365,7 +368,8 @@ def test_the_desk_starts_no_run_on_a_table_that_was_looked_at_too_often(
         assert (refused.status_code, started) == (409, [])
         assert "An administrator can allow more at the desk, on the page of mine" in refused.text
         assert "it depends on the private table" in actions(about=name)[0].details["why"]
-    administrator = visitors[Role.ADMINISTRATOR]
+    administrator = TestClient(desk)
+    administrator.headers["X-CSRF"] = log_in(administrator, str(Role.ADMINISTRATOR))
     assert administrator.post("/releases/mine/looks", data={"reason": " "}).status_code == 409
     assert client.post("/releases/mine/looks", data={"reason": "again"}).status_code == 403
     assert administrator.post("/releases/mine/looks", data={"reason": "again"}).status_code == 200
