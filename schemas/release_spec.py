@@ -263,7 +263,7 @@ class ReleaseSpec(Section):
                 {
                     "account": content["population"]["account"],
                     "data": {k: v for k, v in content["data"].items() if k not in _NO_QUESTION},
-                    "privacy": content["privacy"],
+                    "privacy": {k: v for k, v in content["privacy"].items() if k != "large_delta"},
                     "mechanism": {
                         key: value
                         for key, value in sorted(content["mechanism"].items())

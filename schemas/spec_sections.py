@@ -76,6 +76,8 @@ class Privacy(Section):
     """the privacy budget epsilon, an exact number above 0"""
     delta: BelowOne = Fraction(0)
     """the privacy budget delta, an exact number; 0 for pure differential privacy"""
+    large_delta: str | None = Field(default=None, min_length=3)
+    """who accepts that delta is one in data.expected_rows or more, and why; else that is refused"""
 
     @property
     def person(self) -> str | None:

@@ -88,14 +88,24 @@ def _warnings_about_size(data: DataSource, privacy: Privacy) -> Iterator[str]:
             f"data.expected_rows: {data.expected_rows} is published with the spec, but "
             f"{protects}; state a public estimate, never the exact count"
         )
-    if privacy.delta * data.expected_rows >= 1:
-        unit, how_many = (
-            ("record", "data.expected_rows")
-            if privacy.person is None
-            else ("person", "data.expected_rows; there may be that many persons")
+    if (large := about_large_delta(data, privacy)) is not None:
+        accepted = privacy.large_delta
+        yield large + (
+            "" if accepted is None else f"; accepted, as privacy.large_delta: {accepted}"
         )
-        yield (
-            f"privacy.delta is {decimal(privacy.delta)}, but should be well below one in "
-            f"{data.expected_rows} ({how_many}): a mechanism that publishes a random {unit} in "
-            "full would satisfy it"
-        )
+
+
+def about_large_delta(data: DataSource, privacy: Privacy) -> str | None:
+    """What a delta allows that is one in the number of records or more; None where it is less."""
+    if privacy.delta * data.expected_rows < 1:
+        return None
+    unit, how_many = (
+        ("record", "data.expected_rows")
+        if privacy.person is None
+        else ("person", "data.expected_rows; there may be that many persons")
+    )
+    return (
+        f"privacy.delta is {decimal(privacy.delta)}, but should be well below one in "
+        f"{data.expected_rows} ({how_many}): a mechanism that publishes a random {unit} in full "
+        "would satisfy it"
+    )

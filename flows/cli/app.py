@@ -135,7 +135,10 @@ def plan(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what a release will cost and how good it will be, without reading a private byte."""
+    """Show what a release will cost and how good it will be, without reading a private byte.
+
+    Exits with 4 where the account would not give the release its budget.
+    """
     if width is not None and question is None:
         raise typer.BadParameter("it is only read with --for", param_hint="--width")
     quiet.configure()
@@ -150,16 +153,18 @@ def plan(
         return
     epsilons = [] if sweep is None else [_epsilon(text) for text in sweep.split(",")]
     prepared = prepare(spec)
-    summary, found = plan_summary(prepared), balance(prepared.spec)
+    summary, found = plan_summary(prepared), balance(prepared)
     summary["warnings"] += about_balance(prepared.spec, found)
     summary["left"] = found.words or None
     others = list(compared(prepared, epsilons))
     if as_json:
         say_json(summary | {"sweep": [one.to_json() for one in others]})
-        return
-    print_plan(summary)
-    if others:
-        print_sweep(others)
+    else:
+        print_plan(summary)
+        if others:
+            print_sweep(others)
+    if found.refusal:
+        raise typer.Exit(ExitCode.BUDGET)
 
 
 def _tell_precision(

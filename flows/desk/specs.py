@@ -131,7 +131,7 @@ def plan(text: Text, epsilons: Annotated[list[str], Body()] = []) -> Response:  
     with _draft(text) as draft:
         refuse_beyond(draft)
         prepared = prepared_draft(draft)
-        summary, found = plan_summary(prepared), balance(prepared.spec)
+        summary, found = plan_summary(prepared), balance(prepared)
         summary["warnings"] += about_balance(prepared.spec, found)
         others = list(sweep(prepared, [_epsilon(one) for one in epsilons]))
     return part("plan", plan=summary, left=found.words, bars=list(_bars(others)))

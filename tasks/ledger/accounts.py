@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 from pathlib import Path
 
+from hallmark.mechanisms.privacy.costs import cost
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger, LedgerError
 from hallmark.mechanisms.privacy.ledger.terms import Pair
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.workspace import ledger_url, no_ledger_yet
-from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.ledger.anchors import AnchorsDamaged, open_ledger
 from hallmark.tasks.ledger.rollback import refuse_rolled_back
 from hallmark.tasks.ledger.words import six_digits
+from hallmark.tasks.planning.prepared import Prepared
 
 
 @dataclass(frozen=True)
@@ -21,13 +23,13 @@ class Balance:
     Attributes:
         left: epsilon and delta that can still be reserved; None if there is no such account.
         about: whether the amount depends on the release's noise.
-        reserved: whether the release already has its budget.
+        refusal: why `hallmark release` would not get its budget now; empty if it would.
         problem: why the ledger could not be read; empty if it could.
     """
 
     left: Pair | None
     about: bool = False
-    reserved: bool = False
+    refusal: str = ""
     problem: str = ""
 
     @property
@@ -39,23 +41,41 @@ class Balance:
         return f"{'about ' * self.about}epsilon {epsilon}, delta {delta}"
 
 
-def balance(spec: ReleaseSpec) -> Balance:
+def balance(prepared: Prepared) -> Balance:
     """The balance of the account that the spec names; never creates a ledger."""
+    spec, account = prepared.spec, prepared.spec.population.account
     if no_ledger_yet():
         return Balance(None)
     try:
         book = open_ledger(ledger_url())
-        if not book.has_account(spec.population.account):
+        if not book.has_account(account):
             return Balance(None)
         standing = book.reservation(spec.release)
-        state = book.account(spec.population.account)
+        state = book.account(account)
     except LedgerError as error:
         return Balance(None, problem=str(error))
+    is_reserved = standing is not None and standing.state != "cancelled"
     return Balance(
         state.remaining,
         about=state.composition != "sum",
-        reserved=standing is not None and standing.state != "cancelled",
+        refusal="" if is_reserved else _refusal(book, prepared),
     )
+
+
+def _refusal(book: Ledger, prepared: Prepared) -> str:
+    plan, spec = prepared.plan, prepared.spec
+    try:
+        refuse_rolled_back(book, spec.population.account)
+        book.refuse_new(
+            spec.population.account,
+            spec.release,
+            plan.budget,
+            adjacency=plan.adjacency,
+            cost=cost(plan.events),
+        )
+    except (LedgerError, AnchorsDamaged) as error:
+        return str(error)
+    return ""
 
 
 def about_balance(spec: ReleaseSpec, found: Balance) -> Iterator[str]:
@@ -64,14 +84,8 @@ def about_balance(spec: ReleaseSpec, found: Balance) -> Iterator[str]:
         yield f"population.account: its balance is unknown; {found.problem}"
     elif found.left is None:
         yield no_account(spec)
-    elif not found.reserved and (
-        spec.privacy.epsilon > found.left[0] or spec.privacy.delta > found.left[1]
-    ):
-        yield (
-            f"population.account: {spec.population.account} has {found.words} left, which "
-            f"{'may be' if found.about else 'is'} too little for this release; ask for less, or "
-            "have the cap raised: hallmark ledger cap"
-        )
+    elif found.refusal:
+        yield f"population.account: no budget would be reserved for this release: {found.refusal}"
 
 
 def refuse_without_account(spec: ReleaseSpec, book: Ledger, out: Path | None) -> None:

@@ -19,6 +19,7 @@ from hallmark.mechanisms.request import Request
 from hallmark.schemas.loading import load_spec, located
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.spec_sections import Privacy
+from hallmark.schemas.spec_warnings import about_large_delta
 from hallmark.tasks.installation.workspace import is_rehearsal_home
 from hallmark.tasks.planning.domains import domain_of
 from hallmark.tasks.planning.prepared import (
@@ -73,6 +74,12 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
         raise PlanRefused(
             "rehearsal_of: is written by hallmark rehearse, into a spec that runs in a home of its "
             "own, where nothing is private; run hallmark rehearse on the release's spec"
+        )
+    large = about_large_delta(spec.data, spec.privacy)
+    if large is not None and spec.privacy.large_delta is None:
+        raise PlanRefused(
+            f"{large}. Give a smaller delta; or, if it is meant, say in privacy.large_delta who "
+            "accepts that, and why"
         )
     records = public_records(spec, folder)
     tables = [*([] if records is None else [records.table]), *category_files(spec, folder)]

@@ -251,12 +251,7 @@ class Ledger:
             book = _claimed(connection, account, release, adjacency)
             existing = book.reservations.get(release)
             if existing is None or existing.state == "cancelled":
-                payload: dict[str, Any] = {"budget": budget_to_json(budget), "binding": binding}
-                if allowance is not None:
-                    payload["allowance"] = allowance_to_json(allowance)
-                if cost is not None:
-                    payload["cost"] = cost_to_json(cost)
-                payload |= _recorded(book.balance.opening(budget, cost))
+                payload = _reserving(book, budget, binding, allowance, cost)
                 rows.append(connection, book, "reserve", payload, release)
             elif existing.proved:
                 book.open_reservation(release)  # refuses, and says why
@@ -273,6 +268,28 @@ class Ledger:
             return book.reservations[release]
 
         return self._write(work)
+
+    def refuse_new(
+        self,
+        account: str,
+        release: str,
+        budget: Budget,
+        *,
+        adjacency: Adjacency,
+        cost: Cost | None = None,
+    ) -> None:
+        """Refuse what `reserve` would refuse now of a release without a reservation; write nothing.
+
+        Raises:
+            BudgetRefused, LedgerError: as of `reserve`.
+        """
+
+        def work(connection: Connection) -> None:
+            book = rows.read_book(connection, account)
+            _refuse_other(book, rows.account_of(connection, release), release, adjacency)
+            rows.next_entry(book, "reserve", _reserving(book, budget, "", None, cost), release)
+
+        self._database.read(work)
 
     def prove(
         self,
@@ -563,6 +580,18 @@ class Ledger:
         return result
 
 
+def _reserving(
+    book: Book, budget: Budget, binding: str, allowance: Allowance | None, cost: Cost | None
+) -> dict[str, Any]:
+    """What the entry of a reservation says."""
+    payload: dict[str, Any] = {"budget": budget_to_json(budget), "binding": binding}
+    if allowance is not None:
+        payload["allowance"] = allowance_to_json(allowance)
+    if cost is not None:
+        payload["cost"] = cost_to_json(cost)
+    return payload | _recorded(book.balance.opening(budget, cost))
+
+
 def _recorded(opened: Filter | None) -> dict[str, Any]:
     """The part of a payload that records a filter, since floats may differ on another machine."""
     return {} if opened is None else {"filter": filter_to_json(opened)}
@@ -576,23 +605,27 @@ def _printable(**names: str) -> None:
 
 def _claimed(connection: Connection, account: str, release: str, adjacency: Adjacency) -> Book:
     """The locked book of an account that is kept under this adjacency, and has this release."""
-    book = rows.lock_book(connection, account)
-    kept = book.balance.terms.adjacency
+    book, holder = rows.lock_book(connection, account), rows.account_of(connection, release)
+    _refuse_other(book, holder, release, adjacency)
+    if holder is None:
+        rows.insert_release(connection, release, account)
+    return book
+
+
+def _refuse_other(book: Book, holder: str | None, release: str, adjacency: Adjacency) -> None:
+    """Refuse a release of another account, or stated under another adjacency."""
+    account, kept = book.account, book.balance.terms.adjacency
     if kept != adjacency:
         raise LedgerError(
             f"account {account!r} is kept under {kept}, but release "
             f"{release!r} is stated under {adjacency}, and such epsilons do not add up; "
             "state the release under the account's relation and unit"
         )
-    holder = rows.account_of(connection, release)
-    if holder is None:
-        rows.insert_release(connection, release, account)
-    elif holder != account:
+    if holder not in (None, account):
         raise LedgerError(
             f"release {release!r} belongs to account {holder!r}, not {account!r}; names "
             "of releases are unique over the ledger, so choose another one"
         )
-    return book
 
 
 def _refuse_unknown(kind: str) -> None:

@@ -121,6 +121,22 @@ def append(
     release: str | None = None,
 ) -> Entry:
     """Write the next entry of a locked book, if the book allows it."""
+    entry = next_entry(book, kind, payload, release)
+    row = vars(entry) | {"payload": canonical(entry.payload)}
+    connection.execute(insert(ENTRIES).values(row))
+    connection.execute(
+        update(ACCOUNTS)
+        .where(ACCOUNTS.c.name == book.account)
+        .values(seq=entry.seq, hash=entry.hash)
+    )
+    connection.info[_APPENDED] = entry.head
+    return entry
+
+
+def next_entry(
+    book: Book, kind: str, payload: Mapping[str, Any], release: str | None = None
+) -> Entry:
+    """The next entry of a book, applied to it; raises what the book does where it refuses it."""
     payload = hiding(kind, payload)
     seq, head = book.head
     fields: dict[str, Any] = {
@@ -134,14 +150,6 @@ def append(
     }
     entry = Entry(**fields, hash=entry_hash(**fields))
     book.apply(entry)
-    row = vars(entry) | {"payload": canonical(payload)}
-    connection.execute(insert(ENTRIES).values(row))
-    connection.execute(
-        update(ACCOUNTS)
-        .where(ACCOUNTS.c.name == book.account)
-        .values(seq=entry.seq, hash=entry.hash)
-    )
-    connection.info[_APPENDED] = entry.head
     return entry
 
 

@@ -244,10 +244,13 @@ def test_a_plan_tells_at_once_that_there_is_no_account_or_too_little_left(
     assert not any("population.account" in warning for warning in plan["warnings"])
     hallmark("ledger", "cap", "test-people", "--epsilon", "0.5", "--reason", "less")
     done = hallmark("plan", spec)
-    assert done.code == 0
+    assert done.code == hallmark("plan", spec, "--json").code == ExitCode.BUDGET
     said = " ".join(done.out.split())
-    assert "warning population.account: test-people has" in said
-    assert "too little for this release; ask for less" in said
+    assert "no budget would be reserved for this release" in said
+    assert "verdict" in said  # all the same
+    told = hallmark("release", spec)  # what it was not told that it "may" be
+    assert told.code == ExitCode.BUDGET
+    assert " ".join(told.error.split()).removesuffix(".") in said
 
 
 def test_a_plan_compares_epsilons(hallmark: Hallmark, spec: Path) -> None:

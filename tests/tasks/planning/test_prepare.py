@@ -115,6 +115,17 @@ def test_parameters_that_the_mechanism_does_not_take_are_refused(
         prepare(spec(tmp_path, mechanism=mechanism))
 
 
+def test_a_delta_of_one_record_is_refused_unless_somebody_accepts_it(tmp_path: Path) -> None:
+    privacy = {"neighbours": "replace_one", "unit": "record", "epsilon": "1", "delta": "1/3000"}
+    with pytest.raises(PlanRefused, match=r":\d+: privacy\.delta is .* privacy\.large_delta who"):
+        prepare(spec(tmp_path, privacy=privacy))
+    accepted = prepare(spec(tmp_path, privacy=privacy | {"large_delta": "the board, for a test"}))
+    (warning,) = (said for said in accepted.spec.warnings() if "privacy.delta" in said)
+    assert warning.endswith("accepted, as privacy.large_delta: the board, for a test")
+    other = prepare(spec(tmp_path, privacy=privacy | {"large_delta": "another word"}))
+    assert accepted.binding == other.binding  # so that a release that was started before goes on
+
+
 def rules(*texts: str) -> dict[str, Any]:
     return {"constraints": [{"rule": text, "source": "tests"} for text in texts]}
 

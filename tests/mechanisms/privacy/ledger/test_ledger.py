@@ -259,6 +259,11 @@ def test_a_reservation_that_would_pass_the_cap_is_refused(opened: Ledger):
         over = Budget(epsilon=Fraction(epsilon), delta=Fraction(delta))
         with pytest.raises(BudgetRefused, match="only epsilon 1/3, delta 1/3000 is left of the"):
             opened.reserve("people", "t", over, adjacency=RECORD, binding="plan")
+        with pytest.raises(BudgetRefused, match="only epsilon 1/3, delta 1/3000 is left of the"):
+            opened.refuse_new("people", "t", over, adjacency=RECORD)
+    before = opened.hashes("people")
+    opened.refuse_new("people", "t", THIRD, adjacency=RECORD)  # which writes nothing
+    assert opened.hashes("people") == before
     assert opened.reservation("t") is None
     opened.reserve("people", "t", THIRD, adjacency=RECORD, binding="plan")
     assert opened.account("people").remaining == (0, 0)
@@ -268,6 +273,8 @@ def test_another_adjacency_than_the_account_s_is_refused(opened: Ledger):
     for other in (PERSON, Adjacency(neighbours=Neighbours.ADD_REMOVE)):
         with pytest.raises(LedgerError, match="such epsilons do not add up"):
             opened.reserve("people", "s", THIRD, adjacency=other, binding="plan")
+        with pytest.raises(LedgerError, match="such epsilons do not add up"):
+            opened.refuse_new("people", "s", THIRD, adjacency=other)
 
 
 def test_a_cancelled_reservation_is_given_back(opened: Ledger):
