@@ -3,11 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
+from hallmark.schemas.documents.audit_report import FORMAT
 from hallmark.schemas.documents.data_dictionary import ColumnError, DictionaryColumn
+from hallmark.schemas.documents.manifest import ANSWERS_FILE, MEASUREMENTS_FILE
 from hallmark.schemas.documents.privacy_claim import PrivacyClaim
 from hallmark.schemas.promise import promised
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.verification.documents import Documents
+
+_UNNUMBERED = "0.1.0"
+"""What all versions before 0.2.0 called themselves, of which some wrote no noisy tables."""
 
 
 def claim_faults(told: Documents) -> Iterator[str]:
@@ -59,9 +64,24 @@ def claim_faults(told: Documents) -> Iterator[str]:
         if any(value != values[0] for value in values):
             yield f"the documents disagree on {what}"
     yield from _formal_faults(told)
+    yield from _missing(told)
     charged = record.account.this_release
     if charged.epsilon < claim.epsilon or charged.delta < claim.delta:
         yield "the account was charged less than is claimed to be spent"
+
+
+def _missing(told: Documents) -> Iterator[str]:
+    """What the spec or the record says that the release has, and the manifest does not list."""
+    manifest, record, utility = told.manifest, told.record, told.record.utility
+    measured = told.spec.output.measurements and record.provenance.software.hallmark != _UNNUMBERED
+    for name, told_of in (
+        (MEASUREMENTS_FILE, measured or utility.learnt is not None),
+        (ANSWERS_FILE, utility.answers is not None),
+    ):
+        if told_of and name not in manifest.files:
+            yield f"the documents tell of {name}, which the manifest does not list"
+    if record.format == FORMAT and manifest.ledger is None:
+        yield "the manifest names no head of the ledger, as all do whose record is in this format"
 
 
 def _promised(spec: ReleaseSpec, claim: PrivacyClaim) -> PrivacyClaim:

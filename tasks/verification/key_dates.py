@@ -44,7 +44,7 @@ def key_checks(folder: Path, manifest: Manifest, keys: KeysAtHand) -> Iterator[C
     the key of each counted decision were valid when they signed."""
     proven = None
     if (folder / TIME_STAMP_FILE).exists():
-        proven, check = _time_stamp(folder, keys.authorities)
+        proven, check = time_stamp(folder, keys.authorities)
         yield check
     entry = keys.register.signing_key(manifest.public_key_fingerprint)
     yield Check("signing key", *_validity(entry, claimed=manifest.created, proven=proven))
@@ -62,8 +62,9 @@ def key_checks(folder: Path, manifest: Manifest, keys: KeysAtHand) -> Iterator[C
         yield Check(name, *_validity(known, claimed=signed.decision.decided, proven=proven))
 
 
-def _time_stamp(folder: Path, authorities: Path | None) -> tuple[datetime | None, Check]:
-    """When the signature existed, if that is proven."""
+def time_stamp(folder: Path, authorities: Path | None) -> tuple[datetime | None, Check]:
+    """When the signature existed, if the time stamp in the folder proves it; and whether it is a
+    time stamp of this signature at all."""
     name = "time stamp"
     try:
         stamp = plain_bytes(folder / TIME_STAMP_FILE)
@@ -75,7 +76,7 @@ def _time_stamp(folder: Path, authorities: Path | None) -> tuple[datetime | None
             name,
             True,
             f"of {_told(at)}, by an authority that was not checked, so it proves nothing; name "
-            "authorities that you trust with --tsa-ca",
+            "authorities that you trust with --tsa-ca, beside --keys",
         )
     return at, Check(
         name, True, f"the signature existed at {_told(at)}, as a trusted authority says"

@@ -1,8 +1,9 @@
 """Verify a release folder, offline and without the private data.
 
 What this shows: nothing was changed since the release was signed, the documents say the same, the
-recorded privacy events cost no more than is claimed, the data lie in their public domain, and the
-report is made from its record. What it cannot show: that the run did what the record says.
+recorded privacy events cost no more than is claimed, the data lie in their public domain, all data
+files hold the same records, and the report is made from its record. What it cannot show: that the
+run did what the record says, and so nothing against somebody who signs a record that is not true.
 """
 
 import base64
@@ -62,7 +63,8 @@ from hallmark.tasks.verification.documents import (
     read_manifest,
     sound,
 )
-from hallmark.tasks.verification.key_dates import KeysAtHand, key_checks
+from hallmark.tasks.verification.key_dates import KeysAtHand, key_checks, time_stamp
+from hallmark.tasks.verification.same_records import record_faults
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def verify_release(
         Check("manifest", True, f"release {manifest.release_id}, in canonical form"),
         *_rehearsed(manifest),
         _signature(folder, manifest, public_key),
-        *([] if keys is None else key_checks(folder, manifest, keys)),
+        *(_time_stamp(folder) if keys is None else key_checks(folder, manifest, keys)),
         _check("files", _file_faults(folder, manifest), f"{len(manifest.files)} as signed"),
     ]
     if not all(is_plain(folder / name) for name in manifest.files):
@@ -142,6 +144,7 @@ def verify_release(
             _check(name, _data_faults(folder / name, documents.dictionary), "as in the dictionary")
             for name in data
         ),
+        *_same_records(folder, documents.spec, data),
         *(
             _check(
                 f"public totals in {name}",
@@ -173,6 +176,22 @@ def _rehearsed(manifest: Manifest) -> Iterator[Check]:
             False,
             "REHEARSAL: made of records that are public or made up, charged to nobody and signed "
             "by no agency; the other checks tell whether it was changed since",
+        )
+
+
+def _time_stamp(folder: Path) -> Iterator[Check]:
+    """Whether the time stamp is one of this signature; no check where there is none."""
+    if (folder / TIME_STAMP_FILE).exists():
+        yield time_stamp(folder, None)[1]
+
+
+def _same_records(folder: Path, spec: ReleaseSpec, data: list[str]) -> Iterator[Check]:
+    """Whether all data files hold the same records; no check where there is one."""
+    if len(data) > 1:
+        yield _check(
+            "records",
+            record_faults(spec, [folder / name for name in data]),
+            f"the same in {' and '.join(data)}, in the same order",
         )
 
 

@@ -57,6 +57,7 @@ from hallmark.schemas.documents.internal_review import (
     PairReview,
     PairsReview,
 )
+from hallmark.schemas.documents.ledger_anchor import LedgerHead
 from hallmark.schemas.documents.manifest import Claims, Software
 from hallmark.schemas.documents.privacy_claim import Amount
 from hallmark.schemas.loading import load_spec
@@ -518,6 +519,7 @@ def claims() -> Claims:
         certificate=CERTIFICATE.summary(),
         spec_digest=SPEC.digest(),
         software=SOFTWARE,
+        ledger=LedgerHead(account=ACCOUNT, entries=9, hash="0" * 64),
     )
 
 

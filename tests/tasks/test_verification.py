@@ -1,6 +1,7 @@
 """Verification: a sound release passes, and every way of tampering with one is told."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +19,10 @@ from hallmark.schemas.documents.ledger_anchor import LedgerHead
 from hallmark.schemas.documents.manifest import Claims
 from hallmark.tasks.installation.signing import SigningKey, sign_manifest
 from hallmark.tasks.rendering import files_for_users, rendered_files
+from hallmark.tasks.sources import csv_files, parquet_files
 from hallmark.tasks.verification import verify_release
 from hallmark.tasks.verification.conformity import nonconformities
+from tests.tasks.released import Released
 
 Signing = Callable[..., dict[str, str]]
 
@@ -64,6 +67,7 @@ def test_a_sound_release_passes_every_check(release: Path) -> None:
         "privacy events",
         "data.csv",
         "data.parquet",
+        "records",
         "report",
     ]
     assert verification.to_json()["ok"] is True
@@ -377,7 +381,10 @@ def test_a_value_outside_its_domain_fails(unsigned: Path, failed_when_signed: Si
     table = pq.read_table(file)
     ages = pa.array([140, *table["AGEP"].to_pylist()[1:]], pa.int64())
     pq.write_table(table.set_column(0, "AGEP", ages), file)
-    assert failed_when_signed() == {"data.parquet": "AGEP: outside 0 to 99: 1 values"}
+    assert failed_when_signed() == {
+        "data.parquet": "AGEP: outside 0 to 99: 1 values",
+        "records": "AGEP: 1 values of data.parquet are not those of data.csv",
+    }
 
 
 # The data files against a small dictionary with a column of every type.
@@ -483,3 +490,72 @@ def test_a_fault_in_a_parquet_file_is_told(
     changes: dict[str, pa.Array], fault: str, tmp_path: Path
 ) -> None:
     assert _parquet(tmp_path, **changes) == [fault]
+
+
+@pytest.mark.parametrize("content", [b"", b"anything", b"0\x03\x02\x01\x00"])
+def test_a_time_stamp_that_is_none_fails_with_or_without_a_register(
+    content: bytes, release: Path
+) -> None:
+    (release / "manifest.tsr").write_bytes(content)
+    assert "no time stamp of RFC 3161" in _failed(release)["time stamp"]
+
+
+SPOILT = {
+    "swapped records": (
+        lambda rows: [*rows[:7], rows[8], rows[7], *rows[9:]],
+        "values of data.parquet are not those of data.csv",
+    ),
+    "a record too few": (lambda rows: rows[:-1], "data.csv has 399 records, and data.parquet 400"),
+    "no records": (lambda rows: rows[:1], "data.csv has 0 records, and data.parquet 400"),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_data_files_with_different_records_fail(
+    how: str, unsigned: Path, failed_when_signed: Signing
+) -> None:
+    spoil, told = SPOILT[how]
+    file = unsigned / "data.csv"
+    file.write_text("\n".join([*spoil(file.read_text().splitlines()), ""]))
+    assert told in failed_when_signed()["records"]
+
+
+def test_records_are_compared_however_the_files_are_batched(
+    unsigned: Path, failed_when_signed: Signing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_files, "BATCH_ROWS", 7)
+    monkeypatch.setattr(csv_files, "_BLOCK_BYTES", 2_000)
+    assert failed_when_signed() == {}
+    lines = (unsigned / "data.csv").read_text().splitlines()
+    (unsigned / "data.csv").write_text("\n".join([*lines[:300], lines[1], *lines[301:], ""]))
+    assert "values of data.parquet are not those of data.csv" in failed_when_signed()["records"]
+
+
+def test_a_release_signed_without_the_head_of_its_ledger_fails(failed_when_signed: Signing) -> None:
+    assert "names no head of the ledger" in failed_when_signed(ledger=None)["claims"]
+
+
+def test_a_release_signed_without_its_noisy_tables_fails(
+    run: Released, tmp_path: Path, key: SigningKey
+) -> None:
+    folder = Path(shutil.copytree(run.folder, tmp_path / "release"))
+    claims = Claims.model_validate(
+        {
+            name: value
+            for name, value in json.loads((folder / "manifest.json").read_bytes()).items()
+            if name in Claims.model_fields
+        }
+    )
+    (folder / "measurements.parquet").unlink()
+    sign_manifest(folder, claims, key)
+    assert "tell of measurements.parquet, which the manifest does not" in _failed(folder)["claims"]
+
+
+def test_what_is_no_plain_file_is_not_opened(unsigned: Path, failed_when_signed: Signing) -> None:
+    """A pipe would keep the check waiting."""
+    sign = failed_when_signed
+    assert sign() == {}
+    for name in ("data.csv", "approvals.json"):
+        (unsigned / name).unlink(missing_ok=True)
+        os.mkfifo(unsigned / name)
+    assert list(_failed(unsigned)) == ["files"]
