@@ -12,7 +12,8 @@ from pathlib import Path
 _PREFECT_FILE = Path(__file__).parents[1] / "prefect.yaml"
 JOB_TEMPLATE = Path(__file__).with_name("work_pool.json")
 """A job template without variables. With Prefect's default template, anybody who starts a run could
-give it another command, or an environment with their own ledger."""
+give it another command, or an environment with their own ledger. It sets what runs log to the
+server (`hallmark.flows.quiet.SERVER_LOG`), also where the worker's environment asks for more."""
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -25,6 +25,13 @@ OFFLINE = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
     "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
 }
+SERVER_LOG = {
+    "PREFECT_LOGGING_LEVEL": "INFO",
+    "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
+    "PREFECT_LOGGING_HANDLERS_API_LEVEL": "INFO",  # whatever levels single loggers have
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "",  # libraries may quote what they stumbled over
+}
+"""What runs and their workers log to the server, whatever their environment asks for."""
 _QUIET = {
     "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the command line reports failures itself
     "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
@@ -32,11 +39,16 @@ _QUIET = {
 
 
 def configure(*, verbose: bool = False) -> None:
-    """Set everything that is not set yet; call before Prefect or Dask is imported."""
+    """Set everything that is not set yet; call before Prefect or Dask is imported.
+
+    However loud the terminal is to be, the server gets no more than `SERVER_LOG` lets it.
+    """
     os.umask(0o077)  # whatever a library writes is readable only by its owner
     settings = OFFLINE | ({} if verbose else _QUIET) | {"PREFECT_HOME": str(home() / "prefect")}
     for name, value in settings.items():
         os.environ.setdefault(name, value)
+    for name in ("PREFECT_LOGGING_HANDLERS_API_LEVEL", "PREFECT_LOGGING_EXTRA_LOGGERS"):
+        os.environ[name] = SERVER_LOG[name]
     os.environ["TMPDIR"] = tempfile.tempdir = str(private_folder(home() / "tmp"))
     if not verbose:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)

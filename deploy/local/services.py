@@ -11,7 +11,7 @@ from pathlib import Path
 from deploy import certificates as tls_files
 from deploy.local import database
 from hallmark.flows.door import DEVICE_HEADER
-from hallmark.flows.quiet import OFFLINE
+from hallmark.flows.quiet import OFFLINE, SERVER_LOG
 from hallmark.tasks.installation.secret_files import kept_secret
 from hallmark.tasks.installation.server_mode import DESK_URL, DEVICE, POOL, RELEASES
 from hallmark.tasks.installation.signing import KEY_FILE_VARIABLE
@@ -64,6 +64,7 @@ def settings(home: Path, ports: Ports, server: str, releases: Path) -> dict[str,
     kept = {name: os.environ[name] for name in (KEY_FILE_VARIABLE,) if name in os.environ}
     return {
         **OFFLINE,
+        **SERVER_LOG,
         **kept,
         "HALLMARK_HOME": str(home),
         "HALLMARK_LEDGER": database.of(server, "ledger"),

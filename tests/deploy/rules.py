@@ -10,7 +10,7 @@ import distributed  # noqa: F401  fills in Dask's own settings
 from prefect.settings import Settings
 from prefect.settings.legacy import _get_settings_fields
 
-from hallmark.flows.quiet import OFFLINE
+from hallmark.flows.quiet import OFFLINE, SERVER_LOG
 from tests.deploy.stacks import DEPLOY, ROOT, Document, Process, pods
 
 ONCE = {"databases", "registrar"}
@@ -60,7 +60,7 @@ def process_problems(process: Process) -> Iterator[str]:
     for name in sorted(_MAY_HOLD[process.name] - process.secrets):
         yield f"lacks {name}"
     if process.name not in NOT_PREFECT:
-        for name, value in OFFLINE.items():
+        for name, value in (OFFLINE | SERVER_LOG).items():
             if process.environment.get(name) != value:
                 yield f"{name} is not {value}"
     if process.name == "worker" and process.environment.get("HALLMARK_LOG") != "json":
@@ -81,7 +81,7 @@ def known(name: str) -> bool:
     if name.startswith("HALLMARK_"):
         return name in _ours()
     if name.startswith("PREFECT_"):
-        return name in _get_settings_fields(Settings)
+        return name in SERVER_LOG or name in _get_settings_fields(Settings)
     if name.startswith("DASK_"):
         key = name.removeprefix("DASK_").lower().replace("__", ".")
         return dask.config.get(key, default=dask) is not dask

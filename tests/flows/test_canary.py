@@ -17,12 +17,16 @@ import tempfile
 import time
 import zlib
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import LogFilter, LogFilterTimestamp
+from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.tasks.installation.errors import SafeError
@@ -204,6 +208,34 @@ def test_a_loud_process_that_refuses_a_table_keeps_silent_of_what_it_holds(tmp_p
         assert (status, house.state()) == (DATA, "cancelled")
         assert all(word in said for word in words)
         assert_refused_in_silence(house, spoil, said, began)
+
+
+@pytest.mark.service
+@pytest.mark.parametrize("spoil", [None, spoil_cells])
+def test_a_loud_process_logs_nothing_private_to_a_server(
+    spoil: Callable[[Path], None] | None, tmp_path: Path, prefect_server: str
+) -> None:
+    house = planted(tmp_path)
+    if spoil is not None:
+        spoil(tmp_path / "table.csv")
+    loud = LOUD | {
+        "PREFECT_LOGGING_EXTRA_LOGGERS": "distributed",
+        "PREFECT_API_URL": prefect_server,
+    }
+    began = datetime.now(UTC)
+    status, said = house.release("--verbose", **loud)
+    assert status == (0 if spoil is None else DATA), said
+    assert "DEBUG" in said
+    with (
+        temporary_settings({PREFECT_API_URL: prefect_server}),
+        get_client(sync_client=True) as server,
+    ):
+        logs = server.read_logs(LogFilter(timestamp=LogFilterTimestamp(after_=began)))
+    assert {"prefect.flow_runs", "prefect.task_runs"} >= {log.name for log in logs} > set()
+    assert min(log.level for log in logs) >= logging.INFO
+    told = "\n".join(log.message for log in logs).encode()
+    assert [canary.what for canary in ALL if canary.is_in(told)] == []
+    assert str(NORTHERN) not in told.decode()
 
 
 def refuse_unsafely() -> None:
