@@ -21,9 +21,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from hallmark.schemas.columns.columns import Column, NumericColumn
+from hallmark.schemas.columns.category_columns import CategoryColumn
+from hallmark.schemas.columns.columns import BooleanColumn, Column, NumericColumn
 from hallmark.schemas.nearest import no_such_column
 from hallmark.schemas.query_cuts import cell_problems
+from hallmark.schemas.question_words import advice
 from hallmark.schemas.rules.rules import Condition, RuleError, parse_condition
 
 Kind = Literal["count", "share", "sum", "mean", "quantile"]
@@ -35,6 +37,8 @@ _FORMS = (
 _WORDS = re.compile(
     r""""[^"]*"|'[^']*'|`[^`]*`|\{[^}]*\}|(?<![\w.])(?P<word>where|by|minus|over)(?![\w.])"""
 )
+_UNUSUAL = "write names that are not plain words in backticks"
+_SEVERAL = f"write commas between columns, and {_UNUSUAL.removeprefix('write ')}"
 _RESERVED = ("where", "by", "minus", "over", "of")
 _NAME = re.compile(r"`(?P<quoted>[^`]+)`|(?P<plain>[A-Za-z_][\w.]*)")
 
@@ -132,8 +136,24 @@ def parse_question(text: str) -> Question:
     """The question written in `text`.
 
     Raises:
-        QuestionError: it is not a question.
+        QuestionError: it is not a question; the message says what to write instead.
     """
+    try:
+        return _parsed(text)
+    except QuestionError as error:
+        told = advice(text, _is_question)
+        raise QuestionError(f"{text!r} is not a question; {told}") if told else error from None
+
+
+def _is_question(text: str) -> bool:
+    try:
+        _parsed(text)
+    except QuestionError:
+        return False
+    return True
+
+
+def _parsed(text: str) -> Question:
     pieces, words = _split(text)
     by: tuple[str, ...] = ()
     if "by" in words:
@@ -191,6 +211,11 @@ def _statistic(text: str, pieces: list[str], words: list[str]) -> Statistic:
 
 
 def _condition(text: str, condition: str) -> Condition:
+    if _NAME.fullmatch(condition):
+        raise QuestionError(
+            f"{text!r}: {condition} is not a condition; write one such as {condition} = true, "
+            f'{condition} = "1" or {condition} >= 1'
+        )
     try:
         return parse_condition(condition)
     except RuleError as error:
@@ -198,19 +223,16 @@ def _condition(text: str, condition: str) -> Condition:
 
 
 def _names(text: str, listed: str) -> tuple[str, ...]:
-    names = tuple(_name(text, name) for name in listed.split(","))
+    names = tuple(_name(text, name, _SEVERAL) for name in listed.split(","))
     if len(set(names)) < len(names):
         raise QuestionError(f"{text!r}: `by` lists a column twice")
     return names
 
 
-def _name(text: str, written: str) -> str:
+def _name(text: str, written: str, mend: str = _UNUSUAL) -> str:
     found = _NAME.fullmatch(written.strip())
     if found is None:
-        raise QuestionError(
-            f"{text!r}: {written.strip()!r} is not a column; write names that are not plain words "
-            "in backticks"
-        )
+        raise QuestionError(f"{text!r}: {written.strip()!r} is not a column; {mend}")
     return found["quoted"] or found["plain"]
 
 
@@ -231,4 +253,14 @@ def _unsuited(one: Statistic, columns: Mapping[str, Column]) -> Iterator[str]:
     if column is None:
         yield no_such_column(one.column, columns)
     elif not isinstance(column, NumericColumn):
-        yield f"{one.column} is {column.type}, so it has no {one.kind}; ask for shares"
+        mend = _of_shares(one.column, column)
+        yield f"{one.column} is {column.type}, so it has no {one.kind}; {mend}"
+
+
+def _of_shares(name: str, column: Column) -> str:
+    match column:
+        case BooleanColumn():
+            return f"ask for share of {name} = true"
+        case CategoryColumn():
+            return f'ask for shares, such as share of {name} = "{column.codes[0]}"'
+    return f"ask for shares, or for count by {name}"

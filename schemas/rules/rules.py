@@ -202,6 +202,8 @@ def _comparison_problems(
                 f"there is no column {right.name}; if you mean the category, write its code in "
                 f'quotes: {name} {operator} "{code}"'
             )
+        elif isinstance(column, BooleanColumn):
+            yield f"there is no column {right.name}; {name} is boolean: write true or false"
         else:
             yield from _unknown(right.name, columns)
     elif column is not None:
