@@ -14,13 +14,12 @@ from binascii import Error as NotBase64
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable
 from http.cookies import CookieError, SimpleCookie
-from ipaddress import IPv6Address, ip_address, ip_network
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hallmark.tasks.installation.guesses import Guesses
+from hallmark.tasks.installation.guesses import Guesses, network_of
 
 DEVICE_HEADER = "X-Hallmark-Device"
 _DEVICES = 10_000  # most browsers remembered, the latest ones
@@ -168,13 +167,5 @@ def _token(text: str | None) -> str | None:
 
 
 def _network(scope: Scope) -> str:
-    """The origin of a request: the addresses that one guesser can use count as one."""
-    host = str((scope.get("client") or ("local", 0))[0])
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if isinstance(address, IPv6Address):
-        mapped = address.ipv4_mapped
-        return str(mapped or ip_network((address, 64), strict=False))
-    return str(address)
+    """The origin of a request."""
+    return network_of(str((scope.get("client") or ("local", 0))[0]))

@@ -25,7 +25,6 @@ from hallmark.flows.desk.pages import message
 from hallmark.flows.desk.routes import BY_NO_PROGRAM, NEEDED, InPerson, LoggedIn, Open
 from hallmark.flows.desk.visitor import Visitor, visitor_of
 from hallmark.schemas.visible import visible
-from hallmark.tasks.installation.guesses import Guesses
 from hallmark.tasks.installation.secret_files import kept_secret
 from hallmark.tasks.installation.server_mode import DESK_HOSTS, DESK_URL, desk_address
 from hallmark.tasks.installation.workspace import home
@@ -42,9 +41,6 @@ _PATTERNS = [
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _KNOWN_FOR = 180 * 24 * 3600  # seconds that a browser somebody logged in with is remembered
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF"
-
-guesses = Guesses()
-"""Wrong passwords and codes since this process began, by the login that was tried."""
 
 
 class Entrance:
@@ -166,17 +162,13 @@ def cookie_name(name: str) -> str:
     return ("__Host-" if is_secure() else "") + name
 
 
-def guesser(request: Request, login: str) -> tuple[str, str]:
-    """As whom somebody who tries to log in is slowed down.
-
-    All strangers who try one login wait together, however many addresses they have. A browser that
-    this person logged in with before waits alone, so that strangers cannot keep them out.
-    """
+def is_known(request: Request, login: str) -> bool:
+    """Whether a browser is one that this person logged in with before."""
     try:
         known = _serializer().loads(request.cookies.get(_device_cookie(), ""))
     except BadSignature:
-        known = None
-    return ("known" if known == login else "stranger", login)
+        return False
+    return bool(known == login)
 
 
 def _visitor(request: Request) -> Visitor | None:

@@ -7,16 +7,13 @@ import segno
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
-from hallmark.flows.desk.entrance import (
-    give_cookie,
-    guesser,
-    guesses,
-    take_cookie,
-)
+from hallmark.flows.desk.attempts import Attempts
+from hallmark.flows.desk.entrance import give_cookie, is_known, take_cookie
 from hallmark.flows.desk.pages import page, within
 from hallmark.flows.desk.provider import provider_name
 from hallmark.flows.desk.visitor import logged_in, visitor_of
 from hallmark.schemas.written import Line
+from hallmark.tasks.installation.guesses import network_of
 from hallmark.tasks.people.actions import Actor, record
 from hallmark.tasks.people.directory import (
     LEAST_PASSWORD,
@@ -31,6 +28,7 @@ from hallmark.tasks.people.rights import Role
 from hallmark.tasks.people.sessions import begin, end, make_token, tokens, withdraw_token
 
 router = APIRouter()
+attempts = Attempts()
 
 
 @router.get("/log-in")
@@ -51,20 +49,23 @@ def log_in(
 ) -> Response:
     """Begin a session, or say that something is wrong, but not what."""
     login = login.strip().lower()
-    who = guesser(request, login)
-    if seconds := guesses.wait(who):
+    address = network_of("local" if request.client is None else request.client.host)
+    known = is_known(request, login)
+    if seconds := attempts.begin(login, address, known=known):
         wait = math.ceil(seconds)
-        says = f"Too many attempts that were wrong. Wait {wait} seconds; nothing was checked."
+        says = (
+            f"Too many attempts that were wrong, perhaps of others. Wait {wait} seconds, or use a "
+            "browser that you logged in with before; nothing was checked."
+        )
         answer = _form(request, next, says, login, 429)
         answer.headers["Retry-After"] = str(wait)
         return answer
-    guesses.wrong(who)  # until it turns out right, so that guesses at one moment all count
     somebody = authenticated(login, password, code)
     if somebody is None:
         if person(login) is not None:  # else anybody could fill the log with names
             record(Actor("somebody", "nobody"), "log-in-refused", login)
         return _form(request, next, "Login, password or code is wrong.", login, 401)
-    guesses.right(who)
+    attempts.right(login, address, known=known)
     secret = begin(somebody, Actor(somebody.login, "password and code"))
     answer = RedirectResponse(within(next), 303)
     give_cookie(answer, secret, somebody)

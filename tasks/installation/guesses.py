@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
 from threading import Lock
 
 FREE = 5  # wrong passwords that a guesser may say at any pace
@@ -58,3 +59,56 @@ class Guesses:
         """Forget what `who` guessed before: it was them."""
         with self._lock:
             self._tried.pop(who, None)
+
+
+class Allowance:
+    """Wrong passwords of which some are heard at once, and then one every so often.
+
+    The wait never grows with their number, so nobody who shares the allowance with a guesser waits
+    for long once the guessing ends. Not for several threads at a time.
+
+    Args:
+        at_once: wrong passwords that are heard at any pace.
+        every: seconds after which one more is.
+    """
+
+    def __init__(
+        self, at_once: int, every: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._at_once, self._every, self._clock = at_once, every, clock
+        self._used: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()  # how many, when
+
+    def wait(self, who: Hashable) -> float:
+        """Seconds until `who` is heard; 0 for at once."""
+        return max(0.0, (self._now_used(who) + 1 - self._at_once) * self._every)
+
+    def wrong(self, who: Hashable) -> None:
+        """Count a wrong password."""
+        self._count(who, 1)
+
+    def right(self, who: Hashable) -> None:
+        """Take back one that was counted before it turned out right."""
+        self._count(who, -1)
+
+    def _count(self, who: Hashable, more: int) -> None:
+        used = max(0.0, self._now_used(who) + more)
+        self._used.pop(who, None)
+        self._used[who] = (used, self._clock())
+        while len(self._used) > MOST:
+            self._used.popitem(last=False)
+
+    def _now_used(self, who: Hashable) -> float:
+        used, at = self._used.get(who, (0.0, 0.0))
+        return max(0.0, used - (self._clock() - at) / self._every)
+
+
+def network_of(host: str) -> str:
+    """Where a guesser is: all addresses that one can use count as one."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        mapped = address.ipv4_mapped
+        return str(mapped or ip_network((address, 64), strict=False))
+    return str(address)

@@ -22,9 +22,10 @@ from hallmark.flows.desk import (
     releases,
     specs,
 )
+from hallmark.flows.desk.attempts import BY_ADDRESS, OVER_ALL, Attempts
 from hallmark.flows.desk.routes import BY_NO_PROGRAM, NEEDED
 from hallmark.tasks.installation.errors import PrivateFact, SafeError
-from hallmark.tasks.installation.guesses import FREE, Guesses
+from hallmark.tasks.installation.guesses import FREE
 from hallmark.tasks.people import directory, sessions
 from hallmark.tasks.people.actions import Actor, actions, check, doing, exported
 from hallmark.tasks.people.database import reading, writing
@@ -50,7 +51,7 @@ def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def browser(home: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     """A browser that nobody has logged in with; between guesses no time passes."""
-    monkeypatch.setattr(log_in, "guesses", Guesses(lambda: 0.0))
+    monkeypatch.setattr(log_in, "attempts", Attempts(lambda: 0.0))
     return TestClient(desk, headers={"Accept": "text/html"}, follow_redirects=False)
 
 
@@ -279,6 +280,22 @@ def test_whoever_guesses_is_slowed_down_but_not_the_person_at_their_own_browser(
         headers={"Origin": HERE},
     )
     assert int(slowed.headers["Retry-After"]) >= 1
+    assert entered(browser, "ada", seed, code=fresh(seed, "ada")) == 303
+
+
+def test_guesses_at_many_logins_are_slowed_down_but_not_a_person_at_their_own_browser(
+    browser: TestClient,
+):
+    seed = join("ada", Role.VIEWER)
+    assert entered(browser, "ada", seed, code=fresh(seed, "ada")) == 303
+    stranger = TestClient(desk, follow_redirects=False)
+    tried = [entered(stranger, f"login-{i}", seed) for i in range(40)]
+    assert tried == [401] * BY_ADDRESS.at_once + [429] * (40 - BY_ADDRESS.at_once)
+    others = [TestClient(desk, client=(f"192.0.2.{i}", 1)) for i in range(40)]
+    tried = [entered(one, f"login-{i}", seed) for i, one in enumerate(others)]
+    left = OVER_ALL.at_once - BY_ADDRESS.at_once
+    assert tried == [401] * left + [429] * (40 - left)
+    assert entered(others[-1], "ada", seed, code=fresh(seed, "ada")) == 429
     assert entered(browser, "ada", seed, code=fresh(seed, "ada")) == 303
 
 
