@@ -48,15 +48,16 @@ def survey_scripts(dictionary: DataDictionary) -> dict[str, str]:
 def _r(told: DictionaryReplicates, file: str) -> Iterator[str]:
     yield "# Survey designs of this release, from its replicate weights. With the package survey:"
     yield '#   source("survey.R", chdir = TRUE)'
-    yield "#   survey::svymean(~ income, noise)     # for the private table's own mean"
-    yield "#   survey::svymean(~ income, sampling)  # for that of the population it is a sample of"
+    yield "#   svymean(~ income, noise)     # for the private table's own mean"
+    yield "#   svymean(~ income, sampling)  # for that of the population it is a sample of"
+    yield "suppressPackageStartupMessages(library(survey))"
     yield 'source("load.R", chdir = TRUE)'
     if file.endswith(".csv"):
         yield f"weights <- read.csv({r_text(file)})"
     else:
         yield f"weights <- as.data.frame(arrow::read_parquet({r_text(file)}))"
     for design, prefix in (("noise", told.noise), ("sampling", told.sampling)):
-        yield f"{design} <- survey::svrepdesign("
+        yield f"{design} <- svrepdesign("
         yield f"  data = release, weights = weights[[{r_text(told.weight)}]],"
         yield f"  repweights = weights[startsWith(names(weights), {r_text(prefix)})],"
         yield f'  type = "other", scale = 1 / {told.number}, rscales = rep(1, {told.number}),'

@@ -48,15 +48,19 @@ COLUMNS = (
         name="since", description="", type="date", grid=CELLS, date_format="%d.%m.%Y",
         interval=Interval(low="2000-01-01", high="2009-12-31"), nullable=True, null_marker="NA",
     ),
+    DictionaryColumn(
+        name="works", description="", type="boolean", grid=CELLS, nullable=True, null_marker="NA",
+        categories=(Category(value="2", label="false"), Category(value="1", label="true")),
+    ),
 )  # fmt: skip
 HARD_DICTIONARY = DataDictionary(
     release_id="hard", rows=3, files=("data.csv",), csv_delimiter=";", csv_encoding="latin-1",
     columns=tuple(c.model_copy(update={"name": c.name.replace("€", "ä")}) for c in COLUMNS),
 )  # fmt: skip
-CSV = """age;1 income ä;land;rank;since
-17;1,5;NA;a;31.12.2009
-NA;k. A.;07;;NA
-99;400,0;07;b;01.02.2003
+CSV = """age;1 income ä;land;rank;since;works
+17;1,5;NA;a;31.12.2009;1
+NA;k. A.;07;;NA;NA
+99;400,0;07;b;01.02.2003;2
 """
 
 
@@ -89,7 +93,9 @@ def test_python_loads_types_missing_values_categories_and_labels(hard: Path) -> 
     assert data["rank"].cat.ordered
     assert list(data["rank"].cat.categories) == ["b", "a"]
     assert data["since"].dt.day.tolist()[::2] == [31, 1]
-    assert data.isna().sum().tolist() == [1, 1, 0, 1, 1]
+    assert data.isna().sum().tolist() == [1, 1, 0, 1, 1, 1]
+    assert str(data["works"].dtype) == "boolean"
+    assert data["works"].tolist() == [True, pd.NA, False]
     assert load.labels()["land"]["NA"] == "Namibia"
     assert load.load(with_labels=True)["rank"].tolist()[::2] == ["same (a)", "same (b)"]
     assert data.attrs["columns"]["age"]["unit"] == "years"
@@ -121,9 +127,10 @@ def r(folder: Path, ask: str) -> str:
 @NO_R
 def test_r_loads_types_missing_values_categories_and_labels(hard: Path) -> None:
     assert r(hard, "cat(sapply(release, function(x) class(x)[1]))") == (
-        "integer numeric factor ordered Date"
+        "integer numeric factor ordered Date factor"
     )
-    assert r(hard, "cat(colSums(is.na(release)))") == "1 1 0 1 1"
+    assert r(hard, "cat(colSums(is.na(release)))") == "1 1 0 1 1 1"
+    assert r(hard, "cat(as.character(release[['works']]))") == "true NA false"
     assert r(hard, "cat(as.character(release[['rank']]), sep = '|')") == "same (a)|NA|same (b)"
     assert r(hard, "cat(format(release[['since']][1]), release[[2]][1], release[['age']][3])") == (
         "2009-12-31 1.5 99"

@@ -240,9 +240,9 @@ def test_the_script_for_python_gives_our_deviations(sampling: bool, done: Releas
 def test_r_gives_our_deviations_of_means_and_regressions(design: str, done: Released) -> None:
     ask = (
         'source("survey.R", chdir = TRUE); options(digits = 15); '
-        f"m <- survey::svymean(~age, {design}); "
-        f"r <- survey::svyglm(age ~ employed, {design}); "
-        "cat(coef(m), survey::SE(m), coef(r), survey::SE(r))"
+        f"m <- svymean(~age, {design}); "
+        f"r <- svyglm(age ~ employed, {design}); "
+        "cat(coef(m), SE(m), coef(r), SE(r))"
     )
     ran = subprocess.run(
         ["Rscript", "--vanilla", "-e", ask], cwd=done.folder, capture_output=True, text=True,
