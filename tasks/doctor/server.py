@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from hallmark.tasks.doctor import Finding, ok, warn, wrong
-from hallmark.tasks.installation.server_mode import DESK_URL, POOL
+from hallmark.tasks.installation.server_mode import DESK_HOSTS, DESK_URL, POOL
 from hallmark.tasks.people.directory import people
 from hallmark.tasks.people.rights import Right
 
@@ -193,7 +193,10 @@ def desk(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
             f"start it (make up, or: uvicorn hallmark.flows.desk:desk), or fix {DESK_URL}",
         )
         return
-    if not healthy or stranger.status_code != httpx.codes.UNAUTHORIZED:
+    if stranger.status_code == httpx.codes.MISDIRECTED_REQUEST:
+        mend = f"where the desk runs, set {DESK_URL} to it, or name its host in {DESK_HOSTS}"
+        yield wrong("desk", f"the desk does not answer as {url}", mend)
+    elif not healthy or stranger.status_code != httpx.codes.UNAUTHORIZED:
         yield wrong("desk", f"{url} is not the desk", f"set {DESK_URL} to the desk's address")
     elif not any(Right.MANAGE in one.rights and one.ready for one in people()):
         mend = 'hallmark people add LOGIN --name "FULL NAME" --role administrator'

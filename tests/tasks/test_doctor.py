@@ -350,6 +350,14 @@ def test_a_server_that_asks_for_no_password_is_told() -> None:
         assert "is not the desk" in only(server.desk(named))[1]  # which lets nobody in
 
 
+def test_a_desk_that_does_not_answer_under_its_address_is_wrong() -> None:
+    with standin(runs="3", status=421) as named:
+        verdict, says = only(server.desk(named))
+        assert (verdict, says) == (
+            "wrong", f"the desk does not answer as {named['HALLMARK_DESK_URL']}",
+        )  # fmt: skip
+
+
 def test_a_server_that_does_not_let_us_in_is_wrong() -> None:
     with standin(runs="3", status=401) as named:
         assert only(server.prefect_server(named))[0] == "wrong"
