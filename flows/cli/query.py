@@ -45,10 +45,10 @@ def query(
     if as_csv and as_json:
         raise typer.BadParameter("give one of them", param_hint="--csv, --json")
     from hallmark.schemas.question import QuestionError
-    from hallmark.tasks.questions.release import open_release
+    from hallmark.tasks.questions.release import OpenRelease
 
     try:
-        found = open_release(release).ask(
+        found = OpenRelease.of(release).ask(
             question,
             confidence=confidence,
             simultaneous=simultaneous,

@@ -6,10 +6,16 @@ It needs the spec alone, so that anybody can check a release folder with it.
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from hallmark.schemas.columns.category_columns import BooleanColumn, CategoryColumn
+from hallmark.schemas.columns.category_columns import (
+    BooleanColumn,
+    CategoryColumn,
+    OrdinalColumn,
+)
+from hallmark.schemas.columns.columns import Column, NumericColumn
 from hallmark.schemas.columns.labelled import category_numbers
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.planning.coding import codec_of
@@ -51,6 +57,28 @@ def released_values(spec: ReleaseSpec, path: Path) -> pd.DataFrame:
             for name in spec.released_columns
         }
     )
+
+
+def typed_values(spec: ReleaseSpec, path: Path) -> pd.DataFrame:
+    """The released columns as a release's `load.py` gives them: whole numbers as Int64, booleans as
+    boolean, categories as categoricals of their codes."""
+    values = released_values(spec, path)
+    return values.assign(
+        **{name: _typed(values[name], spec.columns[name]) for name in spec.released_columns}
+    )
+
+
+def _typed(values: "pd.Series[Any]", column: Column) -> "pd.Series[Any]":
+    match column:
+        case NumericColumn():
+            return values.astype("Int64" if column.integer else "float64")
+        case BooleanColumn():
+            no, yes = column.codes
+            return values.map({no: False, yes: True}).astype("boolean")
+        case CategoryColumn():
+            ordered = isinstance(column, OrdinalColumn)
+            return pd.Series(pd.Categorical(values, categories=column.codes, ordered=ordered))
+    return values
 
 
 def broken_totals(spec: ReleaseSpec, path: Path) -> list[str]:

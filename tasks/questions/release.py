@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -44,6 +45,18 @@ class OpenRelease:
 
     folder: Path
     spec: ReleaseSpec
+
+    @classmethod
+    def of(cls, folder: str | Path) -> Self:
+        """The release in a folder.
+
+        Raises:
+            CannotAsk: the folder is not a release.
+        """
+        place = Path(folder)
+        if not (place / SPEC_FILE).is_file():
+            raise CannotAsk(f"{place} is not a release folder: it has no {SPEC_FILE}")
+        return cls(place, load_spec(place / SPEC_FILE))
 
     def query(
         self,
@@ -210,14 +223,18 @@ class OpenRelease:
         frame = self.replicates()
         return frame.filter(regex=f"^{NOISE_PREFIX}").to_numpy()
 
+    @property
+    def records_file(self) -> Path | None:
+        """The first of the files with the synthetic records; None if there is none."""
+        files = [self.folder / name for name in self.spec.data_files.values()]
+        return next((path for path in files if path.exists()), None)
+
     @cached_property
     def _records(self) -> AnyCodes | None:
         """Cell codes of the records in the folder, with -1 in columns that are not released."""
-        files = [self.folder / name for name in self.spec.data_files.values()]
-        file = next((path for path in files if path.exists()), None)
-        if file is None:
+        if self.records_file is None:
             return None
-        values = released_values(self.spec, file)
+        values = released_values(self.spec, self.records_file)
         codes = np.full((len(values), len(self.codec.names)), -1, dtype=np.int32)
         for position, one in enumerate(self.codec.codecs):
             if one.name in values:
@@ -237,15 +254,3 @@ def certified_column(one: Statistic, columns: Mapping[str, Column]) -> str | Non
         unordered = columns[name].type in ("nominal", "boolean")
         return name if len(names) == 1 and unordered else None
     return None
-
-
-def open_release(folder: str | Path) -> OpenRelease:
-    """A release folder, to be asked questions.
-
-    Raises:
-        CannotAsk: the folder is not a release.
-    """
-    place = Path(folder)
-    if not (place / SPEC_FILE).is_file():
-        raise CannotAsk(f"{place} is not a release folder: it has no {SPEC_FILE}")
-    return OpenRelease(place, load_spec(place / SPEC_FILE))
