@@ -78,8 +78,8 @@ def for_people(record: AuditRecord) -> tuple[Topic, ...]:
         Topic(
             "Whom can you ask?",
             (
-                _stated("Contact", identity.contact),
-                _stated("To have a mistake corrected", identity.corrections),
+                _stated("Contact", identity.contact, "not recorded."),
+                _stated("To have a mistake corrected", identity.corrections, "not recorded."),
                 _stated("Legal basis", identity.legal_basis),
                 _stated("Public registry of such releases", identity.registry),
             ),
@@ -88,8 +88,8 @@ def for_people(record: AuditRecord) -> tuple[Topic, ...]:
     )
 
 
-def _stated(what: str, said: str) -> str:
-    return f"{what}: {said if said != NOT_RECORDED else 'not recorded. You may ask for it.'}"
+def _stated(what: str, said: str, otherwise: str = "not recorded. You may ask for it.") -> str:
+    return f"{what}: {said if said != NOT_RECORDED else otherwise}"
 
 
 def _done(record: AuditRecord) -> Iterator[str]:

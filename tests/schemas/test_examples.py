@@ -110,6 +110,10 @@ def test_the_rand_examples_hold_of_the_data_and_say_what_a_record_is(name):
     assert "person-year" in spec.data.record
 
 
+def test_the_demonstration_states_all_that_a_spec_can():
+    assert [key for key, said in example("rand-hie").about if said is None] == []
+
+
 @pytest.mark.parametrize("name", OF_NIST)
 def test_the_nist_examples_hold_of_the_data(name):
     spec = example(name)

@@ -764,6 +764,8 @@ def test_the_page_for_people_names_whom_to_ask(record: AuditRecord) -> None:
         "Small groups: the least noise on a count has a standard deviation of 118 records",
     ):
         assert words in text, words
+    nobody = Page(render_for_people(_changed(record, "identity", contact="not recorded"))).text
+    assert "Contact: not recorded. To have" in nobody  # whom would they ask for it?
 
 
 def test_answers_are_drawn_with_their_bounds(record: AuditRecord) -> None:
