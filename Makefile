@@ -4,7 +4,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 export HALLMARK_HOME ?= $(CURDIR)/.hallmark
 
-.PHONY: install release up test test-services test-slow test-seeds lint docs editor clean
+.PHONY: install release examples up test test-services test-slow test-seeds lint docs editor clean
 
 install: .venv/.installed
 
@@ -18,6 +18,10 @@ install: .venv/.installed
 release: install
 	$(BIN)/python -m hallmark.flows.demo build/rand-hie.csv
 	$(BIN)/hallmark release schemas/examples/rand-hie.yaml --out releases
+
+# Plans and releases all example specs, in a home of their own.
+examples: install
+	$(BIN)/python -m hallmark.flows.examples schemas/examples build/examples
 
 # Server mode on this machine; options as in `python -m deploy.local --help`, in UP.
 up: install

@@ -25,10 +25,7 @@ ACCOUNT = "rand-hie-participants"
 
 def main(path: Path) -> None:
     """Write the table to `path`, and open the account in the demonstration's own ledger."""
-    from statsmodels.datasets import randhie
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    randhie.load_pandas().data.to_csv(path, index=False)
+    write_table(path)
     say(f"Wrote the RAND Health Insurance Experiment to {path}")
     if os.environ.get(LEDGER_VARIABLE):
         say(f"Opened no account: {LEDGER_VARIABLE} names a ledger that others are responsible for.")
@@ -45,6 +42,14 @@ def main(path: Path) -> None:
             composition="zcdp",
         )
         say(f"Opened account {ACCOUNT} with epsilon 4 and delta 1/10000 in {ledger_url()}")
+
+
+def write_table(path: Path) -> None:
+    """Write the table as CSV."""
+    from statsmodels.datasets import randhie
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    randhie.load_pandas().data.to_csv(path, index=False)
 
 
 if __name__ == "__main__":
