@@ -1,16 +1,18 @@
 """Warnings about a sound spec: what weakens the guarantee, or reveals something about the data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import exp
 
-from hallmark.schemas.columns.columns import DateColumn, NumericColumn
-from hallmark.schemas.exact import decimal
+from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
+from hallmark.schemas.exact import decimal, read_exact
 from hallmark.schemas.spec_checks import SoundSections
 from hallmark.schemas.spec_sections import Privacy
 from hallmark.schemas.table_sections import DataSource
 
 LARGE_EPSILON = 10
 """Above this, the guarantee says little: odds may grow by a factor of 22,000."""
+
+_SHOWN = 3  # formulas of a warning
 
 
 def warnings_about(sections: SoundSections) -> Iterator[str]:
@@ -62,6 +64,42 @@ def warnings_about(sections: SoundSections) -> Iterator[str]:
             f"public_totals[{i}]: {total.title} is published as stated, unprotected; that it "
             f"is public rests on: {total.reference}"
         )
+    if sections.output is not None and "csv" in sections.output.formats:
+        released = sections.output.columns or tuple(columns)
+        yield from _about_formulas({name: columns[name] for name in released if name in columns})
+
+
+def _about_formulas(columns: Mapping[str, Column]) -> Iterator[str]:
+    """A warning of names and codes that a spreadsheet would compute instead of showing them."""
+    computed = [
+        *(f"columns.{name}: its name" for name in columns if _is_formula(name)),
+        *(
+            f"columns.{name}: the code {code!r}"
+            for name, column in columns.items()
+            if not isinstance(column, NumericColumn | DateColumn)
+            for code in column.codes
+            if _is_formula(code)
+        ),
+    ]
+    if computed:
+        others = len(computed) - _SHOWN
+        more = f", and {others} more" if others > 0 else ""
+        yield (
+            f"{', '.join(computed[:_SHOWN])}{more} begins with one of = + - @ or a tab: a "
+            "spreadsheet that opens the released CSV may take it for a formula and run it; write "
+            "it otherwise, unless the agency's own classification has it so"
+        )
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a spreadsheet may take a cell of CSV for a formula; it shows numbers as they are."""
+    if len(text) < 2 or text[0] not in "=+-@\t\r":
+        return False
+    try:
+        read_exact(text)
+    except ValueError:
+        return True
+    return "/" in text
 
 
 def _about_large_epsilon(privacy: Privacy) -> str:

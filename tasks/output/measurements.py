@@ -25,6 +25,8 @@ from hallmark.mechanisms.privacy.queries import GaussianNoise, LaplaceNoise, Noi
 from hallmark.mechanisms.privacy.transforms import Sums
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.planning.coding import TableCodec, cell_labels
+from hallmark.tasks.sources.parquet_bounds import whole
+from hallmark.tasks.sources.texts import Unbounded
 
 FORMAT = "hallmark-measurements/1"
 _METADATA = b"hallmark"
@@ -113,7 +115,7 @@ def read_measurements(path: Path, names: Sequence[str]) -> MeasurementFile:
         MeasurementsUnreadable: the file is not of this format; the message says what is wrong.
     """
     try:
-        table = pq.read_table(path)
+        table = whole(path)
         about = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
         if about.get("format") != FORMAT or not table.schema.equals(_SCHEMA):
             raise MeasurementsUnreadable(
@@ -127,7 +129,7 @@ def read_measurements(path: Path, names: Sequence[str]) -> MeasurementFile:
             chosen=tuple(about["choices"]),
             withheld=about["withheld"],
         )
-    except (pa.ArrowException, KeyError, TypeError, ValueError, OSError) as error:
+    except (pa.ArrowException, Unbounded, KeyError, TypeError, ValueError, OSError) as error:
         if isinstance(error, SafeError):
             raise
         raise MeasurementsUnreadable(

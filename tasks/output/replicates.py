@@ -25,6 +25,8 @@ from hallmark.schemas.documents.data_dictionary import (
 )
 from hallmark.schemas.documents.manifest import REPLICATES_FILES
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.sources.parquet_bounds import whole
+from hallmark.tasks.sources.texts import Unbounded
 
 FORMAT = "hallmark-replicates/1"
 _METADATA = b"hallmark"
@@ -103,11 +105,11 @@ def read_weight(path: Path) -> Floats:
 def _read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
     try:
         if path.suffix == ".parquet":
-            table = pq.read_table(path, columns=columns)
+            table = whole(path, columns)
         else:
             table = pc.read_csv(path, convert_options=pc.ConvertOptions(include_columns=columns))
         return table.to_pandas().astype("float64")
-    except (pa.ArrowException, ValueError, OSError) as error:
+    except (pa.ArrowException, Unbounded, ValueError, OSError) as error:
         raise ReplicatesUnreadable(
             f"{path}: cannot be read as replicate weights ({type(error).__name__})"
         ) from error

@@ -7,11 +7,13 @@ they are decompressed, and no more rows are read at once than stay within the bo
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hallmark.schemas.given_files import opened
 from hallmark.tasks.sources.parquet_pages import Page, pages
 from hallmark.tasks.sources.texts import LONGEST_TEXT, Unbounded, longest, refuse_long, too_long
 
@@ -21,7 +23,9 @@ MOST_TEXT = 2**28
 """Bytes of the texts of a batch, if all are written out."""
 _MOST_FOOTER = 2**26  # bytes
 _WIDEST_NUMBER = 32  # bytes
+_NUMBER = 8  # bytes, at most, of a value that has no length of its own
 _PREFIX = 8  # bytes that a page has for a text beside it, at most
+_INFLATION = 64  # bytes in memory for one of the file; numbers compress to a tenth
 _MEND = "write the table again, with smaller row groups and pages"
 
 
@@ -73,6 +77,47 @@ def batches(
             held = []
     if held:
         yield from _joined(held, rows)
+
+
+def whole(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """The table in a file that has any columns, such as lists, and is read at once.
+
+    Args:
+        columns: to be read; all where it is None.
+    Raises:
+        Unbounded: it could take more than `MOST_OPEN`, and is many times larger than its file.
+        OSError, pyarrow.ArrowException: it cannot be read.
+    """
+    with opened(path) as handle:
+        told = footer(handle)
+        worst = 0
+        for group in range(told.num_row_groups):
+            for position in range(told.num_columns):
+                chunk = told.row_group(group).column(position)
+                if columns is not None and chunk.path_in_schema not in columns:
+                    continue
+                is_text = chunk.physical_type == "BYTE_ARRAY"
+                number = told.schema.column(position).length or _NUMBER
+                worst += _worst(list(pages(handle, chunk)), 0 if is_text else number)
+        if worst > max(MOST_OPEN, _INFLATION * handle.seek(0, 2)):
+            raise Unbounded(f"its few bytes stand for up to {worst:,}; {_MEND}")
+        handle.seek(0)
+        return pq.read_table(handle, columns=columns and list(columns))
+
+
+def _worst(here: Sequence[Page], number: int) -> int:
+    """Bytes that a column may take, at most.
+
+    Args:
+        number: bytes of each of its values; 0 where these are texts.
+    """
+    longest_coded = 0 if number else _largest(here, dictionaries=True)
+    return sum(
+        page.size
+        + page.values * (number + longest_coded * page.refers + page.size * page.by_prefix)
+        for page in here
+        if not page.is_dictionary
+    )
 
 
 def _refuse_wide(leaf: pq.ColumnSchema, columns: Sequence[str]) -> None:

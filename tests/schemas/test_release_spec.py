@@ -1,5 +1,6 @@
 """A sound spec: it survives being written and read, its digests, its warnings, its properties."""
 
+import json
 import pickle
 from fractions import Fraction
 from functools import cache
@@ -326,3 +327,29 @@ def test_contradictions_are_refused_without_a_file_too(edited):
     content["privacy"]["delta"] = "0"
     with pytest.raises(ValidationError, match="privpgd adds Gaussian noise"):
         ReleaseSpec.model_validate(content)
+
+
+@pytest.mark.parametrize(
+    ("code", "warned"),
+    [
+        ("=1+1", True), ("@SUM(A1)", True), ("+cmd|' /C calc'!A0", True), ("-1+1", True),
+        ("+1/2", True), ("-9", False), ("+1.5", False), ("-", False), ("a=1", False),
+    ],
+)  # fmt: skip
+def test_a_code_that_a_spreadsheet_would_compute_is_warned_of(code, warned, edited):
+    quoted = json.dumps(code)
+    changed = edited(('"2": female', f"{quoted}: female"))
+    told = [w for w in changed.warnings() if "may take it for a formula" in w]
+    assert len(told) == warned
+    assert all(f"columns.sex: the code {code!r} begins" in w for w in told)
+    assert code in changed.columns["sex"].codes
+    no_csv = changed.model_copy(
+        update={"output": changed.output.model_copy(update={"formats": ("parquet",)})}
+    )
+    assert not any("formula" in w for w in no_csv.warnings())
+
+
+def test_a_column_whose_name_a_spreadsheet_would_compute_is_warned_of(edited):
+    spec = edited(("columns: [wage, age", 'columns: ["=wage", age'), ("\n  wage:", '\n  "=wage":'))
+    (told,) = (warning for warning in spec.warnings() if "formula" in warning)
+    assert told.startswith("columns.=wage: its name begins with one of = + - @")

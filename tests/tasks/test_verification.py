@@ -523,8 +523,8 @@ def test_data_files_with_different_records_fail(
 def test_records_are_compared_however_the_files_are_batched(
     unsigned: Path, failed_when_signed: Signing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_files, "BATCH_ROWS", 7)
-    monkeypatch.setattr(csv_files, "_BLOCK_BYTES", 2_000)
+    monkeypatch.setattr(parquet_files, "BATCH_ROWS", 70)
+    monkeypatch.setattr(csv_files, "_BLOCK_BYTES", 20_000)
     assert failed_when_signed() == {}
     lines = (unsigned / "data.csv").read_text().splitlines()
     (unsigned / "data.csv").write_text("\n".join([*lines[:300], lines[1], *lines[301:], ""]))

@@ -190,3 +190,24 @@ def test_a_long_text_is_refused_in_csv_too(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="column code has a text of more than 16,384") as told:
         cells(file)
     assert SECRET not in str(told.value)
+
+
+INFLATED = {"numbers in lists": pa.array([[7] * MIB] * 2), "equal texts": long_texts(50)}
+
+
+@pytest.mark.parametrize("name", INFLATED)
+def test_a_table_that_is_read_at_once_may_not_be_many_times_its_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_bounds, "MOST_OPEN", MIB)
+    file = tmp_path / "table.parquet"
+    pq.write_table(pa.table({"code": INFLATED[name]}), file, compression="zstd")
+    with pytest.raises(parquet_bounds.Unbounded, match="its few bytes stand for up to"):
+        parquet_bounds.whole(file)
+
+
+def test_a_table_is_read_at_once_as_it_is(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    table = pa.table({"answers": rng.integers(0, 99, (100, 50)).tolist(), "name": ["a", "b"] * 50})
+    pq.write_table(table, tmp_path / "table.parquet", compression="zstd")
+    assert parquet_bounds.whole(tmp_path / "table.parquet").equals(table)
