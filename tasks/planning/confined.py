@@ -9,13 +9,14 @@ whoever runs the installation (`hallmark deploy --spec`).
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hallmark.schemas.yaml_document import Unreadable, read_document
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.planning.places import PUBLIC, tables_folder
+from hallmark.tasks.planning.places import PUBLIC, public_folder, tables_folder
 
 DATA = "HALLMARK_DATA"
 """Variable: the absolute folder of the agency's private tables."""
@@ -79,18 +80,24 @@ def _files(content: Any, at: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
 
 def _unless_public(file: Any, path: str) -> Iterator[str]:
     parts = PurePosixPath(file).parts if isinstance(file, str) else ()
-    if len(parts) != 2 or parts[0] != PUBLIC or parts[1] == "..":
+    named = len(parts) == 2 and parts[0] == PUBLIC and parts[1] != ".." and "\0" not in file
+    if not named or not _lies_in(tables_folder() / file, [public_folder()]):
         yield f"{path}: must be a file that was uploaded as public, such as {PUBLIC}/codes.csv"
 
 
 def _is_private_table(source: Any) -> bool:
-    if not isinstance(source, str) or "://" in source:
+    if not isinstance(source, str) or "://" in source or "\0" in source:
         return False
-    if not os.path.isabs(source):
-        parts = PurePosixPath(source).parts
-        return (len(parts) == 1 and parts[0] != "..") or (len(parts) == 2 and parts[0] == PUBLIC)
     folders = [tables_folder()]
     if named := os.environ.get(DATA):
         folders.append(Path(named))
-    place = Path(source).resolve()
-    return any(folder.resolve() in place.parents for folder in folders)
+    return _lies_in(tables_folder() / source, folders)
+
+
+def _lies_in(place: Path, folders: Sequence[Path]) -> bool:
+    """Whether a file, or a folder with all that is in it, lies in one of the folders, wherever
+    links lead."""
+    found = [place, *(Path(at, one) for at, *inside in os.walk(place) for one in chain(*inside))]
+    allowed = [folder.resolve() for folder in folders]
+    ends = (Path(os.path.realpath(one)) for one in found)  # also of a link that leads to itself
+    return all(any(folder in end.parents for folder in allowed) for end in ends)

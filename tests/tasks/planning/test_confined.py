@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from hallmark.tasks.planning.confined import DATA, SpecConfined, refuse_beyond
+from hallmark.tasks.planning.places import public_folder, tables_folder
 
 ALLOWED = [
     "data: {source: table.csv}",
@@ -66,3 +67,26 @@ def test_tables_of_the_agency_may_be_named_but_not_what_they_lead_to(
     for beyond in ("data/link.csv", "data/../secret", "data2/a.csv"):
         with pytest.raises(SpecConfined):
             refuse_beyond(written(home, f"data: {{source: {tmp_path}/{beyond}}}"))
+
+
+def test_links_in_the_folders_of_the_desk_lead_nowhere_else(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(DATA, str(tmp_path / "data"))
+    (tmp_path / "data" / "parts").mkdir(parents=True)
+    (tmp_path / "data" / "parts" / "1.csv").touch()
+    folder = f"data: {{source: {tmp_path}/data/parts}}"
+    refuse_beyond(written(home, folder))
+    (tables_folder() / "kept.csv").symlink_to(tmp_path / "data" / "parts" / "1.csv")
+    refuse_beyond(written(home, "data: {source: kept.csv}"))
+
+    for link in (
+        tmp_path / "data/parts/2.csv",
+        tables_folder() / "a.csv",
+        public_folder() / "a.csv",
+    ):
+        link.symlink_to("/etc/passwd")
+    codes = "columns: {a: {categories: {file: public/a.csv}}}"
+    for beyond in (folder, "data: {source: a.csv}", "data: {source: public/a.csv}", codes):
+        with pytest.raises(SpecConfined):
+            refuse_beyond(written(home, beyond))
