@@ -34,6 +34,8 @@ BEYOND = {
     "public_data: {source: table.csv}": "public_data.source",
     "rehearsal: {source: /srv/data/t.csv}": "rehearsal.source",
     "cluster: {address: 'tcp://evil.example:8786'}": "cluster",
+    'data: {source: "a\\0.csv"}': "data.source",
+    'columns: {a: {categories: {file: "public/a\\0"}}}': "columns.a.categories.file",
     "output: {table: {url: 'postgresql://evil.example/db', name: t}}": "output.table",
 }
 
@@ -80,12 +82,8 @@ def test_links_in_the_folders_of_the_desk_lead_nowhere_else(
     (tables_folder() / "kept.csv").symlink_to(tmp_path / "data" / "parts" / "1.csv")
     refuse_beyond(written(home, "data: {source: kept.csv}"))
 
-    for link in (
-        tmp_path / "data/parts/2.csv",
-        tables_folder() / "a.csv",
-        public_folder() / "a.csv",
-    ):
-        link.symlink_to("/etc/passwd")
+    for place in (tmp_path / "data" / "parts", tables_folder(), public_folder()):
+        (place / "a.csv").symlink_to("/etc/passwd")
     codes = "columns: {a: {categories: {file: public/a.csv}}}"
     for beyond in (folder, "data: {source: a.csv}", "data: {source: public/a.csv}", codes):
         with pytest.raises(SpecConfined):
