@@ -110,7 +110,7 @@ def _print(found: "Answers") -> None:
             *found.by,
             Column("estimate", justify="right"),
             Column(f"{percent} interval{together}", justify="right"),
-            Column("records", justify="right"),
+            Column("in records", justify="right"),
             "basis",
         ),
         (

@@ -44,7 +44,8 @@ replicate weights of the synthetic records, whose answer it is; `records`: the a
 synthetic records, without an interval."""
 
 MEANING: dict[Basis, str] = {
-    "exact": "from the noisy tables; the interval holds with the stated confidence",
+    "exact": "from the noisy tables; with the stated confidence, the interval holds the number of "
+    "the private table as it was counted, in cells",
     "given": "from the noisy tables, the edit rules and the public totals; the interval holds with "
     "the stated confidence if rules and totals are true of the private table, which is not checked",
     "nominal": "from the noisy tables, some of which were chosen on earlier answers; the interval "
@@ -83,6 +84,15 @@ class Answer:
     deviation: float | None
     basis: Basis
     of_records: float | None = None
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether the estimate lies outside the interval, which no impossible number is in."""
+        return (
+            self.low is not None
+            and self.high is not None
+            and (self.estimate < self.low or self.estimate > self.high)
+        )
 
     @property
     def records_mislead(self) -> bool:
@@ -424,12 +434,17 @@ class Answering:
                 f"*: the synthetic records' own answer lies outside the interval ({wrong} of "
                 f"{len(answers)}); rely on the estimate, and not on analyses of the records there"
             )
+        if any(answer.is_impossible for answer in answers):
+            yield (
+                "an estimate outside its interval is what the noise left: no table has such a "
+                "number, and the interval has only those that a table can have"
+            )
         weighed = [one for one in question.statistics if one.kind in ("sum", "mean")]
         for name in dict.fromkeys(one.column for one in weighed):
             if name is not None and holds_several(self.codec, name):
                 yield (
-                    f"cells of {name} hold several values; each counts as the middle of its cell, "
-                    "and the interval does not include what that leaves out"
+                    f"cells of {name} hold several values, and each counts as the middle of its "
+                    "cell; how far that is from the values themselves is not in the interval"
                 )
         if any(not np.isfinite(answer.estimate) for answer in answers):
             yield "unknown: the noise is too large to tell the number of records from 0"

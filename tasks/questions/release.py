@@ -119,12 +119,12 @@ class OpenRelease:
                 continue
             bound = certificate.for_column(name)
             if bound is not None and not bound.vacuous:
+                unit = f" {bound.unit}" if one.kind == "mean" and bound.unit else ""
                 yield (
-                    f"certificate: the {one.kind} of {name} in the records differs from the "
-                    f"private table's by at most {bound.in_unit:.3g}"
-                    + (f" {bound.unit}" if one.kind == "mean" and bound.unit else "")
-                    + f", and so for all {len(certificate.bounds)} bounds of the release at once, "
-                    f"with {float(100 * certificate.confidence):g} % confidence"
+                    f"certificate: with {float(100 * certificate.confidence):g} % confidence, the "
+                    f"{one.kind} of {name} in the records differs from the private table's by at "
+                    f"most {bound.in_unit:.3g}{unit}, and all {len(certificate.bounds)} bounds of "
+                    "the release hold together"
                 )
         if (self.folder / ANSWERS_FILE).exists():
             yield (

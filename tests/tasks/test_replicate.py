@@ -197,7 +197,7 @@ def test_what_the_certificate_promises_of_the_records_is_told_beside_the_interva
     certificate = json.loads((done.folder / "certificate.json").read_text())
     (bound,) = (one for one in certificate["bounds"] if one["target"] == "region")
     (of_share,) = promised("share of region = '01'")
-    assert f"at most {bound['value']:.3g}, and so" in of_share
+    assert f"at most {bound['value']:.3g}, and all" in of_share
     for unbounded in ("mean of income", "mean of age by region", "share of age < 50", "count"):
         assert promised(unbounded) == []
 

@@ -210,6 +210,18 @@ def test_impossible_values_are_left_out_of_intervals():
         assert 0 <= one.low <= one.high <= 99
 
 
+def test_an_estimate_that_no_table_has_is_explained():
+    shifted = np.full(SHAPE[REGION], 100)
+    table = measured(marginal((REGION,), SHAPE), CODES, Fraction(10**5))
+    negative = replace(table, answers=table.answers - 10 * shifted)
+    (*_, found) = ask("count by region", Answering(CODEC, Estimator((negative,), None))).answers
+    assert found.is_impossible
+    assert found.low == 0 > found.estimate
+    notes = ask("count by region", Answering(CODEC, Estimator((negative,), None))).notes
+    assert any(note.startswith("an estimate outside its interval") for note in notes)
+    assert not any(note.startswith("an estimate outside") for note in ask("count by region").notes)
+
+
 def test_noise_that_hides_whether_there_are_records_leaves_a_ratio_unknown():
     wide = answering([(AGE, REGION)], noise=10**8)
     found = ask("mean of age by region", wide)
