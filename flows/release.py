@@ -23,6 +23,7 @@ from hallmark.tasks.gates.gates import (
 from hallmark.tasks.gates.staged import is_staged, mark_staged, refuse_uncharged
 from hallmark.tasks.generate import SyntheticFile, generate
 from hallmark.tasks.generate_batches import fit, generate_batches
+from hallmark.tasks.installation.disk import refuse_cramped
 from hallmark.tasks.installation.operator import ordered
 from hallmark.tasks.installation.places import given, out_folder
 from hallmark.tasks.installation.profile import profile
@@ -104,6 +105,7 @@ def carry_out(
             return done
         refuse_occupied(prepared.spec)
         refuse_unwritable(out)
+        refuse_cramped(home(), out)
         refuse_private_folder(job)
         # A key that cannot sign is refused before anything is spent.
         key_for(prepared.spec, home()).probe()

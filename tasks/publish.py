@@ -4,6 +4,7 @@ import os
 import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from hallmark.schemas.documents.manifest import (
 from hallmark.schemas.exact import decimal
 from hallmark.tasks.gates.staged import refuse_uncharged
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.signing import digest as file_digest
 from hallmark.tasks.installation.signing import key_for, sign_manifest
 from hallmark.tasks.installation.workspace import home
 from hallmark.tasks.job import Job
@@ -116,22 +118,42 @@ def publish(job: Job) -> Published:
         key,
     )
     _public_folder(job.out)
-    # Copied beside its place first: a rename is atomic only within one file system.
-    arriving = job.out / f".{folder.name}.{os.getpid()}"
-    shutil.copytree(staging, arriving, copy_function=shutil.copyfile)
-    told = record.identity.created.timestamp()  # whatever copies them keeps their times
-    for path in (*arriving.iterdir(), arriving):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-        os.utime(path, (told, told))
+    arriving = _arriving(job)
     try:
+        _copy(staging, arriving, record.identity.created)
         arriving.rename(folder)
-    except OSError:  # another operator's run of this release may have been first
-        shutil.rmtree(arriving)
+    except OSError:  # a full disk; or another operator's run of this release was first
+        shutil.rmtree(arriving, ignore_errors=True)
         if (done := already_published(job)) is None:
             raise
         return done
     shutil.rmtree(staging)
     return _published(job, certified, warning=key.warning)
+
+
+def _arriving(job: Job) -> Path:
+    """Where the folder is copied to, beside its place: a rename is atomic only within one disk.
+
+    What an earlier run of this installation left there when it was killed is removed; another
+    installation has another key, and so another manifest.
+    """
+    digest = file_digest(job.workspace.staging / MANIFEST_FILE)
+    arriving = job.out / f".{job.folder.name}.{digest[:12]}"
+    shutil.rmtree(arriving, ignore_errors=True)
+    return arriving
+
+
+def _copy(staging: Path, arriving: Path, created: datetime) -> None:
+    """Copy the staged files, for everybody to read, with one time whoever copies them."""
+    arriving.mkdir()
+    told = created.timestamp()
+    for path in staging.iterdir():
+        place = arriving / path.name
+        shutil.copyfile(path, place)
+        place.chmod(0o644)
+        os.utime(place, (told, told))
+    arriving.chmod(0o755)
+    os.utime(arriving, (told, told))
 
 
 def _head(release: str, ledger: str) -> LedgerHead:

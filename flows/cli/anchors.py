@@ -39,6 +39,7 @@ def verify(
 ) -> None:
     """Walk the account's hash chain, recompute its balance, and compare it with its anchors."""
     from hallmark.tasks.ledger.anchors import open_ledger
+    from hallmark.tasks.ledger.clock import set_back
     from hallmark.tasks.ledger.rollback import Recorded
 
     book, recorded = open_ledger(ledger_url()), Recorded.of(account)
@@ -55,6 +56,8 @@ def verify(
     replace(recorded, elsewhere=tuple(told)).refuse_lacking(hashes)
     for line in seen or [_nothing_known(account)]:
         say(line)
+    for line in set_back(book.entries(account) if hashes else []):
+        say(f"A clock was wrong: {line}.")
 
 
 def anchor(

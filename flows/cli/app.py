@@ -1,7 +1,9 @@
 """The command line, `hallmark`: from a spec skeleton to a published, verified release."""
 
+import errno
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
@@ -338,9 +340,19 @@ def _epsilon(text: str) -> Fraction:
     )
 
 
+def _about_full_disk(error: OSError) -> Iterator[str]:
+    """What to do where a disk is full: no other error of the system is so likely in a long run."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        place = "a folder" if error.filename is None else Path(str(error.filename)).parent
+        yield (
+            f"the disk of {place} is full. Free some space there, then run again (a release: with "
+            "--resume, which draws and charges nothing twice)"
+        )
+
+
 def _lines(error: Exception) -> list[str]:
     if isinstance(error, OSError) and error.strerror:
-        return [f"{error.filename or 'the system'}: {error.strerror}"]
+        return [f"{error.filename or 'the system'}: {error.strerror}", *_about_full_disk(error)]
     if (problems := getattr(error, "problems", None)) is not None:  # of a spec, one line each
         return list(problems)
     return str(error).split("\n")

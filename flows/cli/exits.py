@@ -50,8 +50,10 @@ CODES = {
     "hallmark.tasks.installation.workers.WorkersUnfit": ExitCode.USAGE,
     "hallmark.tasks.installation.workspace.AlreadyRunning": ExitCode.USAGE,
     "hallmark.mechanisms.privacy.accountant.BudgetExceeded": ExitCode.BUDGET,
+    "hallmark.mechanisms.privacy.ledger.errors.LedgerUnreachable": ExitCode.FAILED,
     "hallmark.mechanisms.privacy.ledger.errors.LedgerError": ExitCode.BUDGET,
     "hallmark.tasks.output.finalise.FinalCheckFailed": ExitCode.CHECK,
+    "hallmark.tasks.installation.disk.DiskFull": ExitCode.FAILED,
     "hallmark.tasks.installation.guard.StageFailed": ExitCode.FAILED,
     # all other errors whose message may be shown
     "hallmark.tasks.installation.errors.SafeError": ExitCode.DATA,

@@ -27,6 +27,7 @@ from hallmark.tasks.installation.workspace import (
     workspaces_place,
 )
 from hallmark.tasks.ledger.anchors import AnchorsDamaged, open_ledger
+from hallmark.tasks.ledger.clock import APART, set_back, written
 from hallmark.tasks.ledger.rollback import (
     anchored_accounts,
     refuse_rolled_back,
@@ -34,8 +35,6 @@ from hallmark.tasks.ledger.rollback import (
 )
 from hallmark.tasks.publish import PublishRefused, refuse_unwritable
 from hallmark.tasks.runs import is_held, statuses
-
-AHEAD = timedelta(minutes=5)  # how far a clock may be behind the one that wrote the ledger
 
 
 def profile_read() -> Iterator[Finding]:
@@ -129,14 +128,23 @@ def clock() -> Iterator[Finding]:
         yield ok("clock", f"{now:%Y-%m-%d %H:%M} UTC")
         return
     book = open_ledger(ledger_url())
-    times = [book.entries(account.name)[-1].at for account in book.accounts()]
-    latest = max((datetime.fromisoformat(time) for time in times), default=now)
-    if latest > now + AHEAD:
+    chains = [book.entries(account.name) for account in book.accounts()]
+    mend = "set the clock, preferably by NTP: timedatectl set-ntp true"
+    latest = max((written(entry) for chain in chains for entry in chain), default=now)
+    backward = [line for chain in chains for line in set_back(chain)]
+    if latest > now + APART:
         yield wrong(
             "clock",
-            f"it is {now:%Y-%m-%d %H:%M} here, but the ledger's last entry is from "
+            f"it is {now:%Y-%m-%d %H:%M} here, but an entry of the ledger is from "
             f"{latest:%Y-%m-%d %H:%M} UTC",
-            "set the clock, preferably by NTP: timedatectl set-ntp true",
+            mend,
+        )
+    elif backward:
+        yield warn(
+            "clock",
+            f"{now:%Y-%m-%d %H:%M} UTC, but the clock that wrote the ledger was wrong once: "
+            f"{backward[-1]}",
+            f"embargoes and the dates of keys went by that clock; {mend}",
         )
     else:
         yield ok("clock", f"{now:%Y-%m-%d %H:%M} UTC, later than all entries of the ledger")

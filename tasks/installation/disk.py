@@ -1,4 +1,4 @@
-"""How much of the disk people may fill: the largest table that is uploaded, and what stays free."""
+"""How much of a disk people may fill, and what must be free on it for a run to begin and go on."""
 
 import os
 import shutil
@@ -11,6 +11,9 @@ UPLOAD = "HALLMARK_UPLOAD_GIB"
 """Variable: the largest table that people may upload, GiB."""
 SPARE = "HALLMARK_SPARE_DISK_GIB"
 """Variable: what uploads leave free on the disk for releases that run, GiB."""
+
+LEAST = 64 * 2**20  # bytes with which a run begins
+_HARDLY = 2**20  # bytes: less is no room for a note of the run, nor for the orchestrator's
 
 _DEFAULTS = {UPLOAD: 4.0, SPARE: 2.0}
 
@@ -50,6 +53,37 @@ def refuse_full(folder: Path | str, more: int = 0) -> None:
             f"{size_in_words(spare)} of them are kept for releases that run ({SPARE}). Remove "
             "tables or old workspaces, or ask whoever runs this installation; nothing was kept"
         )
+
+
+def refuse_cramped(*folders: Path) -> None:
+    """Refuse to begin a run where disks have too little room for its notes and the orchestrator's.
+
+    Args:
+        folders: in which it will write; they need not exist yet.
+    Raises:
+        DiskFull: one has.
+    """
+    for folder in folders:
+        free = _free(folder)
+        if free < LEAST:
+            raise DiskFull(
+                f"the disk of {folder} has too little room: {size_in_words(free)} are free, and a "
+                f"run begins with {size_in_words(LEAST)} at least. Free some space there, then run "
+                "again (a release: with --resume, which draws and charges nothing twice)"
+            )
+
+
+def full_now(*folders: Path) -> Path | None:
+    """A folder on whose disk hardly a byte is free; None where there is none.
+
+    Libraries say of a full disk whatever failed for it, so this is asked after a failure.
+    """
+    return next((folder for folder in folders if _free(folder) < _HARDLY), None)
+
+
+def _free(folder: Path) -> int:
+    there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+    return shutil.disk_usage(there).free
 
 
 def size_in_words(number: int) -> str:

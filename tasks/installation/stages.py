@@ -5,6 +5,7 @@ the last one, which is the run that the record describes.
 """
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,19 +56,20 @@ def run_times(workspace: Workspace) -> RunTimes | None:
     if not workspace.stages.exists():
         return None
     notes = [json.loads(line) for line in workspace.stages.read_text().splitlines()]
-    starts = [i for i, (stage, _) in enumerate(notes) if stage == _START]
-    last = [(stage, datetime.fromisoformat(at)) for stage, at in notes[starts[-1] :]]
+    starts = [i for i, (stage, *_) in enumerate(notes) if stage == _START]
+    last = [(stage, datetime.fromisoformat(at), clock) for stage, at, clock in notes[starts[-1] :]]
     return RunTimes(
         attempts=len(starts),
         started=last[0][1],
         stages=tuple(
-            StageTime(stage, began, round((ended - began).total_seconds()))
-            for (stage, began), (_, ended) in pairwise(last[1:])
+            StageTime(stage, began, round(end - start))
+            for (stage, began, start), (_, _, end) in pairwise(last[1:])
         ),
     )
 
 
 def _note(workspace: Workspace, stage: str) -> None:
+    """Note when a stage began, also by a clock that nobody can set back during the run."""
     now = datetime.now(UTC).replace(microsecond=0)
     with workspace.stages.open("a") as file:
-        file.write(json.dumps([stage, now.isoformat()]) + "\n")
+        file.write(json.dumps([stage, now.isoformat(), time.monotonic()]) + "\n")

@@ -164,7 +164,7 @@ class _Witness:
             write(self._signed(anchor_of(head)), anchors_file())
         except OSError as error:
             warning = (
-                f"warning: {error.filename}: the head of ledger account {head.account} cannot be "
+                f"warning: {anchors_file()}: the head of ledger account {head.account} cannot be "
                 f"recorded ({error.strerror}); fix that: until then nobody could notice if the new "
                 "entries were cut off"
             )

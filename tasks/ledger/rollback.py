@@ -170,7 +170,8 @@ def from_anchors(lines: Iterable[SignedAnchor], where: str = "the anchors file")
 def from_releases(out: Path, account: str) -> Iterator[Told]:
     """What the releases in `out` that were charged to the account tell of its chain."""
     for path in sorted(out.glob(f"*/{MANIFEST_FILE}")):
-        yield from from_release(path.parent, account)
+        if not path.parent.name.startswith("."):  # such a folder is still being copied, or was cut
+            yield from from_release(path.parent, account)
 
 
 def from_release(folder: Path, account: str) -> Iterator[Told]:

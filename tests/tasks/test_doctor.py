@@ -230,7 +230,7 @@ def test_a_ledger_from_the_future_tells_of_a_wrong_clock(
     assert only(house.clock())[0] == "ok"
     example.open_account()
     assert only(house.clock())[0] == "ok"
-    monkeypatch.setattr(house, "AHEAD", timedelta(days=-1))
+    monkeypatch.setattr(house, "APART", timedelta(days=-1))
     assert only(house.clock())[0] == "wrong"
 
 

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
 
-from hallmark.mechanisms.privacy.ledger.errors import LedgerError
+from hallmark.mechanisms.privacy.ledger.errors import LedgerError, LedgerUnreachable
 from hallmark.mechanisms.privacy.ledger.tables import VERSION_TABLE
 
 T = TypeVar("T")
@@ -35,6 +35,7 @@ LOCK_SECONDS = 30  # how long one attempt waits for another writer
 _MIGRATION_LOCK = 0x48414C4C  # PostgreSQL advisory lock, any fixed number
 _MIGRATING = threading.Lock()  # Alembic keeps the running migration in module globals
 _WRITES = "ledger_writes"
+_FULL = ("disk is full", "No space left", "Disk quota exceeded")  # as the databases say it
 
 
 class Database:
@@ -75,12 +76,18 @@ class Database:
             time.sleep(FIRST_PAUSE * 2 ** (attempt - 1))
         raise AssertionError("the last attempt returns or raises")
 
-    def _unreachable(self, error: DBAPIError) -> LedgerError:
+    def _unreachable(self, error: DBAPIError) -> LedgerUnreachable:
         reason = str(error.orig).strip().partition("\n")[0]
-        return LedgerError(
-            f"the ledger at {self._name} does not answer: {reason}. Check that it can be reached "
-            "and written, and that no process holds it for long; then run again: what was charged "
-            "is in the log and will be read back, not charged again"
+        is_full = any(sign in reason for sign in _FULL)
+        return LedgerUnreachable(
+            (
+                f"the disk of the ledger at {self._name} is full: {reason}. Free some space there"
+                if is_full
+                else f"the ledger at {self._name} does not answer: {reason}. Check that it can be "
+                "reached and written, and that no process holds it for long"
+            )
+            + "; then run again (a release: with --resume): what was charged is in the log and "
+            "will be read back, not charged again"
         )
 
     def _migrate(self) -> None:

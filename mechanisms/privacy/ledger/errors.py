@@ -5,5 +5,9 @@ class LedgerError(Exception):
     """The ledger refuses, was tampered with, or cannot be reached; the message says what to do."""
 
 
+class LedgerUnreachable(LedgerError):
+    """The ledger's database does not answer, or cannot be written to: a matter of the machine."""
+
+
 class BudgetRefused(LedgerError):
     """An account has too little budget left for a reservation."""

@@ -2,14 +2,19 @@
 
 import getpass
 import json
+from datetime import datetime, timedelta, tzinfo
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from hallmark.flows.cli.exits import ExitCode
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.ledger import rows
 from hallmark.schemas.documents.manifest import RECORD_FILE
+from hallmark.tasks.doctor import house
 from hallmark.tasks.installation.workspace import ledger_url
-from hallmark.tasks.ledger.anchors import anchors_file, read
+from hallmark.tasks.ledger.anchors import anchors_file, open_ledger, read
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.tasks.authority import authority
@@ -166,3 +171,24 @@ def test_a_file_that_holds_no_anchors_exits_with_3(hallmark: Hallmark, tmp_path:
     done = hallmark(*VERIFY, "--anchor", tmp_path / "notes.txt")
     assert done.code == ExitCode.DATA
     assert "notes.txt, line 1: is not an anchor" in done.error
+
+
+def test_a_clock_that_was_set_back_is_told_by_doctor_and_ledger(
+    hallmark: Hallmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Back(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return datetime.now(tz) - timedelta(days=400)
+
+    example.open_account()
+    assert "A clock was wrong" not in hallmark(*VERIFY).out
+    with monkeypatch.context() as patch:
+        patch.setattr(rows, "datetime", Back)
+        book = open_ledger(ledger_url())
+        book.set_cap(ACCOUNT, Budget(epsilon=Fraction(5)), by="tests", reason="at a wrong time")
+    (found,) = house.clock()
+    assert found.verdict == "warn"
+    assert "entry 2 of account test-people is dated" in found.says
+    told = hallmark(*VERIFY)
+    assert (told.code, "A clock was wrong: entry 2" in told.out) == (0, True)

@@ -41,12 +41,14 @@ def test_runs_are_counted_and_the_last_one_is_told(workspace: Workspace) -> None
     assert [stage.stage for stage in times.stages] == ["validate"]
 
 
-def test_seconds_are_from_one_stage_to_the_next(workspace: Workspace) -> None:
+def test_seconds_are_from_one_stage_to_the_next_though_the_clock_is_set_back(
+    workspace: Workspace,
+) -> None:
     notes = [
-        ["", "2026-01-01T09:00:00+00:00"],
-        ["validate", "2026-01-01T09:00:02+00:00"],
-        ["select", "2026-01-01T09:01:02+00:00"],
-        ["report", "2026-01-01T09:01:05+00:00"],
+        ["", "2026-01-01T09:00:00+00:00", 100.0],
+        ["validate", "2026-01-01T09:00:02+00:00", 102.1],
+        ["select", "2024-11-27T09:01:02+00:00", 162.0],
+        ["report", "2024-11-27T09:01:05+00:00", 165.4],
     ]
     workspace.stages.write_text("\n".join(map(json.dumps, notes)))
     times = run_times(workspace)
