@@ -64,9 +64,10 @@ def release(prepared: "Sequence[Prepared]", folder: Path) -> "list[Published]":
     from hallmark.flows.certify import certify
     from hallmark.flows.release import release as flow
     from hallmark.tasks.planning.prepared import PlannedCertificate
+    from hallmark.tasks.publish import Published
 
     made: dict[frozenset[str], Path] = {}
-    every = []
+    every: list[Published] = []
     for one in sorted(prepared, key=lambda one: isinstance(one, PlannedCertificate)):
         _open_account(one)
         spec, out, columns = str(one.path), str(folder), frozenset(one.spec.columns)
@@ -75,7 +76,8 @@ def release(prepared: "Sequence[Prepared]", folder: Path) -> "list[Published]":
             published = certify(spec, str(made[columns] / "data.csv"), out, resume=True)
         else:
             published = flow(spec, out, resume=True)
-            made.setdefault(columns, Path(published.folder))
+        assert isinstance(published, Published), "no example waits"
+        made.setdefault(columns, Path(published.folder))
         every.append(published)
         say(f"{one.path.stem}: {time.monotonic() - began:.0f} s, {published.folder}")
         say(f"    {published.certificate}")

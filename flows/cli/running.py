@@ -30,9 +30,7 @@ def run_flow(spec: Path, out: Path | None, how: RunOptions, file: Path | None = 
     from hallmark.tasks.ledger.accounts import refuse_without_account
     from hallmark.tasks.ledger.anchors import open_ledger
 
-    refuse_cramped(
-        home()
-    )  # else the orchestrator would not start, and say so after minutes
+    refuse_cramped(home())  # else the orchestrator would not start, and say so after minutes
     refuse_without_account(known, open_ledger(ledger_url()), out)
     with stoppable():
         starting = quiet.start_orchestrator()

@@ -60,6 +60,7 @@ TEXTS = {
     "PlacesColumn": "description null_markers other unit",
     "Population": "description",
     "PrefixQueries": "columns",
+    "Privacy": "large_delta",
     "PublicData": "delimiter encoding null_markers reference",
     "PublicTotal": "columns reference where",
     "QueryEntry": "where",
