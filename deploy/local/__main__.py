@@ -64,6 +64,7 @@ def main() -> int:
         print(f"error: port in use: {taken}; choose others with --port", file=sys.stderr)
         return 1
     try:
+        _tell("Starting PostgreSQL (the first time its folder is made)")
         server = database.server(home)
         database.create_databases(server)
     except database.DatabaseMissing as error:
@@ -75,8 +76,10 @@ def main() -> int:
     try:
         dashboard, *others, desk = services(home, ports, asked.workers)
         with running(home, environment) as processes:
+            _tell("Starting the server of Prefect (the first time its tables are made: a minute)")
             processes.start(dashboard)
             processes.await_answer(dashboard, f"{environment['PREFECT_API_URL']}/health")
+            _tell(f"Starting the worker, Dask with {asked.workers} processes, and the desk")
             for service in (*others, desk):
                 processes.start(service)
             processes.await_answer(desk, f"{environment['HALLMARK_DESK_URL']}/health")
@@ -88,6 +91,11 @@ def main() -> int:
     finally:
         database.stop(home)
     return 0
+
+
+def _tell(step: str) -> None:
+    """Say what is being done, since a first start takes minutes."""
+    print(f"{step} ...", flush=True)
 
 
 def _taken(ports: Ports) -> str:
@@ -103,7 +111,9 @@ def _taken(ports: Ports) -> str:
 
 def _register(environment: dict[str, str], specs: Sequence[str], calendar: str | None) -> None:
     """Register what can be run with the server, which updates earlier registrations."""
-    for command in commands(calendar, specs, environment[RELEASES]):
+    registering = commands(calendar, specs, environment[RELEASES])
+    for number, command in enumerate(registering, 1):
+        _tell(f"Registering what can be run, {number} of {len(registering)} (some ten seconds)")
         done = subprocess.run(
             command, env={**os.environ, **environment}, capture_output=True, text=True
         )

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from deploy.local import __main__ as local
 from deploy.local import processes as module
 from deploy.local.processes import PAUSES, STEADY, Pauses
 from deploy.local.services import Service
@@ -28,6 +29,21 @@ def test_a_port_in_use_is_named_before_anything_is_started(tmp_path: Path):
     assert ended.returncode == 1
     assert ended.stderr == f"error: port in use: {port + 1} (desk); choose others with --port\n"
     assert not (tmp_path / "home" / "postgres").exists()
+
+
+def test_a_start_says_what_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("HALLMARK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HALLMARK_DATABASE", f"postgresql://localhost:{free_port()}/none")
+    monkeypatch.setattr(sys, "argv", ["deploy.local", "--port", str(free_port(row=3))])
+    assert local.main() == 1
+    assert capsys.readouterr().out.startswith("Starting PostgreSQL (")
+    monkeypatch.setattr(local, "commands", lambda *_: [["true"], ["true"]])
+    local._register({"HALLMARK_RELEASES": "releases"}, [], None)
+    assert capsys.readouterr().out == "".join(
+        f"Registering what can be run, {number} of 2 (some ten seconds) ...\n" for number in (1, 2)
+    )
 
 
 def test_processes_that_end_are_started_again_without_waiting_for_each_other(
