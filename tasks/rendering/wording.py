@@ -42,12 +42,12 @@ def percent(share: float, digits: int = 3, *, up: bool = False) -> str:
 
 def exact(value: Fraction) -> str:
     """A rational number in decimals if these are exact and short, else as a ratio with decimals."""
-    decimal = number(float(value), 6)
+    decimal = number(float(value), 12)
     if value.denominator == 1:
         return f"{value.numerator:,}"
     if "×" not in decimal and Fraction(decimal.replace(",", "")) == value:
         return decimal
-    return f"{value} (about {decimal})"
+    return f"{value} (about {number(float(value), 6)})"
 
 
 def amount(value: Amount) -> str:

@@ -533,7 +533,13 @@ def test_numbers_are_written_for_people(value: float, shown: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [("1", "1"), ("1/2", "0.5"), ("1/100000", "0.00001"), ("1/3", "1/3 (about 0.333333)")],
+    [
+        ("1", "1"),
+        ("1/2", "0.5"),
+        ("1/100000", "0.00001"),
+        ("9223577/500000", "18.447154"),
+        ("1/3", "1/3 (about 0.333333)"),
+    ],
 )
 def test_exact_numbers_are_not_passed_off_as_decimals(value: str, shown: str) -> None:
     assert wording.exact(Fraction(value)) == shown

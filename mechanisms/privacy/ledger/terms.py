@@ -163,10 +163,11 @@ def filter_from_json(row: Mapping[str, str] | None) -> Filter | None:
 def shown(budget: Budget | Pair) -> str:
     """An (epsilon, delta) for people: decimals if they are exact, else fractions."""
     pair = (budget.epsilon, budget.delta) if isinstance(budget, Budget) else budget
-    epsilon, delta = (_decimal(value) for value in pair)
+    epsilon, delta = map(decimals, pair)
     return f"epsilon {epsilon}, delta {delta}"
 
 
-def _decimal(value: Fraction) -> str:
-    short = f"{float(value):g}"
+def decimals(value: Fraction) -> str:
+    """A number for people: in decimals if they are exact and short, else as a fraction."""
+    short = f"{float(value):.12g}"
     return short if Fraction(short) == value else str(value)
