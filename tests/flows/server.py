@@ -206,10 +206,7 @@ def accept(page: Page, address: str) -> None:
 
 
 def comes_to(page: Page, *states: str) -> None:
-    """Go to the page of a release, which is open, until it shows one of some states.
-
-    Going there waits for the answer to a form that was just sent, where reloading fails.
-    """
+    """Go to the page of a release, which is open, until it shows one of some states."""
     deadline = time.monotonic() + SECONDS
     while (state := _state(page)) not in states:
         assert time.monotonic() < deadline, f"{page.url} shows {state}, never {' or '.join(states)}"

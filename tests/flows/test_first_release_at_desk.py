@@ -54,7 +54,8 @@ def test_a_table_is_released_from_the_browser_alone(
 
     page.get_by_role("link", name="Specs").click()
     page.set_input_files("#table", tmp_path / "table.csv")
-    page.get_by_role("button", name="Upload", exact=True).click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Upload", exact=True).click()
     page.fill("#name", "mine")
     page.set_input_files("#spec", written_for_the_desk(spec, tmp_path))
     page.get_by_role("button", name="Begin").click()
@@ -92,7 +93,8 @@ def test_a_run_is_stopped_and_resumed(house: Installation, page: Page, tmp_path:
     (tmp_path / "table.csv").rename(tmp_path / "larger.csv")
     page.get_by_role("link", name="Specs").click()
     page.set_input_files("#table", tmp_path / "larger.csv")
-    page.get_by_role("button", name="Upload", exact=True).click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Upload", exact=True).click()
     page.fill("#name", "stopped")
     page.set_input_files("#spec", written_for_the_desk(spec, tmp_path, "larger.csv"))
     page.get_by_role("button", name="Begin").click()
@@ -100,7 +102,8 @@ def test_a_run_is_stopped_and_resumed(house: Installation, page: Page, tmp_path:
     page.get_by_role("button", name="Start").click()
     run = house.home / "work" / "stopped" / "run.json"
     wait_until(run.exists, "the run has begun")
-    page.get_by_role("button", name="Stop its runs").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Stop its runs").click()
     comes_to(page, "interrupted", "stopped")
     page.get_by_role("button", name="Resume").click()
     wait_until((house.out / "stopped").exists, "the release is published")
