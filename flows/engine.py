@@ -46,6 +46,7 @@ class EngineRun:
     state: str
     began: datetime | None  # or is to begin
     url: str | None  # of its page, with its log
+    under_way: bool  # or ordered: it can be stopped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +56,7 @@ class CalendarEntry:
     name: str
     calendar: str  # path of its file
     out: str
-    schedule: str
+    schedules: tuple[tuple[str, str], ...]  # fields of cron, and the time zone
     paused: bool
     next: datetime | None
 
@@ -115,9 +116,9 @@ def stop(release: str) -> int:
     asked = 0
     with get_client(sync_client=True) as client:
         for run in client.read_flow_runs(flow_run_filter=_of(release)):
-            if run.state is None or run.state.type not in _UNDER_WAY:
+            if run.state_type not in _UNDER_WAY:
                 continue
-            began = run.state.type == StateType.RUNNING
+            began = run.state_type == StateType.RUNNING
             client.set_flow_run_state(run.id, Cancelling() if began else Cancelled(), force=True)
             asked += 1
     return asked
@@ -143,6 +144,7 @@ def runs_of(release: str) -> list[EngineRun]:
             run.state_name or "",
             run.start_time or run.expected_start_time,
             f"{at}/runs/flow-run/{run.id}",
+            run.state_type in _UNDER_WAY,
         )
         for run in found
     ]
@@ -169,10 +171,7 @@ def calendar() -> list[CalendarEntry]:
                 name=one.name,
                 calendar=str((one.parameters or {}).get("calendar", "")),
                 out=str((one.parameters or {}).get("out", "")),
-                schedule="; ".join(
-                    f"{getattr(each, 'cron', '')} {getattr(each, 'timezone', '') or ''}".strip()
-                    for each in schedules
-                ),
+                schedules=tuple((each.cron, each.timezone or "UTC") for each in schedules),
                 paused=bool(one.paused),
                 next=min(dates, default=None),
             )

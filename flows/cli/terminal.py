@@ -94,8 +94,8 @@ def print_accounts(states: "Sequence[AccountState]") -> None:
             (
                 [state.name, words.unit(state)],
                 words.cap(state),
-                [*words.spent(state)],
-                words.reserved(state),
+                words.spent(state),
+                [words.reserved(state), *_both(state)],
                 words.left(state),
             )
             for state in states
@@ -103,15 +103,20 @@ def print_accounts(states: "Sequence[AccountState]") -> None:
     )
 
 
+def _both(state: "AccountState") -> list[str]:
+    """What is spent and reserved comes to, where budgets do not just add up."""
+    return [f"both together {words.together(state)}"] if words.together(state) else []
+
+
 def print_account(state: "AccountState") -> None:
     """Print one account: its terms and its balance."""
     line(("account    ", "bold"), f"{state.name}; {words.unit(state)}")
     line(("cap        ", "bold"), words.cap(state))
     composed = "" if state.composition == "sum" else ", budgets added up"
-    line(("spent      ", "bold"), words.spent(state)[0], composed)
+    line(("spent      ", "bold"), words.spent(state), composed)
     line(("reserved   ", "bold"), words.reserved(state), composed)
     if state.composition == "zcdp":
-        line(("together   ", "bold"), words.composed(state))
+        line(("together   ", "bold"), words.together(state))
     line(("left       ", "bold"), words.left(state))
 
 

@@ -10,7 +10,8 @@ from fastapi.responses import RedirectResponse
 
 from hallmark.flows import engine
 from hallmark.flows.deployments import deploy_calendar, take_off
-from hallmark.flows.desk.pages import page
+from hallmark.flows.desk.pages import ledger, page
+from hallmark.flows.desk.recurrence import as_cron, in_words
 from hallmark.flows.desk.specs import looked_at
 from hallmark.flows.desk.visitor import logged_in
 from hallmark.mechanisms.privacy.ledger.terms import shown
@@ -19,6 +20,7 @@ from hallmark.schemas.loading import SpecError
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.operator import ordering
 from hallmark.tasks.installation.places import out_folder
+from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.people.actions import doing
 from hallmark.tasks.planning.instances import Instance, due
 from hallmark.tasks.planning.looks import refuse_used_up
@@ -30,16 +32,9 @@ from hallmark.tasks.planning.recurring import (
     scheduling,
     templates,
 )
+from hallmark.tasks.releases import release_of
 
 router = APIRouter()
-_DAYS: dict[Period, str] = {
-    # day of the month, month, and day of the week, where {} is the day of the period
-    "day": "* * *",
-    "week": "* * {}",
-    "month": "{} * *",
-    "quarter": "{} 1,4,7,10 *",
-    "year": "{} 1 *",
-}
 
 
 @dataclass(frozen=True)
@@ -50,6 +45,13 @@ class Row:
     due: Instance | None  # None where something is wrong
     problem: str
     by: str | None  # who scheduled it at the desk
+    begun: bool = False  # whether the release that is due has a page
+
+    @property
+    def words(self) -> list[str]:
+        """When it runs, in words; empty where only cron says it."""
+        said = [(in_words(cron), zone) for cron, zone in self.entry.schedules]
+        return [f"{words} ({zone})" for words, zone in said] if all(w for w, _ in said) else []
 
 
 @router.get("/calendar")
@@ -114,7 +116,7 @@ def recur(
     entry: dict[str, Any] = {
         "period": period,
         "lag": int(about == "last"),
-        "cron": _cron(period, day, at),
+        "cron": as_cron(period, day, at),
         "timezone": timezone.strip(),
         "budget": {"epsilon": epsilon.strip(), "delta": delta.strip()},
     }
@@ -151,18 +153,11 @@ def _row(entry: engine.CalendarEntry) -> Row:
     calendar, by = Path(entry.calendar), None
     try:
         by = scheduled_by(calendar, entry.name)
-        return Row(entry, due(calendar, entry.name, datetime.now(UTC)), "", by)
+        found = due(calendar, entry.name, datetime.now(UTC))
+        begun = release_of(found.prepared.spec.release, ledger(), profile()) is not None
+        return Row(entry, found, "", by, begun)
     except (SafeError, SpecError, OSError) as error:
         return Row(entry, None, str(error), by)
-
-
-def _cron(period: Period, day: int, at: str) -> str:
-    """The fields of cron for a time on a day of each period; weeks begin on Monday, day 1."""
-    if period == "week" and day > 7:
-        raise SafeError(f"a week has no day {day}; give 1 for Monday, up to 7 for Sunday")
-    hour, minute = at.split(":")
-    on = day % 7 if period == "week" else day
-    return f"{int(minute)} {int(hour)} {_DAYS[period].format(on)}"
 
 
 def _refuse_taken(name: str) -> None:

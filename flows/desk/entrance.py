@@ -30,7 +30,7 @@ from hallmark.tasks.installation.server_mode import DESK_HOSTS, DESK_URL, desk_a
 from hallmark.tasks.installation.workspace import home
 from hallmark.tasks.people.actions import Actor
 from hallmark.tasks.people.directory import Person
-from hallmark.tasks.people.rights import Right
+from hallmark.tasks.people.rights import Right, roles_with
 from hallmark.tasks.people.sessions import LONGEST, bearer, session
 
 _PATTERNS = [
@@ -98,8 +98,8 @@ class Entrance:
             return message(
                 request,
                 403,
-                f"this needs the right to {needed}, which {visitor.person.login} does not have; "
-                "ask an administrator for a role that has it",
+                f"this needs the right to {needed.words}, which {visitor.person.login} does not "
+                f"have; ask an administrator for a role that has it: {_any_of(needed)}",
             )
         return None
 
@@ -213,6 +213,10 @@ def _log_in(request: Request) -> Response:
     answer = message(request, 401, "log in, or send an access token")
     answer.headers["WWW-Authenticate"] = "Bearer"
     return answer
+
+
+def _any_of(right: Right) -> str:
+    return " or ".join(roles_with(right))
 
 
 def _session_cookie() -> str:

@@ -2,6 +2,7 @@
 
 import secrets
 from datetime import datetime
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from hallmark.flows.desk import assets
 from hallmark.flows.desk.visitor import visitor_of
 from hallmark.flows.engine import engine_url
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.mechanisms.privacy.ledger.terms import decimals
 from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.ledger.anchors import open_ledger
@@ -34,6 +36,11 @@ def _lines(text: str) -> str:
     return "\n".join(map(visible, text.splitlines()))
 
 
+def _decimals(exact: str | Fraction) -> str:
+    """An exact number of a plan, such as 1/100000, as people write it."""
+    return decimals(Fraction(exact))
+
+
 _templates = Environment(
     loader=PackageLoader("hallmark.flows.desk"),
     autoescape=select_autoescape(default=True),
@@ -42,6 +49,7 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.filters["moment"] = _moment
+_templates.filters["decimals"] = _decimals
 _templates.filters["visible"] = visible
 _templates.filters["lines"] = _lines
 _templates.globals["Right"] = Right

@@ -15,7 +15,7 @@ from hallmark.tasks.people.rights import RIGHTS, Role
 from hallmark.tasks.people.sessions import tokens, withdraw_token
 
 router = APIRouter()
-_MOST = 100  # entries of the log on one page
+_MOST = 50  # entries of the log on one page
 _MOST_NUMBER = 2**63 - 1  # that the database of people knows
 
 

@@ -49,6 +49,8 @@ from hallmark.tasks.releases import (
 from hallmark.tasks.withdrawals import withdraw
 
 router = APIRouter()
+_GOING = ("ordered", "running", "interrupted")
+"""States in which a run is to begin or under way, or may be begun anew by the orchestrator."""
 _STAGED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 
 
@@ -82,7 +84,7 @@ def release_page(request: Request, release: str) -> Response:
     """A release: what it waits for and the form to decide, its history, documents and runs."""
     visitor, known = logged_in(request), profile()
     one = _release(release, ledger(), known)
-    reviews = visitor.may(Right.REVIEW)
+    reviews, runs = visitor.may(Right.REVIEW), engine.runs_of(release)
     decision = _to_decide(one) if reviews and one.standing is not None else None
     return page(
         request,
@@ -91,10 +93,12 @@ def release_page(request: Request, release: str) -> Response:
         decision=decision,
         approvers=known.approvers,
         report=REPORT_FILE,
+        spec=_kept_spec(one) if visitor.may(Right.PREPARE) else None,
         now=datetime.now(UTC).isoformat(timespec="seconds"),
         outcomes=_outcomes(one),
         files=published_files(one),
-        runs=engine.runs_of(release),
+        runs=runs,
+        stoppable=one.state in _GOING or any(run.under_way for run in runs),
         server=engine.has_server(),
         comments=comments(release) if reviews else [],
         actions=actions(about=release) if reviews else [],
@@ -269,6 +273,13 @@ def allow_looks(
     with doing(visitor.actor, "looks-allowed", release, reason=reason.strip()):
         allow_more(release, visitor.person.login)
     return RedirectResponse(f"/releases/{release}", 303)
+
+
+def _kept_spec(one: ReleaseState) -> str | None:
+    """The name of the desk's spec of a release: its own, or that of every period."""
+    entry = None if one.run is None else one.run.entry
+    names = [name for name in (one.release, entry) if name is not None]
+    return next((name for name in names if (specs_folder() / f"{name}.yaml").exists()), None)
 
 
 def _to_decide(one: ReleaseState) -> dict[str, Any]:

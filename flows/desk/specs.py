@@ -132,6 +132,8 @@ def plan(text: Text, epsilons: Annotated[list[str], Body()] = []) -> Response:  
         refuse_beyond(draft)
         prepared = prepared_draft(draft)
         summary, found = plan_summary(prepared), balance(prepared)
+        shown = set(prepared.spec.warnings())  # by the editor's own check
+        summary["warnings"] = [one for one in summary["warnings"] if one not in shown]
         summary["warnings"] += about_balance(prepared.spec, found)
         others = list(sweep(prepared, [_epsilon(one) for one in epsilons]))
     return part("plan", plan=summary, left=found.words, bars=list(_bars(others)))

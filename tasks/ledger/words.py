@@ -28,10 +28,9 @@ def cap(state: AccountState) -> str:
     return f"{cap}, by zCDP" if state.rho_cap is None else f"ρ {float(state.rho_cap):g}: {cap}"
 
 
-def spent(state: AccountState) -> list[str]:
-    """The sum of budgets and, below it, the composed epsilon of all releases so far."""
-    spent = _amount(*state.spent, ROUND_CEILING)
-    return [spent] if state.composition == "sum" else [spent, f"together {composed(state)}"]
+def spent(state: AccountState) -> str:
+    """The sum of the budgets of releases that have drawn."""
+    return _amount(*state.spent, ROUND_CEILING)
 
 
 def reserved(state: AccountState) -> str:
@@ -39,8 +38,10 @@ def reserved(state: AccountState) -> str:
     return _amount(*state.reserved, ROUND_CEILING)
 
 
-def composed(state: AccountState) -> str:
-    """What all releases come to."""
+def together(state: AccountState) -> str:
+    """What is spent and reserved comes to by composition; empty where budgets just add up."""
+    if state.composition == "sum":
+        return ""
     return "nothing" if not state.composed else f"ε {state.composed:.4g} by zCDP"
 
 

@@ -6,29 +6,34 @@ To decide at a gate somebody needs a key that the profile lists as well: a role 
 
 from collections.abc import Collection
 from enum import StrEnum
+from typing import Self
 
 
 class Right(StrEnum):
-    """What somebody may be allowed to do."""
+    """What somebody may be allowed to do.
 
-    SEE = "see"
-    """states of releases, the calendar, what is published, metrics but for balances"""
-    ACCOUNTS = "accounts"
-    """balances of accounts, on their pages and in metrics"""
-    REVIEW = "review"
-    """plans, specs and staged releases that are not published, histories, comments"""
-    DECIDE = "decide"
-    """hand in signed decisions"""
-    PREPARE = "prepare"
-    """write specs, upload tables, forecast plans"""
-    RUN = "run"
-    """start, stop, resume, rehearse, schedule, reopen and withdraw releases"""
-    BUDGET = "budget"
-    """open accounts of privacy budget, and change their caps"""
-    AUDIT = "audit"
-    """the log of all actions"""
-    MANAGE = "manage"
-    """people, their roles, tokens of others"""
+    Attributes:
+        words: the same, as it stands after "may" or "the right to".
+    """
+
+    words: str
+
+    def __new__(cls, value: str, words: str) -> Self:
+        """A right with its name and its words."""
+        one = str.__new__(cls, value)
+        one._value_ = value
+        one.words = words
+        return one
+
+    SEE = "see", "see the states of releases, the calendar, keys and published files"
+    ACCOUNTS = "accounts", "see the balances of accounts"
+    REVIEW = "review", "review what is not published yet, and comment on it"
+    DECIDE = "decide", "hand in signed decisions"
+    PREPARE = "prepare", "write specs, upload tables and plan releases"
+    RUN = "run", "start, stop, rehearse, schedule, reopen and give up releases"
+    BUDGET = "budget", "open accounts of privacy budget and change their caps"
+    AUDIT = "audit", "read and export the log of what people did"
+    MANAGE = "manage", "manage people, their roles and access tokens, and allow uncharged looks"
 
 
 class Role(StrEnum):
@@ -59,3 +64,8 @@ RIGHTS: dict[Role, frozenset[Right]] = {
 def rights_of(roles: Collection[Role]) -> frozenset[Right]:
     """All rights that somebody with these roles has."""
     return frozenset().union(*(RIGHTS[role] for role in roles))
+
+
+def roles_with(right: Right) -> list[Role]:
+    """The roles that have a right."""
+    return [role for role in Role if right in RIGHTS[role]]

@@ -64,7 +64,9 @@ def test_everybody_finds_what_is_theirs_and_nothing_else(people: dict[Role, Page
         names = page.get_by_role("navigation").get_by_role("link").all_inner_texts()
         assert names == SEEN[role], role
     people[Role.VIEWER].goto(_address(people[Role.VIEWER], "/log"))
-    expect(people[Role.VIEWER].get_by_text("this needs the right to audit")).to_be_visible()
+    expect(
+        people[Role.VIEWER].get_by_text("this needs the right to read and export the log")
+    ).to_be_visible()
     people[Role.VIEWER].goto(_address(people[Role.VIEWER], "/"))
 
 
@@ -76,7 +78,8 @@ def test_six_people_make_a_release(
 
     operator = people[Role.OPERATOR]
     at(operator, "survey")
-    operator.get_by_role("button", name="Start").click()
+    with operator.expect_navigation():
+        operator.get_by_role("button", name="Start").click()
     comes_to(operator, "waiting")
     expect(operator.get_by_role("heading", name="Decide", exact=True)).to_have_count(0)
 
@@ -132,7 +135,8 @@ def prepare(steward: Page, folder: Path) -> None:
     (folder / "survey.yaml").write_text(text)
     steward.get_by_role("link", name="Specs").click()
     steward.set_input_files("#table", folder / "table.csv")
-    steward.get_by_role("button", name="Upload", exact=True).click()
+    with steward.expect_navigation():
+        steward.get_by_role("button", name="Upload", exact=True).click()
     steward.fill("#name", "survey")
     steward.set_input_files("#spec", folder / "survey.yaml")
     steward.get_by_role("button", name="Begin").click()

@@ -3,7 +3,9 @@
 import html
 import re
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,9 @@ from starlette.testclient import TestClient
 
 from hallmark.flows import engine
 from hallmark.flows.desk import accounts, assets, desk
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.costs import Cost
 from hallmark.mechanisms.privacy.ledger import steps
 from hallmark.mechanisms.privacy.ledger.history import Step
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
@@ -336,6 +341,55 @@ def test_a_release_is_ordered_until_its_run_begins(
     assert refused.status_code == 409
     assert "privacy.epsilon" in refused.text
     assert len(started) == 2
+
+
+def test_a_release_links_its_spec_for_those_who_write_specs(home: Path):
+    (specs_folder() / "mine.yaml").write_text("release: mine\n")
+    writers = {
+        role
+        for role in Role
+        if "/specs/mine"
+        in TestClient(desk, headers=as_somebody(role, login=str(role))).get("/releases/mine").text
+    }
+    assert writers == {Role.STEWARD, Role.OPERATOR}
+
+
+def test_what_runs_or_was_ordered_can_be_stopped_and_nothing_else(
+    client: TestClient, home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (specs_folder() / "mine.yaml").write_text("release: mine\n")
+    rehearsal = engine.EngineRun("calm-owl", "Running", None, None, under_way=True)
+
+    def can_be_stopped() -> bool:
+        return "Stop its runs" in client.get("/releases/mine").text
+
+    assert not can_be_stopped()
+    for runs in ([rehearsal], [replace(rehearsal, under_way=False)]):
+        monkeypatch.setattr(engine, "runs_of", lambda _, found=runs: found)
+        assert can_be_stopped() == runs[0].under_way
+    with ordering("mine", "tess"):
+        pass
+    assert can_be_stopped()
+
+
+def test_an_account_says_what_its_figures_are_of(home: Path):
+    example.open_account()
+    relation = Adjacency(neighbours=Neighbours.REPLACE_ONE)
+    budget = Budget(epsilon=Fraction(1, 2), delta=Fraction(1, 10**6))
+    cost = Cost(pure=None, rho=Fraction(1, 100))
+    book = Ledger(ledger_url())
+    book.open_account(
+        "zcdp", cap=Budget(epsilon=Fraction(2), delta=Fraction(1, 10**5)), composition="zcdp",
+        adjacency=relation, by="ada", reason="tests",
+    )  # fmt: skip
+    book.reserve("zcdp", "r", budget, adjacency=relation, binding="b", cost=cost)
+    steward = TestClient(desk, headers=as_somebody(Role.STEWARD))
+    page, everything = steward.get("/accounts/zcdp").text, steward.get("/accounts").text
+    assert '<th scope="row">Spent</th><td>ε 0, δ 0</td>' in page
+    assert re.search(r"Both together</th><td>ε 0\.\d+ by zCDP</td>", page)
+    assert re.search(r"Reserved.>ε 0\.5, δ 1e-06<br>.*both together ε 0\.\d+ by zCDP", everything)
+    assert re.findall(r'data-name="By">([^<]*)<', page) == ["its run", "ada"]
+    assert "Both together" not in steward.get("/accounts/test-people").text
 
 
 def test_the_desk_starts_no_run_on_a_table_that_was_looked_at_too_often(

@@ -2,6 +2,7 @@
 test_server_mode."""
 
 import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hallmark.flows import engine
 from hallmark.flows.desk import calendar, desk
 from hallmark.schemas.loading import load_calendar
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.operator import ordering
 from hallmark.tasks.people.actions import actions
 from hallmark.tasks.people.rights import Role
 from hallmark.tasks.planning.places import specs_folder, tables_folder
@@ -137,7 +139,7 @@ def test_an_entry_of_the_agency_s_calendar_is_not_replaced(
         name="visits",
         calendar="/agency/calendar.yaml",
         out="",
-        schedule="",
+        schedules=(),
         paused=False,
         next=None,
     )
@@ -181,7 +183,7 @@ def test_what_went_wrong_since_is_told_and_can_be_removed(
     spec = taken[0].parent / load_calendar(taken[0]).releases["visits"].spec
     spec.write_text(spec.read_text().replace("name: pmm", "name: pnm"))
     there = engine.CalendarEntry(
-        name="visits", calendar=str(taken[0]), out="", schedule="", paused=False, next=None
+        name="visits", calendar=str(taken[0]), out="", schedules=(), paused=False, next=None
     )
     monkeypatch.setattr(engine, "calendar", lambda: [there])
     page = html.unescape(client.get("/calendar").text)
@@ -189,6 +191,33 @@ def test_what_went_wrong_since_is_told_and_can_be_removed(
     assert "scheduled by ada" in page
     assert client.post("/calendar/visits/remove").status_code == 200
     assert recurring_calendars() == []
+
+
+def test_a_release_is_linked_once_it_has_begun(
+    client: TestClient, taken: list[Path], monkeypatch: pytest.MonkeyPatch
+):
+    assert say(client) == (303, "")
+    there = engine.CalendarEntry(
+        name="visits",
+        calendar=str(taken[0]),
+        out="",
+        schedules=(("30 6 5 1,4,7,10 *", "Europe/Berlin"),),
+        paused=False,
+        next=None,
+    )
+    monkeypatch.setattr(engine, "calendar", lambda: [there])
+    page = client.get("/calendar").text
+    words = "on day 5 of January, April, July and October at 06:30 (Europe/Berlin)"
+    assert words in page
+    assert "cron: <code>30 6 5 1,4,7,10 * Europe/Berlin</code>" in page
+    assert "not begun yet" in page
+    assert 'href="/releases/' not in page
+    (release,) = re.findall(r">(visits-\d[^<]*)<", page)
+    with ordering(release, "ada"):
+        pass
+    page = client.get("/calendar").text
+    assert f'<a href="/releases/{release}">' in page
+    assert client.get(f"/releases/{release}").status_code == 200
 
 
 def test_a_template_is_no_release(client: TestClient, home: Path):

@@ -83,7 +83,7 @@ def send(keys: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         name="monthly",
         calendar=str(calendar),
         out="",
-        schedule="",
+        schedules=(),
         paused=False,
         next=None,
     )

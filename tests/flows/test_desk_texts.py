@@ -1,5 +1,6 @@
 """What people write at the desk: with lines as they typed them, and nothing unseen."""
 
+import html
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,11 @@ from hallmark.flows.desk.pages import ledger
 from hallmark.tasks.people import directory
 from hallmark.tasks.people.actions import actions
 from hallmark.tasks.people.comments import comments
-from hallmark.tasks.people.rights import Role
+from hallmark.tasks.people.rights import Right, Role
 from hallmark.tasks.people.sessions import tokens
-from tests.flows.people import TEST
+from hallmark.tasks.planning.places import specs_folder
+from tests import example
+from tests.flows.people import TEST, as_somebody
 from tests.flows.people import log_in as session_of
 
 CAP = {"epsilon": "1", "delta": "0", "reason": "the board, item 1"}
@@ -109,6 +112,46 @@ def test_a_comment_keeps_its_lines(somebody: TestClient, monkeypatch: pytest.Mon
 def test_what_is_in_lines_is_shown_in_lines():
     shown = pages._templates.from_string("{{ said | lines }}").render(said="one\r\ntwo\x1b<b>")
     assert shown == "one\ntwo\\x1b&lt;b&gt;"
+
+
+def test_a_refusal_in_lines_is_shown_in_lines(somebody: TestClient):
+    (specs_folder() / "mine.yaml").write_text("release: mine\n")
+    page = somebody.post(
+        "/releases/mine/rehearse", headers={"Accept": "text/html"}, follow_redirects=False
+    )
+    assert page.status_code == 409
+    assert "the spec is not complete yet:\nhallmark: " in page.text
+
+
+def test_rights_are_told_as_sentences(somebody: TestClient):
+    viewer = TestClient(desk, headers=as_somebody(Role.VIEWER, login="vic"))
+    assert viewer.get("/accounts").json()["detail"] == (
+        "this needs the right to see the balances of accounts, which vic does not have; ask an "
+        "administrator for a role that has it: monitor or steward or operator or reviewer or "
+        "auditor"
+    )
+    for page in (somebody.get("/me").text, somebody.get("/people").text):
+        assert all(right.words in page for right in Right)
+
+
+def test_a_plan_repeats_no_warning_of_the_check_beside_it(
+    somebody: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HALLMARK_DATA", str(tmp_path))
+    example.open_account()
+    text = example.write(tmp_path, 400, **example.only(tmp_path, "age", "region")).read_text()
+    found = somebody.post("/specs/check", json={"text": text}).json()["problems"]
+    plan = html.unescape(somebody.post("/specs/plan", json={"text": text}).text)
+    assert found
+    assert not [one["message"] for one in found if one["message"] in plan]
+
+
+@pytest.mark.parametrize(
+    ("exact", "said"), [("1/100000", "1e-05"), ("9223577/500000", "18.447154"), ("1/3", "1/3")]
+)
+def test_an_exact_number_of_a_plan_is_decimal_where_that_is_exact(exact: str, said: str):
+    shown = pages._templates.from_string("{{ exact | decimals }}").render(exact=exact)
+    assert shown == said
 
 
 def test_pages_of_the_log_end_somewhere(somebody: TestClient):

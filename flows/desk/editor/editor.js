@@ -126,6 +126,7 @@ function attributes(textarea, hint) {
     ...(named ? { "aria-labelledby": named } : { "aria-label": label }),
     "aria-describedby": described,
     "aria-multiline": "true",
+    tabindex: "0",
   };
 }
 

@@ -59,8 +59,8 @@ for (const marked of ["# pri|", "a: 1 # com|", "a: [x, # com|", "a: >-\n  te|"])
 }
 
 test("keys that a mapping has already are not offered", () => {
-  assert.deepEqual(keys("privacy:\n  unit: record\n  |\n  delta: 0\n"), ["neighbours", "epsilon"]);
-  assert.deepEqual(keys("privacy: {unit: record, |, delta: 0}"), ["neighbours", "epsilon"]);
+  assert.deepEqual(keys("privacy:\n  unit: record\n  |\n  delta: 0\n"), ["neighbours", "epsilon", "large_delta"]);
+  assert.deepEqual(keys("privacy: {unit: record, |, delta: 0}"), ["neighbours", "epsilon", "large_delta"]);
 });
 
 test("the key that is being typed is offered", () => {

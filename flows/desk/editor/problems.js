@@ -9,6 +9,8 @@ export class ProblemList {
     this.status.className = "editor-status";
     this.items = document.createElement("ul");
     this.items.className = "editor-problems";
+    this.items.tabIndex = 0; // a long list is scrolled with the keyboard
+    this.items.setAttribute("aria-label", "Problems of the spec");
     this.again = document.createElement("button");
     this.again.type = "button";
     this.again.textContent = "Check again";

@@ -1,7 +1,8 @@
 """An account's history for people: what each entry was about, and the balance after it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.ledger.book import AccountState, Book
@@ -23,6 +24,12 @@ class Step:
     budget: Budget | None
     reason: str
     state: AccountState
+
+    @property
+    def by(self) -> str:
+        """Who wrote the entry or signed it; empty where a run did."""
+        said = _said(self.entry)
+        return str(said.get("by", said.get("person", "")))
 
 
 def history(account: str, entries: Iterable[Entry]) -> Iterator[Step]:
@@ -64,5 +71,9 @@ def _budget(book: Book, entry: Entry) -> Budget | None:
 def _reason(entry: Entry) -> str:
     if entry.kind == "charge":
         return str(entry.payload["call"])
-    said = entry.payload.get("decision", entry.payload)  # signed, where somebody decided
-    return str(said.get("reason", ""))
+    return str(_said(entry).get("reason", ""))
+
+
+def _said(entry: Entry) -> Mapping[str, Any]:
+    said: Mapping[str, Any] = entry.payload.get("decision", entry.payload)  # signed, if decided
+    return said
