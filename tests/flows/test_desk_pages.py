@@ -21,12 +21,13 @@ from hallmark.flows.desk import desk
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.people import directory
+from hallmark.tasks.people.actions import record
 from hallmark.tasks.people.database import writing
 from hallmark.tasks.people.rights import Role
 from hallmark.tasks.planning.places import specs_folder, tables_folder
 from hallmark.tasks.runs import RunStatus
 from tests import example
-from tests.flows.people import PASSWORD, introduce, join
+from tests.flows.people import PASSWORD, TEST, introduce, join
 
 pytestmark = pytest.mark.service
 expect.set_options(timeout=30_000)  # as for a page, on a busy machine
@@ -286,6 +287,17 @@ def test_a_reviewer_decides_with_their_key_and_others_see_it(site: Site, chrome:
     expect(row).to_contain_text("decision: approve; gate: plan; person: Ada; role: methodologist")
 
 
+def test_the_log_is_a_few_screens_long_on_a_telephone(site: Site, chrome: Browser) -> None:
+    for number in range(60):
+        record(TEST, "opened", "test-release", file=f"file-{number}")
+    page = enter(chrome, site, Role.AUDITOR, "telephone")
+    page.goto(f"{site.url}/log")
+    assert page.get_by_role("row").count() == 51
+    assert page.evaluate("document.documentElement.scrollHeight") < 4 * SIZES["telephone"][1]
+    page.get_by_role("link", name="Earlier ones").click()
+    expect(page.get_by_text("file: file-0", exact=True)).to_be_visible()
+
+
 def test_a_browser_asks_for_styles_and_scripts_once(site: Site, chrome: Browser) -> None:
     page = enter(chrome, site, Role.VIEWER)
     taken = """performance.getEntriesByType("resource")
@@ -333,6 +345,7 @@ def test_a_steward_makes_the_spec_of_an_own_table_without_a_shell(
     with page.expect_navigation():
         page.get_by_role("button", name="Save").click()
     assert page.locator("#text").input_value().strip() == text.strip()
+    assert page.faults == []  # type: ignore[attr-defined]
     page.goto(site.url)
     expect(page.get_by_role("row").filter(has_text="mine")).to_contain_text("draft")
 
