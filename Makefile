@@ -16,6 +16,8 @@ install: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
+# The demonstration states who publishes it, unless the home has a profile that does.
+release: export HALLMARK_PROFILE ?= $(or $(wildcard $(HALLMARK_HOME)/profile.yaml),$(CURDIR)/schemas/examples/profile/demonstration.yaml)
 release: install
 	$(BIN)/python -m hallmark.flows.demo build/rand-hie.csv
 	$(BIN)/hallmark release schemas/examples/rand-hie.yaml --out releases

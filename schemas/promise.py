@@ -6,6 +6,7 @@ that both pass, and everybody who repeats it must say so.
 """
 
 from collections.abc import Iterator
+from typing import Literal
 
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
 from hallmark.schemas.documents.privacy_claim import PrivacyClaim, UnprotectedFact
@@ -44,13 +45,13 @@ def _rules(spec: ReleaseSpec) -> Iterator[UnprotectedFact]:
     inside = [n for n, c in columns.items() if c.outside == "refuse"]
     full = [n for n, c in columns.items() if not c.nulls]
     if typed:
-        fact = f"every value of {_named(typed, spec)} can be read as its type says"
+        fact = f"every value of {_named(typed, spec, 'every')} can be read as its type says"
         yield UnprotectedFact(fact=f"{fact}, a number or a date", why=_BECAUSE)
     if inside:
-        fact = f"no value in {_named(inside, spec)} lies outside its public domain"
+        fact = f"no value in {_named(inside, spec, 'any')} lies outside its public domain"
         yield UnprotectedFact(fact=f"{fact} (outside: refuse)", why=_BECAUSE)
     if full:
-        fact = f"no value is missing in {_named(full, spec)} (nulls: false)"
+        fact = f"no value is missing in {_named(full, spec, 'any')} (nulls: false)"
         yield UnprotectedFact(fact=fact, why=_BECAUSE)
     if spec.privacy.person is not None:
         yield UnprotectedFact(fact="every record names a person", why=_BECAUSE)
@@ -89,5 +90,5 @@ def _private_choices(spec: ReleaseSpec) -> Iterator[UnprotectedFact]:
         )
 
 
-def _named(columns: list[str], spec: ReleaseSpec) -> str:
-    return "every column" if len(columns) == len(spec.columns) > 1 else ", ".join(columns)
+def _named(columns: list[str], spec: ReleaseSpec, of_all: Literal["every", "any"]) -> str:
+    return f"{of_all} column" if len(columns) == len(spec.columns) > 1 else ", ".join(columns)

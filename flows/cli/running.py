@@ -96,7 +96,8 @@ def blaming_full_disks(*folders: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if exit_code_of(error) is None and (full := full_now(*folders)) is not None:
+        told = exit_code_of(error) is not None and getattr(error, "filename", "") is not None
+        if not told and (full := full_now(*folders)) is not None:
             raise DiskFull(
                 f"the disk of {full} is full, and the run failed ({type(error).__name__}). Free "
                 "some space there, then run again with --resume: what was drawn is read back, and "

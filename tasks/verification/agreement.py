@@ -29,7 +29,7 @@ def claim_faults(told: Documents) -> Iterator[str]:
         ),
         "the title": (manifest.title, record.identity.title, spec.title),
         "the privacy claim": (claim, record.guarantee.claim),
-        "what the spec promises": (claim, _promised(spec, claim)),
+        "what the spec promises": (in_todays_words(claim), _promised(spec, claim)),
         "the neighbouring relation": (claim.neighbours, spec.privacy.neighbours),
         "epsilon": (claim.epsilon, spec.privacy.epsilon),
         "delta": (claim.delta, spec.privacy.delta),
@@ -90,6 +90,17 @@ def _promised(spec: ReleaseSpec, claim: PrivacyClaim) -> PrivacyClaim:
     if claim.unprotected is None:
         return whole.model_copy(update={"unprotected": None})
     return whole
+
+
+def in_todays_words(claim: PrivacyClaim) -> PrivacyClaim:
+    """The claim; earlier versions said that no value is missing "in every column"."""
+    facts = claim.unprotected and tuple(
+        fact.replace(" in every column (", " in any column (").replace(
+            "no value in every column", "no value in any column"
+        )
+        for fact in claim.unprotected
+    )
+    return claim.model_copy(update={"unprotected": facts})
 
 
 def _formal_faults(told: Documents) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from hallmark.schemas.loading import load_spec
+from hallmark.schemas.loading import load_profile, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
 
 EXAMPLES = Path(__file__).parents[2] / "schemas/examples"
@@ -112,6 +112,12 @@ def test_the_rand_examples_hold_of_the_data_and_say_what_a_record_is(name):
 
 def test_the_demonstration_states_all_that_a_spec_can():
     assert [key for key, said in example("rand-hie").about if said is None] == []
+
+
+def test_its_profile_states_all_that_an_agency_can():
+    stated = load_profile(EXAMPLES / "profile/demonstration.yaml").agency
+    assert [key for key, said in stated if said in (None, ())] == []
+    assert [key for key, said in stated.environment if said is None] == []
 
 
 @pytest.mark.parametrize("name", OF_NIST)

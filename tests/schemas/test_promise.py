@@ -10,6 +10,7 @@ from hallmark.schemas.documents.privacy_claim import PrivacyClaim
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.promise import promised, unprotected
 from hallmark.tasks.rendering.wording import neighbours_in_words
+from hallmark.tasks.verification.agreement import in_todays_words
 from tests import example
 
 
@@ -35,6 +36,27 @@ def test_rules_that_refuse_are_told(tmp_path: Path) -> None:
         "no value is missing in age, region, employed, since (nulls: false)",
         "the number of records in the private table is public",
     )
+
+
+def test_rules_about_all_columns_are_told_in_words_that_earlier_claims_can_be_put_into(
+    tmp_path: Path,
+) -> None:
+    full = {
+        name: {"nulls": False, "outside": "refuse"} for name in example.spec(tmp_path)["columns"]
+    }
+    told = claim(tmp_path, columns=columns(tmp_path, **full), constraints=[])
+    assert told.unprotected is not None
+    assert "no value is missing in any column (nulls: false)" in told.unprotected
+    assert any("no value in any column lies outside" in fact for fact in told.unprotected)
+    once = tuple(
+        fact.replace("missing in any", "missing in every").replace(
+            "in any column l", "in every column l"
+        )
+        for fact in told.unprotected
+    )
+    assert once != told.unprotected
+    assert in_todays_words(told.model_copy(update={"unprotected": once})) == told
+    assert in_todays_words(told) == told
 
 
 def test_a_rule_that_refuses_nothing_tells_nothing(tmp_path: Path) -> None:
