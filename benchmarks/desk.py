@@ -31,7 +31,6 @@ import httpx
 import numpy as np
 
 import hallmark.schemas.examples
-from deploy.local.processes import yield_to_others
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.costs import cost
@@ -40,6 +39,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.tasks.gates.approvals import open_gate
 from hallmark.tasks.gates.waiting import NOTE
+from hallmark.tasks.installation.priority import yield_to_others
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.people import directory, sessions

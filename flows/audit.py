@@ -8,6 +8,7 @@ from prefect.artifacts import create_markdown_artifact
 from hallmark.tasks.audit import audit_release
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.places import given, release_folder
+from hallmark.tasks.installation.priority import run_yields
 from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.rendering.markdown import plain, table
 from hallmark.tasks.verification import Verification
@@ -28,6 +29,7 @@ def audit(folder: str, key: str | None = None, file: str | None = None) -> Verif
     Raises:
         AuditFailed: a check failed; the artifact of the run lists all of them.
     """
+    run_yields()
     found = audit_release(
         release_folder(folder),
         given("key", key) if key else None,

@@ -6,6 +6,7 @@ from prefect.artifacts import create_markdown_artifact
 from hallmark.tasks.gates.rehearsal import Rehearsal
 from hallmark.tasks.gates.rehearsal import rehearse as run
 from hallmark.tasks.installation.places import given
+from hallmark.tasks.installation.priority import run_yields
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.rendering.markdown import code, plain
@@ -22,6 +23,7 @@ def rehearsal(spec: str, folder: str | None = None) -> Rehearsal:
         spec: path of the release spec.
         folder: where relative sources of the spec start; defaults to the spec's folder.
     """
+    run_yields()
     start = given("folder", folder) if folder else None
     return _rehearse(prepare(given("spec", spec), start))
 

@@ -28,14 +28,16 @@ from hallmark.schemas.documents.manifest import MANIFEST_FILE
 from hallmark.schemas.loading import SpecError
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import Section
+from hallmark.tasks.installation.disk import blaming_full_disks
 from hallmark.tasks.installation.errors import PrivateFact, SafeError
 from hallmark.tasks.installation.log import RELEASE, tell
 from hallmark.tasks.installation.notes import note_about, notes, read_note
 from hallmark.tasks.installation.operator import end_standing_order, operator
+from hallmark.tasks.installation.priority import run_yields
 from hallmark.tasks.installation.progress import listening
 from hallmark.tasks.installation.signing import SigningError
 from hallmark.tasks.installation.stop_signals import Noted, stop_signals_noted
-from hallmark.tasks.installation.workspace import AlreadyRunning, Workspace, whole
+from hallmark.tasks.installation.workspace import AlreadyRunning, Workspace, home, whole
 from hallmark.tasks.publish import Published
 
 How = Literal["running", "published", "waiting", "left-alone", "failed", "stopped"]
@@ -43,6 +45,10 @@ How = Literal["running", "published", "waiting", "left-alone", "failed", "stoppe
 MEMORY_STEP = 64 * 2**20  # bytes; finer memory tells more of the data than anybody needs
 _SAFE = (SafeError, LedgerError, BudgetExceeded, SpecError, SigningError)  # may be shown
 _FILE = "run.json"
+ENDED = (
+    "the run was ended from outside, as where the worker that started it was killed; resume it: "
+    "what was drawn is read back"
+)
 
 
 class StageRun(Section):
@@ -83,9 +89,11 @@ class RunStatus(Section):
 def run_logged() -> Iterator[None]:
     """Log the run that is under way in a flow: start, stages, failure, end.
 
-    A run that somebody stops ends before its next stage, even where a library lost the signal.
+    A run that somebody stops ends before its next stage, even where a library lost the signal. One
+    that the orchestrator started yields the processor to those who answer people.
     """
-    with stop_signals_noted() as noted, _logged(_Run(noted)):
+    run_yields()
+    with stop_signals_noted() as noted, _logged(_Run(noted)), blaming_full_disks(home()):
         yield
 
 
@@ -100,8 +108,13 @@ def _logged(run: "_Run") -> Iterator[None]:
     except BaseException as error:
         kind, message = type(error).__name__, str(error) if isinstance(error, _SAFE) else None
         is_private = isinstance(error, PrivateFact)
+        # Such an exit is of a library that cannot write to a pipe whose reader is gone.
+        is_exit = isinstance(error, SystemExit) and not run.stops()
+        if is_exit:
+            message = ENDED
         tell("failed", **({} if is_private else {"error": kind, "message": message}))
-        run.how = "stopped" if run.stops() or not isinstance(error, Exception) else "failed"
+        is_stop = run.stops() or not (isinstance(error, Exception) or is_exit)
+        run.how = "stopped" if is_stop else "failed"
         run.error, run.message = kind, message
         run.left_alone = isinstance(error, AlreadyRunning)
         raise
@@ -204,7 +217,10 @@ class _Run:
         self._end_stage()
         tell("run-ended", how=self.how, seconds=round(time.monotonic() - self._clock))
         if touched:
-            self._keep(self.how)
+            try:
+                self._keep(self.how)
+            except OSError as error:  # no reason to end otherwise; the run counts as interrupted
+                print(f"warning: the run's status is not kept: {error.strerror}", file=sys.stderr)
 
     def _end_stage(self) -> None:
         if self._stage is not None:

@@ -51,6 +51,7 @@ def main() -> int:
     parser.add_argument("--calendar", help="recurring releases")
     parser.add_argument("--out", default="releases", help="folder in which releases are published")
     asked = parser.parse_args()
+    os.umask(0o077)  # whatever processes write is readable only by its owner
     home, ports = installation(), Ports(asked.port)
     private_folder(home / "tmp")
     # The system releases the lock when this process ends, even if it is killed.

@@ -1,4 +1,4 @@
-"""Processes of server mode: kept running, and the computing ones out of the way of the others."""
+"""Processes of server mode: kept running, and the computing ones a little out of the way."""
 
 import os
 import signal
@@ -12,10 +12,10 @@ from pathlib import Path
 import httpx
 
 from deploy.local.services import Service
+from hallmark.tasks.installation.priority import yield_to_others
 from hallmark.tasks.installation.workspace import private_folder
 
 SECONDS = 240  # the longest wait for a service
-_NICE = 10  # nine times less of a busy processor than a process of 0; all of an idle one
 
 PAUSES = (1, 2, 5, 10, 30)
 """Seconds before a process that ended is started again; then the last again and again."""
@@ -36,17 +36,6 @@ class Pauses:
             self._ends = 0
         self._ends += 1
         return PAUSES[min(self._ends, len(PAUSES)) - 1]
-
-
-def yield_to_others(process: int) -> None:
-    """Give a process that has just begun, and all that it starts, a low priority.
-
-    Args:
-        process: the first of its session, since Linux also weighs sessions (sched(7), autogroup).
-    """
-    os.setpriority(os.PRIO_PROCESS, process, _NICE)
-    with suppress(OSError):  # a system that does not
-        Path(f"/proc/{process}/autogroup").write_text(str(_NICE))
 
 
 class Processes:
@@ -117,7 +106,10 @@ class Processes:
             self._start(service)
 
     def _start(self, service: Service) -> None:
-        with (self._logs / f"{service.name}.log").open("ab") as log:
+        path = self._logs / f"{service.name}.log"
+        path.touch()
+        path.chmod(0o600)  # also one that was there before
+        with path.open("ab") as log:
             process = subprocess.Popen(
                 service.command,
                 env=self._environment,

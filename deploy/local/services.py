@@ -45,7 +45,7 @@ class Service:
     """A process that is kept running.
 
     Attributes:
-        yields: whether it computes, and lets those go first that answer people.
+        yields: whether it computes, and lets those go first that answer people or watch over runs.
     """
 
     name: str
@@ -132,7 +132,6 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
         Service(
             "worker",
             (*python, "prefect", "worker", "start", "--pool", POOL, "--type", "process"),
-            yields=True,
         ),
         Service(
             "desk",

@@ -1,6 +1,5 @@
 """The command line, `hallmark`: from a spec skeleton to a published, verified release."""
 
-import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -342,10 +341,11 @@ def _epsilon(text: str) -> Fraction:
 
 def _about_full_disk(error: OSError) -> Iterator[str]:
     """What to do where a disk is full: no other error of the system is so likely in a long run."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        place = "a folder" if error.filename is None else Path(str(error.filename)).parent
+    from hallmark.tasks.installation.disk import full_by
+
+    if (full := full_by(error)) is not None:
         yield (
-            f"the disk of {place} is full. Free some space there, then run again (a release: with "
+            f"the disk of {full} is full. Free some space there, then run again (a release: with "
             "--resume, which draws and charges nothing twice)"
         )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from hallmark.flows import quiet
-from hallmark.flows.cli.exits import ExitCode, exit_code_of
+from hallmark.flows.cli.exits import ExitCode
 from hallmark.flows.cli.options import RunOptions
 from hallmark.flows.screen import say, say_json
 from hallmark.tasks.installation.stop_signals import STOP_SIGNALS, stop_signals_noted
@@ -25,7 +25,7 @@ def run_flow(spec: Path, out: Path | None, how: RunOptions, file: Path | None = 
 
     known = load_spec(spec, how.folder)  # a wrong spec is refused before anything else happens
     quiet.configure(verbose=how.verbose)
-    from hallmark.tasks.installation.disk import refuse_cramped
+    from hallmark.tasks.installation.disk import blaming_full_disks, refuse_cramped
     from hallmark.tasks.installation.workspace import home, ledger_url
     from hallmark.tasks.ledger.accounts import refuse_without_account
     from hallmark.tasks.ledger.anchors import open_ledger
@@ -82,28 +82,6 @@ def tell_ending(ending: "Published | Waiting", *, as_json: bool = False) -> None
         say_json(ending.to_json())
     else:
         print_published(ending)
-
-
-@contextmanager
-def blaming_full_disks(*folders: Path) -> Iterator[None]:
-    """Say that a disk is full where something failed that does not say so, such as a database.
-
-    Raises:
-        DiskFull: in place of an error that has no message for users.
-    """
-    from hallmark.tasks.installation.disk import DiskFull, full_now
-
-    try:
-        yield
-    except Exception as error:
-        told = exit_code_of(error) is not None and getattr(error, "filename", "") is not None
-        if not told and (full := full_now(*folders)) is not None:
-            raise DiskFull(
-                f"the disk of {full} is full, and the run failed ({type(error).__name__}). Free "
-                "some space there, then run again with --resume: what was drawn is read back, and "
-                "nothing is charged twice"
-            ) from error
-        raise
 
 
 @contextmanager

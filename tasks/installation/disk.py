@@ -1,9 +1,14 @@
 """How much of a disk people may fill, and what must be free on it for a run to begin and go on."""
 
+import errno
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from hallmark.mechanisms.privacy.accountant import BudgetExceeded
+from hallmark.mechanisms.privacy.ledger.errors import LedgerError
 from hallmark.tasks.installation.errors import SafeError
 
 GIB = 2**30
@@ -73,6 +78,41 @@ def refuse_cramped(*folders: Path) -> None:
             )
 
 
+@contextmanager
+def blaming_full_disks(*folders: Path) -> Iterator[None]:
+    """Say that a disk is full, and what to do, where a run fails for it.
+
+    Raised outside the handler, without what was raised first: that may quote anything.
+
+    Args:
+        folders: whose disks are looked at where the error does not say so, such as a database's.
+    Raises:
+        DiskFull: in place of an error that is not ours.
+    """
+    try:
+        yield
+        return
+    except (SafeError, LedgerError, BudgetExceeded):
+        raise
+    except Exception as error:
+        full, kind = full_by(error) or full_now(*folders), type(error).__name__
+        if full is None:
+            raise
+    raise DiskFull(
+        f"the disk of {full} is full, and the run failed ({kind}: No space left on device). Free "
+        "some space there, then run again with --resume: what was drawn is read back, and nothing "
+        "is charged twice"
+    )
+
+
+def full_by(error: BaseException) -> Path | None:
+    """The folder whose disk is full, as an error of the system says; None where it says not so."""
+    if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return None
+    written = error.filename2 or error.filename  # of two names, as of a copy, the second one
+    return _there(Path(os.fsdecode(written)).parent) if written else None
+
+
 def full_now(*folders: Path) -> Path | None:
     """A folder on whose disk hardly a byte is free; None where there is none.
 
@@ -82,8 +122,12 @@ def full_now(*folders: Path) -> Path | None:
 
 
 def _free(folder: Path) -> int:
-    there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
-    return shutil.disk_usage(there).free
+    return shutil.disk_usage(_there(folder)).free
+
+
+def _there(folder: Path) -> Path:
+    """The folder, or the first above it that exists."""
+    return next(one for one in (folder, *folder.absolute().parents) if one.exists())
 
 
 def size_in_words(number: int) -> str:

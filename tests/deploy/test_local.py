@@ -82,3 +82,13 @@ def test_pauses_begin_anew_after_a_steady_run():
     pauses = Pauses()
     assert [pauses.after(3) for _ in range(6)][-1] == PAUSES[-1]
     assert [pauses.after(up) for up in (STEADY - 1, STEADY, 3)] == [PAUSES[-1], *PAUSES[:2]]
+
+
+def test_only_its_owner_reads_what_a_process_says(tmp_path: Path):
+    processes = module.Processes(tmp_path, {})
+    (tmp_path / "logs" / "old.log").touch(0o644)
+    for name in ("old", "new"):
+        processes.start(Service(name, ("echo", "said")))
+        processes._running[name].wait(60)
+        log = tmp_path / "logs" / f"{name}.log"
+        assert (log.read_text(), log.stat().st_mode & 0o777) == ("said\n", 0o600)

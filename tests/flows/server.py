@@ -116,21 +116,32 @@ class Installation:
         )
 
     def kill(self, service: str) -> None:
-        """Kill one of its processes as kill -9 does."""
+        """Kill one of its processes as kill -9 does, with all that it started."""
+        process = self.process_of(service)
+        for child in process.children(recursive=True):
+            child.kill()
+        process.kill()
+
+    def process_of(self, service: str) -> psutil.Process:
+        """One of its processes."""
         said = "deploy.dashboard" if service == "dashboard" else service
         for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.ZombieProcess):  # killed just now, and not yet missed
                 if said.replace(" ", "") in "".join(child.cmdline()).replace(" ", ""):
-                    for grandchild in child.children(recursive=True):
-                        grandchild.kill()
-                    child.kill()
-                    return
+                    return child
         raise AssertionError(f"no process of {service} is running")
 
 
 @contextmanager
-def installation(folder: Path, *options: str | Path) -> Iterator[Installation]:
-    """Start server mode on PostgreSQL; stop it and drop its databases afterwards."""
+def installation(
+    folder: Path, *options: str | Path, module: str = "deploy.local", **settings: str
+) -> Iterator[Installation]:
+    """Start server mode on PostgreSQL; stop it and drop its databases afterwards.
+
+    Args:
+        module: what starts it.
+        settings: of its environment.
+    """
     name, port = f"hallmark_test_{uuid.uuid4().hex[:12]}", free_port(row=3)
     url = make_url(POSTGRES).set(drivername="postgresql", database=name)
     environment = without_ours() | {
@@ -138,8 +149,9 @@ def installation(folder: Path, *options: str | Path) -> Iterator[Installation]:
         "HALLMARK_DATABASE": url.render_as_string(hide_password=False),
         "PYTHONPATH": str(ROOT),
         "OMP_NUM_THREADS": "1",
+        **settings,
     }
-    command = [sys.executable, "-m", "deploy.local", "--port", str(port), "--workers", "1"]
+    command = [sys.executable, "-m", module, "--port", str(port), "--workers", "1"]
     command += ["--out", str(folder / "out"), *map(str, options)]
     log = folder / "up.txt"
     with log.open("wb") as said:
@@ -156,9 +168,11 @@ def installation(folder: Path, *options: str | Path) -> Iterator[Installation]:
 
 
 @contextmanager
-def agency(folder: Path, *options: str | Path) -> Iterator[Installation]:
+def agency(
+    folder: Path, *options: str | Path, module: str = "deploy.local", **settings: str
+) -> Iterator[Installation]:
     """Server mode with an agency's people, its cluster, and an account for the test's people."""
-    with installation(folder, *options) as running:
+    with installation(folder, *options, module=module, **settings) as running:
         cluster = YAML().load(running.home / "profile.yaml")["cluster"]
         introduce(folder / "keys", running.home, cluster=dict(cluster), **PROFILE)
         opened = running.hallmark(

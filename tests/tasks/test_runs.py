@@ -19,7 +19,7 @@ from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.prometheus import state_of
 from hallmark.tasks.publish import Published
-from hallmark.tasks.runs import MEMORY_STEP, about, came_to, is_held, run_logged, statuses
+from hallmark.tasks.runs import ENDED, MEMORY_STEP, about, came_to, is_held, run_logged, statuses
 from tests import example
 from tests.flows.conftest import lose_ctrl_c, press_ctrl_c
 
@@ -113,6 +113,7 @@ def fail(prepared: Prepared, error: BaseException) -> None:
         (LedgerError("mend it"), "mend it"),
         (KeyError(CANARY), None),
         (KeyboardInterrupt(CANARY), None),
+        (SystemExit(CANARY), ENDED),
     ],
 )
 def test_only_errors_written_to_be_shown_are_quoted(
