@@ -1,5 +1,5 @@
-"""Server mode through faults to publication: whatever happens, each call is drawn and charged once,
-and one release is published.
+"""Server mode through faults to publication: engines killed at stages, services killed under a run,
+full disks. Whatever happens, each call is drawn and charged once, and one release is published.
 
 The desk orders every run, as an operator would, and resumes it.
 """
@@ -25,7 +25,7 @@ from tests.flows.house import RECORD, House
 from tests.flows.people import as_somebody
 from tests.flows.server import SECONDS, SPEC, Installation, need_postgres
 from tests.flows.server import agency as agency_of
-from tests.flows.services import wait_until
+from tests.flows.services import answers, wait_until
 
 pytestmark = pytest.mark.service
 
@@ -35,6 +35,8 @@ STAGES = (
 )  # fmt: skip
 SOME = ("validate", "privatize", "generate", "publish")
 LEDGERS = ("postgres", pytest.param("sqlite", marks=pytest.mark.slow))
+ENDED = ("interrupted", "failed")
+DESK = "hallmark.flows.desk"
 SIZES = {"home": 256, "out": 80, "ledger": 8}  # of the disks, MiB
 
 
@@ -98,6 +100,13 @@ class Place:
 
     def met(self, mark: Path) -> None:
         wait_until(mark.exists, f"{mark.name}", SECONDS)
+
+    def reaches(self, release: str, mark: Path) -> None:
+        """Return as soon as a run met a fault; one that ended before is resumed."""
+        wait_until(lambda: mark.exists() or self.state(release) in ENDED, mark.name, SECONDS)
+        if not mark.exists():
+            self.start(release)
+        self.met(mark)
 
     def drew_nothing_twice(self) -> None:
         """What was in the log before is there still, to the byte."""
@@ -175,5 +184,49 @@ def test_a_release_whose_engine_is_killed_at_stages_is_published_once(
         mark.unlink()
         place.comes_to(release, "interrupted")
         assert not (place.agency.out / release).exists()
+    place.start(release)
+    place.is_published_once(release)
+
+
+def test_a_release_under_which_every_service_is_killed_is_published_once(place: Place) -> None:
+    """A run ends, at the latest as it next says something, when its worker alone is killed."""
+    release, agency = "orphaned", place.agency
+    place.write(release)
+    marks = [place.ask(f"hold-{stage}") for stage in ("privatize", "generate", "report")]
+    place.start(release)
+    both = (f"{agency.dashboard}/api/health", f"{agency.desk}/health")
+    for mark, service in zip(marks, ("worker start", "dashboard", DESK), strict=True):
+        place.reaches(release, mark)
+        agency.process_of(service).kill()  # alone
+        mark.unlink()
+        wait_until(lambda: all(map(answers, both)), "both are back", SECONDS)
+    wait_until(lambda: place.state(release) in {"published", *ENDED}, "the last run ends", SECONDS)
+    if place.state(release) != "published":
+        place.start(release)
+    place.is_published_once(release)
+
+
+@pytest.mark.parametrize(("full", "stage"), [("home", "generate"), ("ledger", "privatize")])
+def test_a_release_whose_disk_fills_up_says_so_and_is_published_once_there_is_room(
+    place: Place, full: str, stage: str
+) -> None:
+    release, agency, disk = f"cramped-{full}", place.agency, place.agency.folder / full
+    if full == "ledger" and not agency.environment["HALLMARK_LEDGER"].startswith("sqlite"):
+        pytest.skip("the disk of PostgreSQL is not ours")
+    if not disk.is_mount():
+        pytest.skip("only root may mount a small disk")
+    place.write(release)
+    mark = place.ask(f"fill-{stage}", str(disk / "ballast"))
+    place.start(release)
+    place.met(mark)
+    mark.unlink()
+    ended = ("FAILED", "CRASHED")
+    wait_until(lambda: agency.runs("on-demand")[0]["state_type"] in ended, "it ends", SECONDS)
+    said = agency.runs("on-demand")[0]["state"]["message"]
+    assert str(disk) in said
+    assert re.search(r"disk of .* is full|No space left", said)
+    assert "--resume" in said
+    assert [one.name for one in agency.out.iterdir() if release in one.name] == []
+    (disk / "ballast").unlink()
     place.start(release)
     place.is_published_once(release)
