@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_MOST = 12  # names in a message
+
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A question that suggests the known word most similar to `word`; empty if none is similar."""
@@ -13,5 +15,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def no_such_column(name: str, known: Iterable[str]) -> str:
     """The message, with a fix, about a name that no column has."""
-    mend = did_you_mean(name, known) or "give one of the spec's columns"
+    mend = did_you_mean(name, names := [*known]) or f"the columns are {_listed(names)}"
     return f"there is no column {name}; {mend}"
+
+
+def _listed(names: list[str]) -> str:
+    """Some names, for people who do not have the list at hand."""
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more

@@ -71,15 +71,15 @@ def untold(pairs: PairTables, tables: Sequence[MeasuredTable]) -> Clique | None:
     leave it out are far too close to each other.
     """
     first = asked_first(tables)
-    own = {one.columns for one in first if one.sums.entries == one.cells.size}
+    own = {one.columns for one in first if one.sums.entries == pairs.own_cells(one.columns)}
     estimator = Estimator(first, None)
     for number, pair in enumerate(pairs.pairs):
+        if not all(pairs.is_whole(column) for column in pair):
+            return pair
         if pair in own:
             continue
         along = LinearQuery(pair, slope(pairs, number))
         try:
-            if not all(pairs.is_whole(column) for column in pair):
-                return pair
             estimator.about(pair).estimates([along])
         except NotMeasured:
             return pair

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,10 @@ class PairTables:
     def is_whole(self, column: int) -> bool:
         """Whether each of the column's cells is one here, too."""
         return self.cells[column] == self.shape[column]
+
+    def own_cells(self, columns: Clique) -> int:
+        """Cells of the table of some columns in which no cells of the domain are merged."""
+        return prod(self.cells[column] for column in columns)
 
     def groups(self, column: int) -> NDArray[np.int64]:
         """The cell here of each of the column's cells."""

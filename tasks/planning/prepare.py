@@ -12,9 +12,10 @@ from hallmark.mechanisms.domain.cliques import title
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.inference.forecast import foreseen
 from hallmark.mechanisms.linear_queries.workload import Workload
-from hallmark.mechanisms.registry import planned
+from hallmark.mechanisms.marginals.mechanism import Marginals
+from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.replicates.calibration import untold
-from hallmark.mechanisms.replicates.pairs import MOST_POSITIONS
+from hallmark.mechanisms.replicates.pairs import MOST_CELLS, MOST_POSITIONS
 from hallmark.mechanisms.request import Request
 from hallmark.schemas.loading import load_spec, located
 from hallmark.schemas.release_spec import ReleaseSpec
@@ -144,6 +145,11 @@ def _refuse_replicates(release: PreparedRelease) -> None:
     Raises:
         PlanRefused: says why.
     """
+    if not isinstance(MECHANISMS[release.spec.mechanism.name], Marginals):
+        raise PlanRefused(
+            f"output.replicates: weights for records by {release.plan.mechanism} did not hold in "
+            "trials; leave it out, or choose a mechanism of marginals, such as privpgd"
+        )
     columns = len(release.spec.released_columns)
     if columns < 2:
         raise PlanRefused(
@@ -162,6 +168,6 @@ def _refuse_replicates(release: PreparedRelease) -> None:
             f"output.replicates: {release.plan.mechanism} does not measure "
             f"{title(pair, release.codec.names)} for certain, so nothing would tell how far the "
             "records are from the private table there; measure all pairs on own cells, as privpgd "
-            "does unless its selection, or the columns' bins, detail or groups, say otherwise, or "
-            "leave it out"
+            "does unless its selection, or the columns' bins, detail or groups, say otherwise; "
+            f"give every column at most {MOST_CELLS} cells; or leave it out"
         )

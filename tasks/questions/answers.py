@@ -35,6 +35,7 @@ from hallmark.tasks.questions.functions import (
     product,
     value_of,
 )
+from hallmark.tasks.questions.held import held
 
 Basis = Literal["exact", "given", "nominal", "first order", "replicates", "records"]
 """What an interval rests on: `exact`, on the law of the noise; `given`, on that law and on the
@@ -52,11 +53,15 @@ MEANING: dict[Basis, str] = {
     "holds with about the stated confidence",
     "first order": "from the noisy tables; the interval is a linear approximation, and holds with "
     "about the stated confidence",
-    "replicates": "from the synthetic records; the interval, from replicate weights, is estimated: "
-    "in trials, those of 95 % held in 91 to 98 % of cases, least often for means within ranges of "
-    "two other columns",
+    "replicates": "from the synthetic records; the interval, from replicate weights, is estimated",
     "records": "from the synthetic records; nothing was measured that bounds its error",
 }
+
+
+def meaning(basis: Basis, question: Question) -> str:
+    """What intervals rest on and, where that is no proof, how often those of the kind held."""
+    return MEANING[basis] + (f": {held(question)}" if basis == "replicates" else "")
+
 
 MOST_GROUPS = 10_000
 _AT_ONCE = 64  # linear queries
@@ -426,7 +431,7 @@ class Answering:
         self, question: Question, answers: Sequence[Answer], missing: NotMeasured | None
     ) -> Iterator[str]:
         for basis in dict.fromkeys(answer.basis for answer in answers):
-            yield f"{basis}: {MEANING[basis]}"
+            yield f"{basis}: {meaning(basis, question)}"
         if missing is not None:
             yield f"{self._what_is_missing(missing)}, so the noisy tables cannot answer this"
         if wrong := sum(answer.records_mislead for answer in answers):

@@ -22,7 +22,7 @@ from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
 from hallmark.schemas.question import QuestionError, listed
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.planning.coding import TableCodec
-from hallmark.tasks.questions.answers import MEANING
+from hallmark.tasks.questions.answers import meaning
 from hallmark.tasks.questions.correlations import Correlation
 from hallmark.tasks.questions.questioning import Questioning
 
@@ -46,7 +46,8 @@ def learnt(
     answered = []
     for text in _questions(spec, codec):
         try:
-            found = asking.answer(asking.bound(text), confidence=CONFIDENCE)
+            question = asking.bound(text)
+            found = asking.answer(question, confidence=CONFIDENCE)
         except QuestionError:  # not measured
             continue
         told = [
@@ -70,7 +71,7 @@ def learnt(
             answered.append(
                 AnsweredQuestion(
                     question=text,
-                    basis=MEANING[found.answers[0].basis],
+                    basis=meaning(found.answers[0].basis, question),
                     answers=tuple(one for one in told if one in largest),
                     left_out=len(found.answers) - len(largest),
                 )

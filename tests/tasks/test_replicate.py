@@ -303,6 +303,20 @@ def test_weights_that_cannot_be_made_or_trusted_are_refused_before_anything_is_s
         prepare(spec)
 
 
+def test_weights_are_refused_where_they_did_not_hold(tmp_path: Path) -> None:
+    output = {"formats": ["csv"], "replicates": {"number": 20}}
+    pure = {"neighbours": "replace_one", "unit": "record", "epsilon": "1"}
+    spec = example.write(
+        tmp_path, 10, output=output, constraints=[], privacy=pure, mechanism={"name": "pmm"}
+    )
+    with pytest.raises(PlanRefused, match="records by pmm did not hold in trials"):
+        prepare(spec)
+    columns = example.spec(tmp_path)["columns"]
+    columns["income"] |= {"cells": 4, "detail": 8}  # in few enough pieces for a table of pairs
+    with pytest.raises(PlanRefused, match="does not measure age x income for certain"):
+        prepare(example.write(tmp_path, 10, output=output, constraints=[], columns=columns))
+
+
 def test_scripts_are_for_what_can_read_the_files(dictionary: DataDictionary) -> None:
     assert set(survey_scripts(dictionary)) == {"survey.py", "survey.R", "survey.do", "survey.sas"}
     parquet = DictionaryReplicates.of(NUMBER, ("replicates.parquet",))

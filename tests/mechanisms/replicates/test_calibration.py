@@ -17,7 +17,7 @@ from hallmark.mechanisms.replicates.calibration import (
     slope,
     untold,
 )
-from hallmark.mechanisms.replicates.pairs import PairTables
+from hallmark.mechanisms.replicates.pairs import MOST_CELLS, PairTables
 from hallmark.mechanisms.replicates.rerun import Rerun
 
 SHAPE = (6, 5)
@@ -144,6 +144,11 @@ def test_which_pairs_are_told_for_certain(changes, told):
         entries = changes["sums"].entries
         tables = [replace(tables[0], answers=np.zeros(entries, dtype=np.int64))]
     assert untold(PAIRS, tables) == (None if told else (0, 1))
+
+
+def test_a_pair_is_not_told_where_its_cells_are_merged_for_the_replicates():
+    large = PairTables((0, 1), (MOST_CELLS + 1, PAIRS.cells[1]))
+    assert untold(large, [table(EVEN)]) == (0, 1)
 
 
 def test_what_was_not_measured_is_left_alone():
