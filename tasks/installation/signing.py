@@ -132,7 +132,9 @@ def signing_key(folder: Path, environment: Mapping[str, str] = os.environ) -> Si
         file = Path(path).expanduser()
         where = f"{KEY_FILE_VARIABLE} ({file})"
         return SigningKey(
-            _private_key(_read(file, where), passphrase, where), "file", _if_open_to_others(file)
+            _private_key(_read_or_piped(file, where), passphrase, where),
+            "file",
+            _if_open_to_others(file),
         )
     return _demonstration_key(folder)
 
@@ -244,6 +246,14 @@ def _read(file: Path, where: str) -> bytes:
         return bytes_of(file, MOST_KEYS)
     except OSError as error:
         raise SigningError(f"{where}: cannot be read ({error.strerror}); fix the path") from None
+
+
+def _read_or_piped(file: Path, where: str) -> bytes:
+    """The agency's key, which a command may give through a pipe, so that no disk holds it plain."""
+    if file.is_fifo():
+        with file.open("rb") as pipe:
+            return pipe.read(MOST_KEYS)
+    return _read(file, where)
 
 
 def _if_open_to_others(file: Path) -> str:

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.service
 
 SEEN = {
     Role.VIEWER: ["Releases", "Calendar", "Keys"],
+    Role.MONITOR: ["Releases", "Calendar", "Accounts", "Keys"],
     Role.STEWARD: ["Releases", "Specs", "Calendar", "Accounts", "Keys"],
     Role.OPERATOR: ["Releases", "Specs", "Calendar", "Accounts", "Keys", "Engine"],
     Role.REVIEWER: ["Releases", "Calendar", "Accounts", "Keys"],

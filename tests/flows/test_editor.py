@@ -222,7 +222,7 @@ def test_a_sound_spec_has_no_problems(stub: Stub, page: Page) -> None:
 def test_keys_are_completed_and_explained(stub: Stub, page: Page) -> None:
     at_end(opened(page, stub, "privacy:\n  unit: record\n"))
     page.keyboard.type("  ")
-    assert options(page) == ["neighbours", "epsilon", "delta"]
+    assert options(page) == ["neighbours", "epsilon", "delta", "large_delta"]
     expect(page.locator(".cm-completionInfo")).to_contain_text("the number of records is public")
     page.keyboard.press("Escape")
     page.keyboard.type("nei")

@@ -264,8 +264,9 @@ def test_what_makes_no_sense_is_refused_by_its_key(
 def test_a_paper_rule_that_gives_no_number_of_rounds_is_explained(
     rows: int, taken: int, words: str, tmp_path: Path
 ) -> None:
+    privacy = {**example.spec(tmp_path / "table.csv")["privacy"], "large_delta": "for the test"}
     spec = write(
-        tmp_path, "dpfw", mechanism={"constants": "paper"},
+        tmp_path, "dpfw", mechanism={"constants": "paper"}, privacy=privacy,
         data={**example.spec(tmp_path / "table.csv")["data"], "expected_rows": rows,
               "ignore": ["since", "person"]},
     )  # fmt: skip

@@ -60,6 +60,7 @@ def test_a_release_reads_one_state_of_a_table_and_ends_in_a_table(
     house = built(
         tmp_path, server, {"PREFECT_API_URL": prefect_server}, cluster=cluster,
         data={"partition_column": "id", "expected_rows": 3_000_000},  # in three parts
+        privacy={**example.spec(tmp_path)["privacy"], "large_delta": "for the test"},
     )  # fmt: skip
     # The profile names another cluster, and the spec wins.
     (house.home / "profile.yaml").write_text("cluster: {address: 'tcp://127.0.0.1:1'}\n")

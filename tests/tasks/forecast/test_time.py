@@ -15,7 +15,12 @@ from tests import example
 
 def forecast(folder: Path, rows: int = 3000, **changes: Any) -> TimeForecast:
     data = {**example.spec(folder / "table.csv")["data"], "expected_rows": rows}
-    prepared = prepare(example.write(folder, 5, **{"data": data, **changes}))
+    privacy = {**example.spec(folder / "table.csv")["privacy"], "large_delta": "for the test"}
+    prepared = prepare(
+        example.write(
+            folder, 5, **{"data": data, **changes, "privacy": privacy | changes.get("privacy", {})}
+        )
+    )
     found = time_forecast(prepared, prepared.plan.forecast())
     assert found is not None
     return found
