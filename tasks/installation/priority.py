@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-NICE = 5
+NICE = 2
 """A third of a busy processor against one process of 0, and all of an idle one (sched(7))."""
 
 _TRIES, _PAUSE = 50, 0.1  # s: Linux lets ordinary users weigh one session in a tenth of a second
