@@ -223,7 +223,7 @@ def test_keys_are_completed_and_explained(stub: Stub, page: Page) -> None:
     at_end(opened(page, stub, "privacy:\n  unit: record\n"))
     page.keyboard.type("  ")
     assert options(page) == ["neighbours", "epsilon", "delta", "large_delta"]
-    expect(page.locator(".cm-completionInfo")).to_contain_text("the number of records is public")
+    expect(page.locator(".cm-completionInfo")).to_contain_text("their number is public")
     page.keyboard.press("Escape")
     page.keyboard.type("nei")
     page.locator(".cm-tooltip-autocomplete li").first.wait_for()
