@@ -17,11 +17,11 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from hallmark.mechanisms.privacy.ledger.ledger import AccountState, Ledger, LedgerError
+from hallmark.mechanisms.privacy.ledger.ledger import AccountState, LedgerError
 from hallmark.tasks.gates.waiting import waiting_releases
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.ledger.anchors import AnchorsDamaged, open_ledger
-from hallmark.tasks.ledger.rollback import anchored_accounts, refuse_rolled_back
+from hallmark.tasks.ledger.rollback import anchored_accounts, why_refused
 from hallmark.tasks.runs import RunStatus, is_held, statuses
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -64,7 +64,7 @@ class Installation(Collector):
         try:
             book = open_ledger(ledger_url())
             accounts, answers = book.accounts(), True
-            refused = [name for name in _known(accounts) if _refuses(book, name)]
+            refused = [name for name in _known(accounts) if why_refused(book, name)]
         except LedgerError:
             answers = False
         yield GaugeMetricFamily(
@@ -91,14 +91,6 @@ def _known(accounts: Iterable[AccountState]) -> set[str]:
     with suppress(AnchorsDamaged):
         known |= anchored_accounts()
     return known
-
-
-def _refuses(book: Ledger, account: str) -> bool:
-    try:
-        refuse_rolled_back(book, account)
-    except (LedgerError, AnchorsDamaged):
-        return True
-    return False
 
 
 def _refused(accounts: Iterable[AccountState], refused: Iterable[str]) -> GaugeMetricFamily:

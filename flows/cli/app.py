@@ -341,13 +341,10 @@ def _epsilon(text: str) -> Fraction:
 
 def _about_full_disk(error: OSError) -> Iterator[str]:
     """What to do where a disk is full: no other error of the system is so likely in a long run."""
-    from hallmark.tasks.installation.disk import full_by
+    from hallmark.tasks.installation.disk import FREE_SOME, full_by
 
     if (full := full_by(error)) is not None:
-        yield (
-            f"the disk of {full} is full. Free some space there, then run again (a release: with "
-            "--resume, which draws and charges nothing twice)"
-        )
+        yield f"the disk of {full} is full. {FREE_SOME}"
 
 
 def _lines(error: Exception) -> list[str]:

@@ -147,10 +147,11 @@ def list_accounts(
 ) -> None:
     """List all accounts with cap, spent, reserved and remaining budget."""
     from hallmark.flows.cli.terminal import print_accounts
+    from hallmark.tasks.ledger.rollback import why_refused
 
     ledger = _ledger()
     states = ledger.accounts()
-    troubles = {state.name: _trouble(ledger, state.name) for state in states}
+    troubles = {state.name: why_refused(ledger, state.name, whole_chain=True) for state in states}
     if as_json:
         say_json([_plain(state) | {"refused": troubles[state.name]} for state in states])
         return
@@ -164,11 +165,12 @@ def show(account: AccountArgument) -> None:
     """Show an account with all its entries, and the budget left after each."""
     from hallmark.flows.cli.terminal import print_account, print_history
     from hallmark.mechanisms.privacy.ledger.history import history
+    from hallmark.tasks.ledger.rollback import why_refused
 
     ledger = _ledger()
     print_account(ledger.account(account))
     print_history(history(account, ledger.entries(account)))
-    if trouble := _trouble(ledger, account):
+    if trouble := why_refused(ledger, account, whole_chain=True):
         say(f"Warning: nothing can be charged on this account: {trouble}")
 
 
@@ -256,20 +258,6 @@ def _ledger() -> "Ledger":
     from hallmark.tasks.ledger.anchors import open_ledger
 
     return open_ledger(ledger_url())
-
-
-def _trouble(ledger: "Ledger", account: str) -> str | None:
-    """Why an account is refused; None where it is not."""
-    from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
-    from hallmark.tasks.ledger.anchors import AnchorsDamaged
-    from hallmark.tasks.ledger.rollback import refuse_rolled_back
-
-    try:
-        ledger.verify(account)
-        refuse_rolled_back(ledger, account)
-    except (LedgerError, AnchorsDamaged) as error:
-        return str(error)
-    return None
 
 
 def _held(account: str) -> "Ledger":

@@ -14,14 +14,14 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.ledger.chain import Entry
 from hallmark.mechanisms.privacy.ledger.history import Step
-from hallmark.mechanisms.privacy.ledger.ledger import AccountState, LedgerError
+from hallmark.mechanisms.privacy.ledger.ledger import AccountState
 from hallmark.mechanisms.privacy.ledger.steps import steps
 from hallmark.schemas.exact import read_exact
 from hallmark.schemas.section import IDENTIFIER
 from hallmark.schemas.written import Line
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.ledger import words
-from hallmark.tasks.ledger.rollback import refuse_rolled_back
+from hallmark.tasks.ledger.rollback import refuse_rolled_back, why_refused
 from hallmark.tasks.people.actions import doing
 
 router = APIRouter()
@@ -68,15 +68,11 @@ def accounts_page(request: Request) -> Response:
 @router.get("/accounts/{account}")
 def account_page(request: Request, account: str, before: int | None = None) -> Response:
     """One account: by which release, when and for what its budget was taken, the latest first."""
-    book, problem = ledger(), ""
+    book = ledger()
     found = book.history(account)
     if found is None:
         raise HTTPException(404, f"there is no account {account!r}")
     state, entries = found
-    try:
-        refuse_rolled_back(book, account)
-    except LedgerError as error:
-        problem = str(error)
     last = state.entries if before is None else max(0, min(before - 1, state.entries))
     return page(
         request,
@@ -86,7 +82,7 @@ def account_page(request: Request, account: str, before: int | None = None) -> R
         words=words,
         steps=_latest(state, entries, last),
         more=last - _MOST + 1 if last > _MOST else None,
-        problem=problem,
+        problem=why_refused(book, account),
     )
 
 

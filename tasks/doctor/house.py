@@ -26,13 +26,9 @@ from hallmark.tasks.installation.workspace import (
     no_ledger_yet,
     workspaces_place,
 )
-from hallmark.tasks.ledger.anchors import AnchorsDamaged, open_ledger
+from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.ledger.clock import APART, set_back, written
-from hallmark.tasks.ledger.rollback import (
-    anchored_accounts,
-    refuse_rolled_back,
-    unanswered_since,
-)
+from hallmark.tasks.ledger.rollback import anchored_accounts, unanswered_since, why_refused
 from hallmark.tasks.publish import PublishRefused, refuse_unwritable
 from hallmark.tasks.runs import is_held, statuses
 
@@ -99,15 +95,11 @@ def ledger() -> Iterator[Finding]:
         return
     broken = False
     for account in sorted(accounts):
-        try:
-            if book.has_account(account):
-                book.verify(account)
-            refuse_rolled_back(book, account)
-        except (LedgerError, AnchorsDamaged) as error:
+        if (refused := why_refused(book, account, whole_chain=True)) is not None:
             broken = True
             yield wrong(
                 "ledger",
-                str(error),
+                refused,
                 "release nothing on this account until you have"
                 if unanswered_since(account)
                 else "release nothing on this account; restore the ledger from a backup, and find "

@@ -19,6 +19,11 @@ SPARE = "HALLMARK_SPARE_DISK_GIB"
 
 LEAST = 64 * 2**20  # bytes with which a run begins
 _HARDLY = 2**20  # bytes: less is no room for a note of the run, nor for the orchestrator's
+FREE_SOME = (
+    "Free some space there, then run again (a release: with --resume, which draws and charges "
+    "nothing twice)"
+)
+"""What to do where a disk is full."""
 
 _DEFAULTS = {UPLOAD: 4.0, SPARE: 2.0}
 
@@ -73,8 +78,7 @@ def refuse_cramped(*folders: Path) -> None:
         if free < LEAST:
             raise DiskFull(
                 f"the disk of {folder} has too little room: {size_in_words(free)} are free, and a "
-                f"run begins with {size_in_words(LEAST)} at least. Free some space there, then run "
-                "again (a release: with --resume, which draws and charges nothing twice)"
+                f"run begins with {size_in_words(LEAST)} at least. {FREE_SOME}"
             )
 
 
@@ -99,9 +103,8 @@ def blaming_full_disks(*folders: Path) -> Iterator[None]:
         if full is None:
             raise
     raise DiskFull(
-        f"the disk of {full} is full, and the run failed ({kind}: No space left on device). Free "
-        "some space there, then run again with --resume: what was drawn is read back, and nothing "
-        "is charged twice"
+        f"the disk of {full} is full, and the run failed ({kind}: No space left on device). "
+        f"{FREE_SOME}"
     )
 
 

@@ -20,7 +20,7 @@ from hallmark.schemas.documents.ledger_anchor import Anchor, SignedAnchor
 from hallmark.schemas.documents.manifest import MANIFEST_FILE, RECORD_FILE, Manifest
 from hallmark.schemas.given_files import MOST_DOCUMENT, bytes_of
 from hallmark.tasks.installation.workspace import home, whole
-from hallmark.tasks.ledger.anchors import anchors_file, read, signer
+from hallmark.tasks.ledger.anchors import AnchorsDamaged, anchors_file, read, signer
 
 
 class LedgerRolledBack(LedgerError):
@@ -123,6 +123,22 @@ def refuse_rolled_back(book: Ledger, account: str, out: Path | None = None) -> N
         signer(line)
     # Read after the anchors: an entry is in the ledger before its head is anchored.
     recorded.refuse_lacking(book.hashes(account))
+
+
+def why_refused(book: Ledger, account: str, *, whole_chain: bool = False) -> str | None:
+    """Why nothing may be charged on an account; None where something may.
+
+    Args:
+        account: also one that the ledger does not have, and should have.
+        whole_chain: verify all its entries, too, which takes seconds where there are thousands.
+    """
+    try:
+        if whole_chain and book.has_account(account):
+            book.verify(account)
+        refuse_rolled_back(book, account)
+    except (LedgerError, AnchorsDamaged) as error:
+        return str(error)
+    return None
 
 
 def unanswered_since(account: str) -> str | None:
