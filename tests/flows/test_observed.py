@@ -9,9 +9,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
-from hallmark.flows.desk import desk
+from hallmark.flows.desk import app, desk
 from hallmark.tasks.people.rights import Right, Role, rights_of
-from hallmark.tasks.prometheus import state_of
+from hallmark.tasks.prometheus import Exposition, state_of
 from hallmark.tasks.runs import statuses
 from tests import example
 from tests.flows.conftest import Hallmark
@@ -121,6 +121,8 @@ def test_why_a_run_failed_is_told_to_those_alone_who_write_specs_or_run_releases
     table = (tmp_path / "table.csv").read_text().splitlines()
     (tmp_path / "table.csv").write_text("\n".join([*table, table[-1].replace(",", "x,", 1)]))
     monkeypatch.setenv("HALLMARK_DATA", str(tmp_path))
+    for name, accounts in {"_metrics": False, "_metrics_with_accounts": True}.items():
+        monkeypatch.setattr(app, name, Exposition(accounts=accounts, seconds=0))
     example.open_account()
     done = hallmark("release", spec, "--out", tmp_path / "out")
     assert (done.code, "columns.age: not all rows" in done.err) == (3, True)
