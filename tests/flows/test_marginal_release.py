@@ -82,9 +82,7 @@ def certified(published: Published) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("selection", "generator"),
     [
-        pair
-        if pair in {("aim", "particles"), ("mst", "private-gsd")}
-        else pytest.param(*pair, marks=pytest.mark.slow)
+        pair if pair == ("aim", "particles") else pytest.param(*pair, marks=pytest.mark.slow)
         for pair in product(SELECTIONS, GENERATORS)
     ],
 )

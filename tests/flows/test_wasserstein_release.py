@@ -82,6 +82,7 @@ def test_two_columns_are_certified_jointly_and_one_by_one(name: str, tmp_path: P
     assert "Columns together" in Workspace.of("test-release").review.read_text()
 
 
+@pytest.mark.slow
 def test_pairs_of_columns_are_certified_on_the_support_of_a_public_table(tmp_path: Path) -> None:
     example.open_account()
     mechanism = {"name": "sparse-lipschitz", "cells": 5}

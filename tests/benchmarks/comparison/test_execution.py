@@ -50,7 +50,11 @@ def test_peak_memory_is_the_high_water_mark(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "busy", ["while True: pass", "time.sleep(60)"], ids=["computing", "waiting"]
+    "busy",
+    [
+        pytest.param("while True: pass", id="computing"),
+        pytest.param("time.sleep(60)", id="waiting", marks=pytest.mark.slow),
+    ],
 )
 def test_a_process_that_passes_the_time_cap_is_killed_with_its_children(
     busy: str, tmp_path: Path

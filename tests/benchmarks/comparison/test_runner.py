@@ -39,6 +39,7 @@ def a_run(**changes) -> Run:
     return replace(run, **changes)
 
 
+@pytest.mark.slow
 def test_a_run_of_ours_is_scored_and_measured() -> None:
     table = small_table()
     result = carry_out(a_run(), table, seconds=300, memory_mib=4096)

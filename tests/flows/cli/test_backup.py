@@ -13,6 +13,7 @@ from tests.flows.conftest import Hallmark
 from tests.tasks.cut import ACCOUNT
 
 
+@pytest.mark.slow
 def test_a_backup_that_two_releases_are_missing_in(
     hallmark: Hallmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ def test_counts_are_forecast_as_they_come_out(mechanism: str, tmp_path: Path) ->
         assert found.half_width >= released
 
 
+@pytest.mark.slow
 def test_the_epsilon_for_a_width_gives_that_width_and_a_little_less_does_not(
     tmp_path: Path,
 ) -> None:

@@ -44,6 +44,7 @@ def test_a_fit_takes_the_longer_the_less_noise_there_is(tmp_path: Path) -> None:
     assert fits[-1] < 20 * fits[0]
 
 
+@pytest.mark.slow
 def test_rounds_of_a_selection_take_time(tmp_path: Path) -> None:
     def told(generator: str, **selection: Any) -> TimeForecast:
         mechanism = {"name": "privpgd", "selection": selection, "generator": generator}
