@@ -36,7 +36,10 @@ _ALL: tuple[Mechanism, ...] = (
     SparseLipschitz(),
     AdaptiveSupport(),
     Marginals(
-        "privpgd", {"method": "all", "emphasis": 0.2, "coarse": 0.15}, {"method": "noise-aware"}
+        "privpgd",
+        {"method": "all", "emphasis": 0.2, "coarse": 0.15},
+        {"method": "noise-aware"},
+        wide={"method": "strongest"},
     ),
     Marginals("privpgd-paper", {"method": "all"}, {"method": "particles"}),
     Marginals("private-gsd", {"method": "all"}, {"method": "private-gsd"}),

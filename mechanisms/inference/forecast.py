@@ -61,7 +61,7 @@ class _EvenlySpread:
     def choose(self, *_: Any, **__: Any) -> NoReturn:
         raise _ChoiceReached
 
-    choices = refreshed = choose
+    choose_several = choices = refreshed = choose
 
     def _counts(self, cells: CellMap) -> Counts:
         shares = np.full(cells.size, 1 / cells.size)

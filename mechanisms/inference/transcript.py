@@ -141,6 +141,14 @@ class Transcribing:
         self._keep(call, [event], len(candidates), [chosen])
         return index
 
+    def choose_several(
+        self, call: str, candidates: Sequence[Score], event: ExponentialMechanism
+    ) -> list[int]:
+        positions = self.curator.choose_several(call, candidates, event)
+        chosen = [ChosenQuery(columns=candidates[index].cells.columns) for index in positions]
+        self._keep(call, [event], len(candidates), chosen)
+        return positions
+
     def choices(
         self,
         call: str,

@@ -118,11 +118,14 @@ class Marginals:
     Attributes:
         name: as a release spec gives it.
         selection, generator: what stands where the spec says nothing, as it would say it.
+        wide: the selection that stands in place of all pairs where their noise would hide most of
+            them (`parameters.pairs_are_hidden`).
     """
 
     name: str
     selection: Mapping[str, Any]
     generator: Mapping[str, Any]
+    wide: Mapping[str, Any] | None = None
 
     def plan(self, request: Request) -> MarginalPlan:
         """The least noise within `budget`, and a generator that can serve it. Public.
@@ -140,7 +143,7 @@ class Marginals:
         plan = MarginalPlan(
             mechanism=self.name,
             request=request,
-            design=design_of(self.selection, request),
+            design=design_of(self.selection, request, self.wide),
             generator=generator_of(self.generator, request),
         )
         if request.public is not None and not plan.generator.takes_prior:
@@ -353,11 +356,15 @@ def marginals_of(shape: Sequence[int], answers: Sequence[Answer]) -> tuple[Noisy
         for answer in answers
         if answer.asked.groups is None
     )
+    grouped = pooled(
+        NoisyMarginal(answer.asked.clique, answer.table(shape), answer.sigma)
+        for answer in answers
+        if answer.asked.groups is not None
+    )
     known = {marginal.clique: marginal for marginal in fine}
-    for answer in answers:
-        if answer.asked.groups is not None:
-            clique, sums = answer.asked.clique, answer.table(shape)
-            known[clique] = with_groups(known[clique], sums, Coarse(sums.shape, answer.sigma))
+    for sums in grouped:
+        groups = Coarse(sums.counts.shape, sums.sigma)
+        known[sums.clique] = with_groups(known[sums.clique], sums.counts, groups)
     return tuple(known.values())
 
 

@@ -9,9 +9,11 @@ mechanism:
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from math import isfinite
+from statistics import median
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from hallmark.mechanisms.domain.cliques import all_ways, cells
 from hallmark.mechanisms.marginals.generators.generator import Generator
 from hallmark.mechanisms.marginals.generators.genetic.private_gsd import PrivateGSD
 from hallmark.mechanisms.marginals.generators.graphical.model import GraphicalModel
@@ -20,13 +22,18 @@ from hallmark.mechanisms.marginals.generators.particles.particles import Particl
 from hallmark.mechanisms.marginals.selection.aim import plan_aim
 from hallmark.mechanisms.marginals.selection.design import Design
 from hallmark.mechanisms.marginals.selection.fixed import plan_fixed
+from hallmark.mechanisms.marginals.selection.misfit import noise_misfit
 from hallmark.mechanisms.marginals.selection.mwem import plan_mwem
 from hallmark.mechanisms.marginals.selection.settings import nearest
+from hallmark.mechanisms.marginals.selection.spending import refuse_unservable
+from hallmark.mechanisms.marginals.selection.strongest import plan_strongest
 from hallmark.mechanisms.marginals.selection.tree import plan_tree
+from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
 from hallmark.mechanisms.request import Request
 
 SELECTIONS: Mapping[str, Callable[..., Design]] = {
     "all": plan_fixed,
+    "strongest": plan_strongest,
     "mst": plan_tree,
     "aim": plan_aim,
     "mwem": plan_mwem,
@@ -38,19 +45,47 @@ GENERATORS: Mapping[str, Callable[..., Generator]] = {
     "private-gsd": PrivateGSD,
 }
 
+_HIDDEN = 0.35  # about what the strongest pairs are off where they are told not at all
+
 T = TypeVar("T")
 
 
-def design_of(default: Mapping[str, Any], request: Request) -> Design:
-    """The selection that the spec asks for, planned.
+def design_of(
+    default: Mapping[str, Any], request: Request, wide: Mapping[str, Any] | None = None
+) -> Design:
+    """The selection that the spec asks for, planned; where it asks for none, the default, or the
+    one for wide tables.
 
     Raises:
         ValueError: a method or a setting is unknown or wrong, or the marginals are too large.
     """
+    asks = request.parameters.get("selection") is not None
+    if wide is not None and not asks and pairs_are_hidden(request):
+        default = wide
     method, settings = _section("selection", default, SELECTIONS, request)
     return SELECTIONS[method](
         request.domain, budget=request.budget, adjacency=request.adjacency, settings=settings
     )
+
+
+def pairs_are_hidden(request: Request) -> bool:
+    """Whether noise that pays for all pairs would hide most of them: where, in half of them or
+    more, it alone makes a total variation above `_HIDDEN`. Public.
+
+    Raises:
+        ValueError: the budget has no delta, or there is no column.
+    """
+    refuse_unservable(request.budget, request.domain)
+    if len(request.domain) < 2:
+        return False
+    sizes = [cells(pair, request.domain.shape) for pair in all_ways(len(request.domain), 2)]
+    noise = gaussian_sigma2(
+        request.budget,
+        l2_squared=request.adjacency.l2_squared,
+        unit_moves=request.adjacency.unit_moves,
+        count=len(sizes),
+    )
+    return noise_misfit(noise.value, 1) * median(sizes) / 2 > _HIDDEN * request.expected_records
 
 
 def generator_of(default: Mapping[str, Any], request: Request) -> Generator:

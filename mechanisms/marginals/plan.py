@@ -117,9 +117,9 @@ class MarginalPlan(Requested):
         sigma = max(float(asked.sigma2) for asked in first) ** 0.5
         signal, rounds = self.expected_records / sigma, 0.0
         if effort.models:
-            # One is chosen in a round, and they hang together, as those of a few columns do.
+            # They hang together, as those of a few columns do.
             ones, chosen = measured[: len(first)], sorted(measured[len(first) :])
-            measured, half = ([*ones, *chosen[: effort.models // part]] for part in (1, 2))
+            measured, half = ([*ones, *chosen[: effort.tables // part]] for part in (1, 2))
             candidates = effort.candidates // effort.models
             draft = self.generator.draft_seconds(self.domain, half, signal, candidates)
             if draft is None:

@@ -36,6 +36,10 @@ class TableChoice(Protocol):
         self, call: str, candidates: Sequence[Score], event: ExponentialMechanism
     ) -> int: ...
 
+    def choose_several(
+        self, call: str, candidates: Sequence[Score], event: ExponentialMechanism
+    ) -> list[int]: ...
+
 
 class QueryChoices(Protocol):
     """Chooses among linear queries, several times in one call."""

@@ -117,9 +117,7 @@ class Curator:
             LedgerError: as for `histograms`; or the logged choice is no longer a candidate.
             ValueError: two candidates score the same table.
         """
-        names = [candidate.cells.digest for candidate in candidates]
-        if len(set(names)) < len(names):
-            raise ValueError("two candidates score the same table; the log could not tell them")
+        names = _names(candidates)
         terms = [str(event.epsilon), *(["adaptive"] if event.adaptive else [])]
         request = _digest("choose", [str(self.total()), *terms])
         logged = self.ledger.lookup(self.release, call, request)
@@ -131,7 +129,55 @@ class Curator:
             logged = self.ledger.record(
                 self.release, call, request, (event,), _pack(names[index]), self._check
             )
-        chosen = _unpack(logged)
+        return self._position(call, _unpack(logged), names)
+
+    def choose_several(
+        self, call: str, candidates: Sequence[Score], event: ExponentialMechanism
+    ) -> list[int]:
+        """Positions of `event.times` different candidates, drawn one after the other as `choose`
+        draws them, each among those that are left.
+
+        Earlier draws decide which are left, so they are the same for neighbours; and fewer scores
+        have no larger sensitivity. So the law of each draw, given the earlier ones, is that of one
+        exponential mechanism (Durfee, Rogers 2019, arXiv:1905.04273, section 3: "peeling"). All
+        are logged as one call. References are no part of the request, as for `choose`.
+
+        Raises:
+            BudgetExceeded, LedgerError: as for `choose`.
+            ValueError: two candidates score the same table, or there are fewer than draws.
+        """
+        names = _names(candidates)
+        if len(names) < event.times:
+            raise ValueError(f"{event.times} different choices among {len(names)} candidates")
+        terms = [str(event.epsilon), str(event.times), *(["adaptive"] if event.adaptive else [])]
+        request = _digest("choose-several", [str(self.total()), *terms])
+        logged = self.ledger.lookup(self.release, call, request)
+        if logged is None:
+            self._check(self.ledger.standing(self.release).charged([event]))
+            scores = self._scores(candidates)
+            sensitivity = max(score.sensitivity(self.adjacency) for score in candidates)
+            left, chosen = list(range(len(names))), list[int]()
+            for _ in range(event.times):
+                place = choose(
+                    [scores[i] for i in left], sensitivity=sensitivity, epsilon=event.epsilon
+                )
+                chosen.append(left.pop(place))
+            logged = self.ledger.record(
+                self.release,
+                call,
+                request,
+                (event,),
+                _pack([names[index] for index in chosen]),
+                self._check,
+            )
+        return [self._position(call, name, names) for name in _unpack(logged)]
+
+    def _position(self, call: str, chosen: str, names: Sequence[str]) -> int:
+        """Of what was chosen among the candidates.
+
+        Raises:
+            LedgerError: it is no longer a candidate.
+        """
         if chosen not in names:
             raise LedgerError(
                 f"release {self.release!r}, call {call!r}: what was chosen before is no candidate "
@@ -324,6 +370,18 @@ class Curator:
                 f"release {self.release!r}: the next call would cost more than the reserved "
                 f"{self.budget}; plan with more budget, or more noise"
             )
+
+
+def _names(candidates: Sequence[Score]) -> list[str]:
+    """Under which the log knows what was chosen.
+
+    Raises:
+        ValueError: two candidates score the same table.
+    """
+    names = [candidate.cells.digest for candidate in candidates]
+    if len(set(names)) < len(names):
+        raise ValueError("two candidates score the same table; the log could not tell them")
+    return names
 
 
 def _positions(noises: Iterable[Noise]) -> dict[Noise, list[int]]:

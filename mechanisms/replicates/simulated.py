@@ -68,13 +68,23 @@ class SimulatedCurator:
         """Position of a candidate, drawn with probability proportional to
         exp(epsilon * score / (2 sensitivity)); the sensitivity is the largest of all candidates.
         """
+        return self.choose_several(call, candidates, event)[0]
+
+    def choose_several(
+        self, call: str, candidates: Sequence[Score], event: ExponentialMechanism
+    ) -> list[int]:
+        """The `event.times` largest of the scores with Gumbel noise: of the law of
+        `Curator.choose_several` (Durfee, Rogers 2019, arXiv:1905.04273, Lemma 4.2).
+        """
         self.events.append(event)
-        scores = [self._score(candidate) for candidate in candidates]
+        tables = self._count([candidate.cells for candidate in candidates])
+        scores = [one(table) for one, table in zip(candidates, tables, strict=True)]
         sensitivity = max(candidate.sensitivity(self.adjacency) for candidate in candidates)
         best = max(scores)  # whole numbers of any size: only their differences become floats
         misses = np.array([float(score - best) for score in scores])
         noise = self.rng.gumbel(size=len(scores))
-        return int(np.argmax(float(event.epsilon) / (2 * sensitivity) * misses + noise))
+        noisy = float(event.epsilon) / (2 * sensitivity) * misses + noise
+        return [int(index) for index in np.argsort(-noisy)[: event.times]]
 
     def choices(
         self,
@@ -136,10 +146,6 @@ class SimulatedCurator:
             raise BudgetExceeded(
                 f"what was asked of the simulated curator costs more than {budget}"
             )
-
-    def _score(self, candidate: Score) -> int:
-        (table,) = self._count([candidate.cells])
-        return candidate(table)
 
     def _count(self, maps: Sequence[CellMap]) -> list[Counts]:
         new = {one.digest: one for one in maps if one.digest not in self.counted}

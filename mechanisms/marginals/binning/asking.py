@@ -56,6 +56,12 @@ class BinnedCurator:
         scores = [self._score(score) for score in candidates]
         return self.curator.choose(call, scores, event)
 
+    def choose_several(
+        self, call: str, candidates: Sequence[Score], event: ExponentialMechanism
+    ) -> list[int]:
+        """See `Curator.choose_several`."""
+        return self.curator.choose_several(call, [self._score(one) for one in candidates], event)
+
     def _score(self, score: Score) -> L1Score:
         if not isinstance(score, L1Score):
             raise TypeError(f"{type(score).__name__}: only misfits are asked about bins")

@@ -157,7 +157,7 @@ class AimDesign:
     def effort(self) -> Effort:
         rounds, looked = self._expected_rounds, self.drawn(1)
         entries = int(self._sizes[list(looked)].sum())
-        return Effort(rounds * len(looked), rounds * entries, rounds)
+        return Effort(rounds * len(looked), rounds * entries, rounds, rounds)
 
     @cached_property
     def candidates(self) -> tuple[Clique, ...]:

@@ -111,11 +111,13 @@ class Effort:
         candidates: tables of the private data that are looked at for choices.
         cells: theirs.
         models: drafts that are fitted.
+        tables: that are measured.
     """
 
     candidates: int = 0
     cells: int = 0
     models: int = 0
+    tables: int = 0
 
 
 class Modeller(Protocol):

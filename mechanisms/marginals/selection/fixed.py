@@ -61,7 +61,7 @@ from hallmark.mechanisms.privacy.rounding import decimal_above
 _DIGITS = 6  # of a noise parameter, which is rounded up: a little more noise, a short number
 _STEPS = 4  # weights between one power of two and the next
 # benchmarks/levers.py has what groups gain.
-_GROUPS = 4  # of an attribute in a coarse table
+GROUPS = 4  # of an attribute in a coarse table
 _FEWER = 2  # a table is measured in groups, too, where these are fewer than cells by this factor
 
 
@@ -111,7 +111,7 @@ class FixedDesign:
             **{name: more.to_json(self.domain) for name, more in self.more.items()},
             **(named if self.added else {}),
             "emphasis": float(self.emphasis),
-            **({"coarse": float(self.coarse), "groups": _GROUPS} if self.grouped else {}),
+            **({"coarse": float(self.coarse), "groups": GROUPS} if self.grouped else {}),
             "sigma2": sigma2[0] if len(sigma2) == 1 else sigma2,
         }
 
@@ -121,7 +121,7 @@ class FixedDesign:
         return (
             *(Asked(c, s) for c, s in zip(self.largest, self.sigma2[:fine], strict=True)),
             *(
-                Asked(c, s, groups=_GROUPS)
+                Asked(c, s, groups=GROUPS)
                 for c, s in zip(self.grouped, self.sigma2[fine:], strict=True)
             ),
         )
@@ -205,7 +205,7 @@ def plan_fixed(
     weights = dict(zip(workload.cliques, workload.weights, strict=True)) | dict.fromkeys(
         added, mean
     )
-    grouped = tuple(c for c in workload.cliques if coarse and _is_large(c, domain.shape))
+    grouped = tuple(c for c in workload.cliques if coarse and is_large(c, domain.shape))
     scale = _scale(coarse, list(weights.values()), [weights[c] for c in grouped])
     return FixedDesign(
         domain=domain,
@@ -223,9 +223,9 @@ def plan_fixed(
     )
 
 
-def _is_large(clique: Clique, shape: Sequence[int]) -> bool:
+def is_large(clique: Clique, shape: Sequence[int]) -> bool:
     """Whether groups are much fewer than cells."""
-    return cells(clique, shape) >= _FEWER * prod(sizes_of(clique, shape, _GROUPS))
+    return cells(clique, shape) >= _FEWER * prod(sizes_of(clique, shape, GROUPS))
 
 
 def _scale(coarse: Fraction, weights: Sequence[Fraction], grouped: Sequence[Fraction]) -> Fraction:

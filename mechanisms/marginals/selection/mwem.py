@@ -141,7 +141,7 @@ class MwemDesign:
     def effort(self) -> Effort:
         turns, shape = self.split.turns, self.domain.shape
         entries = sum(cells(clique, shape) for clique in self.workload.cliques)
-        return Effort(turns * len(self.workload.cliques), turns * entries, turns)
+        return Effort(turns * len(self.workload.cliques), turns * entries, turns, turns)
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -250,6 +250,47 @@ def test_candidates_are_counted_in_runs_that_fit_memory_and_scored_alike(
     assert parts.choose("call", candidates[:3], cost) in range(3)
 
 
+def test_several_choices_are_drawn_in_turn_among_those_that_are_left(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is a draw of `choose` at the largest sensitivity of all; one call, one charge."""
+    drawn: list[object] = []
+
+    def choose(scores: list[int], *, sensitivity: int, epsilon: Fraction) -> int:
+        drawn.append((scores, sensitivity, epsilon))
+        return len(drawn) % len(scores)
+
+    monkeypatch.setattr("hallmark.mechanisms.privacy.curator.choose", choose)
+    candidates = [*CANDIDATES, L1Score(marginal((0, 1), SHAPE), np.ones(12, dtype=int), weight=3)]
+    scores = [0, -4, candidates[2](np.bincount(candidates[2].cells(CODES), minlength=12))]
+    cost = ExponentialMechanism(epsilon=Fraction(1, 7), times=2)
+    for _ in range(2):
+        assert make().choose_several("call", candidates, cost) == [1, 0]
+    assert drawn == [(scores, 6, cost.epsilon), ([scores[0], scores[2]], 6, cost.epsilon)]
+    assert make().ledger.events("r") == (cost,)
+
+
+def test_several_choices_are_read_back_for_the_same_question_alone(make: Make) -> None:
+    cost = ExponentialMechanism(epsilon=Fraction(1, 50), times=2)
+    chosen = make().choose_several("call", misfits(0, 1), cost)
+    assert sorted(chosen) == [0, 1]
+    assert make().choose_several("call", misfits(1, 0, off=3), cost) == [1 - i for i in chosen]
+    for other in (replace(cost, times=1), replace(cost, epsilon=Fraction(1, 51))):
+        with pytest.raises(LedgerError, match="call"):
+            make().choose_several("call", misfits(0, 1), other)
+    with pytest.raises(LedgerError, match="what was chosen before is no candidate now"):
+        make().choose_several(
+            "call", [*misfits(0), L1Score(marginal((0, 1), SHAPE), np.zeros(12, dtype=int))], cost
+        )
+
+
+def test_more_choices_than_candidates_are_refused(make: Make) -> None:
+    cost = ExponentialMechanism(epsilon=Fraction(1, 50), times=3)
+    with pytest.raises(ValueError, match="3 different choices among 2 candidates"):
+        make().choose_several("call", misfits(0, 1), cost)
+    assert make().ledger.calls("r") == []
+
+
 def misfits(*columns: int, off: int = 0) -> list[L1Score]:
     """One candidate a column, whose reference has `off` records too many in every cell."""
     return [

@@ -8,6 +8,9 @@ and every attribute gets one margin, which all targets share. Records start as a
 Chow-Liu tree of the targets, not of the classes: few classes that explain all pairs tie three
 columns together in ways that no marginal asked for, and the polish leaves that alone. `epochs`
 moves them by the particle descent of PrivPGD first; the polish fits their counts to the targets.
+Where some pairs were not measured, it fits them to what the classes say, and to the product of
+margins where nothing measured ties two columns together (`parts`): a sample's own error is as large
+as what is left of dependence there.
 Edit rules hold in all steps.
 
 Source.  Donhauser, Abad, Hulkund, Yang (2024), "Privacy-preserving data release leveraging optimal
@@ -43,6 +46,7 @@ from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import 
     fit_latent_classes,
 )
 from hallmark.mechanisms.marginals.generators.noise_aware.leaning import Leaned, leaned
+from hallmark.mechanisms.marginals.generators.noise_aware.parts import parts_of
 from hallmark.mechanisms.marginals.generators.noise_aware.refinement import (
     SILENT,
     raked,
@@ -63,6 +67,7 @@ _DRAFT = {  # of the classes, for the next round of a selection
     "order": 0.0,  # few pairs are known yet, and what moves fast for them strays elsewhere
 }
 _TRUSTED_COLUMNS, _TRUSTED_TABLES = 5.0, 3.0  # of a prior: as many as are seen to lie at it
+_UNMEASURED = 0.3  # weight of a pair in the polish, where it is the model's guess
 _SPLIT_SEED = 20_261_127  # a model's targets are the same whenever they are asked for
 _DENOISED = 0.4  # progress when the model is fitted
 _BYTES_PER_CELL = 72  # counts, noise added, targets, and the polish's lines in two orders
@@ -134,7 +139,7 @@ class NoiseAware:
                 "nothing else; use latent-classes, or selection all with ways 2"
             )
         entries = sum(domain.shape)
-        sizes = {clique: cells(clique, domain.shape) for clique in cliques}
+        sizes = {clique: cells(clique, domain.shape) for clique in _polished(domain, cliques)}
         widest = max((size for clique, size in sizes.items() if len(clique) > 2), default=0)
         fit = 4 * (_SQUARES * entries**2 + 8 * self.latent.classes * (entries + widest))
         tables = _BYTES_PER_CELL * sum(sizes.values())
@@ -154,8 +159,9 @@ class NoiseAware:
         counts = sum(cells(clique, domain.shape) for clique in cliques)
         fit = _fit_seconds(self.latent, domain, cliques, signal)
         fit += _PER_TARGET * len(cliques) + _PER_TARGET_CELL * counts
-        links = sum(len(clique) for clique in cliques)
-        lines = sum(domain.shape[a] for clique in cliques for a in clique)
+        polished = _polished(domain, cliques)
+        links = sum(len(clique) for clique in polished)
+        lines = sum(domain.shape[a] for clique in polished for a in clique)
         drawn = 0.0
         for rows in batches:
             settled = lines * min(1.0, (_SETTLED_FAST / rows) ** 0.5)
@@ -199,6 +205,11 @@ class NoiseAware:
             report=lambda share: execution.progress(_DENOISED * share, "denoising the marginals"),
         )
         return NoiseAwareModel(self, evidence, classes)
+
+
+def _polished(domain: Domain, cliques: Sequence[Clique]) -> list[Clique]:
+    """What records are fitted to where these were measured: the other pairs, too."""
+    return list(dict.fromkeys((*cliques, *all_ways(len(domain), 2))))
 
 
 def _fit_seconds(
@@ -384,11 +395,20 @@ class NoiseAwareModel:
     def _with_margins(self, table: Table, clique: Clique) -> Table:
         return raked(table, self._margins_of(clique), self.rules.allowed(clique))
 
+    @cached_property
+    def _parts(self) -> tuple[int, ...]:
+        """Which attributes hang together; all, where nothing was measured of several."""
+        size = len(self.evidence.domain)
+        return parts_of(self.evidence) if self._joint else (0,) * size
+
     def wanted(self, clique: Clique) -> Table:
-        """The target; of what was not measured, the model, as near to a prior as is usual."""
+        """The target; of what was not measured, the model, as near to a prior as is usual, or the
+        product of margins where nothing ties a pair together."""
         if clique in self.targets:
             return self.targets[clique]
         model = self._raked(clique)
+        if len(clique) == 2 and len({self._parts[a] for a in clique}) > 1:
+            model = self._with_margins(np.ones_like(model), clique)
         if (prior := self.evidence.prior) is None or not self._joint:
             return model
         public, share = self._with_margins(prior.table(clique), clique), self._tables.shares.mean()
@@ -425,10 +445,13 @@ class NoiseAwareModel:
             codes = repeated(moved, rows, rng)
         codes = self.rules.repair(codes, rng)
         if generator.sweeps:
+            guessed: dict[Clique, Table] = {
+                pair: table for pair, table in self._pairs.pairs.items() if pair not in self.targets
+            }
             codes, errors = polish(
                 codes,
-                self.targets,
-                weights=_weights(self.evidence),
+                {**self.targets, **guessed},
+                weights={**_weights(self.evidence), **dict.fromkeys(guessed, _UNMEASURED)},
                 rules=self.rules,
                 sweeps=generator.sweeps,
                 rng=rng,

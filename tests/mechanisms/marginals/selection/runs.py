@@ -69,6 +69,8 @@ class PlainModel:
             product = np.multiply.outer(product, shares(self.measured[(a,)]))
         return product
 
+    wanted = marginal
+
     def records(self, rows: int, rng: Any, progress: Any) -> Any:
         raise NotImplementedError("selections ask for marginals alone")
 
@@ -106,6 +108,10 @@ class Watching(Curator):
         self.choices.append((call, list(candidates), event))
         return super().choose(call, candidates, event)
 
+    def choose_several(self, call: str, candidates: Any, event: ExponentialMechanism) -> list[int]:
+        self.choices.append((call, list(candidates), event))
+        return super().choose_several(call, candidates, event)
+
 
 class Killed(Exception):
     """The process dies."""
@@ -130,6 +136,10 @@ class Dying(Curator):
     def choose(self, call: str, candidates: Any, event: ExponentialMechanism) -> int:
         draw = super().choose
         return int(self._guard(call, lambda: draw(call, candidates, event)))
+
+    def choose_several(self, call: str, candidates: Any, event: ExponentialMechanism) -> list[int]:
+        draw = super().choose_several
+        return list(self._guard(call, lambda: draw(call, candidates, event)))
 
     def histograms(self, call: str, queries: Any) -> Any:
         draw = super().histograms

@@ -13,6 +13,7 @@ import pytest
 from hallmark.mechanisms.marginals.selection.aim import plan_aim
 from hallmark.mechanisms.marginals.selection.misfit import UNIT
 from hallmark.mechanisms.marginals.selection.mwem import plan_mwem
+from hallmark.mechanisms.marginals.selection.strongest import plan_strongest
 from hallmark.mechanisms.marginals.selection.tree import plan_tree
 from hallmark.mechanisms.privacy.accountant import fits, rho
 from hallmark.mechanisms.privacy.adjacency import Adjacency
@@ -44,6 +45,7 @@ class Kind:
         round_calls, last_calls: calls of a round, and those after the rounds.
         ways: columns of the marginals that it may choose.
         adaptive: whether it chooses noise by answers.
+        tables: that a round measures.
     """
 
     plan: Callable[..., Any]
@@ -52,20 +54,27 @@ class Kind:
     last_calls: tuple[str, ...] = ()
     ways: tuple[int, ...] = (2,)
     adaptive: bool = False
+    tables: int = 1
 
     def design(self, adjacency: Adjacency = REPLACE, **more: Any) -> Any:
         return designed(self.plan, adjacency=adjacency, **{**self.settings, **more})
 
-    def calls(self, rounds: int) -> list[str]:
-        """Names of all calls of a run."""
-        named = [name.format(n) for n in range(1, rounds + 1) for name in self.round_calls]
+    def calls(self, chosen: int) -> list[str]:
+        """Names of all calls of a run with so many tables beside the first."""
+        rounds = range(1, chosen // self.tables + 1)
+        named = [name.format(n) for n in rounds for name in self.round_calls]
         return ["marginals", *named, *self.last_calls]
 
 
 AIM = Kind(plan_aim, {"rounds_cap": 4}, ways=(1, 2), adaptive=True)
 MWEM = Kind(plan_mwem, {"rounds": 2, "one_way_share": 0.3})
 MST = Kind(plan_tree, {}, ("round-{}-choice",), ("pairs",))
-of_every_kind = pytest.mark.parametrize("kind", [AIM, MWEM, MST], ids=["aim", "mwem", "mst"])
+STRONGEST = Kind(
+    plan_strongest, {"rounds": 2}, ("round-{}-choice", "round-{}-marginals"), tables=2 * len(SHAPE)
+)
+of_every_kind = pytest.mark.parametrize(
+    "kind", [AIM, MWEM, MST, STRONGEST], ids=["aim", "mwem", "mst", "strongest"]
+)
 
 
 @of_every_kind

@@ -255,7 +255,7 @@ def test_a_round_looks_at_everything_as_long_as_that_is_a_few_minutes_work() -> 
     design = make(ways=3)
     assert design.drawn(1) == tuple(range(len(design.candidates)))
     looked = sum(cells(clique, SHAPE) for clique in design.candidates)
-    assert design.effort == Effort(8 * len(design.candidates), 8 * looked, 8)
+    assert design.effort == Effort(8 * len(design.candidates), 8 * looked, 8, 8)
 
 
 @pytest.mark.parametrize(("candidates", "entries"), [(60, 2**32), (2**18, 400), (60, 400)])
