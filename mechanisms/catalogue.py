@@ -140,8 +140,8 @@ def _of_queries(name: str, sentence: str, guarantee: Guarantee = Guarantee.EITHE
 _ENTRIES = (
     _of_marginals(
         "privpgd",
-        "tables of many columns: all two-way marginals, denoised together; or any selection of "
-        "marginals with any generator of records",
+        "tables of many columns: all two-way marginals, or those that matter where noise would "
+        "hide all of them, denoised together; or any selection with any generator of records",
         takes_public_data=True,
     ),
     _of_marginals(

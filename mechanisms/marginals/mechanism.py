@@ -375,6 +375,6 @@ def _first(curator: MarginalRounds, plan: MarginalPlan) -> tuple[Answer, ...]:
 
 
 def _chosen(plan: MarginalPlan, answers: Sequence[Answer]) -> list[str]:
-    """Marginals that were selected in private rounds, in their order."""
-    after = [answer.asked.clique for answer in answers if answer.call != FIRST_CALL]
-    return [title(clique, plan.domain.names) for clique in after]
+    """Marginals that were selected in private rounds, in their order; once a round."""
+    after = dict.fromkeys((answer.call, answer.asked.clique) for answer in answers)
+    return [title(clique, plan.domain.names) for call, clique in after if call != FIRST_CALL]

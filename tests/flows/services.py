@@ -142,4 +142,4 @@ def wait_until(happened: Callable[[], object], what: str, seconds: float = SECON
     deadline = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < deadline, f"this never happened: {what}"
-        time.sleep(0.02)
+        time.sleep(0.1)  # who asks too often takes the time of what is waited for

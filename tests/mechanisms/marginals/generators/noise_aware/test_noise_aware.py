@@ -127,6 +127,24 @@ def test_marginals_of_any_order_will_do(cliques: tuple[Clique, ...]) -> None:
     assert variation(codes, cliques) < 0.4 * variation(shuffled, cliques)
 
 
+def test_pairs_that_nothing_ties_together_are_products_and_records_have_them() -> None:
+    """Of two pairs of equal columns, the pairs across were not measured; a sample of records would
+    be off by what 4,000 draws are."""
+    rng, shape = np.random.default_rng(8), (8, 8, 8, 8)
+    ends = rng.integers(8, size=(4000, 2))
+    codes = ends[:, [0, 0, 1, 1]]
+    cliques: tuple[Clique, ...] = ((0,), (1,), (2,), (3,), (0, 1), (2, 3))
+    model = fit(QUICK, evidence_of(codes, shape, sigma=5.0, seed=1, cliques=cliques))
+    made, _ = records(model)
+    for pair in ((0, 2), (1, 3)):
+        product = np.outer(*(model.wanted((a,)) for a in pair))
+        assert model.wanted(pair) == pytest.approx(product, abs=1e-9)
+        off = np.abs(marginal_of(made, pair, shape) - product).sum() / 2
+        sampled = np.abs(rng.multinomial(4000, product.ravel()) / 4000 - product.ravel()).sum() / 2
+        assert off < 0.5 * sampled
+    assert np.abs(marginal_of(made, (0, 1), shape) - np.eye(8) / 8).sum() / 2 < 0.05
+
+
 def test_a_draft_goes_on_from_an_earlier_model() -> None:
     first = fit(QUICK, evidence())
     draft = fit(QUICK, evidence(), previous=first, draft=True)
