@@ -167,7 +167,7 @@ def _refuse_replicates(release: PreparedRelease) -> None:
         raise PlanRefused(
             f"output.replicates: {release.plan.mechanism} does not measure "
             f"{title(pair, release.codec.names)} for certain, so nothing would tell how far the "
-            "records are from the private table there; measure all pairs on own cells, as privpgd "
-            "does unless its selection, or the columns' bins, detail or groups, say otherwise; "
-            f"give every column at most {MOST_CELLS} cells; or leave it out"
+            "records are from the private table there; measure all pairs on own cells (privpgd, of "
+            "a wide table with mechanism.selection: all), without bins, detail or groups of "
+            f"columns; give every column at most {MOST_CELLS} cells; or leave it out"
         )
