@@ -124,8 +124,7 @@ class Curator:
         if logged is None:
             self._check(self.ledger.standing(self.release).charged([event]))
             scores = self._scores(candidates)
-            sensitivity = max(score.sensitivity(self.adjacency) for score in candidates)
-            index = choose(scores, sensitivity=sensitivity, epsilon=event.epsilon)
+            index = choose(scores, sensitivity=self._sensitivity(candidates), epsilon=event.epsilon)
             logged = self.ledger.record(
                 self.release, call, request, (event,), _pack(names[index]), self._check
             )
@@ -155,7 +154,7 @@ class Curator:
         if logged is None:
             self._check(self.ledger.standing(self.release).charged([event]))
             scores = self._scores(candidates)
-            sensitivity = max(score.sensitivity(self.adjacency) for score in candidates)
+            sensitivity = self._sensitivity(candidates)
             left, chosen = list(range(len(names))), list[int]()
             for _ in range(event.times):
                 place = choose(
@@ -330,6 +329,10 @@ class Curator:
                         scores, sensitivity=sensitivity, epsilon=refresh.draw.epsilon
                     )
             chosen += held
+
+    def _sensitivity(self, candidates: Sequence[Score]) -> int:
+        """Of the scores of all candidates: the largest."""
+        return max(score.sensitivity(self.adjacency) for score in candidates)
 
     def _scores(self, candidates: Sequence[Score]) -> list[int]:
         """Exact scores, counting as many tables at once as memory allows."""

@@ -4,15 +4,17 @@ Loss.    Half the weighted squares of what the mixture's marginals have more tha
          in cells and, where these were measured, in groups of cells. Weights are precisions
          relative to the best: then it is the likelihood, where noise is Gaussian.
 Speed.   All pairs are one symmetric matrix over the cells of all attributes, side by side, so that
-         they cost two products of matrices; groups are those of merged profiles.
+         they cost two products of matrices; triples are one for every cell of their first
+         attribute, where that fits memory; groups are those of merged profiles.
 Oracle.  tests/mechanisms/marginals/generators/noise_aware/test_mixture_loss.py takes finite
          differences, and sums the squares table by table.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Floats32, Table
 from hallmark.mechanisms.domain.cliques import Clique
@@ -21,7 +23,16 @@ from hallmark.mechanisms.marginals.evidence import Evidence
 from hallmark.mechanisms.marginals.generators.device import Device
 from hallmark.mechanisms.marginals.generators.noise_aware.pairs_on_device import PairsOnDevice
 
+_MOST_ENTRIES = 2**22  # of the matrices of triples: 16 MiB, of which a fit holds `COPIES`
+COPIES = 7
 _EXACT = 10.0  # weight of an exact marginal, beside 1 of the best measured: it leads, but not alone
+
+
+def entries_of_triples(shape: Sequence[int], cliques: Iterable[Clique]) -> int:
+    """Entries of their matrices, at most; 0 where there is no triple, or they are too many, so that
+    triples are fitted one by one."""
+    entries = sum(shape) ** 3
+    return entries if entries <= _MOST_ENTRIES and any(len(c) == 3 for c in cliques) else 0
 
 
 def slices(shape: Sequence[int]) -> tuple[slice, ...]:
@@ -61,6 +72,43 @@ class Pairs:
 
 
 @dataclass(frozen=True, eq=False)
+class Triples:
+    """Three-way tables to be fitted: for each cell of a first attribute, one symmetric matrix over
+    the cells of all.
+
+    Attributes:
+        first: the cells of first attributes, by their place among all.
+        tables: probabilities, shape (first, cells, cells); 0 where no triple was measured.
+        precision: weights of the entries, likewise.
+    """
+
+    first: NDArray[np.int64]
+    tables: Floats32
+    precision: Floats32
+
+    def squared_error(self, weights: Floats32, profiles: Floats32) -> float:
+        """Half the weighted squares of the misfits of all triples."""
+        misfits = self._misfits(weights, profiles)
+        return 0.25 * float(np.vdot(misfits * self.precision, misfits))  # each is there twice
+
+    def gradient(self, weights: Floats32, profiles: Floats32) -> Floats32:
+        """Gradient of `squared_error` in the profiles, per unit of a class's weight."""
+        slopes = self._misfits(weights, profiles)
+        slopes *= self.precision
+        pulled = profiles @ slopes  # (first, classes, cells)
+        gradient = np.einsum("kg,gke->ke", profiles[:, self.first], pulled)
+        gradient[:, self.first] += 0.5 * np.einsum("gke,ke->kg", pulled, profiles)
+        return np.asarray(gradient)
+
+    def _misfits(self, weights: Floats32, profiles: Floats32) -> Floats32:
+        """What a mixture has more than the tables."""
+        shares = (weights[:, None] * profiles[:, self.first]).T  # (first, classes)
+        excess = (profiles.T[None] * shares[:, None, :]) @ profiles
+        excess -= self.tables
+        return np.asarray(excess)
+
+
+@dataclass(frozen=True, eq=False)
 class Other:
     """One marginal, as `Target` has it; `table` has the shape of its clique."""
 
@@ -87,6 +135,8 @@ class Target:
         pairs: all two-way tables.
         groups: which cells every group holds, 0 or 1, shape (groups of all attributes, cells).
         coarse: all two-way tables that are measured in groups, too; None where none is.
+        triples, coarse_triples: all three-way tables, likewise; None where there is none, or where
+            they would take too much memory.
         others: tables of other orders, by clique, with their weights and, where they are measured
             in groups, too, the sizes and the weights of these.
     """
@@ -95,6 +145,8 @@ class Target:
     pairs: Pairs | PairsOnDevice
     groups: Floats32
     coarse: Pairs | None
+    triples: Triples | None
+    coarse_triples: Triples | None
     others: Mapping[Clique, Other]
 
     def squared_error(self, weights: Floats32, profiles: Floats32) -> float:
@@ -105,8 +157,11 @@ class Target:
             profiles: of all attributes side by side, shape (classes, cells).
         """
         error = self.pairs.squared_error(weights, profiles)
-        if self.coarse is not None:
-            error += self.coarse.squared_error(weights, profiles @ self.groups.T)
+        if self.triples is not None:
+            error += self.triples.squared_error(weights, profiles)
+        for coarse in (self.coarse, self.coarse_triples):
+            if coarse is not None:
+                error += coarse.squared_error(weights, profiles @ self.groups.T)
         for clique, other in self.others.items():
             misfit = weights @ _product([profiles[:, self.where[a]] for a in clique])
             misfit -= other.table.ravel()
@@ -121,6 +176,13 @@ class Target:
             pulled += self.coarse.gradient(weights, merged) @ self.groups
         by_profile = weights[:, None] * pulled
         by_weight = 0.5 * (pulled * profiles).sum(axis=1)
+        if self.triples is not None:
+            pulled = self.triples.gradient(weights, profiles)
+            if self.coarse_triples is not None:
+                merged = profiles @ self.groups.T
+                pulled += self.coarse_triples.gradient(weights, merged) @ self.groups
+            by_profile += weights[:, None] * pulled
+            by_weight += (pulled * profiles).sum(axis=1) / 3
         for clique, other in self.others.items():
             factors = [profiles[:, self.where[a]] for a in clique]
             misfit = other.weighted(weights @ _product(factors) - other.table.ravel())
@@ -144,6 +206,9 @@ def target_of(evidence: Evidence, tables: Mapping[Clique, Table], device: Device
     groups, runs = _groups(evidence)
     coarse = np.zeros((len(groups), len(groups)), dtype=np.float32)
     others = {}
+    together = entries_of_triples(shape, tables)
+    triples = _Building(where, evidence) if together else None
+    coarse_triples = _Building(runs, evidence)
     for marginal in evidence.marginals:
         weight = (evidence.finest / marginal.sigma) ** 2 if marginal.sigma else _EXACT
         more = (evidence.finest / marginal.coarse.sigma) ** 2 if marginal.coarse else 0.0
@@ -154,6 +219,11 @@ def target_of(evidence: Evidence, tables: Mapping[Clique, Table], device: Device
             precision[rows, columns] = precision[columns, rows] = weight
             rows, columns = (runs[a] for a in marginal.clique)
             coarse[rows, columns] = coarse[columns, rows] = more
+        elif len(marginal.clique) == 3 and triples is not None:
+            triples.add(marginal.clique, table, weight)
+            if marginal.coarse:
+                sums = merge(table, marginal.coarse.sizes).astype(np.float32)
+                coarse_triples.add(marginal.clique, sums, more)
         else:
             sizes = (marginal.coarse.sizes, more) if marginal.coarse else None
             others[marginal.clique] = Other(table, weight, sizes)
@@ -165,17 +235,43 @@ def target_of(evidence: Evidence, tables: Mapping[Clique, Table], device: Device
         else PairsOnDevice(pairs, precision, device),
         groups=groups,
         coarse=Pairs(sums, coarse) if coarse.any() else None,
+        triples=triples.built() if triples is not None else None,
+        coarse_triples=coarse_triples.built(),
         others=others,
     )
 
 
+class _Building:
+    """Triples, one by one, over cells that lie where `where` says."""
+
+    def __init__(self, where: tuple[slice, ...], evidence: Evidence) -> None:
+        self._where, self._size = where, where[-1].stop
+        leads = {m.clique[0] for m in evidence.marginals if len(m.clique) == 3}
+        cells = [np.arange(where[a].start, where[a].stop) for a in sorted(leads)]
+        self._first = np.concatenate(cells) if cells else np.zeros(0, dtype=np.int64)
+        self._arrays: tuple[Floats32, Floats32] | None = None
+
+    def add(self, clique: Clique, table: Floats32, weight: float) -> None:
+        if self._arrays is None:
+            shape = (len(self._first), self._size, self._size)
+            self._arrays = (np.zeros(shape, np.float32), np.zeros(shape, np.float32))
+        lead, rows, columns = (self._where[a] for a in clique)
+        own = slice(*np.searchsorted(self._first, (lead.start, lead.stop)))
+        for array, values in zip(self._arrays, (table, np.full_like(table, weight)), strict=True):
+            array[own, rows, columns] = values
+            array[own, columns, rows] = np.swapaxes(values, 1, 2)
+
+    def built(self) -> Triples | None:
+        return None if self._arrays is None else Triples(self._first, *self._arrays)
+
+
 def _groups(evidence: Evidence) -> tuple[Floats32, tuple[slice, ...]]:
     """Which cells every group of pairs holds, and where the groups of each attribute lie; an
-    attribute has as many as the pairs' coarse tables give it, or none."""
+    attribute has as many as the coarse tables of pairs and triples give it, or none."""
     shape = evidence.domain.shape
     sizes = [0] * len(shape)
     for marginal in evidence.marginals:
-        if marginal.coarse is not None and len(marginal.clique) == 2:
+        if marginal.coarse is not None and len(marginal.clique) in (2, 3):
             for a, groups in zip(marginal.clique, marginal.coarse.sizes, strict=True):
                 sizes[a] = groups
     matrix = np.zeros((sum(sizes), sum(shape)), dtype=np.float32)

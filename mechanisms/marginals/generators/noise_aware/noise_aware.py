@@ -46,6 +46,10 @@ from hallmark.mechanisms.marginals.generators.noise_aware.latent_classes import 
     fit_latent_classes,
 )
 from hallmark.mechanisms.marginals.generators.noise_aware.leaning import Leaned, leaned
+from hallmark.mechanisms.marginals.generators.noise_aware.mixture_loss import (
+    COPIES,
+    entries_of_triples,
+)
 from hallmark.mechanisms.marginals.generators.noise_aware.parts import parts_of
 from hallmark.mechanisms.marginals.generators.noise_aware.refinement import (
     SILENT,
@@ -76,6 +80,7 @@ _BYTES_PER_ENTRY = 16  # of the records: codes, positions
 # Seconds, fitted to the runs of docs/scale.md:
 _PER_TABLE = 8e-5  # of a member: its own noise
 _PER_CELL, _PER_SQUARE = 3.8e-8, 8e-11  # of a step and a class, by cells of all attributes
+_PER_CUBE = 3e-10  # of a step and a class, by entries of all triples
 _FEWEST_STEPS, _MOST_STEPS = 20, 740
 _CLEAR_SIGNAL, _CLEAR_IN_A_CELL = 1260.0, 0.03
 _PER_TARGET, _PER_TARGET_CELL = 1e-3, 5e-7
@@ -142,6 +147,7 @@ class NoiseAware:
         sizes = {clique: cells(clique, domain.shape) for clique in _polished(domain, cliques)}
         widest = max((size for clique, size in sizes.items() if len(clique) > 2), default=0)
         fit = 4 * (_SQUARES * entries**2 + 8 * self.latent.classes * (entries + widest))
+        fit += 4 * COPIES * entries_of_triples(domain.shape, cliques)
         tables = _BYTES_PER_CELL * sum(sizes.values())
         tables += _BYTES_PER_REFINED_CELL * max(sizes.values(), default=0)
         return fit + tables + _BYTES_PER_ENTRY * records * len(domain)
@@ -223,6 +229,7 @@ def _fit_seconds(
     steps = latent.patience * latent.check
     steps += round(_MOST_STEPS * (1 - exp(-clear))) + _FEWEST_STEPS
     step = latent.classes * (_PER_CELL * entries + _PER_SQUARE * entries**2)
+    step += latent.classes * _PER_CUBE * entries_of_triples(domain.shape, cliques)
     return latent.members * (_PER_TABLE * tables + min(steps, latent.most_steps) * step)
 
 

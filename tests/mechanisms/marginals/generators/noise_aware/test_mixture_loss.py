@@ -14,6 +14,7 @@ from tests.mechanisms.marginals.domains import domain_of
 
 SHAPE = (3, 4, 2, 5)
 PAIRS = tuple(combinations(range(4), 2))
+TRIPLES = (*combinations(range(4), 3), (1, 3))
 MIXED: tuple[Clique, ...] = ((0,), (0, 1), (1, 3), (0, 2, 3), (0, 1, 2, 3))
 
 
@@ -55,7 +56,7 @@ def mixture(seed: int, classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("groups", [None, 2])
-@pytest.mark.parametrize("cliques", [PAIRS, MIXED])
+@pytest.mark.parametrize("cliques", [PAIRS, MIXED, TRIPLES])
 def test_the_loss_is_half_the_weighted_squared_error_of_all_marginals(
     cliques: tuple[Clique, ...], groups: int | None
 ) -> None:
@@ -75,7 +76,7 @@ def test_the_loss_is_half_the_weighted_squared_error_of_all_marginals(
 
 
 @pytest.mark.parametrize("groups", [None, 2])
-@pytest.mark.parametrize("cliques", [PAIRS, MIXED])
+@pytest.mark.parametrize("cliques", [PAIRS, MIXED, TRIPLES])
 def test_gradients_are_those_of_finite_differences(
     cliques: tuple[Clique, ...], groups: int | None
 ) -> None:
@@ -92,3 +93,23 @@ def test_gradients_are_those_of_finite_differences(
                 parameter[index] -= sign * step
             found = (ends[0] - ends[1]) / (2 * step)
             assert gradient[index] == pytest.approx(found, abs=2e-6 * np.abs(gradient).max() + 1e-8)
+
+
+def test_triples_that_would_take_much_memory_are_fitted_one_by_one_and_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def looked_at() -> tuple[Target, float, tuple[np.ndarray, np.ndarray]]:
+        goal = target(TRIPLES, tuple(1.0 + 0.5 * i for i in range(len(TRIPLES))), 2)
+        weights, profiles = mixture(4)
+        return goal, goal.squared_error(weights, profiles), goal.gradients(weights, profiles)
+
+    together, error, slopes = looked_at()
+    monkeypatch.setattr(
+        "hallmark.mechanisms.marginals.generators.noise_aware.mixture_loss._MOST_ENTRIES", 0
+    )
+    one_by_one, same, alike = looked_at()
+    assert (together.triples is not None, together.others) == (True, {})
+    assert (one_by_one.triples, len(one_by_one.others)) == (None, 4)
+    assert same == pytest.approx(error, rel=1e-5)
+    for own, other in zip(slopes, alike, strict=True):
+        assert other == pytest.approx(own, rel=1e-4, abs=1e-7)
