@@ -23,8 +23,8 @@ from itertools import combinations
 import numpy as np
 
 from benchmarks import simulated
-from hallmark.mechanisms.arrays import AnyCodes, Codes64, Floats
-from hallmark.mechanisms.domain.cliques import Clique
+from benchmarks.stress import shares, variation
+from hallmark.mechanisms.arrays import Codes64, Floats
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.registry import MECHANISMS
 
@@ -104,7 +104,7 @@ METHODS = {
 
 
 def released(table: Wide, method: str, epsilon: str, seed: int) -> Codes64:
-    """Records made by a method; what the default does is left out where it is named, too."""
+    """Records made by a method."""
     name, parameters = METHODS[method]
     names = [f"c{a}" for a in range(len(table.cells))]
     if parameters is None:
@@ -117,13 +117,6 @@ def released(table: Wide, method: str, epsilon: str, seed: int) -> Codes64:
     return made.codes.astype(np.int64)
 
 
-def shares(codes: AnyCodes, clique: Clique, cells: tuple[int, ...]) -> Floats:
-    """A marginal, flat."""
-    sizes = [cells[a] for a in clique]
-    flat = np.ravel_multi_index([codes[:, a] for a in clique], sizes)
-    return np.bincount(flat, minlength=int(np.prod(sizes))) / len(codes)
-
-
 def variations(table: Wide, made: Codes64 | None) -> Floats:
     """Total variation of every pair from the private one: of records, or of products of margins."""
     found = []
@@ -134,7 +127,7 @@ def variations(table: Wide, made: Codes64 | None) -> Floats:
             other = np.outer(*margins).ravel()
         else:
             other = shares(made, (a, b), table.cells)
-        found.append(np.abs(truth - other).sum() / 2)
+        found.append(variation(truth, other))
     return np.array(found)
 
 

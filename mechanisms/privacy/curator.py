@@ -15,7 +15,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -46,6 +46,9 @@ from hallmark.mechanisms.privacy.queries import (
     signed_misfits,
 )
 from hallmark.mechanisms.privacy.refresh import Refresh, StepQuestion
+
+Chosen = TypeVar("Chosen", int, str)
+"""What the log has of a choice: a position among queries, or the digest of a table."""
 
 _CELLS_AT_ONCE = 2**23  # of the tables from which scores are computed: 64 MiB of counts
 
@@ -150,26 +153,18 @@ class Curator:
             raise ValueError(f"{event.times} different choices among {len(names)} candidates")
         terms = [str(event.epsilon), str(event.times), *(["adaptive"] if event.adaptive else [])]
         request = _digest("choose-several", [str(self.total()), *terms])
-        logged = self.ledger.lookup(self.release, call, request)
-        if logged is None:
-            self._check(self.ledger.standing(self.release).charged([event]))
-            scores = self._scores(candidates)
-            sensitivity = self._sensitivity(candidates)
-            left, chosen = list(range(len(names))), list[int]()
+
+        def draw(chosen: list[str]) -> None:
+            scores, sensitivity = self._scores(candidates), self._sensitivity(candidates)
+            left = list(range(len(names)))
             for _ in range(event.times):
                 place = choose(
                     [scores[i] for i in left], sensitivity=sensitivity, epsilon=event.epsilon
                 )
-                chosen.append(left.pop(place))
-            logged = self.ledger.record(
-                self.release,
-                call,
-                request,
-                (event,),
-                _pack([names[index] for index in chosen]),
-                self._check,
-            )
-        return [self._position(call, name, names) for name in _unpack(logged)]
+                chosen.append(names[left.pop(place)])
+
+        drawn = self._in_one_call(call, request, (event,), draw)
+        return [self._position(call, name, names) for name in drawn]
 
     def _position(self, call: str, chosen: str, names: Sequence[str]) -> int:
         """Of what was chosen among the candidates.
@@ -259,13 +254,13 @@ class Curator:
         call: str,
         request: str,
         events: Sequence[Event],
-        draw: Callable[[list[int]], None],
-    ) -> list[int]:
+        draw: Callable[[list[Chosen]], None],
+    ) -> list[Chosen]:
         """The logged choices of the call, or those that `draw` appends to a list, then logged."""
         logged = self.ledger.lookup(self.release, call, request)
         if logged is None:
             self._check(self.ledger.standing(self.release).charged(events))
-            chosen: list[int] = []
+            chosen: list[Chosen] = []
 
             def log() -> bytes:
                 return self.ledger.record(
@@ -280,7 +275,7 @@ class Curator:
                     log()
                 raise
             logged = log()
-        return [int(index) for index in _unpack(logged)]
+        return list(_unpack(logged))
 
     def _choose_in_turn(
         self,

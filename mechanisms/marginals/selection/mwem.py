@@ -19,7 +19,7 @@ model has the columns right and certificates have something to rest on.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from hallmark.mechanisms.contract import NoiseLine
@@ -41,12 +41,12 @@ from hallmark.mechanisms.marginals.selection.spending import (
     gaussian_event,
     marginal_sigma2,
     refuse_unservable,
+    rho_for,
 )
 from hallmark.mechanisms.marginals.selection.turn import take_turn
 from hallmark.mechanisms.marginals.selection.workload import Workload, parse_workload, refuse_large
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.calibration import largest_rho
 from hallmark.mechanisms.privacy.calls import MarginalRounds
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism
 
@@ -221,12 +221,7 @@ def plan_mwem(
     return MwemDesign(
         domain=domain,
         adjacency=adjacency,
-        rho=_calibrated(budget, adjacency, split),
+        rho=rho_for(split, budget, adjacency),
         workload=workload,
         split=split,
     )
-
-
-@lru_cache(maxsize=64)
-def _calibrated(budget: Budget, adjacency: Adjacency, split: Split) -> Fraction:
-    return largest_rho(lambda rho: split.events(rho, adjacency), budget).value

@@ -9,6 +9,7 @@ Source.  As the accountant: Canonne, Kamath, Steinke (2020), arXiv:2004.00010, T
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
+from typing import Protocol
 
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.selection.settings import WHERE
@@ -45,6 +46,20 @@ def gaussian_event(sigma2: Fraction, adjacency: Adjacency, *, times: int = 1) ->
         unit_moves=adjacency.unit_moves,
         times=times,
     )
+
+
+class Split(Protocol):
+    """A way to spend rho; hashable."""
+
+    def events(self, rho: Fraction, adjacency: Adjacency) -> tuple[Event, ...]:
+        """What a run charges."""
+        ...
+
+
+@lru_cache(maxsize=64)
+def rho_for(split: Split, budget: Budget, adjacency: Adjacency) -> Fraction:
+    """The largest rho whose events fit the budget, where they are all fixed beforehand."""
+    return largest_rho(lambda rho: split.events(rho, adjacency), budget).value
 
 
 @lru_cache(maxsize=64)

@@ -24,7 +24,7 @@ Oracle.  tests/mechanisms/marginals/selection/test_strongest.py; benchmarks/wide
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import combinations
 from math import comb, prod
 from typing import Any
@@ -38,6 +38,7 @@ from hallmark.mechanisms.marginals.selection.design import (
     Effort,
     Modeller,
     columns,
+    columns_and_largest,
     line_of_columns,
 )
 from hallmark.mechanisms.marginals.selection.fixed import GROUPS, is_large
@@ -48,12 +49,12 @@ from hallmark.mechanisms.marginals.selection.spending import (
     gaussian_event,
     marginal_sigma2,
     refuse_unservable,
+    rho_for,
 )
 from hallmark.mechanisms.marginals.selection.turn import choice_call
 from hallmark.mechanisms.marginals.selection.workload import refuse_large
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.calibration import largest_rho
 from hallmark.mechanisms.privacy.calls import MarginalRounds
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism
 
@@ -65,19 +66,17 @@ _COARSE_SHARE = Fraction(1, 5)  # of a pair's rho, for its groups
 
 
 @dataclass(frozen=True, kw_only=True)
-class Noise:
-    """What everything is measured with; None where there is no pair. Public.
+class PairNoise:
+    """What pairs are chosen and measured with. Public.
 
     Attributes:
-        one_way, pair, coarse: sigma2 of a column, of a pair in cells, and of one in groups,
-            records^2.
         choice: epsilon.
+        fine, coarse: sigma2 of a pair in cells, and in groups, records^2.
     """
 
-    one_way: Fraction
-    choice: Fraction | None = None
-    pair: Fraction | None = None
-    coarse: Fraction | None = None
+    choice: Fraction
+    fine: Fraction
+    coarse: Fraction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,28 +100,31 @@ class Split:
         """Pairs in all rounds."""
         return self.turns * self.batch
 
-    def noise(self, rho: Fraction, adjacency: Adjacency) -> Noise:
+    def noise(self, rho: Fraction, adjacency: Adjacency) -> tuple[Fraction, PairNoise | None]:
+        """sigma2 of a one-way marginal, and the noise of pairs; None of a single column."""
         if not self.batch:
-            return Noise(one_way=marginal_sigma2(rho, adjacency))
+            return marginal_sigma2(rho, adjacency), None
         pairs = (1 - self.single_columns - _CHOICE_SHARE) * rho
-        return Noise(
-            one_way=marginal_sigma2(self.single_columns * rho, adjacency, self.attributes),
-            choice=choice_epsilon(_CHOICE_SHARE * rho, self.chosen),
-            pair=marginal_sigma2((1 - _COARSE_SHARE) * pairs, adjacency, self.chosen),
-            coarse=marginal_sigma2(_COARSE_SHARE * pairs, adjacency, self.chosen),
+        return (
+            marginal_sigma2(self.single_columns * rho, adjacency, self.attributes),
+            PairNoise(
+                choice=choice_epsilon(_CHOICE_SHARE * rho, self.chosen),
+                fine=marginal_sigma2((1 - _COARSE_SHARE) * pairs, adjacency, self.chosen),
+                coarse=marginal_sigma2(_COARSE_SHARE * pairs, adjacency, self.chosen),
+            ),
         )
 
     def events(self, rho: Fraction, adjacency: Adjacency) -> tuple[Event, ...]:
         """What a run charges."""
-        noise = self.noise(rho, adjacency)
-        ones = gaussian_event(noise.one_way, adjacency, times=self.attributes)
-        if noise.choice is None or noise.pair is None or noise.coarse is None:
+        one_way, pairs = self.noise(rho, adjacency)
+        ones = gaussian_event(one_way, adjacency, times=self.attributes)
+        if pairs is None:
             return (ones,)
         return (
             ones,
-            ExponentialMechanism(epsilon=noise.choice, times=self.chosen),
-            gaussian_event(noise.pair, adjacency, times=self.chosen),
-            gaussian_event(noise.coarse, adjacency, times=self.chosen),
+            ExponentialMechanism(epsilon=pairs.choice, times=self.chosen),
+            gaussian_event(pairs.fine, adjacency, times=self.chosen),
+            gaussian_event(pairs.coarse, adjacency, times=self.chosen),
         )
 
 
@@ -154,7 +156,7 @@ class StrongestDesign:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        noise = self._noise
+        one_way, pairs = self._noise
         return {
             "rho": str(self.rho),
             "rounds": self.split.turns,
@@ -163,19 +165,20 @@ class StrongestDesign:
             "choice_share": str(_CHOICE_SHARE),
             "coarse_share": str(_COARSE_SHARE),
             "groups": GROUPS,
-            "one_way_sigma2": str(noise.one_way),
-            "choice_epsilon": str(noise.choice) if noise.choice else None,
-            "pair_sigma2": str(noise.pair) if noise.pair else None,
-            "coarse_sigma2": str(noise.coarse) if noise.coarse else None,
+            "one_way_sigma2": str(one_way),
+            "choice_epsilon": str(pairs.choice) if pairs else None,
+            "pair_sigma2": str(pairs.fine) if pairs else None,
+            "coarse_sigma2": str(pairs.coarse) if pairs else None,
         }
 
     @property
-    def _noise(self) -> Noise:
+    def _noise(self) -> tuple[Fraction, PairNoise | None]:
         return self.split.noise(self.rho, self.adjacency)
 
     @cached_property
     def first(self) -> tuple[Asked, ...]:
-        return columns(self.domain, self._noise.one_way)
+        one_way, _ = self._noise
+        return columns(self.domain, one_way)
 
     @cached_property
     def pairs(self) -> tuple[Clique, ...]:
@@ -185,8 +188,7 @@ class StrongestDesign:
     @property
     def largest(self) -> tuple[Clique, ...]:
         """The one-way marginals, and as many pairs as may be chosen, those of most cells first."""
-        by_size = sorted(self.pairs, key=lambda pair: -cells(pair, self.domain.shape))
-        return (*(asked.clique for asked in self.first), *by_size[: self.split.chosen])
+        return columns_and_largest(self.domain, self.pairs, self.split.chosen)
 
     @property
     def effort(self) -> Effort:
@@ -204,22 +206,18 @@ class StrongestDesign:
 
     @property
     def noise(self) -> tuple[NoiseLine, ...]:
-        ones, noise = line_of_columns(self.domain, self.first, self.adjacency), self._noise
-        if noise.choice is None or noise.pair is None or noise.coarse is None:
+        ones = line_of_columns(self.domain, self.first, self.adjacency)
+        _, pairs = self._noise
+        if pairs is None:
             return (ones,)
-        turns, batch, chosen, shape = (
-            self.split.turns,
-            self.split.batch,
-            self.split.chosen,
-            self.domain.shape,
-        )
+        split, chosen, shape = self.split, self.split.chosen, self.domain.shape
         widest = max(self.pairs, key=lambda pair: cells(pair, shape))
-        fine, coarse = self._asked(widest)
+        fine, coarse = self._asked(widest, pairs)
         return (
             ones,
             NoiseLine.of_choices(
-                ExponentialMechanism(epsilon=noise.choice, times=chosen),
-                f"choice of the pairs that fit worst, in {turns} rounds of {batch}",
+                ExponentialMechanism(epsilon=pairs.choice, times=chosen),
+                f"choice of the pairs that fit worst, in {split.turns} rounds of {split.batch}",
                 adjacency=self.adjacency,
             ),
             NoiseLine.of(
@@ -242,29 +240,27 @@ class StrongestDesign:
         self, curator: MarginalRounds, first: Sequence[Answer], modeller: Modeller
     ) -> tuple[Answer, ...]:
         """Fit, choose a batch, measure it."""
-        noise, total, shape = self._noise, curator.total(), self.domain.shape
-        if noise.choice is None:
+        _, pairs = self._noise
+        if pairs is None:
             return ()
-        event = ExponentialMechanism(epsilon=noise.choice, times=self.split.batch)
+        total, shape = curator.total(), self.domain.shape
+        event = ExponentialMechanism(epsilon=pairs.choice, times=self.split.batch)
         answers, model = list(first), None
         for number in range(1, self.split.turns + 1):
             model = modeller.model(answers, total, model)
             records = modeller.evidence(answers, total).total
             scores = [misfit(pair, records * model.wanted(pair), shape) for pair in self.pairs]
             chosen = curator.choose_several(choice_call(number), scores, event)
-            asked = [one for index in chosen for one in self._asked(self.pairs[index])]
+            asked = [one for index in chosen for one in self._asked(self.pairs[index], pairs)]
             call = f"round-{number}-marginals"
             tables = curator.histograms(call, [one.query(shape) for one in asked])
             answers += [Answer(one, table, call) for one, table in zip(asked, tables, strict=True)]
         return tuple(answers[len(first) :])
 
-    def _asked(self, pair: Clique) -> tuple[Asked, Asked]:
+    def _asked(self, pair: Clique, noise: PairNoise) -> tuple[Asked, Asked]:
         """A pair in cells, and in groups; one of few cells is asked twice in these."""
-        noise = self._noise
-        assert noise.pair is not None, "there are pairs"
-        assert noise.coarse is not None, "there are pairs"
         groups = GROUPS if is_large(pair, self.domain.shape) else None
-        return Asked(pair, noise.pair), Asked(pair, noise.coarse, groups=groups)
+        return Asked(pair, noise.fine), Asked(pair, noise.coarse, groups=groups)
 
 
 def plan_strongest(
@@ -295,11 +291,6 @@ def plan_strongest(
     return StrongestDesign(
         domain=domain,
         adjacency=adjacency,
-        rho=_calibrated(budget, adjacency, split),
+        rho=rho_for(split, budget, adjacency),
         split=split,
     )
-
-
-@lru_cache(maxsize=64)
-def _calibrated(budget: Budget, adjacency: Adjacency, split: Split) -> Fraction:
-    return largest_rho(lambda rho: split.events(rho, adjacency), budget).value

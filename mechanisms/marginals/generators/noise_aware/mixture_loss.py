@@ -206,8 +206,7 @@ def target_of(evidence: Evidence, tables: Mapping[Clique, Table], device: Device
     groups, runs = _groups(evidence)
     coarse = np.zeros((len(groups), len(groups)), dtype=np.float32)
     others = {}
-    together = entries_of_triples(shape, tables)
-    triples = _Building(where, evidence) if together else None
+    triples = _Building(where, evidence) if entries_of_triples(shape, tables) else None
     coarse_triples = _Building(runs, evidence)
     for marginal in evidence.marginals:
         weight = (evidence.finest / marginal.sigma) ** 2 if marginal.sigma else _EXACT

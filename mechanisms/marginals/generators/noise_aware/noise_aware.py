@@ -413,9 +413,11 @@ class NoiseAwareModel:
         product of margins where nothing ties a pair together."""
         if clique in self.targets:
             return self.targets[clique]
-        model = self._raked(clique)
         if len(clique) == 2 and len({self._parts[a] for a in clique}) > 1:
-            model = self._with_margins(np.ones_like(model), clique)
+            shape = self.evidence.domain.shape
+            model = self._with_margins(np.ones([shape[a] for a in clique]), clique)
+        else:
+            model = self._raked(clique)
         if (prior := self.evidence.prior) is None or not self._joint:
             return model
         public, share = self._with_margins(prior.table(clique), clique), self._tables.shares.mean()

@@ -126,7 +126,7 @@ def test_a_round_asks_each_chosen_pair_in_cells_and_in_groups(url: str) -> None:
     answers = run(design, curator_of(url, codes))[4:]
     assert answers[0].asked.clique == (0, 1)
     assert [a.asked.groups for a in answers[:2]] == [None, 4]
-    assert [one.groups for one in design._asked((2, 3))] == [None, None]
+    assert [one.groups for one in design._asked((2, 3), design._noise[1])] == [None, None]
     noise = {str(answer.asked.sigma2) for answer in answers[::2]}
     assert noise == {design.parameters["pair_sigma2"]}
     assert {str(answer.asked.sigma2) for answer in answers[1::2]} == {
