@@ -39,6 +39,13 @@ _ALL: tuple[Mechanism, ...] = (
         "privpgd",
         {"method": "all", "emphasis": 0.2, "coarse": 0.15},
         {"method": "noise-aware"},
+        few={
+            "method": "all",
+            "ways": 3,
+            "emphasis": 0.2,
+            "coarse": 0.15,
+            "priorities": {"columns": "all", "ways": 2, "share": 0.5},
+        },
         wide={"method": "strongest"},
     ),
     Marginals("privpgd-paper", {"method": "all"}, {"method": "particles"}),

@@ -118,13 +118,15 @@ class Marginals:
     Attributes:
         name: as a release spec gives it.
         selection, generator: what stands where the spec says nothing, as it would say it.
-        wide: the selection that stands in place of all pairs where their noise would hide most of
-            them (`parameters.pairs_are_hidden`).
+        few: the selection that stands in its place where all triples can be told, since columns have
+            few cells (`parameters.triples_are_told`).
+        wide: the one where noise would hide most pairs (`parameters.pairs_are_hidden`).
     """
 
     name: str
     selection: Mapping[str, Any]
     generator: Mapping[str, Any]
+    few: Mapping[str, Any] | None = None
     wide: Mapping[str, Any] | None = None
 
     def plan(self, request: Request) -> MarginalPlan:
@@ -143,7 +145,7 @@ class Marginals:
         plan = MarginalPlan(
             mechanism=self.name,
             request=request,
-            design=design_of(self.selection, request, self.wide),
+            design=design_of(self.selection, request, few=self.few, wide=self.wide),
             generator=generator_of(self.generator, request),
         )
         if request.public is not None and not plan.generator.takes_prior:

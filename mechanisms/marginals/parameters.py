@@ -8,6 +8,7 @@ mechanism:
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from fractions import Fraction
 from math import isfinite
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -16,6 +17,7 @@ from hallmark.mechanisms.domain.cliques import all_ways, cells
 from hallmark.mechanisms.marginals.generators.generator import Generator
 from hallmark.mechanisms.marginals.generators.genetic.private_gsd import PrivateGSD
 from hallmark.mechanisms.marginals.generators.graphical.model import GraphicalModel
+from hallmark.mechanisms.marginals.generators.noise_aware.mixture_loss import entries_of_triples
 from hallmark.mechanisms.marginals.generators.noise_aware.noise_aware import NoiseAware
 from hallmark.mechanisms.marginals.generators.particles.particles import Particles
 from hallmark.mechanisms.marginals.selection.aim import plan_aim
@@ -45,22 +47,30 @@ GENERATORS: Mapping[str, Callable[..., Generator]] = {
 }
 
 _HIDDEN = 0.35  # about what the strongest pairs are off where they are told not at all
+_TOLD = 0.1  # noise of a triple below which triples tell more than pairs; benchmarks/held_out.py
+_MOST_TRIPLES = 2**13  # which take a minute; of 37 columns
 
 T = TypeVar("T")
 
 
 def design_of(
-    default: Mapping[str, Any], request: Request, wide: Mapping[str, Any] | None = None
+    default: Mapping[str, Any],
+    request: Request,
+    *,
+    few: Mapping[str, Any] | None = None,
+    wide: Mapping[str, Any] | None = None,
 ) -> Design:
-    """The selection that the spec asks for, planned; where it asks for none, the default, or the
-    one for wide tables.
+    """The selection that the spec asks for, planned; where it asks for none, the default, or those
+    for tables of few cells and for wide ones.
 
     Raises:
         ValueError: a method or a setting is unknown or wrong, or the marginals are too large.
     """
-    asks = request.parameters.get("selection") is not None
-    if wide is not None and not asks and pairs_are_hidden(request):
-        default = wide
+    if request.parameters.get("selection") is None:
+        if few is not None and triples_are_told(request):
+            default = few
+        elif wide is not None and pairs_are_hidden(request):
+            default = wide
     method, settings = _section("selection", default, SELECTIONS, request)
     return SELECTIONS[method](
         request.domain, budget=request.budget, adjacency=request.adjacency, settings=settings
@@ -74,19 +84,39 @@ def pairs_are_hidden(request: Request) -> bool:
     Raises:
         ValueError: the budget has no delta, or there is no column.
     """
-    refuse_unservable(request.budget, request.domain)
-    if len(request.domain) < 2:
+    return _variation_of_noise(request, ways=2, smaller=Fraction(1, 4)) > _HIDDEN
+
+
+def triples_are_told(request: Request) -> bool:
+    """Whether noise that pays for all triples would leave most of them to be seen: where, in half
+    of them or more, it alone makes a total variation of at most `_TOLD`; and whether they are few
+    enough for a generator to fit all of them together. Public.
+
+    Raises:
+        ValueError: the budget has no delta, or there is no column.
+    """
+    triples = all_ways(len(request.domain), 3)
+    if len(triples) > _MOST_TRIPLES or not entries_of_triples(request.domain.shape, triples):
         return False
-    pairs = all_ways(len(request.domain), 2)
-    sizes = sorted(cells(pair, request.domain.shape) for pair in pairs)
+    return _variation_of_noise(request, ways=3, smaller=Fraction(1, 2)) <= _TOLD
+
+
+def _variation_of_noise(request: Request, *, ways: int, smaller: Fraction) -> float:
+    """What noise that pays for all marginals of so many columns makes in one than which this share
+    of them has fewer cells, in total variation; 0 of fewer columns."""
+    refuse_unservable(request.budget, request.domain)
+    every = all_ways(len(request.domain), ways)
+    if not every:
+        return 0.0
+    sizes = sorted(cells(clique, request.domain.shape) for clique in every)
     noise = gaussian_sigma2(
         request.budget,
         l2_squared=request.adjacency.l2_squared,
         unit_moves=request.adjacency.unit_moves,
         count=len(sizes),
     )
-    small = sizes[len(sizes) // 4]
-    return noise_misfit(noise.value, small) / 2 > _HIDDEN * request.expected_records
+    size = sizes[int(smaller * len(sizes))]
+    return noise_misfit(noise.value, size) / 2 / request.expected_records
 
 
 def generator_of(default: Mapping[str, Any], request: Request) -> Generator:

@@ -17,7 +17,7 @@ Proof.   Shares of rho go to the columns, to the choices, all with one epsilon, 
 Source.  The choice: McKenna, Miklau, Sheldon (2021), arXiv:2108.04978, and Donhauser, Abad,
          Hulkund, Yang (2024), ICML, Algorithm 2; in batches: Durfee, Rogers (2019),
          arXiv:1905.04273. With groups of cells, and in rounds that repeat, they are ours.
-Oracle.  tests/mechanisms/marginals/selection/test_strongest.py; benchmarks/wide.py has what it
+Oracle.  tests/mechanisms/marginals/selection/test_strongest.py; benchmarks/held_out.py has what it
          gains, beside all pairs and a tree.
 """
 
@@ -58,7 +58,7 @@ from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calls import MarginalRounds
 from hallmark.mechanisms.privacy.events import Event, ExponentialMechanism
 
-# Chosen on made-up tables of 20 to 60 columns of 16 cells; benchmarks/wide.py judges on others.
+# Chosen on made-up tables of 20 to 60 columns of 16 cells; benchmarks/held_out.py judges on others.
 _ROUNDS = 3
 _ONE_WAY_SHARE = Fraction(35, 100)  # of rho
 _CHOICE_SHARE = Fraction(5, 100)  # of rho

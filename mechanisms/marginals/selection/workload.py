@@ -31,6 +31,7 @@ MAX_MARGINALS = 100_000  # every one is a query, with a digest of its own in the
 MOST_TIMES = 10_000  # that a weight may be of another
 DEFAULT_WAYS = 2
 PRIORITY_WAYS = 3
+ALL = "all"  # in place of the names of all columns
 PRIORITY_SHARE = Fraction(1, 5)
 TARGET_SHARE = Fraction(3, 20)
 
@@ -148,7 +149,8 @@ def parse_priorities(settings: Settings, domain: Domain) -> Priorities | None:
     if not isinstance(given, Mapping) or "columns" not in given:
         raise ValueError(f"{where}: {given!r}; give {{columns: [...], ways: 3, share: 0.2}}")
     refuse_unknown(given, ("columns", "ways", "share"), "the section", where)
-    columns = _clique(given["columns"], f"{where}.columns", domain.names)
+    named = domain.names if given["columns"] == ALL else given["columns"]
+    columns = _clique(named, f"{where}.columns", domain.names)
     ways = whole(given, "ways", PRIORITY_WAYS, where)
     if ways > len(columns):
         raise ValueError(
