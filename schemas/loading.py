@@ -200,6 +200,8 @@ def _place(loc: Path, root: type[Section]) -> tuple[type[Section] | None, Path]:
         model, path, rest = COLUMN_TYPES[str(loc[2])], list(loc[:2]), list(loc[3:])
     elif len(loc) > 2 and loc[:2] == ("privacy", "unit") and loc[2] == "person":
         model, path, rest = PersonUnit, list(loc[:2]), list(loc[3:])
+    elif len(loc) > 2 and loc[0] == "lookups":
+        model, path, rest = Lookup, list(loc[:2]), list(loc[2:])
     for i, key in enumerate(rest):
         path.append(key)
         if i < len(rest) - 1 and isinstance(key, str):

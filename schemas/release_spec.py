@@ -127,7 +127,7 @@ class ReleaseSpec(Section):
         """Questions that cannot be read, or do not suit the published columns."""
         for i, question in enumerate(self.questions):
             try:
-                parse_question(question).bound_to(self.published)
+                parse_question(question).bound_to(self.published, self.lookups)
             except QuestionError as error:
                 yield Problem(("questions", i), str(error))
 
@@ -267,11 +267,11 @@ class ReleaseSpec(Section):
         sources of bounds. Title, descriptions, public totals, lookups and output are left out: they
         shape only what is made of the answers. So are constraints and the mechanism's generator:
         they may shape the models by which rounds choose, but earlier choices, and how much noise
-        they had, are read back. A public table enters by `public_records`, a digest of its records, because
-        a plan depends on the records wherever the file is. Files of queries enter by `query_files`,
-        the SHA-256 of each. A certified file enters by `certified`: it shapes no question, but a
-        certificate is about one file. The required approvals are included too, so that nobody can
-        free a waiting release by editing its spec.
+        they had, are read back. A public table enters by `public_records`, a digest of its records,
+        because a plan depends on the records wherever the file is. Files of queries enter by
+        `query_files`, the SHA-256 of each. A certified file enters by `certified`: it shapes no
+        question, but a certificate is about one file. The required approvals are included too, so
+        that nobody can free a waiting release by editing its spec.
         """
         content = self.content()
         columns = [
