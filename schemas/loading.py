@@ -17,6 +17,7 @@ from hallmark.schemas.calendar import Calendar
 from hallmark.schemas.columns.category_files import with_categories
 from hallmark.schemas.columns.columns import COLUMN_TYPES, Column
 from hallmark.schemas.exact import shown
+from hallmark.schemas.lookups import Lookup
 from hallmark.schemas.nearest import did_you_mean
 from hallmark.schemas.profile import Profile
 from hallmark.schemas.public_totals import PublicTotal
@@ -137,7 +138,8 @@ def _unmarked(found: list[Problem], document: Document) -> Iterator[Problem]:
             yield problem
 
 
-_WITH_ENTRIES = {"columns", "unsound_columns", "constraints", "public_totals"}
+_NAMED = {"columns", "unsound_columns", "lookups", "unsound_lookups"}
+_WITH_ENTRIES = _NAMED | {"constraints", "public_totals"}
 
 
 def _sound_sections(content: dict[str, Any], broken: set[Path]) -> SoundSections:
@@ -150,8 +152,15 @@ def _sound_sections(content: dict[str, Any], broken: set[Path]) -> SoundSections
             sound[key] = model.model_validate(content[key])
     if ("columns",) in broken:
         return SoundSections(**{key: sound[key] for key in ("data", "mechanism") if key in sound})
-    listed = content.get("columns")
-    columns = listed if isinstance(listed, dict) else {}
+
+    def named(key: str, adapter: TypeAdapter[Any]) -> dict[str, Any]:
+        given = content.get(key) if (key,) not in broken else None
+        entries = given if isinstance(given, dict) else {}
+        unsound = frozenset(name for name in entries if (key, name) in broken)
+        return {
+            key: {n: adapter.validate_python(e) for n, e in entries.items() if n not in unsound},
+            f"unsound_{key}": unsound,
+        }
 
     def entries(key: str, model: type[M]) -> dict[int, M]:
         given = content.get(key)
@@ -163,12 +172,8 @@ def _sound_sections(content: dict[str, Any], broken: set[Path]) -> SoundSections
 
     return SoundSections(
         **sound,
-        columns={
-            name: TypeAdapter[Column](Column).validate_python(column)
-            for name, column in columns.items()
-            if ("columns", name) not in broken
-        },
-        unsound_columns=frozenset(name for name in columns if ("columns", name) in broken),
+        **named("columns", TypeAdapter[Column](Column)),
+        **named("lookups", TypeAdapter(Lookup)),
         constraints=entries("constraints", Constraint),
         public_totals=entries("public_totals", PublicTotal),
     )
@@ -195,6 +200,8 @@ def _place(loc: Path, root: type[Section]) -> tuple[type[Section] | None, Path]:
         model, path, rest = COLUMN_TYPES[str(loc[2])], list(loc[:2]), list(loc[3:])
     elif len(loc) > 2 and loc[:2] == ("privacy", "unit") and loc[2] == "person":
         model, path, rest = PersonUnit, list(loc[:2]), list(loc[3:])
+    elif len(loc) > 2 and loc[0] == "lookups":
+        model, path, rest = Lookup, list(loc[:2]), list(loc[2:])
     for i, key in enumerate(rest):
         path.append(key)
         if i < len(rest) - 1 and isinstance(key, str):

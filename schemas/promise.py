@@ -53,6 +53,12 @@ def _rules(spec: ReleaseSpec) -> Iterator[UnprotectedFact]:
     if full:
         fact = f"no value is missing in {_named(full, spec, 'any')} (nulls: false)"
         yield UnprotectedFact(fact=fact, why=_BECAUSE)
+    for name, lookup in spec.lookups.items():
+        if name not in spec.data.ignore:
+            fact = (
+                f"no value of {name}, if the private table has any, differs from the one looked up"
+            )
+            yield UnprotectedFact(fact=f"{fact} from {lookup.of}", why=_BECAUSE)
     if spec.privacy.person is not None:
         yield UnprotectedFact(fact="every record names a person", why=_BECAUSE)
 

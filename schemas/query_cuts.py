@@ -6,7 +6,7 @@ Oracle.  tests/schemas/test_query_workload.py compares all values of small colum
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from math import ceil, floor
 
@@ -24,17 +24,29 @@ from hallmark.schemas.rules.rule_syntax import (
 from hallmark.schemas.rules.rules import Condition
 
 
-def cell_problems(condition: Condition, columns: Mapping[str, Column]) -> Iterator[str]:
-    """What does not suit the columns, or else every part that cells do not decide; with fixes."""
+def cell_problems(
+    condition: Condition, columns: Mapping[str, Column], looked_up: Collection[str] = ()
+) -> Iterator[str]:
+    """What does not suit the columns, or else every part that cells do not decide; with fixes.
+
+    Args:
+        looked_up: columns of which every code of another has one value.
+    """
     unsuited = condition.problems(columns)
-    yield from unsuited or _undecided(condition, columns)
+    # A column that is looked up has no cells of its own, and none that holds several values.
+    in_cells = {name: column for name, column in columns.items() if name not in looked_up}
+    yield from unsuited or _undecided(condition, in_cells)
 
 
 def _undecided(condition: Condition, columns: Mapping[str, Column]) -> Iterator[str]:
     for atom in dict.fromkeys(atoms(condition.body)):
-        column = columns[atom.column]
-        if isinstance(column, IntervalColumn):
-            yield from _problems(atom, column, columns)
+        names = [atom.column]
+        if isinstance(atom, Comparison) and isinstance(atom.right, ColumnName):
+            names.append(atom.right.name)
+        for name in names:
+            if isinstance(column := columns.get(name), IntervalColumn):
+                yield from _problems(atom, column, columns)
+                break
 
 
 def _problems(atom: Atom, column: IntervalColumn, columns: Mapping[str, Column]) -> Iterator[str]:
@@ -43,7 +55,7 @@ def _problems(atom: Atom, column: IntervalColumn, columns: Mapping[str, Column])
             return
         case Comparison(name, _, ColumnName(other)):
             for one in (name, other):
-                if not _holds_single_values(columns[one]):
+                if one in columns and not _holds_single_values(columns[one]):
                     yield (
                         f"compares {name} with {other}, but cells of {one} hold several values, so "
                         "they do not decide which is larger; compare each column with a value, or "

@@ -23,6 +23,7 @@ from typing import Literal
 
 from hallmark.schemas.columns.category_columns import CategoryColumn
 from hallmark.schemas.columns.columns import BooleanColumn, Column, NumericColumn
+from hallmark.schemas.lookups import Lookup
 from hallmark.schemas.nearest import no_such_column
 from hallmark.schemas.query_cuts import cell_problems
 from hallmark.schemas.question_words import advice
@@ -100,13 +101,17 @@ class Question:
         ]
         return tuple(dict.fromkeys([*self.by, *named, *held]))
 
-    def bound_to(self, columns: Mapping[str, Column]) -> "Question":
+    def bound_to(
+        self, columns: Mapping[str, Column], lookups: Mapping[str, Lookup] | None = None
+    ) -> "Question":
         """The question with conditions that can be evaluated on these columns.
 
+        Args:
+            lookups: which of the columns are looked up from others.
         Raises:
             QuestionError: it does not suit the columns.
         """
-        problems = list(dict.fromkeys(self._problems(columns)))
+        problems = list(dict.fromkeys(self._problems(columns, lookups or {})))
         if problems:
             raise QuestionError(f"{self.text!r}: " + "; ".join(problems))
         bound = [
@@ -120,14 +125,24 @@ class Question:
         compared = None if self.compared is None else (self.compared[0], bound[1])
         return replace(self, first=bound[0], compared=compared)
 
-    def _problems(self, columns: Mapping[str, Column]) -> Iterator[str]:
+    def _problems(
+        self, columns: Mapping[str, Column], lookups: Mapping[str, Lookup]
+    ) -> Iterator[str]:
         for name in self.by:
             if name not in columns:
                 yield no_such_column(name, columns)
+            elif name in lookups:
+                of = lookups[name].of
+                yield f"{name} is looked up from {of} and has no groups of its own; write by {of}"
         for one in self.statistics:
             yield from _unsuited(one, columns)
             for condition in one.conditions:
-                yield from cell_problems(condition, columns)
+                yield from cell_problems(condition, columns, lookups)
+            if one.kind == "quantile" and one.column in lookups:
+                yield (
+                    f"{one.column} is looked up from {lookups[one.column].of} and not measured, so "
+                    f"it has no quantiles; ask for share of {one.column} <= a value"
+                )
         if any(one.kind == "quantile" for one in self.statistics) and self.compared is not None:
             yield "quantiles are not compared; ask for each by itself"
 

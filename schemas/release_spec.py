@@ -19,6 +19,7 @@ from hallmark.schemas.columns.category_files import CategoryFile, inlined
 from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.documents.approvals import Approvals
 from hallmark.schemas.documents.manifest import DATA_FILES, REHEARSED_DATA_FILES
+from hallmark.schemas.lookups import Lookup, as_columns
 from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.schemas.rules.rules import Rule
@@ -72,6 +73,9 @@ class ReleaseSpec(Section):
     """what the certificate should state"""
     columns: dict[str, Column] = Field(min_length=1)
     """every released column, with its public domain"""
+    lookups: dict[str, Lookup] = Field(default_factory=dict)
+    """columns that are not measured, but looked up from a measured one by a public table, such as
+    the density of an area; they cost no budget"""
     binning: Binning | None = None
     """columns that are measured on their own cells once, and with others on bins: {share: ...,
     columns: ...}"""
@@ -95,8 +99,8 @@ class ReleaseSpec(Section):
 
     @property
     def category_files(self) -> tuple[CategoryFile, ...]:
-        """Files that categories were read from; not part of the spec, which holds the categories
-        themselves."""
+        """Files that categories and lookups were read from; not part of the spec, which holds what
+        they list itself."""
         return self._category_files
 
     def with_category_files(self, files: tuple[CategoryFile, ...]) -> Self:
@@ -106,12 +110,14 @@ class ReleaseSpec(Section):
         return spec
 
     def with_categories(self, text: str) -> str:
-        """The text that the spec was read from, with categories in place of the files' names."""
-        listed: dict[str, dict[str, Any]] = {}
-        for file in self.category_files:
-            column = self.columns[file.column]
-            listed.setdefault(file.column, {})[file.key] = getattr(column, file.key)
-        return inlined(text, listed) if listed else text
+        """The text that the spec was read from, with what files list in place of their names."""
+        read = {
+            (file.section, file.name, file.key): getattr(
+                getattr(self, file.section)[file.name], file.key
+            )
+            for file in self.category_files
+        }
+        return inlined(text, read) if read else text
 
     def _problems(self) -> list[Problem]:
         between = [*problems_between(self._sections()), *self._rehearsal_problems()]
@@ -119,10 +125,9 @@ class ReleaseSpec(Section):
 
     def _question_problems(self) -> Iterator[Problem]:
         """Questions that cannot be read, or do not suit the published columns."""
-        published = {name: self.columns[name] for name in self.released_columns}
         for i, question in enumerate(self.questions):
             try:
-                parse_question(question).bound_to(published)
+                parse_question(question).bound_to(self.published, self.lookups)
             except QuestionError as error:
                 yield Problem(("questions", i), str(error))
 
@@ -176,12 +181,28 @@ class ReleaseSpec(Section):
 
     @property
     def released_columns(self) -> tuple[str, ...]:
-        """Columns of the published file, in its order."""
-        return self.output.columns or tuple(self.columns)
+        """Measured columns of the published file, in its order."""
+        return tuple(name for name in self.published if name in self.columns)
+
+    @property
+    def published(self) -> dict[str, Column]:
+        """All columns of the published file, in its order; lookups as it holds them."""
+        every = self.file_columns
+        return {name: every[name] for name in self.output.columns or every}
+
+    @property
+    def file_columns(self) -> dict[str, Column]:
+        """Measured columns and, as files hold them, lookups, whether they are published or not."""
+        return {**self.columns, **as_columns(self.lookups, self.columns)}
+
+    @property
+    def published_lookups(self) -> dict[str, Lookup]:
+        """The lookups of the published file, in its order."""
+        return {name: self.lookups[name] for name in self.published if name in self.lookups}
 
     def null_marker(self, name: str) -> str:
         """The text for a null of the column in the released CSV: the source's first null marker."""
-        return next(iter(self.columns[name].markers(self.data.null_markers)), "")
+        return next(iter(self.file_columns[name].markers(self.data.null_markers)), "")
 
     def warnings(self) -> tuple[str, ...]:
         """Sentences about what in the spec weakens the guarantee or reveals something."""
@@ -201,6 +222,8 @@ class ReleaseSpec(Section):
         content = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         if not self.public_totals:  # digests of specs from before there were totals stand
             del content["public_totals"]
+        if not self.lookups:
+            del content["lookups"]
         if not self.questions and not all_keys:
             del content["questions"]
         if self.output.measurements and not all_keys:
@@ -241,14 +264,14 @@ class ReleaseSpec(Section):
 
         Included are data, privacy, mechanism, population, the use of the certificate's share,
         private bins, and everything about the columns except descriptions, labels, units and the
-        sources of bounds. Title, descriptions, public totals and output are left out: they shape
-        only what is made of the answers. So are constraints and the mechanism's generator: they may
-        shape the models by which rounds choose, but earlier choices, and how much noise they had,
-        are read back. A public table enters by `public_records`, a digest of its records, because
-        a plan depends on the records wherever the file is. Files of queries enter by `query_files`,
-        the SHA-256 of each. A certified file enters by `certified`: it shapes no question, but a
-        certificate is about one file. The required approvals are included too, so that nobody can
-        free a waiting release by editing its spec.
+        sources of bounds. Title, descriptions, public totals, lookups and output are left out: they
+        shape only what is made of the answers. So are constraints and the mechanism's generator:
+        they may shape the models by which rounds choose, but earlier choices, and how much noise
+        they had, are read back. A public table enters by `public_records`, a digest of its records,
+        because a plan depends on the records wherever the file is. Files of queries enter by
+        `query_files`, the SHA-256 of each. A certified file enters by `certified`: it shapes no
+        question, but a certificate is about one file. The required approvals are included too, so
+        that nobody can free a waiting release by editing its spec.
         """
         content = self.content()
         columns = [
@@ -307,6 +330,7 @@ class ReleaseSpec(Section):
             public_totals=dict(enumerate(self.public_totals)),
             output=self.output,
             columns=self.columns,
+            lookups=self.lookups,
             binning=self.binning,
         )
 

@@ -5,8 +5,9 @@ still checked everywhere else.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from hallmark.schemas.binning import Binning, two_ways
 from hallmark.schemas.columns.category_columns import CategoryColumn
@@ -20,6 +21,7 @@ from hallmark.schemas.columns.columns import (
 from hallmark.schemas.columns.labelled import LABELLED_FORMATS, domain_problems, name_problems
 from hallmark.schemas.database import check_name, is_database
 from hallmark.schemas.encoding import unwritable
+from hallmark.schemas.lookups import Lookup, as_columns
 from hallmark.schemas.nearest import no_such_column
 from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.section import Path, Problem
@@ -37,7 +39,8 @@ from hallmark.schemas.table_sections import DataSource, PublicData, RehearsalDat
 class SoundSections:
     """The sections that are sound by themselves; the others are None or left out.
 
-    `unsound_columns` names the columns left out of `columns`, so that they are not called unknown.
+    `unsound_columns` names the columns left out of `columns`, so that they are not called unknown;
+    so does `unsound_lookups` those left out of `lookups`.
     """
 
     data: DataSource | None = None
@@ -52,6 +55,8 @@ class SoundSections:
     output: Output | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     unsound_columns: frozenset[str] = frozenset()
+    lookups: Mapping[str, Lookup] = field(default_factory=dict)
+    unsound_lookups: frozenset[str] = frozenset()
 
     @property
     def table_files(self) -> Iterator[tuple[str, TableFile]]:
@@ -67,6 +72,24 @@ class SoundSections:
     def column_names(self) -> tuple[str, ...]:
         """Names of all columns in the spec, sound or not."""
         return (*self.columns, *self.unsound_columns)
+
+    @property
+    def lookup_names(self) -> frozenset[str]:
+        """Names of all lookups in the spec, sound or not, that are not those of columns, too."""
+        return frozenset({*self.lookups, *self.unsound_lookups}) - {*self.column_names}
+
+    @property
+    def told_elsewhere(self) -> frozenset[str]:
+        """Names that are not called unknown although `columns` lacks them."""
+        return self.unsound_columns | self.lookup_names
+
+    @property
+    def in_files(self) -> Iterator[tuple[str, str, Column]]:
+        """What files of the release may hold: section of the spec, name, and column."""
+        for name, column in self.columns.items():
+            yield "columns", name, column
+        for name, looked_up in as_columns(self.lookups, self.columns).items():
+            yield "lookups", name, looked_up
 
 
 def problems_between(sections: SoundSections) -> Iterator[Problem]:
@@ -91,6 +114,60 @@ def _mechanism_serves_the_spec(sections: SoundSections) -> Iterator[Problem]:
         yield Problem(path, what)
 
 
+def _lookups_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
+    released = sections.output.columns if sections.output is not None else None
+    for name, lookup in sections.lookups.items():
+        path, of = ("lookups", name), lookup.of
+        if name in sections.column_names:
+            yield Problem(
+                path, "is also listed under columns, where it is measured; keep one of the two"
+            )
+        if of in sections.lookup_names:
+            yield Problem(
+                (*path, "of"), f"is {of}, which is looked up itself; name a measured column"
+            )
+        elif of not in sections.column_names:
+            yield Problem((*path, "of"), no_such_column(of, sections.column_names))
+        elif of in sections.columns:
+            for key, what in lookup.problems(sections.columns[of]):
+                yield Problem((*path, key), what)
+        if released is not None and name in released and of not in released:
+            yield Problem(
+                (*path, "of"),
+                f"is {of}, which output.columns leaves out, so the values cannot be checked on the "
+                f"published file; publish {of}, or leave {name} out, too",
+            )
+
+
+def _lookups_are_not_measured(sections: SoundSections) -> Iterator[Problem]:
+    """Sections that speak of what is measured, and name a column that is not."""
+    named: dict[Path, Iterable[str]] = {}
+    for i, constraint in sections.constraints.items():
+        named["constraints", i, "rule"] = constraint.parsed.columns()
+    for i, total in sections.public_totals.items():
+        named["public_totals", i] = total.touched()
+    if sections.binning is not None:
+        named["binning", "columns"] = sections.binning.columns
+    if sections.mechanism is not None:
+        for i, entry in enumerate(sections.mechanism.queries):
+            named["mechanism", "queries", i] = entry.touched()
+        for key, value in sections.mechanism.parameters.items():
+            named["mechanism", key] = _listed(value)
+    for path, names in named.items():
+        for name in sections.lookup_names.intersection(names):
+            lookup = sections.lookups.get(name)
+            mend = f"name {lookup.of} instead" if lookup else "name the measured column instead"
+            yield Problem(path, f"names {name}, which is looked up and not measured; {mend}")
+
+
+def _listed(value: Any) -> Iterator[str]:
+    """All texts in lists of a mechanism's parameter, among them the names of columns."""
+    for part in value.values() if isinstance(value, Mapping) else ():
+        yield from _listed(part)
+    for part in value if isinstance(value, list) else ():
+        yield from [part] if isinstance(part, str) else _listed(part)
+
+
 def _certificate_keys_belong_to_a_share(sections: SoundSections) -> Iterator[Problem]:
     certificate, mechanism = sections.certificate, sections.mechanism
     if certificate is None or certificate.share > 0:
@@ -110,6 +187,7 @@ def _certificate_alone_publishes_no_records(sections: SoundSections) -> Iterator
     if sections.mechanism is None or sections.mechanism.entry.makes_records:
         return
     useless = {
+        "lookups": sections.lookups,
         "constraints": sections.constraints,
         "public_totals": sections.public_totals,
         "output": sections.output is not None and sections.output.model_fields_set,
@@ -126,7 +204,7 @@ def _bins_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
     binning = sections.binning
     if binning is None:
         return
-    for path, what in binning.problems(sections.columns, sections.unsound_columns):
+    for path, what in binning.problems(sections.columns, sections.told_elsewhere):
         yield Problem(("binning", *path), what)
 
 
@@ -134,12 +212,13 @@ def _person_is_never_released(sections: SoundSections) -> Iterator[Problem]:
     if sections.privacy is None or sections.privacy.person is None:
         return
     person = sections.privacy.person
-    if person in sections.column_names:
-        yield Problem(
-            ("columns", person),
-            "identifies a person (privacy.unit.person), so it is never released; "
-            "remove it from columns",
-        )
+    for section, names in (("columns", sections.column_names), ("lookups", sections.lookup_names)):
+        if person in names:
+            yield Problem(
+                (section, person),
+                "identifies a person (privacy.unit.person), so it is never released; "
+                f"remove it from {section}",
+            )
     if sections.data is not None and person in sections.data.ignore:
         yield Problem(
             ("data", "ignore", sections.data.ignore.index(person)),
@@ -200,17 +279,17 @@ def _texts_can_be_written(sections: SoundSections) -> Iterator[Problem]:
     for key, table in sections.table_files:
         if table.encoding is None:
             continue
-        for name, column in sections.columns.items():
+        for section, name, column in sections.in_files:
             for where, listed in _texts(column).items():
                 for text in unwritable(listed, table.characters)[:1]:
                     yield Problem(
-                        ("columns", name, where),
+                        (section, name, where if section == "columns" else "values"),
                         f"lists {text!r}, which cannot be written in {key}.encoding, "
                         f"{table.encoding}; change one of the two",
                     )
             if unwritable([name, *(column.null_markers or ())], table.characters):
                 yield Problem(
-                    ("columns", name),
+                    (section, name),
                     f"has a name or null marker that cannot be written in {key}.encoding, "
                     f"{table.encoding}; change one of the two",
                 )
@@ -234,7 +313,7 @@ def _texts(column: Column) -> dict[str, tuple[str, ...]]:
 def _names_fit_the_database(sections: SoundSections) -> Iterator[Problem]:
     if sections.output is None or sections.output.table is None:
         return
-    for name in sections.output.columns or sections.columns:
+    for name in sections.output.columns or (name for _, name, _ in sections.in_files):
         try:
             check_name(name)
         except ValueError as error:
@@ -256,6 +335,13 @@ def _null_markers_are_no_values(sections: SoundSections) -> Iterator[Problem]:
                         f"{what}, which is also one of {of}, so every such value would count as "
                         "missing; leave it out here and write nulls: true, or remove the marker",
                     )
+        for name, lookup in sections.lookups.items():
+            for marker in filter(lookup.holds, table.null_markers):
+                yield Problem(
+                    ("lookups", name, "values"),
+                    f"have {marker!r}, which is also one of {section}.null_markers, so it would "
+                    "count as missing; remove the marker there, and give columns their own",
+                )
 
 
 def _clash(column: Column, marker: str) -> tuple[str, str] | None:
@@ -275,8 +361,9 @@ def _output_columns_are_known(sections: SoundSections) -> Iterator[Problem]:
         return
     chosen = sections.output.columns or ()
     for i, name in enumerate(chosen):
-        if name not in sections.column_names:
-            yield Problem(("output", "columns", i), no_such_column(name, sections.column_names))
+        known = (*sections.column_names, *sections.lookup_names)
+        if name not in known:
+            yield Problem(("output", "columns", i), no_such_column(name, known))
     yield from _repetitions(("output", "columns"), chosen)
     yield from _repetitions(("output", "formats"), sections.output.formats)
 
@@ -292,11 +379,12 @@ def _labelled_files_can_be_written(sections: SoundSections) -> Iterator[Problem]
             ("output", "formats"),
             "has neither csv nor parquet, but the scripts that load the release need one; add csv",
         )
-    chosen = sections.output.columns or tuple(sections.columns)
-    sound = {name: sections.columns[name] for name in chosen if name in sections.columns}
-    for name, why in (*name_problems(tuple(sound)), *domain_problems(sound)):
+    held = {name: (section, column) for section, name, column in sections.in_files}
+    chosen = [name for name in sections.output.columns or held if name in held]
+    sound = {name: held[name][1] for name in chosen}
+    for name, why in (*name_problems(chosen), *domain_problems(sound)):
         yield Problem(
-            ("columns", name),
+            (held[name][0], name),
             f"cannot be written as {' or '.join(labelled)}: {why}; leave {' and '.join(labelled)} "
             "out of output.formats, or the column out of output.columns",
         )
@@ -306,7 +394,7 @@ def _rules_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
     output = sections.output
     for i, constraint in sections.constraints.items():
         rule, path = constraint.parsed, ("constraints", i, "rule")
-        if sections.unsound_columns.isdisjoint(rule.columns()):
+        if sections.told_elsewhere.isdisjoint(rule.columns()):
             for what in rule.problems(sections.columns):
                 yield Problem(path, what)
         if output is not None and output.columns is not None:
@@ -321,7 +409,7 @@ def _rules_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
 
 def _queries_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
     for i, entry in enumerate(sections.mechanism.queries if sections.mechanism else ()):
-        if sections.unsound_columns.isdisjoint(entry.touched()):
+        if sections.told_elsewhere.isdisjoint(entry.touched()):
             for path, what in entry.problems(sections.columns):
                 yield Problem(("mechanism", "queries", i, *path), what)
 
@@ -331,7 +419,7 @@ def _totals_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
     released = sections.output.columns if sections.output is not None else None
     for i, total in sections.public_totals.items():
         touched = total.touched()
-        if sections.unsound_columns.isdisjoint(touched):
+        if sections.told_elsewhere.isdisjoint(touched):
             for path, what in total.problems(sections.columns, markers):
                 yield Problem(("public_totals", i, *path), what)
         for name in touched:
@@ -381,6 +469,8 @@ def _totals_agree_on_the_number_of_records(sections: SoundSections) -> Iterator[
 
 _CHECKS: tuple[Callable[[SoundSections], Iterator[Problem]], ...] = (
     _mechanism_serves_the_spec,
+    _lookups_suit_the_columns,
+    _lookups_are_not_measured,
     _certificate_keys_belong_to_a_share,
     _certificate_alone_publishes_no_records,
     _bins_suit_the_columns,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, create_model
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import Section
 
-_OF_THE_TABLE = ("columns", "binning", "constraints", "public_totals")
+_OF_THE_TABLE = ("columns", "lookups", "binning", "constraints", "public_totals")
 _WHOSE = ("population", "data", "cluster", "approvals")
 _UNPROTECTED = ("public_data", "rehearsal", "rehearsal_of")
 LEFT_TO_THE_FILE = (*_OF_THE_TABLE, *_WHOSE, *_UNPROTECTED)

@@ -17,8 +17,10 @@ import pandas as pd
 from hallmark.mechanisms.arrays import Mask
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
 from hallmark.schemas.exact import decimal
+from hallmark.schemas.lookups import Lookup
 from hallmark.tasks.installation.errors import PrivateFact
 from hallmark.tasks.planning.coding import Codec, is_multiple
+from hallmark.tasks.planning.looked_up import disagreeing, numbered
 
 
 class ValidationFailed(PrivateFact):
@@ -33,10 +35,12 @@ class Rule:
     rule: str  # in words, with the public bound
     mend: str  # what the steward can do if it fails
     refuses: bool = True  # if not, rows that break it count elsewhere, as the spec says
+    section: str = "columns"  # of the spec, where the column stands
 
 
 _READABLE = "{} can be read"
 _STEPPED = "{} is a multiple"
+_LOOKED_UP = "{} is as looked up"
 
 
 def rule_of_truncation(person: str, records: int) -> Rule:
@@ -46,6 +50,16 @@ def rule_of_truncation(person: str, records: int) -> Rule:
         rule=f"are among the {records} kept of their person; else left out",
         mend="raise privacy.unit.max_records if they are too many; noise grows with it",
         refuses=False,
+    )
+
+
+def rule_of_lookup(name: str, lookup: Lookup) -> Rule:
+    """The rule that a table's own values of a lookup, if it has any, are those of the spec."""
+    return Rule(
+        column=name,
+        rule=f"have the value that is looked up from {lookup.of}, or none",
+        mend=f"correct the values there, or list {name} under data.ignore",
+        section="lookups",
     )
 
 
@@ -197,7 +211,12 @@ def _form(column: NumericColumn | DateColumn) -> str:
     return "are whole numbers" if column.integer else "are numbers"
 
 
-def checked_frame(codecs: Sequence[Codec], text: pd.DataFrame, person: str | None) -> pd.DataFrame:
+def checked_frame(
+    codecs: Sequence[Codec],
+    text: pd.DataFrame,
+    person: str | None,
+    lookups: Mapping[str, Lookup] | None = None,
+) -> pd.DataFrame:
     """The columns that the checks are about, from texts as they were read."""
     columns: dict[str, Any] = {}
     for codec in codecs:
@@ -213,20 +232,33 @@ def checked_frame(codecs: Sequence[Codec], text: pd.DataFrame, person: str | Non
             columns[codec.name] = values.where(~unreadable, pd.Timestamp(codec.column.minimum))
         else:
             columns[codec.name] = values.astype(object).where(values.notna(), None)
+    measured = {codec.name: codec.column for codec in codecs}
+    for name, lookup in (lookups or {}).items():
+        columns[_LOOKED_UP.format(name)] = (
+            ~disagreeing(*numbered(lookup, measured[lookup.of], text[lookup.of], text[name]))
+            if name in text
+            else np.ones(len(text), dtype=bool)
+        )
     if person is not None:
         columns[person] = text[person].astype(object).where(text[person].notna(), None)
     return pd.DataFrame(columns)
 
 
 def second_opinion(
-    codecs: Sequence[Codec], text: pd.DataFrame, person: str | None
+    codecs: Sequence[Codec],
+    text: pd.DataFrame,
+    person: str | None,
+    lookups: Mapping[str, Lookup] | None = None,
 ) -> Mapping[Rule, int]:
     """How many of some rows break each rule, by Great Expectations."""
     checks = [check for codec in codecs for check in checks_of(codec)]
     checks += [] if person is None else [check_of_person(person)]
-    count_failing = failures_of([check.expectation.built() for check in checks])
-    counts = count_failing(checked_frame(codecs, text, person))
-    return {check.rule: failing for check, failing in zip(checks, counts, strict=True)}
+    expected = [(check.rule, check.expectation) for check in checks]
+    for name, lookup in (lookups or {}).items():
+        expected.append((rule_of_lookup(name, lookup), _flagged(_LOOKED_UP.format(name))))
+    count_failing = failures_of([expectation.built() for _, expectation in expected])
+    counts = count_failing(checked_frame(codecs, text, person, lookups))
+    return {rule: failing for (rule, _), failing in zip(expected, counts, strict=True)}
 
 
 def failures_of(expectations: Sequence[Any]) -> Callable[[pd.DataFrame], list[int]]:

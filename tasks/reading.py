@@ -15,6 +15,7 @@ import pandas as pd
 
 from hallmark.mechanisms.arrays import AnyCodes, Mask
 from hallmark.schemas.columns.columns import Column
+from hallmark.schemas.lookups import Lookup
 from hallmark.tasks.code_files import Drafts
 from hallmark.tasks.expectations import (
     Check,
@@ -23,11 +24,13 @@ from hallmark.tasks.expectations import (
     ValidationFailed,
     check_of_person,
     checks_of,
+    rule_of_lookup,
     second_opinion,
 )
 from hallmark.tasks.offending import Frequent, Offending, write_piece
 from hallmark.tasks.planning.coding import Codec, NumericCodec, TableCodec
 from hallmark.tasks.planning.likeness import RecordSums
+from hallmark.tasks.planning.looked_up import disagreeing, numbered
 from hallmark.tasks.planning.truncation import keys
 from hallmark.tasks.sources import Cells, DatabasePart, Part, batches_of_cells, first_rows
 
@@ -63,6 +66,7 @@ def read_part(
     columns: Mapping[str, Column],
     person: str | None,
     *,
+    lookups: Mapping[str, Lookup] | None = None,
     see: Callable[[pd.Series], None] = lambda persons: None,
     offending: Path | None = None,
     drafts: Drafts | None = None,
@@ -70,6 +74,8 @@ def read_part(
     """Read one part of the source, batch by batch.
 
     Args:
+        lookups: of which the part's own values, where it has some, are compared with the spec's.
+            They are never coded.
         see: called with the persons of every batch.
         offending: the file in the restricted workspace for values that break rules, if wanted.
         drafts: where its records are coded, if they are; not beyond a batch that the spec refuses.
@@ -77,7 +83,7 @@ def read_part(
     Raises:
         SourceError: it cannot be read.
     """
-    check = _Pass.of(columns, person)
+    check = _Pass.of(columns, person, lookups)
     files: list[Path] = []
     sums = RecordSums()
     for batch, cells in enumerate(batches_of_cells(part)):
@@ -97,7 +103,12 @@ def read_part(
     return PartRead(findings=check.tally.findings(), files=tuple(files), sums=sums)
 
 
-def compare(part: Part, columns: Mapping[str, Column], person: str | None) -> None:
+def compare(
+    part: Part,
+    columns: Mapping[str, Column],
+    person: str | None,
+    lookups: Mapping[str, Lookup] | None = None,
+) -> None:
     """Check that Great Expectations counts on the first rows of a part what the pass counts.
 
     Raises:
@@ -107,32 +118,43 @@ def compare(part: Part, columns: Mapping[str, Column], person: str | None) -> No
     if rows is None:
         return
     text, cells = rows
-    ours = _Pass.of(columns, person)
+    ours = _Pass.of(columns, person, lookups)
     ours.batch(cells)
-    theirs = second_opinion(TableCodec.of(columns).codecs, text, person)
+    theirs = second_opinion(TableCodec.of(columns).codecs, text, person, lookups)
     for finding in ours.tally.findings():
         if finding.failing != theirs[finding.rule]:
             raise ValidationFailed(
-                f"columns.{finding.rule.column}: two ways to count the rows that break a rule do "
-                "not agree, so nothing is released; this is a bug in Hallmark, please report it"
+                f"{finding.rule.section}.{finding.rule.column}: two ways to count the rows that "
+                "break a rule do not agree, so nothing is released; this is a bug in Hallmark, "
+                "please report it"
             )
 
 
 @dataclass(frozen=True, eq=False)
 class _Pass:
-    """The checks of all columns, and of the person that a record belongs to, with their counts."""
+    """The checks of all columns, of lookups, and of the person that a record belongs to, with their
+    counts."""
 
     readers: Sequence["_Reader"]
+    lookups: Mapping[str, tuple[Lookup, Column]]
     owners: Check | None
     tally: "_Tally"
 
     @classmethod
-    def of(cls, columns: Mapping[str, Column], person: str | None) -> "_Pass":
+    def of(
+        cls,
+        columns: Mapping[str, Column],
+        person: str | None,
+        lookups: Mapping[str, Lookup] | None,
+    ) -> "_Pass":
         """A pass that has not begun."""
         readers = [_Reader(codec, checks_of(codec)) for codec in TableCodec.of(columns).codecs]
         owners = None if person is None else check_of_person(person)
-        checks = [check for reader in readers for check in reader.checks]
-        return cls(readers, owners, _Tally(checks if owners is None else [*checks, owners]))
+        rules = [check.rule for reader in readers for check in reader.checks]
+        rules += [] if owners is None else [owners.rule]
+        rules += [rule_of_lookup(*item) for item in (lookups or {}).items()]
+        compared = {name: (one, columns[one.of]) for name, one in (lookups or {}).items()}
+        return cls(readers, compared, owners, _Tally(rules))
 
     def batch(self, cells: Mapping[str, Cells]) -> list["_CodedColumn"]:
         """Check a batch; the columns with their codes."""
@@ -140,6 +162,10 @@ class _Pass:
         if self.owners is not None:
             owned = cells[self.owners.rule.column]
             self.tally.count(self.owners, owned, owned.texts.isna().to_numpy(dtype=bool))
+        for name, (lookup, measured) in self.lookups.items():
+            if name in cells:
+                of, own = cells[lookup.of], cells[name]
+                self.tally.compare(rule_of_lookup(name, lookup), lookup, measured, of, own)
         self.tally.rows += len(read[0].places)
         return read
 
@@ -148,7 +174,7 @@ class _Pass:
 class _Tally:
     """Rows of the batches so far, how many break each rule, and by which values."""
 
-    checks: Sequence[Check]
+    rules: Sequence[Rule]
     rows: int = 0
     failing: dict[Rule, int] = field(default_factory=lambda: defaultdict(int))
     seen: Offending = field(default_factory=lambda: defaultdict(Frequent))
@@ -163,6 +189,20 @@ class _Tally:
         if check.shows:
             self.seen[named(rule)].see(cells.texts[broken].tolist(), records.tolist())
 
+    def compare(self, rule: Rule, lookup: Lookup, measured: Column, of: Cells, own: Cells) -> None:
+        """Count the records whose own value is not the one that is looked up."""
+        expected, found = numbered(lookup, measured, of.texts, own.texts)
+        wrong = np.flatnonzero(disagreeing(expected[of.places], found[own.places]))
+        if not wrong.size:
+            return
+        self.failing[rule] += wrong.size
+        pairs, records = np.unique(
+            np.column_stack([of.places[wrong], own.places[wrong]]), axis=0, return_counts=True
+        )
+        codes = of.texts.fillna("null")
+        told = [f"{codes.iloc[code]}: {own.texts.iloc[value]}" for code, value in pairs]
+        self.seen[named(rule)].see(told, records.tolist())
+
     @property
     def refuses(self) -> bool:
         """Whether a rule that refuses is broken."""
@@ -170,8 +210,8 @@ class _Tally:
 
     def findings(self) -> tuple[Finding, ...]:
         return tuple(
-            Finding(rule=check.rule, rows=self.rows, failing=self.failing.get(check.rule, 0))
-            for check in self.checks
+            Finding(rule=rule, rows=self.rows, failing=self.failing.get(rule, 0))
+            for rule in self.rules
         )
 
 

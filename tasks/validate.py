@@ -68,13 +68,14 @@ def validate(spec: ReleaseSpec, source: Source, workspace: Workspace) -> TableRe
     guard = partial(guarded, "validate", workspace.path)
     workspace.offending.unlink(missing_ok=True)
     with pieces(workspace) as offending, worker_client() as client:
-        opinion = client.submit(guard(compare), found[0], columns, person, pure=False)
+        opinion = client.submit(guard(compare), found[0], columns, person, spec.lookups, pure=False)
         reading = [
             client.submit(
                 guard(read_part),
                 part,
                 columns,
                 person,
+                lookups=spec.lookups,
                 offending=offending / f"{index}.json",
                 drafts=Drafts(folder, index),
                 pure=False,
@@ -117,6 +118,7 @@ def check_table(spec: ReleaseSpec, source: Source) -> list[Finding]:
                 part,
                 spec.columns,
                 person,
+                lookups=spec.lookups,
                 see=beyond.see,
                 offending=folder / f"{index}.json",
             ).findings
@@ -153,7 +155,7 @@ def broken_rules(findings: Sequence[Finding], seen: Offending) -> list[BrokenRul
     """The broken rules, with values that break them."""
     return [
         BrokenRule(
-            **asdict(finding.rule),
+            **{key: said for key, said in asdict(finding.rule).items() if key != "section"},
             rows=finding.rows,
             failing=finding.failing,
             values=values.top(),
@@ -176,7 +178,7 @@ def refuse_failures(findings: Sequence[Finding], page: Path) -> None:
     broken = [f.rule for f in findings if f.failing and f.rule.refuses]
     if broken:
         lines = [
-            visible(f"  columns.{rule.column}: not all rows {rule.rule}; {rule.mend}")
+            visible(f"  {rule.section}.{rule.column}: not all rows {rule.rule}; {rule.mend}")
             for rule in broken
         ]
         raise ValidationFailed(

@@ -60,6 +60,8 @@ def print_plan(summary: Mapping[str, Any]) -> None:
     print_precisions(summary["questions"])
     for total in summary["public_totals"]:
         line(f"total      {total['total']}, reproduced exactly; from {total['reference']}")
+    for one in summary["lookups"]:
+        line(f"lookup     {one['column']} of {one['of']}, at no budget; from {one['reference']}")
     for warning in summary["warnings"]:
         line(("warning", "yellow"), f"    {warning}")
     line(("verdict", "bold"), f"    {summary['verdict']}")

@@ -133,15 +133,13 @@ class NominalColumn(CategoryColumn):
             repeated = [code for code, times in listed.items() if times > 1]
             if unknown:
                 yield Problem(
-                    ("groups", i), f"has {_few(unknown)}, which is not among the categories"
+                    ("groups", i), f"has {few(unknown)}, which is not among the categories"
                 )
             if missing:
-                yield Problem(
-                    ("groups", i), f"lacks {_few(missing)}; put every category in a group"
-                )
+                yield Problem(("groups", i), f"lacks {few(missing)}; put every category in a group")
             if repeated:
                 yield Problem(
-                    ("groups", i), f"has {_few(repeated)} more than once; keep it in one group"
+                    ("groups", i), f"has {few(repeated)} more than once; keep it in one group"
                 )
             if not 1 < len(level) < len(self.categories):
                 yield Problem(
@@ -213,5 +211,6 @@ def _listed(codes: list[str]) -> str:
     return ", ".join(repr(code) for code in codes)
 
 
-def _few(codes: list[str]) -> str:
+def few(codes: list[str]) -> str:
+    """The first of some codes, and how many more there are."""
     return _listed(codes[:3]) + (f" and {len(codes) - 3} more" if len(codes) > 3 else "")

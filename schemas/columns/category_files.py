@@ -1,10 +1,10 @@
-"""Categories that a spec reads from a file: `categories: {file: codes.csv}`, and their groups:
-`groups: {file: codes.csv, column: sector}`.
+"""Categories that a spec reads from a file: `categories: {file: codes.csv}`, their groups:
+`groups: {file: codes.csv, column: sector}`, and the values that are looked up from them, likewise.
 
 The file is CSV in UTF-8 whose first line names a column `code` and, if there are labels, a column
-`label`; of other columns, those that groups name are read. It is read when the spec is loaded, and
-the spec then holds what was read itself: its digests are bound to it, and the published spec needs
-no other file.
+`label`; of other columns, those that groups and lookups name are read. It is read when the spec is
+loaded, and the spec then holds what was read itself: its digests are bound to it, and the published
+spec needs no other file.
 
 Messages give line numbers and never quote a line: somebody may name the private table by mistake.
 """
@@ -13,7 +13,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -27,17 +27,19 @@ from hallmark.schemas.section import Problem
 from hallmark.schemas.yaml_document import LARGEST, MOST_VALUES
 
 FILE, COLUMN = "file", "column"
-CATEGORIES, GROUPS = "categories", "groups"
+CATEGORIES, GROUPS, VALUES = "categories", "groups", "values"
+COLUMNS, LOOKUPS = "columns", "lookups"
 _LARGEST = 4 * 2**20  # bytes; a column has 4096 categories at most
 _DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True)
 class CategoryFile:
-    """A file that the categories of a column, or their groups, were read from."""
+    """A file that categories, their groups, or values that are looked up were read from."""
 
-    column: str
-    key: str  # `categories` or `groups`
+    section: str  # `columns` or `lookups`
+    name: str  # of the column
+    key: str  # `categories`, `groups` or `values`
     file: str  # as the spec names it
     sha256: str
 
@@ -54,48 +56,51 @@ def with_categories(
     Returns:
         The content, the files, and the problems with them.
     """
-    columns: dict[str, Any] = {}
+    sections: dict[str, dict[str, Any]] = {}
     read: list[CategoryFile] = []
     problems: list[Problem] = []
     private = _private(content, folder)
     size = lines = 0  # of all files
-    listed = content.get("columns")
-    for name, column in listed.items() if isinstance(listed, dict) else ():
-        columns[name] = column
-        for key, level, asked in _named(column):
-            try:
-                raw = _content(folder / asked[FILE], private)
-                size, lines = size + len(raw), lines + max(raw.count(b"\n"), raw.count(b"\r"))
-                if size > LARGEST or lines > MOST_VALUES:  # the published spec holds all of them
-                    raise Unlisted(
-                        f"is beyond what a spec can hold: its files have more than {LARGEST:,} "
-                        f"bytes or {MOST_VALUES:,} lines together; give codebooks, not data"
-                    )
-                found = _categories(raw) if key == CATEGORIES else _groups(raw, asked[COLUMN])
-            except Unlisted as error:
-                place = ("columns", name, key, *(() if level is None else (level,)), FILE)
-                problems.append(Problem(place, f"{asked[FILE]} {error}"))
-                continue
-            value: Any = found
-            if level is not None:
-                value = [*columns[name][key][:level], found, *columns[name][key][level + 1 :]]
-            columns[name] = {**columns[name], key: value}
-            read.append(CategoryFile(name, key, asked[FILE], sha256(raw).hexdigest()))
-    return ({**content, "columns": columns} if read else dict(content)), tuple(read), problems
+    for section, name, key, level, asked in _named(content):
+        try:
+            raw = _content(folder / asked[FILE], private)
+            size, lines = size + len(raw), lines + max(raw.count(b"\n"), raw.count(b"\r"))
+            if size > LARGEST or lines > MOST_VALUES:  # the published spec holds all of them
+                raise Unlisted(
+                    f"is beyond what a spec can hold: its files have more than {LARGEST:,} "
+                    f"bytes or {MOST_VALUES:,} lines together; give codebooks, not data"
+                )
+            found = _READERS[key](raw, asked.get(COLUMN, ""))
+        except Unlisted as error:
+            place = (section, name, key, *(() if level is None else (level,)), FILE)
+            problems.append(Problem(place, f"{asked[FILE]} {error}"))
+            continue
+        own = sections.setdefault(section, dict(content[section]))
+        value: Any = found
+        if level is not None:
+            value = [*own[name][key][:level], found, *own[name][key][level + 1 :]]
+        own[name] = {**own[name], key: value}
+        read.append(CategoryFile(section, name, key, asked[FILE], sha256(raw).hexdigest()))
+    return {**content, **sections}, tuple(read), problems
 
 
-def _named(column: Any) -> Iterator[tuple[str, int | None, Mapping[str, str]]]:
-    """What a column reads from files: the key, the place in its list, and what the spec says."""
-    if not isinstance(column, dict):
-        return
-    if _names_file(column.get(CATEGORIES), {FILE}):
-        yield CATEGORIES, None, column[CATEGORIES]
-    groups = column.get(GROUPS)
-    if _names_file(groups, {FILE, COLUMN}):
-        yield GROUPS, None, column[GROUPS]
-    for level, asked in enumerate(groups if isinstance(groups, list) else ()):
-        if _names_file(asked, {FILE, COLUMN}):
-            yield GROUPS, level, asked
+_Named = tuple[str, str, str, int | None, Mapping[str, str]]
+
+
+def _named(content: Mapping[str, Any]) -> Iterator[_Named]:
+    """What a spec reads from files: the section, the column, the key, the place in its list, and
+    what the spec says."""
+    for section, keys in ((COLUMNS, (CATEGORIES, GROUPS)), (LOOKUPS, (VALUES,))):
+        listed = content.get(section)
+        for name, entry in listed.items() if isinstance(listed, dict) else ():
+            for key in keys if isinstance(entry, dict) else ():
+                asked = entry.get(key)
+                wanted = {FILE} if key == CATEGORIES else {FILE, COLUMN}
+                if _names_file(asked, wanted):
+                    yield section, name, key, None, asked
+                for level, one in enumerate(asked if isinstance(asked, list) else ()):
+                    if key == GROUPS and _names_file(one, wanted):
+                        yield section, name, key, level, one
 
 
 def _names_file(asked: Any, keys: set[str]) -> bool:
@@ -106,21 +111,21 @@ def _names_file(asked: Any, keys: set[str]) -> bool:
     )
 
 
-def inlined(text: str, columns: Mapping[str, Mapping[str, Any]]) -> str:
+def inlined(text: str, read: Mapping[tuple[str, str, str], Any]) -> str:
     """The text of a sound spec, with what it reads from files in place of their names.
 
     Args:
-        columns: by column and key, the categories and the levels of groups that come from files.
+        read: by section, column and key, the categories, the levels of groups and the values that
+            come from files.
     """
-    root = YAML(typ="safe", pure=True).compose(text)
+    sections = dict(_entries(YAML(typ="safe", pure=True).compose(text)))
     places: dict[tuple[int, int], Any] = {}
-    for name, node in _entries(dict(_entries(root))["columns"]):
-        own = dict(_entries(node)) if name in columns else {}
-        for key, known in columns.get(name, {}).items():
-            every = own[key].value if isinstance(own[key], SequenceNode) else [own[key]]
-            for asked, found in zip(every, [known] if key == CATEGORIES else known, strict=True):
-                if FILE in dict(_entries(asked)):
-                    places[_place(text, asked)] = found
+    for (section, name, key), known in read.items():
+        node = dict(_entries(dict(_entries(sections[section]))[name]))[key]
+        every = node.value if isinstance(node, SequenceNode) else [node]
+        for asked, found in zip(every, known if key == GROUPS else [known], strict=True):
+            if FILE in dict(_entries(asked)):
+                places[_place(text, asked)] = found
     for (start, stop), found in sorted(places.items(), key=lambda one: one[0], reverse=True):
         column = start - text.rfind("\n", 0, start) - 1  # of the text, within its line
         indent = "\n" + " " * (column + 1)
@@ -173,21 +178,36 @@ def _content(path: Path, private: Path | None) -> bytes:
         ) from None
 
 
-def _categories(raw: bytes) -> dict[str, str]:
+def _categories(raw: bytes, _: str) -> dict[str, str]:
     """Labels by code, in the order of the file."""
     return {cells["code"]: cells.get("label") or cells["code"] for _, cells in _table(raw)}
+
+
+def _values(raw: bytes, column: str) -> dict[str, str]:
+    """What a column of the file says of every code, in the order of the file."""
+    values: dict[str, str] = {}
+    for line, cells in _table(raw):
+        if column not in cells:
+            raise Unlisted(f"has no column {column}; its first line must name it")
+        if not cells[column]:
+            raise Unlisted(f"has no {column} on line {line}; give every code one")
+        values[cells["code"]] = cells[column]
+    return values
 
 
 def _groups(raw: bytes, column: str) -> dict[str, list[str]]:
     """Codes by group, groups in the order in which they begin in the file."""
     groups: dict[str, list[str]] = {}
-    for line, cells in _table(raw):
-        if column not in cells:
-            raise Unlisted(f"has no column {column}; its first line must name it")
-        if not cells[column]:
-            raise Unlisted(f"has no {column} on line {line}; give every code a group")
-        groups.setdefault(cells[column], []).append(cells["code"])
+    for code, group in _values(raw, column).items():
+        groups.setdefault(group, []).append(code)
     return groups
+
+
+_READERS: Mapping[str, Callable[[bytes, str], Any]] = {
+    CATEGORIES: _categories,
+    GROUPS: _groups,
+    VALUES: _values,
+}
 
 
 def _table(raw: bytes) -> list[tuple[int, dict[str, str]]]:

@@ -80,8 +80,8 @@ class DictionaryColumn(Section):
     """One column of the data files.
 
     Raises:
-        ValueError: the domain does not suit the type, a category is listed twice, or the null
-            marker is also a category.
+        ValueError: the domain does not suit the type, a category is listed twice, the null marker
+            is also a category, or a column is neither measured on a grid nor looked up.
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -97,7 +97,8 @@ class DictionaryColumn(Section):
     null_marker: str = ""  # in CSV; Parquet holds a null instead
     outside: str = ""  # what happened to private values outside the domain
     bound_source: str = ""  # where the interval or the categories come from
-    grid: CellGrid
+    looked_up_from: str = ""  # the column that it is a public function of; empty if measured
+    grid: CellGrid | None = None  # None if it is looked up
     error: ColumnError | None = None
 
     @model_validator(mode="after")
@@ -109,6 +110,8 @@ class DictionaryColumn(Section):
                 raise ValueError(f"{self.name}: the interval does not suit type {self.type}")
         elif not self.categories or self.interval is not None:
             raise ValueError(f"{self.name}: a column of type {self.type} has categories only")
+        if (self.grid is None) != bool(self.looked_up_from):
+            raise ValueError(f"{self.name}: a column has a grid, unless it is looked up")
         values = [category.value for category in self.categories]
         if len(set(values)) < len(values):
             raise ValueError(f"{self.name}: a category is listed twice")

@@ -61,6 +61,10 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
         "public_totals": [
             {"total": total.title, "reference": total.reference} for total in spec.public_totals
         ],
+        "lookups": [
+            {"column": name, "of": lookup.of, "reference": lookup.reference}
+            for name, lookup in spec.lookups.items()
+        ],
         "verdicts": [{**asdict(one), "vacuous": one.vacuous} for one in told],
         "verdict": in_words(told),
         "questions": [asdict(one) for one in precisions(prepared, spec.questions)],

@@ -35,6 +35,7 @@ from hallmark.tasks.output.labelled_files import write_labelled
 from hallmark.tasks.output.released import broken_totals, released_source, released_values
 from hallmark.tasks.output.writing import join_csv, write_csv
 from hallmark.tasks.planning.coding import TableCodec
+from hallmark.tasks.planning.looked_up import filled_in
 from hallmark.tasks.planning.prepared import stage_rng
 from hallmark.tasks.planning.rule_tables import rules_on
 from hallmark.tasks.planning.rule_values import decode
@@ -139,7 +140,7 @@ def _write_batch(
     codes = np.array(synthetic.load().codes[start:stop], dtype=np.int32, order="C")
     rng = stage_rng(spec.release, f"decode {number}" if number else "decode")
     frame = decode(codec, codes, spec.rules, rules_on(spec.rules, codec), rng)
-    released = frame[list(spec.released_columns)]
+    released = filled_in(spec, frame)
     files: dict[str, Path] = {}
     for form in spec.output.formats:
         files[form] = path = attempt / spec.data_files[form]
@@ -205,16 +206,20 @@ def _arrow_type(column: Column) -> pa.DataType:
 
 
 def _columns(spec: ReleaseSpec, frame: pd.DataFrame) -> Mapping[str, Column]:
-    return {name: spec.columns[name] for name in frame.columns}
+    return {name: spec.published[name] for name in frame.columns}
 
 
 def _check_schema(spec: ReleaseSpec, path: Path) -> None:
     source = released_source(spec, path)
     # A released value must be in the public domain, even if private values need not be.
     strict = {
-        name: spec.columns[name].model_copy(update={"outside": "refuse"}) for name in source.columns
+        name: column.model_copy(update={"outside": "refuse"})
+        for name, column in spec.published.items()
     }
-    findings = merge(read_part(part, strict, None).findings for part in parts(source))
+    lookups = spec.published_lookups
+    findings = merge(
+        read_part(part, strict, None, lookups=lookups).findings for part in parts(source)
+    )
     broken = [f"{f.rule.column}: not all {f.rule.rule}" for f in findings if f.failing]
     if broken:
         raise FinalCheckFailed(f"{path.name} breaks its own schema: {'; '.join(broken)}")

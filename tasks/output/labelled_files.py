@@ -44,7 +44,7 @@ def write_labelled(frame: pd.DataFrame, spec: ReleaseSpec, path: Path) -> None:
     """
     import pyreadstat  # slow to import, and few releases need it
 
-    columns = {name: spec.columns[name] for name in frame.columns}
+    columns = {name: spec.published[name] for name in frame.columns}
     categories = {name: one for name, one in columns.items() if _codes(one)}
     is_stata = path.suffix == ".dta"
     shared: dict[str, Any] = {

@@ -103,7 +103,7 @@ def _load(
     standing = _comment(connection, table)
     if standing is not None:
         return standing
-    columns = {name: spec.columns[name] for name in spec.released_columns}
+    columns = spec.published
     name = sql.Identifier(*table.name.split("."))
     connection.execute(
         sql.SQL("CREATE TABLE {} ({})").format(
@@ -173,9 +173,10 @@ def _type(column: Column) -> str:
 
 def _rows(spec: ReleaseSpec, folder: Path) -> Iterator[tuple[str | None, ...]]:
     """The released records, each value as the database reads it."""
+    columns = spec.published
     source = released_source(spec, folder / spec.data_files[spec.output.formats[0]])
     for frame in (frame for part in parts(source) for frame in batches(part)):
-        texts = [_texts(name, spec.columns[name], frame[name]) for name in frame.columns]
+        texts = [_texts(name, columns[name], frame[name]) for name in frame.columns]
         yield from zip(*texts, strict=True)
 
 

@@ -23,8 +23,8 @@ from hallmark.tasks.sources import Source, batches, parts, written_as_released
 
 
 def released_source(spec: ReleaseSpec, path: Path) -> Source:
-    """The released file as a source of the released columns."""
-    names = spec.released_columns
+    """The released file as a source of the published columns."""
+    names = tuple(spec.published)
     source = written_as_released(spec, names, location=str(path))
     # Of several markers a release writes the first.
     markers = tuple((name, (spec.null_marker(name),)) for name in names)
@@ -39,32 +39,31 @@ def released_source(spec: ReleaseSpec, path: Path) -> Source:
 
 def _numbers(spec: ReleaseSpec) -> Iterator[tuple[str, tuple[tuple[int, str], ...]]]:
     """The categories by their number in a labelled file."""
-    for name in spec.released_columns:
-        column = spec.columns[name]
+    for name, column in spec.published.items():
         if isinstance(column, CategoryColumn | BooleanColumn):
             numbers = category_numbers(column.codes)
             yield name, tuple(zip(numbers, column.codes, strict=True))
 
 
 def released_values(spec: ReleaseSpec, path: Path) -> pd.DataFrame:
-    """The released columns in original units."""
+    """The published columns in original units."""
     source = released_source(spec, path)
     text = pd.concat([batch for part in parts(source) for batch in batches(part)], axis=0)
     text = text.reset_index(drop=True)
     return pd.DataFrame(
         {
-            name: codec_of(name, spec.columns[name]).read(text[name])[0]
-            for name in spec.released_columns
+            name: codec_of(name, column).read(text[name])[0]
+            for name, column in spec.published.items()
         }
     )
 
 
 def typed_values(spec: ReleaseSpec, path: Path) -> pd.DataFrame:
-    """The released columns as a release's `load.py` gives them: whole numbers as Int64, booleans as
-    boolean, categories as categoricals of their codes."""
+    """The published columns as a release's `load.py` gives them: whole numbers as Int64, booleans
+    as boolean, categories as categoricals of their codes."""
     values = released_values(spec, path)
     return values.assign(
-        **{name: _typed(values[name], spec.columns[name]) for name in spec.released_columns}
+        **{name: _typed(values[name], column) for name, column in spec.published.items()}
     )
 
 

@@ -19,9 +19,10 @@ _BYTES_AT_ONCE = 1 << 24
 
 def write_csv(frame: pd.DataFrame, spec: ReleaseSpec, path: Path) -> None:
     """Write columns of the spec, in original units; other columns are written as they are."""
+    columns = spec.file_columns
     texts = {
-        name: _texts(frame[name], spec.columns[name]).fillna(spec.null_marker(name))
-        if name in spec.columns
+        name: _texts(frame[name], columns[name]).fillna(spec.null_marker(name))
+        if name in columns
         else frame[name]
         for name in frame.columns
     }
@@ -31,9 +32,9 @@ def write_csv(frame: pd.DataFrame, spec: ReleaseSpec, path: Path) -> None:
 
 
 def join_csv(files: Sequence[Path], spec: ReleaseSpec, path: Path) -> None:
-    """One file of the records in several that `write_csv` wrote of the released columns."""
+    """One file of the records in several that `write_csv` wrote of the published columns."""
     header = io.BytesIO()
-    pd.DataFrame(columns=list(spec.released_columns)).to_csv(
+    pd.DataFrame(columns=list(spec.published)).to_csv(
         header, index=False, sep=spec.data.delimiter, encoding=spec.data.characters
     )
     with path.open("wb") as joined:

@@ -108,11 +108,17 @@ class Prepared(ABC):
     @property
     def source(self) -> Source:
         """Where the private table is, and how to read it."""
-        return source_of(self.spec.data, self.folder, self.spec.columns, person=self.person)
+        return source_of(
+            self.spec.data,
+            self.folder,
+            self.spec.columns,
+            person=self.person,
+            optional=self.spec.lookups,
+        )
 
     @property
     def spec_file(self) -> bytes:
-        """The spec as it is published: with categories in place of the files that they are in."""
+        """The spec as it is published: with what files list in place of their names."""
         raw = self.path.read_bytes()
         if not self.spec.category_files:
             return raw

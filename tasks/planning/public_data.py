@@ -55,13 +55,13 @@ def public_records(spec: ReleaseSpec, folder: Path) -> PublicRecords | None:
 
 
 def category_files(spec: ReleaseSpec, folder: Path) -> Iterator[PublicTable]:
-    """The files that categories were read from, which are published with the spec.
+    """The files that categories and lookups were read from, which are published with the spec.
 
     Raises:
         PlanRefused: one of them is a private table.
     """
     for one in spec.category_files:
-        where = f"columns.{one.column}.{one.key}.file: {one.file}"
+        where = f"{one.section}.{one.name}.{one.key}.file: {one.file}"
         like = Likeness(frozenset({one.sha256}))
         owner = private_at(str(folder / one.file), spec, folder) or private_like(like)
         if owner is not None:

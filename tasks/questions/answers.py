@@ -4,9 +4,9 @@ An answer is about the private table as it was counted: in cells, after values o
 were clamped, caught or refused, and persons were limited to `max_records`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from itertools import product as combinations
 from math import inf, nan, prod
@@ -22,6 +22,7 @@ from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.given import given
 from hallmark.mechanisms.replicates.estimates import from_replicates
 from hallmark.schemas.columns.columns import NumericColumn
+from hallmark.schemas.lookups import Lookup
 from hallmark.schemas.question import Question, QuestionError, Statistic
 from hallmark.tasks.planning.coding import TableCodec, cell_labels
 from hallmark.tasks.planning.rule_values import holds_several
@@ -32,8 +33,10 @@ from hallmark.tasks.questions.functions import (
     cells_between,
     indicator,
     known,
+    measured,
     product,
     value_of,
+    values_of_cells,
 )
 from hallmark.tasks.questions.held import held
 
@@ -150,6 +153,7 @@ class Answering:
             None if there are none.
         weights: of the records; None if all count alike, without replicates.
         facts: that are taken for true of the private table; None for none.
+        lookups: columns whose values the codes of others tell.
     """
 
     codec: TableCodec
@@ -157,6 +161,7 @@ class Answering:
     records: AnyCodes | None = None
     weights: RecordWeights | None = None
     facts: Facts | None = None
+    lookups: Mapping[str, Lookup] = field(default_factory=dict)
 
     def answer(
         self, question: Question, *, confidence: float, simultaneous: bool = False
@@ -220,10 +225,10 @@ class Answering:
         groups = [self._group(question, cell) for cell in cells]
         queries = [(group * piece).query() for group in groups for one in pieces for piece in one]
         estimates = self.estimator.estimates([*queries, *(query for query, _ in facts)])
-        measured: Basis = "nominal" if estimates.is_conditional else "exact"
+        basis: Basis = "nominal" if estimates.is_conditional else "exact"
         if facts:
             estimates = given(estimates, np.array([value for _, value in facts]))
-            measured = "given" if measured == "exact" else measured
+            basis = "given" if basis == "exact" else basis
         units = iter(np.eye(sum(map(len, pieces)) * len(cells)))
         for cell in cells:
             rows = [list(islice(units, len(one))) for one in pieces]
@@ -234,7 +239,7 @@ class Answering:
                 low=found.low,
                 high=found.high,
                 deviation=found.deviation,
-                basis=measured if is_exact else "first order",
+                basis=basis if is_exact else "first order",
             )
 
     def _facts_about(self, columns: set[int]) -> list[Fact]:
@@ -307,15 +312,15 @@ class Answering:
 
     def _pieces(self, one: Statistic) -> list[Function]:
         """The linear queries that a statistic of all records is made of."""
-        among = ONE if one.where is None else indicator(one.where, self.codec)
+        among = ONE if one.where is None else indicator(one.where, self.codec, self.lookups)
         match one.kind:
             case "count":
                 return [among]
             case "share":
                 assert one.condition is not None, "a share has a condition"
-                return [among * indicator(one.condition, self.codec), among]
+                return [among * indicator(one.condition, self.codec, self.lookups), among]
         assert one.column is not None, "all others have a column"
-        among = among * known(self.codec, one.column)
+        among = among * known(self.codec, measured(one.column, self.lookups))
         if one.kind == "quantile":
             assert one.probability is not None, "a quantile has a probability"
             share = among.times(-float(one.probability))
@@ -323,7 +328,7 @@ class Answering:
                 share + among * cells_between(self.codec, one.column, 0, cell)
                 for cell in range(self.codec.named(one.column).attribute.levels)
             ]
-        summed = among * value_of(self.codec, one.column)
+        summed = among * value_of(self.codec, one.column, self.lookups)
         return [summed] if one.kind == "sum" else [summed, among]
 
     def _from_records(
@@ -416,7 +421,11 @@ class Answering:
         )
 
     def _ends(self, name: str) -> tuple[Floats, Floats]:
-        """The least and the greatest value of each cell of a numeric column."""
+        """The least and the greatest value of each cell of a numeric column; of a lookup, those of
+        all its values."""
+        if name in self.lookups:
+            values = values_of_cells(self.codec, name, self.lookups)
+            return np.array([values.min()]), np.array([values.max()])
         column = self.codec.named(name).column
         assert isinstance(column, NumericColumn), "it was checked"
         edges = np.asarray(column.edges, dtype=np.float64)
@@ -446,7 +455,7 @@ class Answering:
             )
         weighed = [one for one in question.statistics if one.kind in ("sum", "mean")]
         for name in dict.fromkeys(one.column for one in weighed):
-            if name is not None and holds_several(self.codec, name):
+            if name is not None and holds_several(self.codec, measured(name, self.lookups)):
                 yield (
                     f"cells of {name} hold several values, and each counts as the middle of its "
                     "cell; how far that is from the values themselves is not in the interval"

@@ -1,6 +1,6 @@
 """Functions of a record's cell codes: conditions, values in a column's unit, and their products."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -11,11 +11,13 @@ from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.inference.blue import LinearQuery
 from hallmark.schemas.columns.columns import NumericColumn
+from hallmark.schemas.lookups import CodedColumn, Lookup
 from hallmark.schemas.question import QuestionError
 from hallmark.schemas.rules.rule_syntax import Determines
 from hallmark.schemas.rules.rule_truth import truth
 from hallmark.schemas.rules.rules import Rule
-from hallmark.tasks.planning.coding import Codec, TableCodec
+from hallmark.tasks.planning.coding import Codec, TableCodec, Values
+from hallmark.tasks.planning.looked_up import looked_up
 from hallmark.tasks.planning.query_tables import representatives
 
 MOST_COMBINATIONS = 2**22  # of codes of the columns that a function depends on
@@ -70,23 +72,40 @@ class Function:
 ONE = Function((), np.ones(()))
 
 
-def indicator(rule: Rule, codec: TableCodec) -> Function:
+def indicator(rule: Rule, codec: TableCodec, lookups: Mapping[str, Lookup]) -> Function:
     """1 where the condition, bound to the columns, holds for all values of the cells, else 0."""
     assert not isinstance(rule.body, Determines), "it was refused"
-    names = sorted(rule.columns(), key=codec.names.index)
-    columns = tuple(codec.names.index(name) for name in names)
+    places = {name: codec.names.index(measured(name, lookups)) for name in rule.columns()}
+    columns = tuple(sorted(set(places.values())))
     shape = [codec.codecs[column].attribute.cells for column in columns]
     if prod(shape) > MOST_COMBINATIONS:
         raise QuestionError(f"{rule.text!r} is about too many columns at once; use fewer")
-    grid = np.indices(shape).reshape(len(shape), -1)
+    grid = dict(zip(columns, np.indices(shape).reshape(len(shape), -1), strict=True))
     frame = pd.DataFrame(
         {
-            name: representatives(codec.codecs[column].column).take(codes).reset_index(drop=True)
-            for name, column, codes in zip(names, columns, grid, strict=True)
+            name: values_of_cells(codec, name, lookups).take(grid[place]).reset_index(drop=True)
+            for name, place in places.items()
         }
     )
     holds = truth(rule.body, frame, rule.orders).true.reshape(shape)
     return Function(columns, holds.astype(np.float64))
+
+
+def measured(name: str, lookups: Mapping[str, Lookup]) -> str:
+    """The column whose cells tell the values of a column: itself, or that it is looked up from."""
+    return lookups[name].of if name in lookups else name
+
+
+def values_of_cells(codec: TableCodec, name: str, lookups: Mapping[str, Lookup]) -> Values:
+    """For every cell that tells the values of a column, one that stands for all of them."""
+    column = codec.named(measured(name, lookups)).column
+    values = representatives(column)
+    if name not in lookups:
+        return values
+    assert isinstance(column, CodedColumn), "the spec is sound"
+    as_column = lookups[name].column(column)
+    found = looked_up(lookups[name], as_column, values)
+    return found.astype("float64" if isinstance(as_column, NumericColumn) else "object")
 
 
 def cells_between(codec: TableCodec, name: str, first: int, last: int) -> Function:
@@ -103,9 +122,11 @@ def known(codec: TableCodec, name: str) -> Function:
     return cells_between(codec, name, 0, levels - 1)
 
 
-def value_of(codec: TableCodec, name: str) -> Function:
+def value_of(codec: TableCodec, name: str, lookups: Mapping[str, Lookup]) -> Function:
     """The mean of the values that a numeric column's cell may hold; 0 for the null cell."""
-    column = codec.names.index(name)
+    column = codec.names.index(measured(name, lookups))
+    if name in lookups:
+        return Function((column,), values_of_cells(codec, name, lookups).fillna(0).to_numpy())
     return Function((column,), _values(codec.codecs[column]))
 
 

@@ -15,13 +15,13 @@ from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.measured import MeasuredTable
 from hallmark.mechanisms.marginals.binning.bins import Bins
-from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.question import Question, parse_question
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.questions.answers import Answering, Answers, RecordWeights
 from hallmark.tasks.questions.correlations import Correlation, correlations
 from hallmark.tasks.questions.facts import Facts
+from hallmark.tasks.questions.functions import measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +115,9 @@ class Questioning:
             QuestionError: it cannot be read, or does not suit the columns.
         """
         question = parse_question(text)
-        bound = question.bound_to(_released(self.spec))
+        bound = question.bound_to(self.spec.published, self.spec.lookups)
         if self._alone(bound) is None:
-            bound = question.bound_to(_released(self.shared.spec))
+            bound = question.bound_to(self.shared.spec.published, self.spec.lookups)
         return bound
 
     def answer(
@@ -143,7 +143,7 @@ class Questioning:
     def _alone(self, question: Question) -> int | None:
         """The column with detail that is all the question is about, if any."""
         names = list(self.spec.columns)
-        places = {names.index(name) for name in question.columns}
+        places = {names.index(measured(one, self.spec.lookups)) for one in question.columns}
         return min(places) if len(places) == 1 and places <= self.shared.bins.keys() else None
 
     @cached_property
@@ -155,6 +155,7 @@ class Questioning:
             None if self.records is None else shared.records(self.records),
             self.weights,
             Facts.of(shared.spec, shared.codec) if self.given_rules else None,
+            self.spec.lookups,
         )
 
     def _on_own(self, column: int) -> Answering:
@@ -165,8 +166,5 @@ class Questioning:
             self.records,
             self.weights,
             Facts.of(self.spec, codec) if self.given_rules else None,
+            self.spec.lookups,
         )
-
-
-def _released(spec: ReleaseSpec) -> dict[str, Column]:
-    return {name: spec.columns[name] for name in spec.released_columns}

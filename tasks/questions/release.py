@@ -246,11 +246,11 @@ def certified_column(one: Statistic, columns: Mapping[str, Column]) -> str | Non
     """The column whose certified bound holds for a statistic of all records, if there is one: for a
     mean, of numbers that are never missing; for a share, of categories without order."""
     if one.kind == "mean" and one.column is not None:
-        column = columns[one.column]
+        column = columns.get(one.column)  # None if it is looked up
         return one.column if isinstance(column, NumericColumn) and not column.nulls else None
     if one.kind == "share" and one.condition is not None:
         names = one.condition.columns()
         name = next(iter(names))
-        unordered = columns[name].type in ("nominal", "boolean")
+        unordered = name in columns and columns[name].type in ("nominal", "boolean")
         return name if len(names) == 1 and unordered else None
     return None

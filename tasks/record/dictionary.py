@@ -16,7 +16,8 @@ from hallmark.schemas.documents.data_dictionary import (
     Interval,
 )
 from hallmark.schemas.documents.manifest import REPLICATES_FILES
-from hallmark.tasks.planning.coding import Codec
+from hallmark.schemas.lookups import Lookup
+from hallmark.tasks.planning.coding import Codec, codec_of
 from hallmark.tasks.planning.prepared import Prepared
 
 _OUTSIDE = {
@@ -33,12 +34,11 @@ def data_dictionary(
     rows: int,
     attenuated: tuple[str, ...] = (),
 ) -> DataDictionary:
-    """The dictionary of the released columns, in order.
+    """The dictionary of the published columns, in order.
 
     Args:
         attenuated: pairs whose dependence is weaker in the records than the noise explains.
     """
-    codecs = {codec.name: codec for codec in prepared.codec.codecs}
     return DataDictionary(
         release_id=prepared.spec.release,
         rows=rows,
@@ -51,12 +51,13 @@ def data_dictionary(
         attenuated=attenuated,
         columns=tuple(
             _column(
-                codecs[name],
+                codec_of(name, column),
                 certificate,
                 prepared.spec.null_marker(name),
+                lookup=prepared.spec.lookups.get(name),
                 numbered=not set(LABELLED_FORMATS).isdisjoint(prepared.spec.output.formats),
             )
-            for name in prepared.spec.released_columns
+            for name, column in prepared.spec.published.items()
         ),
     )
 
@@ -71,7 +72,12 @@ def _replicates(prepared: Prepared) -> DictionaryReplicates | None:
 
 
 def _column(
-    codec: Codec, certificate: CertificateFile, marker: str, *, numbered: bool
+    codec: Codec,
+    certificate: CertificateFile,
+    marker: str,
+    *,
+    lookup: Lookup | None,
+    numbered: bool,
 ) -> DictionaryColumn:
     column, attribute = codec.column, codec.attribute
     source = column.bound_source
@@ -103,9 +109,12 @@ def _column(
         categories=categories,
         nullable=column.nulls,
         null_marker=marker if column.nulls else "",
-        outside=_OUTSIDE[column.outside],
+        outside=_OUTSIDE[column.outside] if lookup is None else "",
         bound_source=f"{source.kind}: {source.reference}" if source else "",
-        grid=CellGrid(
+        looked_up_from="" if lookup is None else lookup.of,
+        grid=None
+        if lookup is not None
+        else CellGrid(
             cells=attribute.levels,
             width=width,
             description="width of the widest cell"

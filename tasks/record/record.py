@@ -288,6 +288,11 @@ def _steps(run: Executed) -> Iterator[Step]:
         )
     within = " that obey the edit rules" if moved is not None else ""
     yield Step(step=f"values{within} drawn uniformly within the records' cells, in original units")
+    for name, lookup in run.prepared.spec.published_lookups.items():
+        yield Step(
+            step=f"{name} looked up from {lookup.of}, and not measured, in public values: "
+            f"{lookup.reference}"
+        )
     if (asked := run.prepared.spec.output.replicates) is not None:
         yield Step(
             step="replicate weights of the records: the mechanism run again on the released "

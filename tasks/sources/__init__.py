@@ -8,7 +8,7 @@ know: in a file without a header line those names would be a person's values.
 `database` is imported where a table is in one: its client takes a tenth of a second.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -67,6 +67,7 @@ def source_of(
     columns: Mapping[str, Column],
     *,
     person: str | None = None,
+    optional: Collection[str] = (),
     others_ignored: bool = False,
 ) -> Source:
     """The private table of a spec whose relative paths start at `folder`.
@@ -74,6 +75,7 @@ def source_of(
     Args:
         columns: what is read, and how its cells are written.
         person: the column that names a person, which is read after them.
+        optional: columns that are read where they are there, and not ignored.
     """
     database = None
     if data.in_database:
@@ -89,6 +91,7 @@ def source_of(
         known,
         format=data.file_format,
         columns=known.columns if person is None else (*known.columns, person),
+        optional=tuple(name for name in optional if name not in data.ignore),
         ignored=tuple(data.ignore),
         options=data.options,
         database=database,
@@ -132,7 +135,7 @@ def written_as_released(spec: ReleaseSpec, names: Sequence[str], *, location: st
 
     Where a column has no null marker, its nulls are empty cells.
     """
-    columns = {name: spec.columns[name] for name in names}
+    columns = {name: spec.file_columns[name] for name in names}
     known = written_as(spec.data, columns, location=location)
     markers = {name: column.markers(spec.data.null_markers) for name, column in columns.items()}
     return replace(known, own_markers=tuple((name, of or ("",)) for name, of in markers.items()))

@@ -10,7 +10,13 @@ import pyarrow as pa
 import pyarrow.csv
 
 from hallmark.schemas.encoding import UTF_8
-from hallmark.tasks.sources.parts import FilePart, Source, SourceError, column_problems
+from hallmark.tasks.sources.parts import (
+    FilePart,
+    Source,
+    SourceError,
+    column_problems,
+    with_optional,
+)
 
 _BLOCK_BYTES = 1 << 24
 _HEADER_BYTES = 1 << 22  # which hold the whole header
@@ -29,9 +35,10 @@ def parts(source: Source, path: str, handle: Any) -> list[FilePart]:
             f"data.source: the header of {name} is a single field when split at "
             f"{source.delimiter!r}; {_other_delimiter(source, handle, name)}"
         )
-    if problems := column_problems(source, [_known(n, source) for n in names]):
+    known = [_known(n, source) for n in names]
+    if problems := column_problems(source, known):
         raise SourceError(f"data.source: the header of {name}: {problems}")
-    return [FilePart(source=source, path=path, format="csv")]
+    return [FilePart(source=with_optional(source, known), path=path, format="csv")]
 
 
 def batches(part: FilePart, handle: Any) -> Iterator[pa.RecordBatch]:
@@ -115,7 +122,8 @@ def _other_delimiter(source: Source, handle: Any, name: str) -> str:
 
 def _known(name: str, source: Source) -> str:
     """The name without spaces around it, unless the spec has them too."""
-    return name if name in (*source.columns, *source.ignored) else name.strip()
+    known = (*source.columns, *source.optional, *source.ignored)
+    return name if name in known else name.strip()
 
 
 def _is_utf_8(encoding: str) -> bool:

@@ -34,6 +34,7 @@ from hallmark.tasks.sources.parts import (
     SourceError,
     Stretch,
     column_problems,
+    with_optional,
 )
 from hallmark.tasks.sources.secret import keyed_digest
 
@@ -61,8 +62,10 @@ def snapshot(source: Source) -> Iterator[Source]:
 def parts(source: Source) -> list[DatabasePart]:
     """Stretches that hold every row once: of a table's pages, or of the partition column."""
     with _session(source) as connection:
-        _check(source, _described(source, connection))
+        described = _described(source, connection)
+        _check(source, described)
         stretches = _attempt(source, partial(_stretches, connection, _table(source)))
+    source = with_optional(source, [name for name, _ in described])
     return [DatabasePart(source=source, stretch=stretch) for stretch in stretches]
 
 

@@ -13,6 +13,7 @@ from hallmark.tasks.sources.parts import (
     Source,
     SourceError,
     column_problems,
+    with_optional,
 )
 
 
@@ -22,9 +23,11 @@ def parts(source: Source, path: str, handle: Any) -> list[FilePart]:
     if handle.read(4) != b"PAR1":
         raise SourceError(f"data.source: {name} is not a Parquet file; check data.format")
     handle.seek(0)
-    footer = parquet_bounds.footer(handle, source.columns)
-    if problems := column_problems(source, list(footer.schema.to_arrow_schema().names)):
+    footer = parquet_bounds.footer(handle, (*source.columns, *source.optional))
+    names = list(footer.schema.to_arrow_schema().names)
+    if problems := column_problems(source, names):
         raise SourceError(f"data.source: the header of {name}: {problems}")
+    source = with_optional(source, names)
     groups: list[list[int]] = [[]]
     rows = 0  # of the last
     for index in range(footer.num_row_groups):

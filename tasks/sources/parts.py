@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from hallmark.schemas.columns.number_marks import NumberMarks
@@ -43,6 +43,7 @@ class Source:
     own_markers: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of columns, in place of the others
     marks: tuple[tuple[str, NumberMarks], ...] = ()  # of columns whose numbers CSV writes otherwise
     numbers: tuple[tuple[str, tuple[tuple[int, str], ...]], ...] = ()  # of categories, by column
+    optional: tuple[str, ...] = ()  # read, after the others, where they are there
     ignored: tuple[str, ...] = ()  # known to be there, never read
     others_ignored: bool = False  # whether columns beyond these may be there, never read
     options: tuple[tuple[str, str | bool], ...] = ()  # of the file system, none of them secret
@@ -92,6 +93,12 @@ def told_of(place: str, message: str) -> str:
     return re.sub(r"\bdata\.source", place, message)
 
 
+def with_optional(source: Source, names: Sequence[str]) -> Source:
+    """The source whose columns are those that must be there, and the optional ones that are."""
+    found = [name for name in source.optional if name in names]
+    return replace(source, columns=(*source.columns, *found), optional=()) if found else source
+
+
 def column_problems(source: Source, names: Sequence[str], *, shown: bool = False) -> str:
     """What is wrong with the columns that are there, in words; empty where nothing is.
 
@@ -99,8 +106,9 @@ def column_problems(source: Source, names: Sequence[str], *, shown: bool = False
         shown: whether messages may show the names of unknown columns.
     """
     missing = [name for name in source.columns if name not in names]
-    repeated = [name for name in source.columns if names.count(name) > 1]
-    known = {*source.columns, *source.ignored}
+    read = (*source.columns, *source.optional)
+    repeated = [name for name in read if names.count(name) > 1]
+    known = {*read, *source.ignored}
     unknown = [] if source.others_ignored else [name for name in names if name not in known]
     problems = []
     # Told only where the rest is as it should be: in a file without a header line an empty name

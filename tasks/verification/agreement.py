@@ -115,12 +115,15 @@ def _formal_faults(told: Documents) -> Iterator[str]:
 def dictionary_faults(told: Documents) -> Iterator[str]:
     """Where the dictionary says something else than the spec, the certificate or the report."""
     names = tuple(column.name for column in told.dictionary.columns)
-    if names != told.spec.released_columns:
+    if names != tuple(told.spec.published):
         yield "the dictionary's columns are not the released columns of the spec"
         return
     for column in told.dictionary.columns:
         if _domain(column) != _domain_of_spec(told.spec, column.name):
             yield f"the dictionary's domain of {column.name} is not that of the spec"
+        lookup = told.spec.lookups.get(column.name)
+        if column.looked_up_from != ("" if lookup is None else lookup.of):
+            yield f"the dictionary does not say as the spec does whether {column.name} is looked up"
         bound = told.certificate.for_column(column.name)
         promised = bound and ColumnError.of(bound, confidence=told.certificate.confidence)
         if promised != column.error:
@@ -139,7 +142,7 @@ def _domain(column: DictionaryColumn) -> tuple[Any, ...]:
 
 
 def _domain_of_spec(spec: ReleaseSpec, name: str) -> tuple[Any, ...]:
-    column = spec.columns[name]
+    column = spec.published[name]
     match column.type:
         case "numeric" | "date":
             return (column.nulls, _comparable(column.minimum), _comparable(column.maximum))

@@ -46,8 +46,8 @@ def _differences(spec: ReleaseSpec, one: Path, other: Path) -> Iterator[str]:
 
 
 def _tables(spec: ReleaseSpec, path: Path) -> Iterator[_Table]:
-    """The values of the released columns, batch by batch."""
-    codecs = TableCodec.of({name: spec.columns[name] for name in spec.released_columns}).codecs
+    """The values of the published columns, batch by batch."""
+    codecs = TableCodec.of(spec.published).codecs
     for part in parts(released_source(spec, path)):
         for cells in batches_of_cells(part):
             yield {codec.name: _values(codec, cells[codec.name]) for codec in codecs}

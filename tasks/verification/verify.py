@@ -64,6 +64,7 @@ from hallmark.tasks.verification.documents import (
     sound,
 )
 from hallmark.tasks.verification.key_dates import KeysAtHand, key_checks, time_stamp
+from hallmark.tasks.verification.lookups import lookup_faults
 from hallmark.tasks.verification.same_records import record_faults
 
 
@@ -145,6 +146,15 @@ def verify_release(
             for name in data
         ),
         *_same_records(folder, documents.spec, data),
+        *(
+            _check(
+                f"lookups in {name}",
+                lookup_faults(documents.spec, folder / name),
+                f"as the spec has them: {', '.join(documents.spec.published_lookups)}",
+            )
+            for name in data
+            if documents.spec.published_lookups
+        ),
         *(
             _check(
                 f"public totals in {name}",

@@ -66,7 +66,7 @@ def as_text(file: Path | StringIO) -> pd.DataFrame:
 
 def checked(spec: ReleaseSpec, table: pd.DataFrame) -> pd.DataFrame:
     """The table in original units, after asserting that every value lies in its public domain."""
-    assert set(table.columns) == set(spec.columns) | set(spec.data.ignore)
+    assert set(table.columns) == {*spec.columns, *spec.lookups, *spec.data.ignore}
     columns = {}
     for name, column in spec.columns.items():
         values = table[name].mask(table[name].isin(spec.data.null_markers))
@@ -80,6 +80,8 @@ def checked(spec: ReleaseSpec, table: pd.DataFrame) -> pd.DataFrame:
         else:
             assert values.dropna().isin(column.codes).all(), name
         columns[name] = values
+    for name, lookup in spec.lookups.items():
+        assert (table[name] == table[lookup.of].map(lookup.values)).all(), name
     return pd.DataFrame(columns)
 
 

@@ -1,6 +1,7 @@
 """Validation: every rule fires and passes, counts are right, and agree with how rows are coded."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,16 @@ from hypothesis import strategies as st
 from markupsafe import escape
 
 from hallmark.schemas.loading import load_spec
+from hallmark.schemas.lookups import Lookup
 from hallmark.tasks import expectations, offending, reading
+from hallmark.tasks.code_files import Drafts, load
 from hallmark.tasks.expectations import Rule, ValidationFailed, second_opinion
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.offending import Frequent, merged
 from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.planning.prepare import prepare
-from hallmark.tasks.reading import Finding, compare, read_part
-from hallmark.tasks.sources import Source, batches, parquet_files, parts
+from hallmark.tasks.reading import Finding, compare, named, read_part
+from hallmark.tasks.sources import Part, Source, SourceError, batches, parquet_files, parts
 from hallmark.tasks.validate import check_table, merge, refuse_failures, write_findings
 from tests import example
 
@@ -382,3 +385,73 @@ def test_memory_is_bounded_and_the_most_frequent_values_are_kept(
     assert [(one.value, one.rows) for one in seen.top()[:2]] == [("often", 250), ("sometimes", 150)]
     assert not seen.exact
     assert max(len(one.value) for one in seen.top()) <= 200
+
+
+DENSITY = Lookup(of="region", values={"01": "12.5", "02": "7", "07": "130"}, reference="x")
+LOOKED_UP = "have the value that is looked up from region, or none"
+
+
+def with_density(folder: Path, values: list[str] | None, form: str = "csv") -> Part:
+    """The one part of a table of region 02, whose source may have densities."""
+    frame = pd.DataFrame([BASE] * len(values or [""]))
+    if values is not None:
+        frame["density"] = values
+    path = folder / f"t.{form}"
+    getattr(frame, f"to_{form}")(path, index=False)
+    (part,) = parts(replace(source(path), optional=("density",)))
+    return part
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_own_values_of_a_lookup_are_compared_with_the_specs(
+    form: str, spec: Any, tmp_path: Path
+) -> None:
+    part = with_density(tmp_path, ["7", "7.0", "NA", "12.5", "12.5", "8"], form)
+    lookups = {"density": DENSITY}
+    read = read_part(part, spec.columns, None, lookups=lookups, offending=tmp_path / "0.json")
+    (broken,) = [finding for finding in read.findings if finding.failing]
+    assert (broken.rule.rule, broken.rows, broken.failing) == (LOOKED_UP, 6, 3)
+    assert merged(tmp_path)[f"density: {LOOKED_UP}"].counts == {"02: 12.5": 2, "02: 8": 1}
+    compare(part, spec.columns, None, lookups)
+    with pytest.raises(ValidationFailed) as refused:
+        refuse_failures(read.findings, tmp_path / "page.html")
+    told = f"lookups.density: not all rows {LOOKED_UP}; correct the values there, or list density"
+    assert told in str(refused.value)
+    assert "12.5" not in str(refused.value)
+
+
+def test_own_values_of_a_lookup_are_never_coded(spec: Any, tmp_path: Path) -> None:
+    part = with_density(tmp_path, ["7", "NA"])
+    lookups = {"density": DENSITY}
+    drafts = Drafts(tmp_path, 0)
+    read = read_part(part, spec.columns, None, lookups=lookups, drafts=drafts)
+    assert load(read.files[0]).shape == (2, len(COLUMNS))
+    assert not any(finding.failing for finding in read.findings)
+
+
+def test_a_table_without_the_lookup_is_as_good(spec: Any, tmp_path: Path) -> None:
+    part = with_density(tmp_path, None)
+    lookups = {"density": DENSITY}
+    read = read_part(part, spec.columns, None, lookups=lookups)
+    assert [f.failing for f in read.findings if f.rule.rule == LOOKED_UP] == [0]
+    compare(part, spec.columns, None, lookups)
+    assert named(read.findings[-1].rule) == f"density: {LOOKED_UP}"
+
+
+def test_an_ignored_lookup_is_not_read(spec: Any, tmp_path: Path) -> None:
+    known = example.spec(tmp_path / "t.csv")
+    known["data"]["ignore"] = ["density"]
+    known["lookups"] = {"density": DENSITY.model_dump()}
+    path = tmp_path / "spec.yaml"
+    path.write_text(json.dumps(known, default=str))
+    pd.DataFrame([{**BASE, "density": "100"}]).to_csv(tmp_path / "t.csv", index=False)
+    (part,) = parts(prepare(path).source)
+    assert part.source.columns == COLUMNS
+    read = read_part(part, spec.columns, None, lookups={"density": DENSITY})
+    assert not any(finding.failing for finding in read.findings)
+
+
+def test_a_table_that_has_a_lookup_twice_is_refused(spec: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(",".join([*COLUMNS, "density", "density"]) + "\n")
+    with pytest.raises(SourceError, match="it has the columns density more than once"):
+        parts(replace(source(tmp_path / "t.csv"), optional=("density",)))

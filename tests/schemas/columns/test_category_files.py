@@ -160,7 +160,7 @@ def test_groups_come_from_a_column_of_the_file_and_are_published(groups, tmp_pat
     ("codes", "says"),
     [
         (GROUPED.replace("kind", "sort"), "has no column kind; its first line must name it"),
-        (GROUPED.replace("female,b", f"{CANARY},"), "has no kind on line 3; give every code a"),
+        (GROUPED.replace("female,b", f"{CANARY},"), "has no kind on line 3; give every code one"),
     ],
 )
 def test_a_file_without_the_groups_is_refused_with_its_line_and_no_value(codes, says, tmp_path):

@@ -4,14 +4,17 @@ Tables without noise, as a release measures them, must give the statistics of th
 """
 
 from copy import deepcopy
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.privacy.cells import marginal
+from hallmark.mechanisms.privacy.queries import GaussianNoise
 from hallmark.schemas.question import QuestionError
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.planning.coding import TableCodec
@@ -121,3 +124,83 @@ def test_without_detail_nothing_changes() -> None:
     assert shared.records(CODES) is CODES
     known = estimator()
     assert shared.estimator(known) is known
+
+
+LOOKUPS = {
+    "density": {
+        "of": "region",
+        "values": {"01": "12.5", "02": "7", "07": "130"},
+        "reference": "gazetteer",
+    },
+    "zone": {
+        "of": "region",
+        "values": {"01": "inner", "02": "outer", "07": "inner"},
+        "reference": "gazetteer",
+    },
+}
+
+
+def with_lookups() -> tuple[Questioning, pd.DataFrame]:
+    """Questions of a table with lookups and nulls, from tables without noise; and the table."""
+    content = deepcopy(example.spec("table.csv", lookups=LOOKUPS))
+    content["columns"]["region"]["nulls"] = True
+    asked = ReleaseSpec.model_validate(content)
+    codec = TableCodec.of(asked.columns)
+    table = example.table(600)
+    table.loc[::7, "region"] = None
+    codes = coded(codec, table)
+    pairs = [marginal(pair, codec.domain.shape) for pair in combinations(range(5), 2)]
+    tables = tuple(measured(cells, codes, NOISE) for cells in pairs)
+    for name, lookup in LOOKUPS.items():
+        table[name] = table["region"].map(lookup["values"])
+    table["density"] = table["density"].astype(float)
+    return Questioning(asked, Estimator(tables, 600), codes), table
+
+
+def of_lookups(asking: Questioning, question: str) -> list[float]:
+    found = asking.answer(asking.bound(question), confidence=0.95)
+    assert {one.basis for one in found.answers} <= {"exact", "first order"}
+    for one in found.answers:
+        assert one.of_records == pytest.approx(one.estimate, abs=1e-6)
+    return [one.estimate for one in found.answers]
+
+
+def test_questions_of_a_lookup_are_answered_from_the_codes() -> None:
+    asking, table = with_lookups()
+    employed = table.groupby("employed")
+    known = table["density"].notna()
+    sparse = table[table["density"] < 10]["age"] // 10 * 10 + 4.5
+    for question, expected in {
+        "mean of density": [table["density"].mean()],
+        "sum of density by employed": list(employed["density"].sum()),
+        "mean of density by employed": list(employed["density"].mean()),
+        "count where density > 10": [(table["density"] > 10).sum()],
+        "share of density = 12.5 where density is not null": [
+            (table["density"] == 12.5).sum() / known.sum()
+        ],
+        'share of zone = "inner" by employed': [
+            (part["zone"] == "inner").mean() for _, part in employed
+        ],
+        "count where density is null": [(~known).sum()],
+        'count where zone = "inner" and region != "07"': [
+            ((table["zone"] == "inner") & (table["region"] != "07")).sum()
+        ],
+        "mean of age where density < 10": [sparse.mean()],
+    }.items():
+        assert of_lookups(asking, question) == pytest.approx(expected, abs=1e-6), question
+
+
+def test_the_mean_of_a_lookup_lies_among_its_values() -> None:
+    asking, _ = with_lookups()
+    noise = GaussianNoise(Fraction(10**6))
+    tables = tuple(replace(one, noise=noise) for one in asking.estimator.tables)
+    unsure = replace(asking, estimator=Estimator(tables, 600))
+    (one,) = unsure.answer(unsure.bound("mean of density"), confidence=0.95).answers
+    assert (one.low, one.high) == (7.0, 130.0)
+
+
+@pytest.mark.parametrize("question", ["count by zone", "median of density"])
+def test_what_codes_do_not_tell_is_refused_with_the_column_to_name(question: str) -> None:
+    asking, _ = with_lookups()
+    with pytest.raises(QuestionError, match="is looked up from region"):
+        asking.bound(question)
