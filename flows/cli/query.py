@@ -20,16 +20,19 @@ def query(
     release: Annotated[
         Path, typer.Argument(help="A release folder.", exists=True, file_okay=False)
     ],
-    question: Annotated[
-        str,
-        typer.Argument(help="Such as 'mean of income where age >= 18 by sex'."),
+    questions: Annotated[
+        list[str],
+        typer.Argument(help="One or more, such as 'mean of income where age >= 18 by sex'."),
     ],
     confidence: Annotated[
         float, typer.Option("--confidence", help="Of each interval, between 0 and 1.")
     ] = 0.95,
     simultaneous: Annotated[
         bool,
-        typer.Option("--simultaneous", help="Widen the intervals so that all hold at once."),
+        typer.Option(
+            "--simultaneous",
+            help="Widen the intervals so that all hold at once, those of all questions.",
+        ),
     ] = False,
     given_rules: Annotated[
         bool,
@@ -41,15 +44,17 @@ def query(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a question from a release, with an interval for every answer."""
+    """Answer questions from a release, with an interval for every answer."""
     if as_csv and as_json:
         raise typer.BadParameter("give one of them", param_hint="--csv, --json")
+    if as_csv and len(questions) > 1:
+        raise typer.BadParameter("prints one question; use --json for several", param_hint="--csv")
     from hallmark.schemas.question import QuestionError
     from hallmark.tasks.questions.release import OpenRelease
 
     try:
-        found = OpenRelease.of(release).ask(
-            question,
+        every = OpenRelease.of(release).ask(
+            *questions,
             confidence=confidence,
             simultaneous=simultaneous,
             given_rules=given_rules,
@@ -57,10 +62,15 @@ def query(
     except QuestionError as error:
         raise typer.BadParameter(str(error), param_hint="QUESTION") from error
     if as_json:
-        say_json(_plain(found))
-    elif as_csv:
-        _print_csv(found)
-    else:
+        plain = [_plain(found) for found in every]
+        say_json(plain[0] if len(plain) == 1 else plain)
+        return
+    for found in every:
+        if as_csv:
+            _print_csv(found)
+            continue
+        if len(every) > 1:
+            say(found.question)
         _print(found)
 
 
@@ -82,7 +92,7 @@ def _plain(found: "Answers") -> dict[str, object]:
     }
 
 
-_NUMBERS = ("estimate", "low", "high", "deviation", "of_records")
+_NUMBERS = ("estimate", "low", "high", "deviation", "raw_low", "raw_high", "of_records")
 
 
 def _finite(number: float | None) -> float | None:
@@ -105,16 +115,25 @@ def _print(found: "Answers") -> None:
 
     percent = f"{100 * found.confidence:g} %"
     together = ", all at once" if found.simultaneous else ""
+    has_raw = any(one.raw_low is not None for one in found.answers)
     table(
         (
             *found.by,
             Column("estimate", justify="right"),
             Column(f"{percent} interval{together}", justify="right"),
+            *([Column("of raw values", justify="right")] if has_raw else []),
             Column("in records", justify="right"),
             "basis",
         ),
         (
-            [*one.group, _number(one.estimate), _interval(one), _of_records(one), one.basis]
+            [
+                *one.group,
+                _number(one.estimate),
+                _interval(one.low, one.high),
+                *([_interval(one.raw_low, one.raw_high)] if has_raw else []),
+                _of_records(one),
+                one.basis,
+            ]
             for one in found.answers
         ),
         plain=True,
@@ -123,12 +142,12 @@ def _print(found: "Answers") -> None:
         line((note, "dim"))
 
 
-def _interval(one: "Answer") -> str:
-    if one.low is None or one.high is None:
+def _interval(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
         return "–"
-    if not isfinite(one.high - one.low):
+    if not isfinite(high - low):
         return "unbounded"
-    return f"{_number(one.low)} to {_number(one.high)}"
+    return f"{_number(low)} to {_number(high)}"
 
 
 def _of_records(one: "Answer") -> str:

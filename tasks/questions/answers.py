@@ -30,7 +30,9 @@ from hallmark.tasks.questions.facts import Fact, Facts
 from hallmark.tasks.questions.functions import (
     ONE,
     Function,
+    Place,
     cells_between,
+    ends_of,
     indicator,
     known,
     measured,
@@ -68,6 +70,8 @@ def meaning(basis: Basis, question: Question) -> str:
 
 MOST_GROUPS = 10_000
 _AT_ONCE = 64  # linear queries
+_FEW = 30  # records, below which a reader is told their number
+_COUNT = Statistic("count")
 _RECORDS = 1 << 20  # that are looked at together
 _ROUNDING = 1e-9  # of an estimate: replicates that differ by less are the same
 
@@ -79,6 +83,9 @@ class Answer:
     Attributes:
         group: a label for each column of `by`.
         low, high: ends of the interval; None without one, infinite where nothing bounds it.
+        raw_low, raw_high: ends of one that holds wherever values lie in their cells, with at least
+            the same confidence: from the least value of each cell to the greatest. None where it
+            would be the same, and without an interval.
         deviation: standard deviation of the noise in the estimate; None for quantiles, and without
             an interval.
         of_records: what the synthetic records say themselves, in the same cells; None where there
@@ -92,6 +99,8 @@ class Answer:
     deviation: float | None
     basis: Basis
     of_records: float | None = None
+    raw_low: float | None = None
+    raw_high: float | None = None
 
     @property
     def is_impossible(self) -> bool:
@@ -163,25 +172,63 @@ class Answering:
     facts: Facts | None = None
     lookups: Mapping[str, Lookup] = field(default_factory=dict)
 
+    def groups(self, question: Question) -> tuple[int, ...]:
+        """Cells of each column of `by`.
+
+        Raises:
+            QuestionError: they make too many groups.
+        """
+        sizes = tuple(self.codec.named(name).attribute.cells for name in question.by)
+        if (groups := prod(sizes)) > MOST_GROUPS:
+            raise QuestionError(
+                f"`by` makes {groups:,} groups, but at most {MOST_GROUPS:,} are answered at once"
+            )
+        return sizes
+
     def answer(
-        self, question: Question, *, confidence: float, simultaneous: bool = False
+        self, question: Question, *, confidence: float, together: int | None = None
     ) -> Answers:
         """All groups' answers, in the order of their cells.
 
         Args:
             question: bound to the columns.
-            simultaneous: widen the intervals so that all hold at once (Bonferroni).
+            together: how many intervals, of this question and others, are to hold at once
+                (Bonferroni); None if each holds by itself.
         Raises:
             QuestionError: it has too many groups, or neither tables nor records can answer it.
         """
-        sizes = [self.codec.named(name).attribute.cells for name in question.by]
-        if (groups := prod(sizes)) > MOST_GROUPS:
-            raise QuestionError(
-                f"`by` makes {groups:,} groups, but at most {MOST_GROUPS:,} are answered at once"
-            )
-        each = 1 - (1 - confidence) / groups if simultaneous else confidence
+        sizes = self.groups(question)
+        each = confidence if together is None else 1 - (1 - confidence) / together
+        answers, missing = self._answered(question, sizes, each, ("middle", "middle"))
+        if self._is_bounded_by_ends(question):
+            lower, _ = self._answered(question, sizes, each, ("least", "greatest"))
+            upper, _ = self._answered(question, sizes, each, ("greatest", "least"))
+            answers = [
+                replace(one, raw_low=low.low, raw_high=high.high)
+                for one, low, high in zip(answers, lower, upper, strict=True)
+            ]
+        return Answers(
+            question=question.text,
+            by=question.by,
+            confidence=confidence,
+            simultaneous=together is not None,
+            answers=tuple(answers),
+            notes=tuple(self._notes(question, answers, missing)),
+        )
+
+    def _answered(
+        self, question: Question, sizes: Sequence[int], confidence: float, places: Sequence[Place]
+    ) -> tuple[list[Answer], NotMeasured | None]:
+        """All groups' answers, and what was not measured if the records had to answer.
+
+        Args:
+            places: which value stands for all of a cell, in either statistic.
+        Raises:
+            QuestionError: neither tables nor records can answer.
+        """
         cells = list(combinations(*(range(size) for size in sizes)))
-        pieces = [self._pieces(one) for one in question.statistics]
+        both = zip(question.statistics, places, strict=False)
+        pieces = [self._pieces(one, place) for one, place in both]
         told = None
         if self.records is not None:
             weight = None if self.weights is None else self.weights.own
@@ -195,23 +242,16 @@ class Answering:
         try:
             for first in range(0, len(cells), at_once):
                 batch = cells[first : first + at_once]
-                answers += self._measured(question, pieces, facts, batch, each)
+                answers += self._measured(question, pieces, facts, batch, confidence)
         except NotMeasured as error:
             if told is None:
                 raise QuestionError(self._what_is_missing(error)) from error
             missing = error
-            answers = list(self._only_records(question, pieces, sizes, told, each))
+            answers = list(self._only_records(question, pieces, sizes, told, confidence))
         if told is not None:
             pairs = zip(answers, told, strict=True)
             answers = [replace(answer, of_records=float(value)) for answer, value in pairs]
-        return Answers(
-            question=question.text,
-            by=question.by,
-            confidence=confidence,
-            simultaneous=simultaneous,
-            answers=tuple(answers),
-            notes=tuple(self._notes(question, answers, missing)),
-        )
+        return answers, missing
 
     def _measured(
         self,
@@ -310,9 +350,9 @@ class Answering:
         low, high = lows[found.low], highs[found.high]
         return Interval(float(estimate), float(low), float(high), None)
 
-    def _pieces(self, one: Statistic) -> list[Function]:
+    def _pieces(self, one: Statistic, place: Place) -> list[Function]:
         """The linear queries that a statistic of all records is made of."""
-        among = ONE if one.where is None else indicator(one.where, self.codec, self.lookups)
+        among = self._among(one)
         match one.kind:
             case "count":
                 return [among]
@@ -320,7 +360,6 @@ class Answering:
                 assert one.condition is not None, "a share has a condition"
                 return [among * indicator(one.condition, self.codec, self.lookups), among]
         assert one.column is not None, "all others have a column"
-        among = among * known(self.codec, measured(one.column, self.lookups))
         if one.kind == "quantile":
             assert one.probability is not None, "a quantile has a probability"
             share = among.times(-float(one.probability))
@@ -328,8 +367,15 @@ class Answering:
                 share + among * cells_between(self.codec, one.column, 0, cell)
                 for cell in range(self.codec.named(one.column).attribute.levels)
             ]
-        summed = among * value_of(self.codec, one.column, self.lookups)
+        summed = among * value_of(self.codec, one.column, self.lookups, place)
         return [summed] if one.kind == "sum" else [summed, among]
+
+    def _among(self, one: Statistic) -> Function:
+        """1 for the records that count: those of `where`, with a value of the column."""
+        among = ONE if one.where is None else indicator(one.where, self.codec, self.lookups)
+        if one.column is None:
+            return among
+        return among * known(self.codec, measured(one.column, self.lookups))
 
     def _from_records(
         self,
@@ -373,6 +419,20 @@ class Answering:
             at = (np.array(sums) >= 0).argmax(axis=0)
             return np.where(np.any(sums, axis=0), (lows + highs)[at] / 2, nan)
         return sums[0] if len(sums) == 1 else _quotient(sums[0], sums[1])
+
+    def _fewest(self, question: Question) -> list[int]:
+        """How many records each group's answer rests on: of its statistics, the one of fewest;
+        nothing of counts, which say so themselves."""
+        if self.records is None:
+            return []
+        sizes = self.groups(question)
+        among = [[self._among(one)] for one in question.statistics if one.kind != "count"]
+        every = replace(question, compared=None)
+        counted = [
+            self._from_records(replace(every, first=_COUNT), [its], sizes, self.records, None)
+            for its in among
+        ]
+        return [int(n) for n in np.min(counted, axis=0)] if counted else []
 
     def _only_records(
         self,
@@ -428,8 +488,24 @@ class Answering:
             return np.array([values.min()]), np.array([values.max()])
         column = self.codec.named(name).column
         assert isinstance(column, NumericColumn), "it was checked"
-        edges = np.asarray(column.edges, dtype=np.float64)
-        return edges[:-1], edges[1:] - (1 if column.integer else 0)
+        return ends_of(column)
+
+    def _summed_in_cells(self, question: Question) -> list[str]:
+        """The columns of sums and means whose cells hold several values, each once."""
+        named = (one.column for one in question.statistics if one.kind in ("sum", "mean"))
+        return [
+            name
+            for name in dict.fromkeys(named)
+            if name is not None and holds_several(self.codec, measured(name, self.lookups))
+        ]
+
+    def _is_bounded_by_ends(self, question: Question) -> bool:
+        """Whether values within cells matter, and the answer lies between those that the ends of
+        all cells have: a quotient does where nothing that is summed is negative."""
+        several = self._summed_in_cells(question)
+        if question.compared is None or question.compared[0] == "minus":
+            return bool(several)
+        return bool(several) and all(self._ends(name)[0][0] >= 0 for name in several)
 
     def _what_is_missing(self, error: NotMeasured) -> str:
         tables = [title(columns, self.codec.names) for columns in error.missing if columns]
@@ -453,13 +529,23 @@ class Answering:
                 "an estimate outside its interval is what the noise left: no table has such a "
                 "number, and the interval has only those that a table can have"
             )
-        weighed = [one for one in question.statistics if one.kind in ("sum", "mean")]
-        for name in dict.fromkeys(one.column for one in weighed):
-            if name is not None and holds_several(self.codec, measured(name, self.lookups)):
+        if any(answer.basis in ("first order", "replicates") for answer in answers):
+            few = [n for n in self._fewest(question) if n < _FEW]
+            if few:
                 yield (
-                    f"cells of {name} hold several values, and each counts as the middle of its "
-                    "cell; how far that is from the values themselves is not in the interval"
+                    f"{len(few)} of {len(answers)} answers rest on fewer than {_FEW} synthetic "
+                    f"records, one of them on {min(few)}"
                 )
+        for name in self._summed_in_cells(question):
+            told = (
+                "the interval of raw values holds wherever they lie in their cells"
+                if self._is_bounded_by_ends(question)
+                else "how far that is from the values themselves is not in the interval"
+            )
+            yield (
+                f"cells of {name} hold several values, and each counts as the middle of its cell; "
+                f"{told}"
+            )
         if any(not np.isfinite(answer.estimate) for answer in answers):
             yield "unknown: the noise is too large to tell the number of records from 0"
 

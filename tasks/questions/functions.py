@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from hallmark.schemas.question import QuestionError
 from hallmark.schemas.rules.rule_syntax import Determines
 from hallmark.schemas.rules.rule_truth import truth
 from hallmark.schemas.rules.rules import Rule
-from hallmark.tasks.planning.coding import Codec, TableCodec, Values
+from hallmark.tasks.planning.coding import TableCodec, Values
 from hallmark.tasks.planning.looked_up import looked_up
 from hallmark.tasks.planning.query_tables import representatives
 
@@ -122,23 +123,37 @@ def known(codec: TableCodec, name: str) -> Function:
     return cells_between(codec, name, 0, levels - 1)
 
 
-def value_of(codec: TableCodec, name: str, lookups: Mapping[str, Lookup]) -> Function:
-    """The mean of the values that a numeric column's cell may hold; 0 for the null cell."""
+Place = Literal["least", "middle", "greatest"]
+"""Which of the values that a cell may hold stands for all of them."""
+
+
+def value_of(
+    codec: TableCodec, name: str, lookups: Mapping[str, Lookup], place: Place = "middle"
+) -> Function:
+    """A value of a numeric column for each of its cells; 0 for the null cell."""
     column = codec.names.index(measured(name, lookups))
     if name in lookups:
         return Function((column,), values_of_cells(codec, name, lookups).fillna(0).to_numpy())
-    return Function((column,), _values(codec.codecs[column]))
+    of = codec.codecs[column].column
+    assert isinstance(of, NumericColumn), "it was checked"
+    least, greatest = ends_of(of)
+    values = {"least": least, "middle": _middles(of), "greatest": greatest}[place]
+    return Function((column,), np.append(values, 0.0) if of.nulls else values)
 
 
-def _values(codec: Codec) -> Floats:
-    column = codec.column
-    assert isinstance(column, NumericColumn), "it was checked"
-    edges = np.asarray(column.edges, dtype=np.float64)
-    step = 1.0 if column.integer else 0.0 if column.step is None else float(column.step)
-    middle = (edges[:-1] + edges[1:] - step) / 2
-    if not column.integer:  # the last cell includes its upper edge
-        middle[-1] = (edges[-2] + edges[-1]) / 2
-    return np.append(middle, 0.0) if column.nulls else middle
+def ends_of(column: NumericColumn) -> tuple[Floats, Floats]:
+    """The least and the greatest value of every cell, shape (levels,) each."""
+    return column.edges[:-1], column.edges[1:] - (1 if column.integer else 0)
+
+
+def _middles(column: NumericColumn) -> Floats:
+    """The mean of the values that a cell releases."""
+    least, greatest = ends_of(column)
+    if column.integer or column.step is None:
+        return (least + greatest) / 2
+    inside = greatest - float(column.step)
+    inside[-1] = greatest[-1]  # the last cell includes its upper edge
+    return (least + inside) / 2
 
 
 def product(functions: Sequence[Function]) -> Function:

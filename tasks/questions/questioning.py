@@ -8,6 +8,7 @@ cells that columns share.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -120,13 +121,15 @@ class Questioning:
             bound = question.bound_to(self.shared.spec.published, self.spec.lookups)
         return bound
 
+    def groups(self, question: Question) -> int:
+        """Into how many groups a question that `bound` gave divides the records."""
+        return prod(self._answering(question).groups(question))
+
     def answer(
-        self, question: Question, *, confidence: float, simultaneous: bool = False
+        self, question: Question, *, confidence: float, together: int | None = None
     ) -> Answers:
         """The answers to a question that `bound` gave; see `Answering.answer`."""
-        alone = self._alone(question)
-        answering = self._on_shared if alone is None else self._on_own(alone)
-        return answering.answer(question, confidence=confidence, simultaneous=simultaneous)
+        return self._answering(question).answer(question, confidence=confidence, together=together)
 
     def correlations(self, *, confidence: float) -> tuple[Correlation, ...]:
         """Correlations of all released pairs that the noisy tables tell; needs records."""
@@ -139,6 +142,10 @@ class Questioning:
     def shared(self) -> SharedCells:
         """The release on the cells that columns share."""
         return SharedCells.of(self.spec)
+
+    def _answering(self, question: Question) -> Answering:
+        alone = self._alone(question)
+        return self._on_shared if alone is None else self._on_own(alone)
 
     def _alone(self, question: Question) -> int | None:
         """The column with detail that is all the question is about, if any."""

@@ -66,7 +66,8 @@ class OpenRelease:
         simultaneous: bool = False,
         given_rules: bool = False,
     ) -> pd.DataFrame:
-        """One row a group: the columns of `by`, estimate, low, high, deviation, basis, of_records.
+        """One row a group: the columns of `by`, estimate, low, high, deviation, raw_low,
+        raw_high, basis, of_records (see `Answer`).
 
         The frame's `attrs["notes"]` say what the numbers rest on.
 
@@ -77,13 +78,14 @@ class OpenRelease:
         Raises:
             QuestionError: the question cannot be read, or not be answered from this release.
         """
-        found = self.ask(
+        (found,) = self.ask(
             question, confidence=confidence, simultaneous=simultaneous, given_rules=given_rules
         )
         frame = pd.DataFrame(
             [
                 {**dict(zip(found.by, one.group, strict=True)), "estimate": one.estimate,
-                 "low": one.low, "high": one.high, "deviation": one.deviation, "basis": one.basis,
+                 "low": one.low, "high": one.high, "deviation": one.deviation,
+                 "raw_low": one.raw_low, "raw_high": one.raw_high, "basis": one.basis,
                  "of_records": one.of_records}
                 for one in found.answers
             ]
@@ -93,19 +95,26 @@ class OpenRelease:
 
     def ask(
         self,
-        question: str,
-        *,
+        *questions: str,
         confidence: float = 0.95,
         simultaneous: bool = False,
         given_rules: bool = False,
-    ) -> Answers:
-        """The answers as `query` gives them, not in a frame."""
+    ) -> tuple[Answers, ...]:
+        """The answers to each question as `query` gives them, not in frames.
+
+        Args:
+            simultaneous: widen the intervals so that those of all questions hold at once.
+        """
         if not 0 < confidence < 1:
             raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
         asking = Questioning(self.spec, self._estimator, self._records, self._weights, given_rules)
-        bound = asking.bound(question)
-        found = asking.answer(bound, confidence=confidence, simultaneous=simultaneous)
-        return replace(found, notes=(*found.notes, *self._promised(bound)))
+        bound = [asking.bound(question) for question in questions]
+        together = sum(map(asking.groups, bound)) if simultaneous else None
+        found = [asking.answer(one, confidence=confidence, together=together) for one in bound]
+        return tuple(
+            replace(answers, notes=(*answers.notes, *self._promised(one)))
+            for answers, one in zip(found, bound, strict=True)
+        )
 
     def _promised(self, question: Question) -> Iterator[str]:
         """What the certificate promises of the records' own answer, which is something else."""

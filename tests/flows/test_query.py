@@ -70,6 +70,26 @@ def test_a_question_is_answered_in_three_forms_without_the_private_table(
     assert "nothing was measured of" in three
 
 
+def test_several_questions_are_answered_at_once_and_their_intervals_can_hold_together(
+    released: Path, hallmark: Hallmark
+) -> None:
+    questions = ("count by region", "mean of age by employed")
+    shown = hallmark("query", released, *questions).out
+    assert shown.index("count by region") < shown.index("mean of age by employed")
+    assert "of raw values" in shown
+
+    def first(*asked: str) -> dict[str, Any]:
+        told = json.loads(hallmark("query", released, *asked, "--simultaneous", "--json").out)
+        counts = told[0] if len(asked) > 1 else told
+        return dict(counts["answers"][0])
+
+    alone, together = first("count by region"), first(*questions)
+    assert together["high"] - together["low"] > 1.05 * (alone["high"] - alone["low"])
+    assert together["estimate"] == alone["estimate"]
+    refused = hallmark("query", released, *questions, "--csv")
+    assert "use --json for several" in " ".join(refused.err.split())
+
+
 def test_what_cannot_be_asked_is_refused_in_words(released: Path, hallmark: Hallmark) -> None:
     for question, words in {
         "cuont": "is not a statistic",

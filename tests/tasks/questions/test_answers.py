@@ -112,6 +112,69 @@ def test_differences_and_ratios_compare_two_statistics():
     assert estimates(counts) == pytest.approx([sizes["01"] / sizes["02"]])
 
 
+FEW = answering([(a, b) for a in range(5) for b in range(a)], noise=Fraction(1, 10**6))
+
+
+@pytest.mark.parametrize(
+    ("question", "ends"),
+    [
+        ("mean of age where region = \"01\"", lambda low, high: (low["01"], high["01"])),
+        (
+            "mean of age where region = \"01\" minus mean of age where region = \"02\"",
+            lambda low, high: (low["01"] - high["02"], high["01"] - low["02"]),
+        ),
+        (
+            "mean of age where region = \"01\" over mean of age where region = \"02\"",
+            lambda low, high: (low["01"] / high["02"], high["01"] / low["02"]),
+        ),
+    ],
+    ids=["mean", "minus", "over"],
+)
+def test_an_interval_of_raw_values_goes_from_the_least_of_each_cell_to_the_greatest(question, ends):
+    frame = seen()
+    least, greatest = (
+        (frame["age"] + shift).groupby(frame["region"]).mean() for shift in (-4.5, 4.5)
+    )
+    (found,) = ask(question, FEW).answers
+    assert (found.raw_low, found.raw_high) == pytest.approx(ends(least, greatest), rel=1e-3)
+    assert found.raw_low < found.low < found.high < found.raw_high
+
+
+def test_raw_values_lie_in_their_interval_wherever_they_are_in_their_cells():
+    raw = TABLE["income"].groupby(seen()["region"])
+    for noise in (Fraction(1, 10**6), Fraction(400)):
+        told = answering([(INCOME, REGION)], noise=noise)
+        for statistic, truth in (("sum", raw.sum()), ("mean", raw.mean())):
+            found = ask(f"{statistic} of income by region", told).answers
+            for one, value in zip(found, truth, strict=True):
+                assert one.raw_low <= value <= one.raw_high
+
+
+def test_an_answer_has_no_interval_of_raw_values_where_cells_do_not_hide_them():
+    assert ask("count by region").answers[0].raw_low is None
+    assert ask("share of age < 40").answers[0].raw_low is None
+    assert ask("median of age").answers[0].raw_low is None  # it has whole cells already
+    notes = " ".join(ask("mean of age by region").notes)
+    assert "wherever they lie in their cells" in notes
+
+
+def test_a_quotient_of_numbers_that_may_be_negative_has_no_interval_of_raw_values():
+    columns = example.spec("table.csv")["columns"]
+    columns["age"] |= {"minimum": -50, "maximum": 49}
+    signed = ReleaseSpec.model_validate(example.spec("table.csv") | {"columns": columns})
+    told = replace(FEW, codec=TableCodec.of(signed.columns))
+    question = 'mean of age where region = "01" {} mean of age where region = "02"'
+    found = {
+        operator: told.answer(
+            parse_question(question.format(operator)).bound_to(signed.columns), confidence=0.95
+        )
+        for operator in ("minus", "over")
+    }
+    assert found["minus"].answers[0].raw_low is not None
+    assert found["over"].answers[0].raw_low is None
+    assert "is not in the interval" in " ".join(found["over"].notes)
+
+
 def test_a_quantile_lies_in_its_cell_and_its_interval_has_whole_cells():
     (found,) = ask("median of age").answers
     median = seen()["age"].median()
@@ -234,12 +297,13 @@ def test_a_public_total_makes_the_number_of_records_certain():
     assert (found.low, found.estimate, found.high) == pytest.approx((500, 500, 500))
 
 
-def test_simultaneous_intervals_are_wider_the_more_there_are():
-    alone, together = (
-        ask("count by region", simultaneous=simultaneous).answers[0]
-        for simultaneous in (False, True)
-    )
-    assert together.high - together.low > 1.1 * (alone.high - alone.low)
+def test_intervals_that_hold_together_are_wider_the_more_there_are():
+    widths = []
+    for together in (None, 3, 300):
+        one = ask("count by region", together=together).answers[0]
+        widths.append(one.high - one.low)
+    assert widths[1] > 1.1 * widths[0]
+    assert widths[2] > 1.1 * widths[1]
 
 
 def test_too_many_groups_are_refused(monkeypatch):
