@@ -4,13 +4,17 @@
     python -m benchmarks.replicates --releases 5 --epsilon 1
     python -m benchmarks.replicates --write docs/benchmark
 
-The population is that of `benchmarks.intervals`, on which no default was chosen. Each release is
-measured and generated anew with simulated noise, and its replicates made as a release makes them;
-then a judge with a seed of its own draws the statistics, other ones for each release. An interval
-is estimate +- t * deviation, with Student's t of as many degrees as there are replicates, for DP
-noise alone: what is to be contained is the private table's own number. Printed by class: the share
-of intervals that contain it, with the deviation of that share over releases; and the root of the
-mean squared error relative to that of the deviations (both without the largest 2 %).
+    python -m benchmarks.replicates --table pay fair --releases 8 --epsilon 1
+
+Populations are the RAND table of `benchmarks.intervals` and the tables of `benchmarks.held_out`, on
+none of which a default was chosen. Each release is measured and generated anew with simulated
+noise, and its replicates made as a release makes them; then a judge with a seed of its own draws
+the statistics, other ones for each release. An interval is estimate +- t * deviation, with
+Student's t of as many degrees as there are replicates, for DP noise alone: what is to be contained
+is the private table's own number. Printed by class: the share of intervals that contain it, with
+the deviation of that share over releases; the root of the mean squared error relative to that of
+the deviations (both without the largest 2 %); and the share of statistics that have no interval,
+since no replicate differs (most often no record is in the group).
 """
 
 import argparse
@@ -33,9 +37,11 @@ from scipy.stats import f, t
 
 from benchmarks import simulated
 from benchmarks.comparison.runner import commit
+from benchmarks.held_out import TABLES
 from benchmarks.intervals import GROUPS, NUMBERS, table_and_domain
 from hallmark.mechanisms.arrays import AnyCodes, Floats, Mask
 from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
+from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.inference.transcript import Transcribing
 from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.replicates.calibration import calibrated
@@ -44,12 +50,12 @@ from hallmark.mechanisms.replicates.rerun import Rerunning
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.replicates.weights import Weighing
 from hallmark.mechanisms.request import Request
-from hallmark.tasks.planning.coding import TableCodec
 
 CONFIDENCE = 0.95
 JUDGE = 20_261_126
 STATISTICS = 12  # of a class, for each release
 LEAST_SHARE = 0.01  # of records in a range that a statistic is about
+RARE = 10  # records
 EXCLUSIVE = ("hlthg", "hlthf", "hlthp")  # of which at most one holds
 DETERMINED = ("idp", "fmde")  # the second is 0 where the first holds
 
@@ -58,25 +64,62 @@ Statistic = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
+class Population:
+    """A private table that the judge knows.
+
+    Attributes:
+        codes: shape (records, columns).
+        numbers, groups: columns that are averaged, and those that divide records.
+        tied: sets of columns that determine each other, of which a regression takes one.
+    """
+
+    domain: Domain
+    codes: AnyCodes
+    numbers: tuple[int, ...]
+    groups: tuple[int, ...]
+    tied: tuple[frozenset[int], ...] = ()
+
+
+def population(name: str) -> Population:
+    """The RAND table, or one of `benchmarks.held_out`."""
+    if name == "rand":
+        codec, codes = table_and_domain()
+        place = codec.names.index
+        return Population(
+            codec.domain,
+            codes,
+            tuple(map(place, NUMBERS)),
+            tuple(map(place, GROUPS)),
+            tuple(frozenset(map(place, names)) for names in (EXCLUSIVE, DETERMINED)),
+        )
+    table = TABLES[name](np.random.default_rng([JUDGE, *name.encode()]))
+    domain = Domain.coded({f"c{a}": cells for a, cells in enumerate(table.cells)})
+    by_size = [[a for a, k in enumerate(table.cells) if (k > 3) == large] for large in (True, False)]
+    return Population(domain, table.codes, *map(tuple, by_size))
+
+
+@dataclass(frozen=True)
 class Judge:
     """Draws statistics, each of which can be computed from any weighted records."""
 
-    codec: TableCodec
-    truth: AnyCodes
+    of: Population
     rng: np.random.Generator
+
+    @property
+    def truth(self) -> AnyCodes:
+        """The private table."""
+        return self.of.codes
 
     def statistics(self) -> list[tuple[str, Callable[[AnyCodes], Statistic]]]:
         """The class of each, and what it is of given records."""
         drawn: list[tuple[str, Callable[[AnyCodes], Statistic]]] = []
         for _ in range(STATISTICS):
-            drawn += [(f"shares, {ways}-way", _share(self._ranges(ways))) for ways in (1, 2, 3)]
-            number, other = self._columns(NUMBERS, 2)
-            (group,) = self._columns(GROUPS, 1)
-            outcome = self._columns(NUMBERS, 1)[0]
-            regressors = self._others([outcome], 4)
-            label = self._columns(GROUPS, 1)[0]
-            family = EXCLUSIVE if self.codec.names[label] in EXCLUSIVE else DETERMINED
-            excluded = [label, *(self.codec.names.index(name) for name in family)]
+            drawn += [(f"shares, {ways}-way", _share(self._ranges(ways))) for ways in (1, 2, 3, 4)]
+            drawn += [(f"counts below 10, {n}-way", _share(self._rare(n))) for n in (2, 3)]
+            number, other = self._columns(self.of.numbers, 2)
+            group, label = (self._columns(self.of.groups, 1)[0] for _ in range(2))
+            outcome = self._columns(self.of.numbers, 1)[0]
+            regressors, explaining = (self._others(one, 4) for one in (outcome, label))
             drawn += [
                 ("means", _mean(number, [])),
                 ("means in a group", _mean(number, [(group, np.arange(2) == 0)])),
@@ -85,7 +128,9 @@ class Judge:
                 ("quantiles", _quantile(number, self.rng.uniform(0.2, 0.8))),
                 ("ratios", _ratio(self._ranges(1), self._ranges(1))),
                 ("OLS coefficients", _ols(outcome, regressors)),
-                ("logistic coefficients", _logistic(label, self._others(excluded, 4))),
+                ("OLS interactions", _ols(outcome, regressors, interaction=True)),
+                ("logistic coefficients", _logistic(label, explaining)),
+                ("logistic interactions", _logistic(label, explaining, interaction=True)),
                 ("odds ratios", _log_odds(*self.two_ranges())),
             ]
         return drawn
@@ -101,24 +146,45 @@ class Judge:
             if min(shares) >= LEAST_SHARE:
                 return [one, other]
 
-    def _columns(self, names: Sequence[str], number: int) -> list[int]:
-        chosen = self.rng.choice(len(names), number, replace=False)
-        return [self.codec.names.index(names[i]) for i in chosen]
+    def _columns(self, among: Sequence[int], number: int) -> list[int]:
+        return [int(c) for c in self.rng.choice(among, number, replace=False)]
 
-    def _others(self, excluded: Sequence[int], number: int) -> list[int]:
-        rest = [c for c in range(len(self.codec.names)) if c not in excluded]
-        return [int(c) for c in self.rng.choice(rest, number, replace=False)]
+    def _others(self, than: int, number: int) -> list[int]:
+        """Columns beside this one, of those that determine each other at most one."""
+        rest = [int(c) for c in self.rng.permutation(len(self.of.domain)) if c != than]
+        taken = [than]
+        for column in rest:
+            if not any(column in ties and ties & set(taken) for ties in self.of.tied):
+                taken.append(column)
+        return taken[1 : number + 1]
+
+    def _cells(self, column: int) -> int:
+        return self.of.domain.shape[column]
+
+    def _rare(self, number: int) -> list[tuple[int, Mask]]:
+        """A cell of so many columns that 1 to 9 records are in."""
+        while True:
+            columns = self._columns(range(len(self.of.domain)), number)
+            codes = self.truth[:, columns]
+            rows, counts = np.unique(codes, axis=0, return_counts=True)
+            rare = rows[counts < RARE]
+            if len(rare):
+                cell = rare[self.rng.integers(len(rare))]
+                return [
+                    (column, np.arange(self._cells(column)) == code)
+                    for column, code in zip(columns, cell, strict=True)
+                ]
 
     def _ranges(self, number: int) -> list[tuple[int, Mask]]:
         """So many columns with a range of each, that together hold enough records."""
         while True:
             ranges = []
-            for column in self.rng.choice(len(self.codec.names), number, replace=False):
-                cells = self.codec.codecs[column].attribute.cells
+            for column in self._columns(range(len(self.of.domain)), number):
+                cells = self._cells(column)
                 first, last = sorted(self.rng.choice(cells + 1, 2, replace=False))
                 inside = np.zeros(cells, dtype=np.bool_)
                 inside[first:last] = True
-                ranges.append((int(column), inside))
+                ranges.append((column, inside))
             share = _inside(ranges, self.truth).mean()
             if share >= LEAST_SHARE and not all(inside.all() for _, inside in ranges):
                 return ranges
@@ -194,28 +260,42 @@ def _quantile(number: int, share: float) -> Callable[[AnyCodes], Statistic]:
     return of
 
 
-def _design(codes: AnyCodes, regressors: Sequence[int]) -> Floats:
+def _design(codes: AnyCodes, regressors: Sequence[int], interaction: bool) -> Floats:
+    """A constant, the regressors, and the product of the first two."""
     columns = [codes[:, column] / 10.0 for column in regressors]
+    if interaction:
+        columns.append(columns[0] * columns[1])
     return np.column_stack([np.ones(len(codes)), *columns])
 
 
-def _ols(outcome: int, regressors: Sequence[int]) -> Callable[[AnyCodes], Statistic]:
+def _reported(coefficients: Floats, interaction: bool) -> Floats:
+    """The product's coefficient, or those of all regressors; shape (coefficients, sets)."""
+    return coefficients[-1:] if interaction else coefficients[1:]
+
+
+def _ols(
+    outcome: int, regressors: Sequence[int], *, interaction: bool = False
+) -> Callable[[AnyCodes], Statistic]:
     def of(codes: AnyCodes) -> Statistic:
-        design, y = _design(codes, regressors), codes[:, outcome].astype(np.float64)
+        design = _design(codes, regressors, interaction)
+        y = codes[:, outcome].astype(np.float64)
 
         def one(w: Floats) -> Floats:
             weighted = design * w[:, None]
             found = np.linalg.lstsq(weighted.T @ design, weighted.T @ y, rcond=None)[0]
-            return np.asarray(found[1:], dtype=np.float64)
+            return np.asarray(found, dtype=np.float64)
 
-        return lambda w: np.array([one(column) for column in w.T]).T
+        return lambda w: _reported(np.array([one(column) for column in w.T]).T, interaction)
 
     return of
 
 
-def _logistic(label: int, regressors: Sequence[int]) -> Callable[[AnyCodes], Statistic]:
+def _logistic(
+    label: int, regressors: Sequence[int], *, interaction: bool = False
+) -> Callable[[AnyCodes], Statistic]:
     def of(codes: AnyCodes) -> Statistic:
-        design, y = _design(codes, regressors), (codes[:, label] == 1).astype(np.float64)
+        design = _design(codes, regressors, interaction)
+        y = (codes[:, label] == 1).astype(np.float64)
 
         def one(w: Floats, start: Floats) -> Floats:
             found = start
@@ -232,7 +312,7 @@ def _logistic(label: int, regressors: Sequence[int]) -> Callable[[AnyCodes], Sta
         def value(w: Floats) -> Floats:
             first = one(w[:, 0], np.zeros(design.shape[1]))
             rest = [one(column, first) for column in w.T[1:]]
-            return np.array([first, *rest]).T[1:]
+            return _reported(np.array([first, *rest]).T, interaction)
 
         return value
 
@@ -285,39 +365,41 @@ def replicated(
 
 
 def coverage(
-    request: Request,
-    mechanism: str,
-    codec: TableCodec,
-    codes: AnyCodes,
-    releases: int,
-    replicates: int,
+    request: Request, mechanism: str, private: Population, releases: int, replicates: int
 ) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """By class: share covered, its deviation, relative width; and means of what was spent."""
+    """By class: share covered, its deviation, error relative to the deviation, and the share of
+    statistics without an interval, since no replicate differs; and means of what was spent."""
     inside: dict[str, list[float]] = {}
     pooled: dict[str, list[tuple[float, float]]] = {}
+    missing: dict[str, list[float]] = {}
     spent: list[dict[str, float]] = []
     critical = float(t.isf((1 - CONFIDENCE) / 2, replicates))
     for release in range(releases):
-        records, weights, costs = replicated(request, mechanism, codes, release, replicates)
+        records, weights, costs = replicated(request, mechanism, private.codes, release, replicates)
         spent.append(costs)
         verdicts: dict[str, list[bool]] = {}
-        judge = Judge(codec, codes, np.random.default_rng([JUDGE, release]))
+        judge = Judge(private, np.random.default_rng([JUDGE, release]))
         for kind, statistic in judge.statistics():
-            truth = statistic(codes)(np.ones((len(codes), 1)))[:, 0]
+            truth = statistic(private.codes)(np.ones((len(private.codes), 1)))[:, 0]
             with np.errstate(all="ignore"):
                 values = statistic(records)(weights)
             for own, row in zip(truth, values, strict=True):
+                told = verdicts.setdefault(kind, [])
                 if not np.isfinite(row).all():
-                    verdicts.setdefault(kind, []).append(False)
+                    told.append(False)
                     continue
                 error = float(row[0] - own)
                 deviation = float(np.sqrt(np.mean((row[1:] - row[0]) ** 2)))
-                verdicts.setdefault(kind, []).append(abs(error) <= critical * deviation + 1e-12)
-                pooled.setdefault(kind, []).append((error, deviation))
+                is_told = deviation > 1e-9 * abs(float(row[0]))
+                missing.setdefault(kind, []).append(float(not is_told))
+                if is_told:
+                    told.append(abs(error) <= critical * deviation)
+                    pooled.setdefault(kind, []).append((error, deviation))
         for chance in _independence_tests(judge, records, weights, replicates):
             verdicts.setdefault("chi-square tests not rejecting", []).append(chance >= 0.05)
         for kind, told in verdicts.items():
-            inside.setdefault(kind, []).append(float(np.mean(told)))
+            if told:
+                inside.setdefault(kind, []).append(float(np.mean(told)))
     found = {}
     for kind, shares in inside.items():
         found[kind] = {
@@ -327,6 +409,7 @@ def coverage(
         if kind in pooled:
             errors, deviations = (np.abs(part) for part in np.array(pooled[kind]).T)
             found[kind]["error"] = _root(errors) / max(_root(deviations), 1e-300)
+            found[kind]["without"] = float(np.mean(missing[kind]))
     return found, {key: float(np.mean([one[key] for one in spent])) for key in spent[0]}
 
 
@@ -362,19 +445,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     epsilons = [Fraction(1, 2), Fraction(1), Fraction(5, 2)]
     parser.add_argument("--epsilon", nargs="+", default=epsilons, type=Fraction)
     parser.add_argument("--mechanism", nargs="+", default=["privpgd"])
+    parser.add_argument("--table", nargs="+", default=["rand"], choices=["rand", *TABLES])
     parser.add_argument("--releases", type=int, default=60)
     parser.add_argument("--replicates", type=int, default=20)
     parser.add_argument("--write", type=Path, help="folder for replicates.json")
     options = parser.parse_args(arguments)
-    codec, codes = table_and_domain()
     results = []
-    for mechanism, epsilon in product(options.mechanism, options.epsilon):
-        request = simulated.asked(codec.domain, codes, epsilon)
+    for name, mechanism, epsilon in product(options.table, options.mechanism, options.epsilon):
+        private = population(name)
+        request = simulated.asked(private.domain, private.codes, epsilon)
         found, spent = coverage(
-            request, mechanism, codec, codes, options.releases, options.replicates
+            request, mechanism, private, options.releases, options.replicates
         )
         results.append(
             {
+                "table": name,
                 "mechanism": mechanism,
                 "epsilon": float(epsilon),
                 "neighbours": "replace_one",
@@ -384,10 +469,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 "spent": spent,
             }
         )
-        print(f"\n{mechanism}, epsilon {float(epsilon):g}, {options.releases} releases")
+        print(f"\n{name}, {mechanism}, epsilon {float(epsilon):g}, {options.releases} releases")
         for kind, row in found.items():
-            ratio = f"  error / deviation {row['error']:.2f}" if "error" in row else ""
-            print(f"  {kind:32} {row['covered']:.3f} ± {row['deviation']:.3f}{ratio}")
+            more = f"  error / deviation {row['error']:.2f}" if "error" in row else ""
+            more += f"  without {row['without']:.2f}" if row.get("without") else ""
+            print(f"  {kind:32} {row['covered']:.3f} ± {row['deviation']:.3f}{more}")
         print("  " + ", ".join(f"{key} {value:.2f}" for key, value in spent.items()), flush=True)
     if options.write:
         options.write.mkdir(parents=True, exist_ok=True)
