@@ -60,14 +60,15 @@ def design_of(
     few: Mapping[str, Any] | None = None,
     wide: Mapping[str, Any] | None = None,
 ) -> Design:
-    """The selection that the spec asks for, planned; where it asks for none, the default, or those
-    for tables of few cells and for wide ones.
+    """The selection that the spec asks for, planned; where it asks for none, the default, or the
+    one for wide tables, or for few cells if it asks for no generator either.
 
     Raises:
         ValueError: a method or a setting is unknown or wrong, or the marginals are too large.
     """
     if request.parameters.get("selection") is None:
-        if few is not None and triples_are_told(request):
+        own = request.parameters.get("generator") is not None  # which may not take triples
+        if few is not None and not own and triples_are_told(request):
             default = few
         elif wide is not None and pairs_are_hidden(request):
             default = wide

@@ -58,3 +58,8 @@ def test_a_spec_that_names_a_selection_gets_that_one() -> None:
     for selection in ("all", {"ways": 2}, {"priorities": {"columns": "all", "ways": 2}}):
         assert ways(make((2,) * 5, 20_000, selection=selection)) == {2}
     assert make((2,) * 5, 20_000, selection="strongest").design.name == "strongest"
+
+
+def test_a_generator_that_may_not_take_triples_gets_pairs() -> None:
+    for generator in ("private-gsd", {"denoiser": "singular-values"}):
+        assert ways(make((2,) * 5, 20_000, generator=generator)) == {2}
