@@ -78,7 +78,7 @@ def source(name: str) -> Source:
         return Source(text, {n: adapter.validate_python(c) for n, c in columns.items()})
     spec = load_spec(SPEC)
     text = excerpt(f"{name}2019")
-    left = {"INDP"} if name == "national" else {"INDP", "PUMA", "DENSITY"}
+    left = {"INDP"} if name == "national" else {"INDP", "PUMA"}
     columns = spec.without_detail().columns
     return Source(text, {n: c for n, c in columns.items() if n not in left})
 

@@ -138,7 +138,7 @@ class Question:
             yield from _unsuited(one, columns)
             for condition in one.conditions:
                 yield from cell_problems(condition, columns, lookups)
-            if one.kind == "quantile" and one.column in lookups:
+            if one.kind == "quantile" and one.column is not None and one.column in lookups:
                 yield (
                     f"{one.column} is looked up from {lookups[one.column].of} and not measured, so "
                     f"it has no quantiles; ask for share of {one.column} <= a value"

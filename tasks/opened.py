@@ -64,7 +64,7 @@ class Release(OpenRelease):
         privacy = self.spec.privacy
         return (
             f"<release {self.spec.release}: {visible(self.spec.title)}; "
-            f"{len(self.spec.released_columns)} columns; epsilon {decimal(privacy.epsilon)}, "
+            f"{len(self.spec.published)} columns; epsilon {decimal(privacy.epsilon)}, "
             f"delta {float(privacy.delta):g}; in {visible(str(self.folder))}>"
         )
 

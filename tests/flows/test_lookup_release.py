@@ -124,6 +124,9 @@ def test_a_value_that_is_not_the_one_looked_up_fails(
     if form == "parquet":  # every value lies in its domain
         dictionary = json.loads((published / DICTIONARY_FILE).read_text())
         assert nonconformities(file, DataDictionary.model_validate(dictionary)) == []
+    file.with_name("none.csv").write_text("age,region\n")
+    (unreadable,) = lookup_faults(spec, tmp_path / "none.csv")
+    assert unreadable.startswith("they cannot be read: none.csv: the header of none.csv: it lacks")
     changed = tmp_path / "changed"
     changed.mkdir()
     for path in published.iterdir():

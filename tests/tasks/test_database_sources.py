@@ -460,3 +460,15 @@ def test_where_rows_lie_does_not_decide_which_records_of_a_person_are_kept(
     assert not kept["less"] - kept["one"]
     everything = TableCodec.of(load_spec(file).columns).encode(frame(of).reset_index(drop=True))
     assert not kept["less"] - Counter(map(tuple, everything.tolist()))
+
+
+def test_an_optional_column_is_read_where_it_is_there(server: psycopg.Connection) -> None:
+    filled(server, 3)
+    others = tuple(name for name in (*COLUMNS, "secret") if name not in ("id", "employed"))
+    some = source(server, columns=("id",), ignored=others, optional=("nowhere", "employed"))
+    assert frame(some).sort_values("id").to_numpy().tolist() == [
+        ["1", "false"],
+        ["2", "true"],
+        ["3", "false"],
+    ]
+    assert source_digest(some) == source_digest(source(server, columns=("id",), optional=("name",)))

@@ -49,6 +49,7 @@ TEXTS = {
     "Environment": "access host network",
     "HalfspaceQueries": "columns",
     "LocalCluster": "memory",
+    "Lookup": "description of reference unit",
     "MarginalQueries": "columns",
     "MatrixQueries": "columns",
     "MeanQueries": "columns",

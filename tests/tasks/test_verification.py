@@ -273,6 +273,17 @@ TAMPERED: dict[str, tuple[Spoil, str, str]] = {
         edited("data-dictionary.json", lambda d: d.update(attenuated=["AGEP x MSP"])),
         "claims", "attenuated pairs are not those of the report",
     ),
+    "a measured column that is called looked up": (
+        edited(
+            "data-dictionary.json",
+            lambda d: d["columns"][0].update(looked_up_from="MSP", grid=None),
+        ),
+        "claims", "does not say as the spec does whether AGEP is looked up",
+    ),
+    "a column that is neither measured nor looked up": (
+        edited("data-dictionary.json", lambda d: d["columns"][0].update(grid=None)),
+        "documents", "AGEP: a column has a grid, unless it is looked up",
+    ),
     "an error that is not the certificate's bound": (
         edited("data-dictionary.json", lambda d: d["columns"][0]["error"].update(bound=0.001)),
         "claims", "error of AGEP is not the certificate's bound",

@@ -25,8 +25,9 @@ from hallmark.tasks.generate import SyntheticFile
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.output import finalise as stage
 from hallmark.tasks.output.finalise import FinalCheckFailed, FinalFile
-from hallmark.tasks.output.released import released_source
+from hallmark.tasks.output.released import released_source, released_values
 from hallmark.tasks.output.writing import write_csv
+from hallmark.tasks.planning.looked_up import filled_in
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.record.dictionary import data_dictionary
@@ -465,3 +466,36 @@ def test_rules_are_counted_over_all_batches(
     blocking = prepared(tmp_path, constraints=[{**rule, "if_broken": "block"}])
     with pytest.raises(FinalCheckFailed, match=f"broken by {told.violations} of 400 records"):
         finished(blocking, codes)
+
+
+LOOKUP = {"of": "region", "values": {"01": "5", "02": "70", "07": "8"}, "reference": "tests"}
+
+
+def test_a_lookup_that_is_not_the_specs_is_never_published(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = prepared(tmp_path, lookups={"density": LOOKUP})
+    codes = random_codes(of)
+    finished(of, codes)
+
+    def slipped(spec: ReleaseSpec, frame: pd.DataFrame) -> pd.DataFrame:
+        return filled_in(spec, frame).assign(density=5)
+
+    monkeypatch.setattr(stage, "filled_in", slipped)
+    with pytest.raises(FinalCheckFailed, match="density: not all have the value that is looked up"):
+        finished(of, codes)
+
+
+def test_batches_of_lookups_are_joined_whole(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batched, "ENTRIES", 5 * 150)
+    formats = ["csv", "parquet", "dta", "sav"]
+    of = prepared(tmp_path, lookups={"density": LOOKUP}, output={"formats": formats})
+    workspace = Workspace.of("test-release")
+    file = SyntheticFile(workspace.path / "synthetic.npy")
+    file.save(SyntheticMeasure(codes=random_codes(of).astype(np.int32)))
+    for path in stage.written(of.spec, file, workspace, SERIAL, in_batches=True).files:
+        values = released_values(of.spec, path)
+        assert len(values) == 400
+        assert (values["density"] == values["region"].map({"01": 5, "02": 70, "07": 8})).all()

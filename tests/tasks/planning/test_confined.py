@@ -28,6 +28,7 @@ BEYOND = {
     "columns: {a: {categories: {file: table.csv, column: b}}}": "columns.a.categories.file",
     "columns: {a: {categories: {file: public/../table.csv}}}": "columns.a.categories.file",
     "columns: {a: {categories: {file: public/..}}}": "columns.a.categories.file",
+    "lookups: {a: {of: b, values: {file: /etc/passwd, column: c}}}": "lookups.a.values.file",
     "mechanism: {workload: [{file: ../people.db}]}": "mechanism.workload.0.file",
     "x: &x {file: /etc/passwd}\ncolumns: {a: {categories: *x}}": "columns.a.categories.file",
     "x: &x {file: /etc/passwd}\ncolumns: {a: {categories: {<<: *x}}}": "x.file",

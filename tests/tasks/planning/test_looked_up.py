@@ -8,6 +8,7 @@ import pytest
 
 from hallmark.schemas.lookups import Lookup
 from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.planning.domains import domain_of
 from hallmark.tasks.planning.looked_up import disagreeing, filled_in, numbered
 from tests import example
 
@@ -82,3 +83,7 @@ def test_an_own_value_disagrees_unless_it_is_the_one_looked_up(
         pd.Series([own, None, None, None], dtype="str"),
     )
     assert disagreeing(expected, found).tolist() == [wrong, False, False, False]
+
+
+def test_they_are_no_part_of_the_domain() -> None:
+    assert domain_of(spec()).names == tuple(spec().columns)

@@ -190,3 +190,14 @@ def test_categories_are_not_read_from_any_private_table(tmp_path: Path, home: Pa
     columns["region"]["categories"] = {"file": "../codes.csv"}
     taken = prepare(example.write(tmp_path / "this", 3, columns=columns)).public.tables
     assert [table.like.files for table in taken] == [{sha256(text.encode()).hexdigest()}]
+
+
+def test_lookups_are_not_read_from_any_private_table(tmp_path: Path, home: Path) -> None:
+    other = example.write(tmp_path / "other", 3)
+    note(Workspace.of("other"), load_spec(other), tmp_path / "other", None)
+    values = {"file": "../other/table.csv", "column": "density"}
+    lookups = {"density": {"of": "region", "values": values, "reference": "nowhere"}}
+    spec = example.write(tmp_path / "this", 3, lookups=lookups)
+    (tmp_path / "other/table.csv").write_text("code,density\n01,1\n02,2\n07,3\n")
+    with pytest.raises(PlanRefused, match=r"density\.values\.file: .* is the private table of"):
+        prepare(spec)
