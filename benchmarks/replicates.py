@@ -122,7 +122,7 @@ class Judge:
             regressors, explaining = (self._others(one, 4) for one in (outcome, label))
             drawn += [
                 ("means", _mean(number, [])),
-                ("means in a group", _mean(number, [(group, np.arange(2) == 0)])),
+                ("means in a group", _mean(number, [(group, np.arange(self._cells(group)) == 0)])),
                 ("means in 2-way ranges", _mean(number, self._ranges(2))),
                 ("correlations", _correlation(number, other)),
                 ("quantiles", _quantile(number, self.rng.uniform(0.2, 0.8))),

@@ -155,6 +155,7 @@ def _plan(text: str) -> None:
             ],
             "public_totals": [{"total": text, "reference": text}],
             "questions": [],
+            "lookups": [{"column": text, "of": text, "reference": text}],
             "warnings": [text],
         }
     )
