@@ -1,8 +1,8 @@
 """Which of many noisy numbers stand out of their noise.
 
-Claim.   Of the numbers that `standing_out` names, on average at most `rate` of them are noise alone;
-         where all are, it names any with at most that chance. Weights may favour some numbers: what
-         they favour is found more easily, and the claim stays, if they do not depend on the noise.
+Claim.   Of the numbers that `standing_out` names, on average at most `rate` are noise alone; where
+         all are, it names any with at most that chance. Weights may favour some numbers: these are
+         found more easily, and the claim stays, if the weights do not depend on the noise.
 Source.  Benjamini, Hochberg (1995), "Controlling the false discovery rate", J. Royal Statistical
          Society B 57(1); with weights: Genovese, Roeder, Wasserman (2006), "False discovery control
          with p-value weighting", Biometrika 93(3). Both are for independent noise.

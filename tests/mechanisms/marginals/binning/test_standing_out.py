@@ -1,4 +1,4 @@
-"""What stands out of noise: how often noise itself does, what a weight does, and the rule's loop."""
+"""What stands out of noise: how often noise itself does, what weights do, and the rule's loop."""
 
 import numpy as np
 import pytest
