@@ -5,11 +5,11 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema
 
 from hallmark.schemas.columns.column_base import BaseColumn, BoundSource
 from hallmark.schemas.columns.grids import (
@@ -30,6 +30,7 @@ from hallmark.schemas.exact import (
     decimals,
     read_date,
     read_exact,
+    shown,
 )
 from hallmark.schemas.section import Path, Problem
 
@@ -38,10 +39,31 @@ _MOST_PIECES = 2**18
 _PIECES_BESIDE_VALUES = 16  # of a cell
 
 
+def _read_detail(value: Any) -> Literal["values"] | int:
+    text = str(value) if isinstance(value, int | str) else ""
+    if text == "values":
+        return "values"
+    if not text.isdecimal() or len(text) > 4 or not 2 <= int(text) <= MAX_CELLS:
+        raise ValueError(
+            f"must be values, or a whole number from 2 to {MAX_CELLS}, not {shown(value)}"
+        )
+    return int(text)
+
+
+Detail = Annotated[
+    Literal["values"] | int,
+    PlainValidator(_read_detail),
+    WithJsonSchema(
+        {"anyOf": [{"const": "values"}, {"type": "integer", "minimum": 2, "maximum": MAX_CELLS}]}
+    ),
+]
+"""Pieces of a cell, or all values."""
+
+
 class IntervalColumn(BaseColumn):
     """The keys and cells shared by numbers and days, which count from 1970-01-01."""
 
-    detail: Annotated[int, Field(ge=2, le=MAX_CELLS)] | Literal["values"] | None = None
+    detail: Detail | None = None
     """the most pieces that each cell is divided into, at round numbers, to measure the column once
     by itself, so that released values have its spikes and tails; 16 is a good number (defaults to
     no pieces: values are drawn evenly from the cells); values means 16 pieces, and every single
