@@ -3,13 +3,16 @@
     python -m benchmarks.detail --data national ma adult --seeds 1 2
 
 Tables with incomes are released by privpgd (replace one, epsilon 1, delta 1e-5; measured by
-SimulatedCurator, whose answers must not be published) on cells alone, values spread evenly within,
-and with `detail: 16` at several shares of epsilon. Printed are, for numeric columns in the unit of
+SimulatedCurator, whose answers must not be published) on cells alone, values spread evenly within
+(detail 0), with detail, and with `detail: values` where a column can have it, at the default share
+of epsilon or at others. Printed are, for numeric columns in the unit of
 their public interval: the mean over pairs of the sliced 1-Wasserstein distance of values, and of
 the middles of the cells that both tables lie in; the mean 1-Wasserstein distance of a column; how
 well a tree tells released values of a column from private ones (area under the curve, worst
 column); the mean bound. Then the mean total variation of all pairs of columns on the cells, and
-CPU seconds.
+CPU seconds. Below that, for incomes, of values other than 0 in the private and the released table:
+the share of the 20 values that are the most frequent ones in the private table, and the share of
+multiples of 100.
 """
 
 import argparse
@@ -36,12 +39,15 @@ from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.registry import MECHANISMS
 from hallmark.mechanisms.utility.pairs import pair_differences
 from hallmark.mechanisms.utility.sliced_pairs import directions
+from hallmark.schemas.binning import default_share
 from hallmark.schemas.columns.columns import Column, NumericColumn
 from hallmark.schemas.loading import load_spec
 from hallmark.tasks.planning.coding import TableCodec
 
 SPEC = ROOT / "schemas/examples/nist-acs-2019.yaml"
 MOST_ROWS = 20_000  # told apart by a tree
+INCOMES = ("PINCP", "capital_gain", "capital_loss")
+FREQUENT = 20
 _ADULT = {  # public intervals and cells
     "age": [17, 20, 22, 24, 26, 28, 30, 33, 36, 39, 42, 45, 48, 51, 55, 60, 65, 70, 80, 91],
     "capital_gain": [0, 1, 2000, 3000, 4000, 5000, 7000, 10000, 15000, 20000, 30000, 100000],
@@ -95,16 +101,24 @@ def _numeric(edges: list[int]) -> dict[str, Any]:
     }
 
 
-def with_detail(columns: Mapping[str, Column], detail: int) -> dict[str, Column]:
-    """The columns, numbers with detail."""
+def with_detail(columns: Mapping[str, Column], detail: str) -> dict[str, Column]:
+    """The columns, numbers with detail (16 where single values are too many to be counted)."""
     return {
-        name: NumericColumn.model_validate(
-            column.model_dump(by_alias=True, exclude_none=True) | {"detail": detail}
-        )
-        if isinstance(column, NumericColumn)
-        else column
+        name: _detailed(column, detail) if isinstance(column, NumericColumn) else column
         for name, column in columns.items()
     }
+
+
+def _detailed(column: NumericColumn, detail: str) -> NumericColumn:
+    if detail == "0":
+        return column
+    given = column.model_dump(by_alias=True, exclude_none=True)
+    if detail == "values":
+        try:
+            return NumericColumn.model_validate(given | {"detail": detail})
+        except ValueError:
+            detail = "16"
+    return NumericColumn.model_validate(given | {"detail": int(detail)})
 
 
 def values(frame: pd.DataFrame, columns: Mapping[str, Column]) -> Floats:
@@ -158,14 +172,27 @@ def told_apart(real: Floats, made: Floats, rng: np.random.Generator) -> Floats:
     return np.array(found)
 
 
+def digits(real: "pd.Series[Any]", released: "pd.Series[Any]") -> str:
+    """Shares of frequent values and of multiples of 100, private / released."""
+    one, other = (pd.to_numeric(t, errors="coerce").dropna() for t in (real, released))
+    one, other = one[one != 0], other[other != 0]
+    frequent = one.value_counts().index[:FREQUENT]
+    shares = [(t.isin(frequent).mean(), (t % 100 == 0).mean()) for t in (one, other)]
+    (often, round_), (often_made, round_made) = shares
+    return (
+        f"the {FREQUENT} most frequent {often:.3f} / {often_made:.3f}  multiples of 100 "
+        f"{round_:.3f} / {round_made:.3f}"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", nargs="*", default=["national", "ma", "adult"])
     parser.add_argument("--epsilon", default="1")
-    parser.add_argument("--detail", type=int, default=16)
-    parser.add_argument("--shares", nargs="*", default=["0", "1/40"], help="0: no detail")
+    parser.add_argument("--detail", nargs="*", default=["0", "16", "64", "values"])
+    parser.add_argument("--share", type=Fraction, help="instead of the default")
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2])
     asked = parser.parse_args()
     inner = MECHANISMS["privpgd"]
@@ -175,12 +202,14 @@ def main() -> None:
         cells = TableCodec.of(table.columns)
         real_cells = cells.encode(table.text[list(table.columns)].where(lambda t: t != "N"))
         real = values(table.text, table.columns)
-        for share, seed in ((s, n) for s in asked.shares for n in asked.seeds):
-            columns = with_detail(table.columns, asked.detail) if share != "0" else table.columns
+        for detail, seed in ((d, n) for d in asked.detail for n in asked.seeds):
+            columns = with_detail(table.columns, detail)
             codec = TableCodec.of(columns)
             bins = {n: c.groups_of_cells for n, c in columns.items() if c.groups_of_cells}
             kinds = {n: columns[n].kinds_of_cells for n in bins}
-            mechanism = Binned(inner, Fraction(share), bins, kinds) if share != "0" else inner
+            pieces = {n: c.pieces_of_cells for n, c in columns.items() if c.pieces_of_cells}
+            share = asked.share or default_share(columns)
+            mechanism = Binned(inner, share, bins, kinds, pieces) if bins else inner
             codes = codec.encode(table.text[list(columns)].where(lambda t: t != "N"))
             begun = time.process_time()
             plan = mechanism.plan(simulated.asked(codec.domain, codes, asked.epsilon))
@@ -203,12 +232,14 @@ def main() -> None:
             )
             apart = told_apart(real, released, np.random.default_rng(seed))
             print(
-                f"{name:9} {share:5} {seed}  SW1 values {sliced(real, released):.5f} cells "
+                f"{name:9} {detail:6} {seed}  SW1 values {sliced(real, released):.5f} cells "
                 f"{sliced(middles(real_cells, cells), middles(coarse, cells)):.5f}  W1 "
                 f"{single(real, released):.5f}  tree {apart.max():.3f} {numbers[apart.argmax()]:8} "
                 f"mean {apart.mean():.3f}  bound {np.mean(bounds):.4f}  TV {tv:.4f}  {spent:.0f} s",
                 flush=True,
             )
+            for income in (one for one in INCOMES if one in columns):
+                print(f"    {income}: {digits(table.text[income], frame[income])}", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,14 +8,15 @@ Tables are made up by seed, but for the last two:
   others have nothing to do with anything; `factors-D`: all follow three causes that they share.
   Columns have sixteen cells, or 2 to 32 in those called `-mixed`.
 - `binary-D`: yes or no to D questions, some hard and some easy, that two abilities answer.
-- `few-D`: columns of 2 to 5 cells in six latent classes; one in four is told by two others together.
+- `few-D`: columns of 2 to 5 cells in six latent classes; one in four is told by two others.
 - `pay`: twelve columns of persons with a job; pay depends on several at once.
 - `fair`, `anes96`: two public surveys that come with statsmodels, of 6,366 and 944 records.
 
 Every table is released (replace one, delta 1e-5; measured by SimulatedCurator, whose answers must
-not be published) by the default and by what it might do instead. Printed is the mean total variation
-between private and released tables of all pairs, of those at least .1 from the product of their
-margins (strong), of those nearer than .05 (weak), and of 300 triples drawn by seed; then CPU seconds.
+not be published) by the default and by what it might do instead. Printed is the mean total
+variation between private and released tables of all pairs, of those at least .1 from the product of
+their margins (strong), of those nearer than .05 (weak), and of 300 triples drawn by seed; then CPU
+seconds.
 """
 
 import argparse
@@ -247,7 +248,10 @@ def main() -> None:
 
 
 def _line(head: Sequence[Any], means: Sequence[float], spent: str) -> None:
-    print("| " + " | ".join([*map(str, head), *(f"{mean:.4f}" for mean in means), spent]) + " |", flush=True)
+    print(
+        "| " + " | ".join([*map(str, head), *(f"{mean:.4f}" for mean in means), spent]) + " |",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

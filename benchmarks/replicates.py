@@ -94,7 +94,9 @@ def population(name: str) -> Population:
         )
     table = TABLES[name](np.random.default_rng([JUDGE, *name.encode()]))
     domain = Domain.coded({f"c{a}": cells for a, cells in enumerate(table.cells)})
-    by_size = [[a for a, k in enumerate(table.cells) if (k > 3) == large] for large in (True, False)]
+    by_size = [
+        [a for a, k in enumerate(table.cells) if (k > 3) == large] for large in (True, False)
+    ]
     return Population(domain, table.codes, *map(tuple, by_size))
 
 
@@ -454,9 +456,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, mechanism, epsilon in product(options.table, options.mechanism, options.epsilon):
         private = population(name)
         request = simulated.asked(private.domain, private.codes, epsilon)
-        found, spent = coverage(
-            request, mechanism, private, options.releases, options.replicates
-        )
+        found, spent = coverage(request, mechanism, private, options.releases, options.replicates)
         results.append(
             {
                 "table": name,

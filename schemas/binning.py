@@ -16,16 +16,18 @@ from hallmark.schemas.nearest import no_such_column
 from hallmark.schemas.section import Problem, Section
 
 LEAST = 2  # one bin would say nothing about its column
-DEFAULT_SHARE = Fraction(1, 40)
+DEFAULT_SHARE, SHARE_WITH_VALUES = Fraction(1, 40), Fraction(1, 20)
+"""Of epsilon; the second where single values of a column are counted."""
 
 
 class Binning(Section):
     """What is spent on columns' own cells, and which columns get privately chosen bins of nearly
     equal record counts."""
 
-    share: InsideOne = DEFAULT_SHARE
+    share: InsideOne | None = None
     """share of epsilon set aside to measure columns with bins, detail or groups once on their own
-    cells; above 0 and below 1, such as 1/20 (defaults to 1/40)"""
+    cells; above 0 and below 1, such as 1/10 (defaults to 1/40, and to 1/20 if a column has detail:
+    values)"""
     columns: dict[str, Annotated[int, Field(ge=LEAST)]] = Field(default_factory=dict)
     """the number of bins of each column, such as {INCOME: 24}; only numeric and date columns, whose
     own cells are the public grid that bins are built from (columns with detail or groups have
@@ -54,6 +56,12 @@ class Binning(Section):
 def two_ways(columns: Mapping[str, Column]) -> tuple[str, ...]:
     """Columns with public bins: those with detail or groups."""
     return tuple(name for name, column in columns.items() if column.groups_of_cells)
+
+
+def default_share(columns: Mapping[str, Column]) -> Fraction:
+    """The share of epsilon for own cells, where the spec does not say."""
+    has_values = any(column.pieces_of_cells for column in columns.values())
+    return SHARE_WITH_VALUES if has_values else DEFAULT_SHARE
 
 
 def _problem(column: Column, bins: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Self
 from pydantic import AwareDatetime, Field, PrivateAttr
 
 from hallmark.schemas.about import About
-from hallmark.schemas.binning import DEFAULT_SHARE, Binning, two_ways
+from hallmark.schemas.binning import Binning, default_share, two_ways
 from hallmark.schemas.cluster import Cluster
 from hallmark.schemas.columns.category_files import CategoryFile, inlined
 from hallmark.schemas.columns.columns import Column
@@ -156,6 +156,17 @@ class ReleaseSpec(Section):
         """By column with public bins, kinds of its cells; see `Column.kinds_of_cells`."""
         return {name: self.columns[name].kinds_of_cells for name in two_ways(self.columns)}
 
+    @property
+    def pieces(self) -> dict[str, tuple[int, ...]]:
+        """By column whose single values are counted, the piece of every value."""
+        every = ((name, column.pieces_of_cells) for name, column in self.columns.items())
+        return {name: pieces for name, pieces in every if pieces}
+
+    def in_pieces(self) -> Self:
+        """The spec with pieces for single values."""
+        columns = {name: column.in_pieces() for name, column in self.columns.items()}
+        return self.model_copy(update={"columns": columns})
+
     def without_detail(self) -> Self:
         """The spec with every column on the cells in which it is measured with others."""
         columns = {name: column.without_detail() for name, column in self.columns.items()}
@@ -164,7 +175,8 @@ class ReleaseSpec(Section):
     @property
     def share_of_own_cells(self) -> Fraction:
         """The share of epsilon that measures those columns on their own cells."""
-        return DEFAULT_SHARE if self.binning is None else self.binning.share
+        given = None if self.binning is None else self.binning.share
+        return default_share(self.columns) if given is None else given
 
     @property
     def records(self) -> int | None:
@@ -220,6 +232,9 @@ class ReleaseSpec(Section):
 
     def _content(self, *, all_keys: bool = False) -> dict[str, Any]:
         content = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if self.binning is not None and self.binning.share is None:  # digests have what is meant
+            meant = self.binning.model_copy(update={"share": self.share_of_own_cells})
+            content["binning"] = meant.model_dump(mode="json", by_alias=True, exclude_none=True)
         if not self.public_totals:  # digests of specs from before there were totals stand
             del content["public_totals"]
         if not self.lookups:

@@ -49,6 +49,7 @@ from hallmark.tasks.installation.guard import guarded
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.planning.coding import Codec, cell_labels
 from hallmark.tasks.planning.prepared import Prepared
+from hallmark.tasks.questions.questioning import SharedCells
 from hallmark.tasks.record.pairs import (
     association,
     correlation,
@@ -92,9 +93,10 @@ def _write(
     private, released = counter.count(columns_alone), count_codes(codes, columns_alone)
     certified = {bound.target: bound.value for bound in certificate.bounds}
     columns = []
-    for position, codec in enumerate(prepared.codec.codecs):
-        true = private[position] / max(private[position].sum(), 1)
-        made = released[position] / max(len(codes), 1)
+    pieces = SharedCells.pieces(prepared.spec)
+    for position, codec in enumerate(pieces.codec.codecs):
+        one, other = (pieces.histogram(every[position], position) for every in (private, released))
+        true, made = one / max(one.sum(), 1), other / max(len(codes), 1)
         columns.append(
             ColumnReview(
                 column=codec.name,

@@ -118,8 +118,8 @@ class Marginals:
     Attributes:
         name: as a release spec gives it.
         selection, generator: what stands where the spec says nothing, as it would say it.
-        few: the selection that stands in its place where all triples can be told, since columns have
-            few cells (`parameters.triples_are_told`).
+        few: the selection that stands in its place where columns have so few cells that all triples
+            can be told (`parameters.triples_are_told`).
         wide: the one where noise would hide most pairs (`parameters.pairs_are_hidden`).
     """
 

@@ -68,13 +68,25 @@ class BaseColumn(Section):
         """
         return ()
 
+    @property
+    def pieces_of_cells(self) -> tuple[int, ...]:
+        """The piece of every cell that holds values, if they are counted in pieces, too.
+
+        Pieces lie within groups. Empty if cells are counted by themselves alone.
+        """
+        return ()
+
+    def in_pieces(self) -> Self:
+        """The column with pieces for own cells; itself if there are none."""
+        return self
+
     def without_detail(self) -> Self:
         """The column on the cells in which it is measured with others; itself without detail."""
         return self
 
     @property
     def kinds_of_cells(self) -> tuple[int, ...]:
-        """A number for every cell that holds values, the same for those that are alike.
+        """A number for every cell that holds values (or piece), the same for those that are alike.
 
         What cells of a kind hold, in proportion to what their group holds, says what others of the
         kind may hold. Without such knowledge all are of one kind.

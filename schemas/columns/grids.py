@@ -19,6 +19,9 @@ from math import ceil, floor, log10
 MAX_CELLS = 4096
 """Most cells of one column; beyond that, the noise of a marginal drowns every count."""
 
+MOST_VALUES = 2**17
+"""Most values of a column that are counted one by one, each column by itself."""
+
 Edges = tuple[Fraction, ...]
 """Edges of consecutive cells in ascending order, one more than there are cells."""
 

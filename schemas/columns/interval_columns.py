@@ -5,15 +5,16 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema
 
 from hallmark.schemas.columns.column_base import BaseColumn, BoundSource
 from hallmark.schemas.columns.grids import (
     MAX_CELLS,
+    MOST_VALUES,
     Division,
     Edges,
     divided,
@@ -29,20 +30,44 @@ from hallmark.schemas.exact import (
     decimals,
     read_date,
     read_exact,
+    shown,
 )
 from hallmark.schemas.section import Path, Problem
 
 EPOCH = date(1970, 1, 1)
 _MOST_PIECES = 2**18
+_PIECES_BESIDE_VALUES = 16  # of a cell
+
+
+def _read_detail(value: Any) -> Literal["values"] | int:
+    text = str(value) if isinstance(value, int | str) else ""
+    if text == "values":
+        return "values"
+    if not text.isdecimal() or len(text) > 4 or not 2 <= int(text) <= MAX_CELLS:
+        raise ValueError(
+            f"must be values, or a whole number from 2 to {MAX_CELLS}, not {shown(value)}"
+        )
+    return int(text)
+
+
+Detail = Annotated[
+    Literal["values"] | int,
+    PlainValidator(_read_detail),
+    WithJsonSchema(
+        {"anyOf": [{"const": "values"}, {"type": "integer", "minimum": 2, "maximum": MAX_CELLS}]}
+    ),
+]
+"""Pieces of a cell, or all values."""
 
 
 class IntervalColumn(BaseColumn):
     """The keys and cells shared by numbers and days, which count from 1970-01-01."""
 
-    detail: int | None = Field(default=None, ge=2, le=MAX_CELLS)
+    detail: Detail | None = None
     """the most pieces that each cell is divided into, at round numbers, to measure the column once
     by itself, so that released values have its spikes and tails; 16 is a good number (defaults to
-    no pieces: values are drawn evenly from the cells)"""
+    no pieces: values are drawn evenly from the cells); values means 16 pieces, and every single
+    value once, so that released values have those that stand out of the noise"""
 
     @property
     def _division(self) -> Division:
@@ -92,8 +117,21 @@ class IntervalColumn(BaseColumn):
 
     @cached_property
     def exact_edges(self) -> Edges:
-        """Edges of the column's own cells: the pieces, where there is detail."""
-        return self.shared_edges if self.detail is None else self._divided(self.detail)
+        """Edges of the column's own cells: the pieces, or all values, where there is detail."""
+        match self.detail:
+            case None:
+                return self.shared_edges
+            case "values":
+                return self._divided(MOST_VALUES)
+            case most:
+                return self._divided(most)
+
+    @cached_property
+    def _piece_edges(self) -> Edges:
+        """Edges of the pieces, which own cells are or lie within."""
+        if self.detail == "values":
+            return self._divided(_PIECES_BESIDE_VALUES)
+        return self.exact_edges
 
     @property
     def edges(self) -> NDArray[np.float64]:
@@ -104,29 +142,47 @@ class IntervalColumn(BaseColumn):
     def levels(self) -> int:
         return self._division.size if self.detail is None else len(self.exact_edges) - 1
 
-    @property
+    @cached_property
     def groups_of_cells(self) -> tuple[tuple[int, ...], ...]:
         if self.levels == self._division.size:
             return ()
-        shared = np.array([float(edge) for edge in self.shared_edges])
-        places = np.searchsorted(shared, self.edges[:-1], side="right") - 1
-        return (tuple(int(place) for place in places),)
+        return (self._places(self.shared_edges),)
+
+    @cached_property
+    def pieces_of_cells(self) -> tuple[int, ...]:
+        if len(self._piece_edges) == len(self.exact_edges):
+            return ()
+        return self._places(self._piece_edges)
+
+    def _places(self, edges: Edges) -> tuple[int, ...]:
+        """Where every own cell lies between coarser edges."""
+        coarse = np.array([float(edge) for edge in edges])
+        places = np.searchsorted(coarse, self.edges[:-1], side="right") - 1
+        return tuple(int(place) for place in places)
+
+    def in_pieces(self) -> Self:
+        if self.detail != "values":
+            return self
+        return self._with_detail(_PIECES_BESIDE_VALUES)
 
     def without_detail(self) -> Self:
         """The column on the cells in which it is measured with others."""
-        if self.detail is None:
-            return self
+        return self if self.detail is None else self._with_detail(None)
+
+    def _with_detail(self, detail: int | None) -> Self:
         given = self.model_dump(by_alias=True, exclude_none=True, exclude={"detail"})
-        return type(self).model_validate(given)
+        return type(self).model_validate(given | ({} if detail is None else {"detail": detail}))
 
     @property
     def kinds_of_cells(self) -> tuple[int, ...]:
-        return kinds_of_pieces(self.shared_edges, self.exact_edges, grid=self.grid)
+        return kinds_of_pieces(self.shared_edges, self._piece_edges, grid=self.grid)
 
     def _too_many_cells_or_pieces(self, path: tuple[str, ...]) -> Iterator[Problem]:
         cells = self._division.size
         if self.detail is None:
             yield from self._too_many_cells(path)
+        elif self.detail == "values":
+            yield from self._uncountable_values()
         elif cells * self.detail > _MOST_PIECES:  # too many to be looked at
             yield Problem(
                 ("detail",),
@@ -135,6 +191,29 @@ class IntervalColumn(BaseColumn):
             )
         else:
             yield from self._too_many_cells(("detail",))
+
+    def _uncountable_values(self) -> Iterator[Problem]:
+        """Values that are not multiples of anything, or too many, as they or their pieces are."""
+        if self.grid is None:
+            yield Problem(
+                ("detail",),
+                "is values, but there is no end of real numbers; say integer: true or give a step, "
+                "or give a number of pieces",
+            )
+            return
+        number = (self._division.stop - self._division.start) // self.grid
+        if number > MOST_VALUES:
+            yield Problem(
+                ("detail",),
+                f"is values, of which there are {number:,}, but at most {MOST_VALUES:,} are "
+                "counted one by one; give a number of pieces, or a coarser step",
+            )
+        elif (pieces := len(self._piece_edges) - 1 + self.nulls) > MAX_CELLS:
+            yield Problem(
+                ("detail",),
+                f"is values, in {pieces} pieces of {_PIECES_BESIDE_VALUES} a cell, but a column "
+                f"has at most {MAX_CELLS}; use fewer cells",
+            )
 
 
 class NumericColumn(IntervalColumn):

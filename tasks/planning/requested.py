@@ -24,7 +24,11 @@ def mechanism_of(spec: ReleaseSpec) -> Mechanism:
     if spec.bins:
         assert isinstance(mechanism, Marginals), "the spec was checked"
         mechanism = Binned(
-            mechanism, share=spec.share_of_own_cells, bins=spec.bins, kinds=spec.kinds
+            mechanism,
+            share=spec.share_of_own_cells,
+            bins=spec.bins,
+            kinds=spec.kinds,
+            pieces=spec.pieces,
         )
     if not certificate.share:
         return mechanism

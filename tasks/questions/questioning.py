@@ -2,7 +2,8 @@
 
 A column with detail is measured by itself on its own cells, and with other columns on the cells
 that these divide. So a question about it alone is answered on its own cells, and any other on the
-cells that columns share.
+cells that columns share. Where own cells are single values, pieces of cells stand for them: a
+quantile asks about every cell.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.arrays import AnyCodes, Counts
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.measured import MeasuredTable
 from hallmark.mechanisms.marginals.binning.bins import Bins
@@ -27,11 +28,11 @@ from hallmark.tasks.questions.functions import measured
 
 @dataclass(frozen=True, eq=False)
 class SharedCells:
-    """A release on the cells that columns share.
+    """A release on the cells that columns share, or on pieces of them.
 
     Attributes:
-        spec: without detail.
-        bins: the shared cells of own cells, by column with detail.
+        spec: without detail, or with pieces for single values.
+        bins: the shared cells (or pieces) of own cells, by column that has others.
     """
 
     spec: ReleaseSpec
@@ -48,6 +49,18 @@ class SharedCells:
                 bins[place] = Bins(place, of, column.nulls)
         return cls(shared, bins)
 
+    @classmethod
+    def pieces(cls, spec: ReleaseSpec) -> "SharedCells":
+        """The pieces of a spec's columns; columns whose single values are not counted keep their
+        own cells."""
+        places = list(spec.columns)
+        bins = {
+            place: Bins(place, of, spec.columns[name].nulls)
+            for name, of in spec.pieces.items()
+            for place in [places.index(name)]
+        }
+        return cls(spec.in_pieces(), bins)
+
     @cached_property
     def codec(self) -> TableCodec:
         """The codec of all columns on shared cells."""
@@ -61,6 +74,10 @@ class SharedCells:
         for column, bins in self.bins.items():
             shared[:, column] = bins.table[codes[:, column]]
         return shared
+
+    def histogram(self, counts: Counts, column: int) -> Counts:
+        """A column's counts of own cells as counts of shared ones."""
+        return self.bins[column].merged(counts, 0) if column in self.bins else counts
 
     def estimator(self, estimator: Estimator) -> Estimator:
         """From the tables that tell shared cells alone."""
@@ -116,7 +133,7 @@ class Questioning:
             QuestionError: it cannot be read, or does not suit the columns.
         """
         question = parse_question(text)
-        bound = question.bound_to(self.spec.published, self.spec.lookups)
+        bound = question.bound_to(self._pieces.spec.published, self.spec.lookups)
         if self._alone(bound) is None:
             bound = question.bound_to(self.shared.spec.published, self.spec.lookups)
         return bound
@@ -141,7 +158,19 @@ class Questioning:
     @cached_property
     def shared(self) -> SharedCells:
         """The release on the cells that columns share."""
-        return SharedCells.of(self.spec)
+        return SharedCells.of(self._pieces.spec)
+
+    @cached_property
+    def _pieces(self) -> SharedCells:
+        return SharedCells.pieces(self.spec)
+
+    @cached_property
+    def _told(self) -> Estimator:
+        return self._pieces.estimator(self.estimator)
+
+    @cached_property
+    def _records(self) -> AnyCodes | None:
+        return None if self.records is None else self._pieces.records(self.records)
 
     def _answering(self, question: Question) -> Answering:
         alone = self._alone(question)
@@ -158,20 +187,20 @@ class Questioning:
         shared = self.shared
         return Answering(
             shared.codec,
-            shared.estimator(self.estimator),
-            None if self.records is None else shared.records(self.records),
+            shared.estimator(self._told),
+            None if self._records is None else shared.records(self._records),
             self.weights,
             Facts.of(shared.spec, shared.codec) if self.given_rules else None,
             self.spec.lookups,
         )
 
     def _on_own(self, column: int) -> Answering:
-        codec = TableCodec.of(self.spec.columns)
+        codec = self._pieces.codec
         return Answering(
             codec,
-            self.shared.alone(self.estimator, column),
-            self.records,
+            self.shared.alone(self._told, column),
+            self._records,
             self.weights,
-            Facts.of(self.spec, codec) if self.given_rules else None,
+            Facts.of(self._pieces.spec, codec) if self.given_rules else None,
             self.spec.lookups,
         )

@@ -268,11 +268,13 @@ def _steps(run: Executed) -> Iterator[Step]:
             ),
         )
     detailed = two_ways(run.prepared.spec.columns)
+    valued = run.prepared.spec.pieces
     if detailed:
         yield Step(
             step="records in shared cells or groups given own cells there, as the noisy histograms "
             "of own cells have them (noise smoothed away, spikes and rounding kept)",
-            effect=f"columns {', '.join(detailed)}",
+            effect=f"columns {', '.join(detailed)}"
+            + (f"; single values of {', '.join(valued)} that stand out" if valued else ""),
         )
     moved = run.synthetic.history.get(MOVED)
     if moved is not None:

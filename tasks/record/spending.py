@@ -62,7 +62,7 @@ def _set_aside(plan: Plan) -> Iterator[tuple[str, Iterable[Event]]]:
         case BinnedPlan():
             yield (
                 "columns by themselves, on their own cells",
-                (q.event(plan.adjacency) for q in plan.queries),
+                (q.event(plan.adjacency) for q in (*plan.queries, *plan.value_queries)),
             )
         case LinearQueryPlan() if plan.worst:
             yield "the worst query, for the certificate", plan.worst.events

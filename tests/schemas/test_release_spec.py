@@ -125,6 +125,15 @@ def test_private_bins_count_in_the_privacy_digest_by_columns_and_share_alone(edi
     assert len({one, *map(digest, others)}) == 4
 
 
+def test_a_share_of_own_cells_that_is_not_given_is_digested_as_what_is_meant(edited):
+    """As before the default depended on the columns."""
+    digests = {
+        edited(("output:", f"binning: {{{share}columns: {{wage: 9}}}}\noutput:")).digest()
+        for share in ("", "share: 1/40, ")
+    }
+    assert len(digests) == 1
+
+
 def test_specs_without_private_bins_keep_their_digests(edited):
     """What ledgers hold of releases from before there were bins."""
     assert edited().privacy_digest() == (

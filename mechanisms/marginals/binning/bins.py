@@ -21,7 +21,7 @@ from hallmark.mechanisms.domain.domain import Attribute, Domain
 from hallmark.mechanisms.domain.rules import Rules, RuleTable
 from hallmark.mechanisms.request import Request
 
-Merged = TypeVar("Merged", Floats, Mask)
+Merged = TypeVar("Merged", Floats, Counts, Mask)
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,11 @@ class Bins:
     def sizes(self) -> Counts:
         """Cells of every bin, that of the null cell included."""
         return np.bincount(self.table)
+
+    def of_pieces(self, pieces: "Bins") -> "Bins":
+        """The bins of pieces, which are smaller bins of the same cells."""
+        firsts = pieces.firsts[: pieces.number]
+        return replace(self, of=tuple(int(number) for number in self.table[firsts]))
 
     @cached_property
     def _order(self) -> Counts:

@@ -1,5 +1,8 @@
 """Certify every column on all its own cells, where the mechanism saw bins of some.
 
+Where own cells are all values, it is certified on the pieces that hold them; no bound rests on the
+counts of values.
+
 Columns with private bins are estimated from their own histograms, those with public bins from these
 and from what the mechanism measured (`joined`), the others from what the mechanism measured. So no
 bound pays for the width of a bin, and synthetic records may lie anywhere in theirs.
@@ -61,7 +64,7 @@ def certify_cells(
         grids.domain,
         replace(on_bins, counts=grids.counts(counts)),
         replace(off, counts=grids.counts(errors)),
-        grids.codes(codes),
+        grids.codes(plan.in_pieces(codes)),
         total_is_public=plan.adjacency.total_is_public,
         confidence=confidence,
     )

@@ -4,6 +4,10 @@ Some columns' own cells are measured once, each column by itself. Their bins are
 chosen by these noisy histograms so that they hold nearly equally many records. The mechanism
 measures marginals of bins and makes records; these get cells within their bins.
 
+Where a column's own cells are all its values, it is measured in public pieces, too. These get what
+the share would pay for were it `_PIECES`, or half of it if it is less than twice that; the rest is
+for counts of values, which have to stand out one by one.
+
 Of several public levels of bins, the finest is taken whose tables with a typical column still hold
 enough records a cell; that looks at public numbers alone.
 
@@ -17,7 +21,8 @@ Oracle.  tests/mechanisms/marginals/binning/test_mechanism.py.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import comb
+from functools import partial
+from math import ceil, comb
 
 import numpy as np
 
@@ -27,7 +32,8 @@ from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.mechanisms.marginals.binning.bins import Bins, equal_runs, on_bins
 from hallmark.mechanisms.marginals.binning.certify import certify_cells
-from hallmark.mechanisms.marginals.binning.plan import CALL, BinnedPlan
+from hallmark.mechanisms.marginals.binning.plan import CALL, VALUES, BinnedPlan
+from hallmark.mechanisms.marginals.binning.values import shares_of_values
 from hallmark.mechanisms.marginals.binning.within import refined, shares_within
 from hallmark.mechanisms.marginals.evidence import NoisyMarginal
 from hallmark.mechanisms.marginals.mechanism import (
@@ -42,9 +48,11 @@ from hallmark.mechanisms.marginals.selection.design import Answer
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
 from hallmark.mechanisms.privacy.calls import MarginalRounds
+from hallmark.mechanisms.privacy.events import DiscreteGaussian
 from hallmark.mechanisms.request import Request
 
 _FAINTEST = 0.25  # records a cell, in deviations of its noise
+_PIECES = Fraction(1, 40)  # of epsilon, for cells and pieces where values are counted, too
 BINS = "bins"  # in the history: by column, the first cell of every bin that was chosen
 
 
@@ -53,6 +61,7 @@ class BinnedSelection:
     """The histograms of the columns with bins, and what the mechanism selected. Public."""
 
     histograms: tuple[Counts, ...]
+    values: tuple[Counts, ...]
     inner: tuple[Answer, ...]
 
 
@@ -62,7 +71,7 @@ class _CellsOfBins:
 
     Attributes:
         names: of the columns with bins.
-        shares: of every cell of such a column in its bin, as its histogram has it.
+        shares: of every cell of such a column in its bin, as its histograms have it.
         private: columns whose bins were chosen by it.
     """
 
@@ -78,16 +87,9 @@ class _CellsOfBins:
         answers = asked_first(answers_of(measurements))
         on_bins, records = single_columns(plan.inner.domain, answers, measurements.total)
         estimates = plan.on_cells(on_bins, histograms, np.array(records))
-        sigma = float(plan.sigma2) ** 0.5
+        values = dict(zip(plan.pieces, measurements.tables.get(VALUES, ()), strict=True))
         shares = tuple(
-            shares_within(
-                plan.domain.attributes[one.column],
-                one,
-                np.array(plan.kinds[one.column]),
-                plan.values(one.column, counts).astype(np.float64),
-                one.merged(estimates[one.column], -1)[: one.number],
-                sigma,
-            )
+            _shares(plan, one, counts, values.get(one.column), estimates[one.column])
             for one, counts in zip(bins, histograms, strict=True)
         )
         names = tuple(plan.domain.names[one.column] for one in bins)
@@ -104,6 +106,28 @@ class _CellsOfBins:
     def _first_cells(self) -> Mapping[str, list[int]]:
         named = zip(self.names, self.bins, strict=True)
         return {name: list(one.starts) for name, one in named if one.column in self.private}
+
+
+def _shares(
+    plan: BinnedPlan, bins: Bins, histogram: Counts, values: Counts | None, estimates: Floats
+) -> Floats:
+    """Shares of a column's cells in their bins, from its histograms and joined estimates."""
+    column = bins.column
+    measured = plan.public.get(column, bins)
+    masses = measured.merged(estimates, -1)[: bins.number]
+    counts = plan.values(column, histogram).astype(np.float64)
+    within = partial(
+        shares_within,
+        plan.measured.attributes[column],
+        measured,
+        np.array(plan.kinds[column]),
+        sigma=float(plan.sigma2) ** 0.5,
+    )
+    if values is None:
+        return within(counts, masses)
+    sigma, pieces = float(plan.sigma2_of_values) ** 0.5, plan.pieces[column]
+    known = values[: len(bins.of)]
+    return shares_of_values(bins, pieces, known, counts, masses, sigma, within)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,13 +156,17 @@ class Binned:
         share: part of epsilon that it leaves to the histograms of own cells, in (0, 1).
         bins: by column: how many are chosen privately (of numbers and dates; fewer bins than cells,
             two at least), or for every level of public bins that of every cell.
-        kinds: of the cells of such columns, where some are alike (`Column.kinds_of_cells`).
+        kinds: of the cells of such columns (or their pieces), where some are alike
+            (`Column.kinds_of_cells`).
+        pieces: by column whose own cells are all its values, the piece of every value, within the
+            public bins.
     """
 
     inner: Marginals
     share: Fraction
     bins: Mapping[str, int | tuple[tuple[int, ...], ...]]
     kinds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    pieces: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -155,7 +183,7 @@ class Binned:
         return tuple(name for name in self.bins if name not in self.private)
 
     def plan(self, request: Request) -> BinnedPlan:
-        """The mechanism's plan with less epsilon, and histograms with what that leaves.
+        """The mechanism's plan with less epsilon, and histograms with all that this leaves.
 
         Raises:
             ValueError: as the mechanism's; or a column cannot have so many bins, or the share pays
@@ -170,15 +198,32 @@ class Binned:
         ]
         rest = replace(budget, epsilon=(1 - self.share) * budget.epsilon)
         bins = tuple(_finest(own, request, rest) if len(own) > 1 else own[0] for own in levels)
+        pieces = {
+            one.column: Bins(one.column, self.pieces[name], domain.attributes[one.column].has_null)
+            for one in bins
+            if (name := domain.names[one.column]) in self.pieces
+        }
         inner = self.inner.plan(replace(on_bins(request, bins), budget=rest))
+        least = partial(
+            gaussian_sigma2,
+            budget,
+            l2_squared=adjacency.l2_squared,
+            unit_moves=adjacency.unit_moves,
+        )
         try:
-            noise = gaussian_sigma2(
-                budget,
-                l2_squared=adjacency.l2_squared,
-                unit_moves=adjacency.unit_moves,
-                count=len(bins),
-                beside=inner.events,
-            )
+            parts = self.share / min(_PIECES, self.share / 2) if pieces else Fraction(1)
+            sigma2 = sigma2_of_values = least(
+                count=ceil(parts * len(bins)), beside=inner.events
+            ).value
+            if pieces:
+                own = DiscreteGaussian(
+                    l2_squared=adjacency.l2_squared,
+                    sigma2=sigma2,
+                    unit_moves=adjacency.unit_moves,
+                    times=len(bins),
+                )
+                left = least(count=len(pieces), beside=(*inner.events, own))
+                sigma2_of_values = left.value
         except ValueError as error:
             raise ValueError(
                 f"binning.share: {self.share} of epsilon {budget.epsilon} pays for no histogram "
@@ -189,19 +234,23 @@ class Binned:
             inner=inner,
             bins=bins,
             chosen_later=frozenset(domain.names.index(name) for name in self.private),
+            pieces=pieces,
             kinds={
-                one.column: self.kinds.get(domain.names[one.column], (0,) * len(one.of))
+                one.column: self.kinds.get(domain.names[one.column], (0,) * size)
                 for one in bins
+                for size in [pieces[one.column].number if one.column in pieces else len(one.of)]
             },
-            sigma2=noise.value,
+            sigma2=sigma2,
+            sigma2_of_values=sigma2_of_values,
         )
 
     def select(self, curator: MarginalRounds, plan: BinnedPlan) -> BinnedSelection:
         """The histograms, and what the mechanism selects on their bins."""
         histograms = tuple(curator.histograms(CALL, plan.queries))
+        values = tuple(curator.histograms(VALUES, plan.value_queries)) if plan.pieces else ()
         bins = plan.settled(histograms)
         inner = self.inner.select(plan.asking(curator, bins), plan.on(bins))
-        return BinnedSelection(histograms, inner)
+        return BinnedSelection(histograms, values, inner)
 
     def measure(
         self, curator: MarginalRounds, plan: BinnedPlan, selection: BinnedSelection
@@ -209,7 +258,8 @@ class Binned:
         """The mechanism's answers, then the histograms."""
         bins = plan.settled(selection.histograms)
         own = self.inner.measure(plan.asking(curator, bins), plan.on(bins), selection.inner)
-        return own.with_call(CALL, selection.histograms)
+        own = own.with_call(CALL, selection.histograms)
+        return own.with_call(VALUES, selection.values) if plan.pieces else own
 
     def generate(
         self,

@@ -1,5 +1,9 @@
 """Plan a release on bins: noisy histograms of the columns on their own cells, then a mechanism.
 
+Own cells may be all values of a column, too many to tell of stretches of it. Then it has two
+histograms: of its values, in which single ones stand out, and of pieces, which hold many values
+each.
+
 Claim.   The histograms and the mechanism together are (epsilon, delta)-differentially private
          within the budget: the mechanism is planned with (1 - share) of epsilon and all of delta,
          the histograms get the least noise that the accountant proves to fit beside it.
@@ -19,11 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import Counts, Floats
+from hallmark.mechanisms.arrays import AnyCodes, Counts, Floats
 from hallmark.mechanisms.certificates.single_columns import ColumnErrors, forecast_single_columns
 from hallmark.mechanisms.contract import Forecast, NoiseLine
+from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.marginals.binning.asking import BinnedCurator
-from hallmark.mechanisms.marginals.binning.bins import Bins, on_bins
+from hallmark.mechanisms.marginals.binning.bins import Bins, coarse_domain, on_bins
 from hallmark.mechanisms.marginals.binning.joined import bin_variance, on_cells
 from hallmark.mechanisms.marginals.binning.quantiles import nearest_shares, quantile_starts
 from hallmark.mechanisms.marginals.binning.two_grids import TwoGrids
@@ -35,6 +40,7 @@ from hallmark.mechanisms.privacy.queries import HistogramQuery
 from hallmark.mechanisms.request import Requested
 
 CALL = "binning"  # of the histograms
+VALUES = "values"  # of those of values, where others are of pieces
 _BYTES_A_DRAW = 8 * 3  # of one cell: noise, what is adjusted, cumulative sums
 
 
@@ -47,25 +53,38 @@ class BinnedPlan(Requested):
         bins: of the columns that have some, in their order; where they will be chosen privately,
             of equally many cells.
         chosen_later: columns whose bins will be chosen privately.
-        kinds: of the cells that hold values, by column with bins; see `within`.
+        pieces: by column whose own cells are all values, which lie within its bins.
+        kinds: of the cells (or pieces) that hold values, by column with bins; see `within`.
         sigma2: noise parameter of every count of the histograms, records^2.
+        sigma2_of_values: of every count of a value, where there are pieces; records^2.
     """
 
     inner: MarginalPlan
     bins: tuple[Bins, ...]
     chosen_later: frozenset[int]
+    pieces: Mapping[int, Bins]
     kinds: Mapping[int, tuple[int, ...]]
     sigma2: Fraction
+    sigma2_of_values: Fraction
 
     @property
     def columns(self) -> tuple[int, ...]:
         """Positions of the columns with bins, ascending."""
         return tuple(bins.column for bins in self.bins)
 
-    @property
+    @cached_property
     def public(self) -> Mapping[int, Bins]:
-        """The bins that are known already, by column."""
-        return {b.column: b for b in self.bins if b.column not in self.chosen_later}
+        """The bins of cells, or of pieces, that are known already, by column."""
+        return {
+            b.column: b.of_pieces(self.pieces[b.column]) if b.column in self.pieces else b
+            for b in self.bins
+            if b.column not in self.chosen_later
+        }
+
+    @cached_property
+    def measured(self) -> Domain:
+        """The domain with pieces for the values of columns that have some; without rules."""
+        return coarse_domain(Domain(self.domain.attributes), tuple(self.pieces.values()))
 
     @property
     def mechanism(self) -> str:
@@ -80,18 +99,22 @@ class BinnedPlan(Requested):
         return self.inner.in_batches
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
-        """The histograms."""
-        return tuple(Asked((column,), self.sigma2) for column in self.columns)
+    def queries(self) -> tuple[HistogramQuery, ...]:
+        """The histograms of own cells or pieces, as the curator is asked for them."""
+        shape = self.measured.shape
+        asked = (Asked((column,), self.sigma2).query(shape) for column in self.columns)
+        recoding = {column: (column, pieces.table) for column, pieces in self.pieces.items()}
+        return tuple(replace(query, cells=query.cells.after(recoding)) for query in asked)
 
     @property
-    def queries(self) -> tuple[HistogramQuery, ...]:
-        """The histograms, as the curator is asked for them."""
-        return tuple(asked.query(self.domain.shape) for asked in self.asked)
+    def value_queries(self) -> tuple[HistogramQuery, ...]:
+        """The histograms of values, where others are of pieces."""
+        every = (Asked((column,), self.sigma2_of_values) for column in self.pieces)
+        return tuple(asked.query(self.domain.shape) for asked in every)
 
     @property
     def events(self) -> tuple[Event, ...]:
-        own = (query.event(self.adjacency) for query in self.queries)
+        own = (query.event(self.adjacency) for query in (*self.queries, *self.value_queries))
         return merged([*own, *self.inner.events])
 
     @property
@@ -104,14 +127,23 @@ class BinnedPlan(Requested):
             NoiseLine.of(
                 self.queries[self.columns.index(columns[0])],
                 f"all cells of {self._names(columns)}, {why}",
-                sum(self.domain.shape[column] for column in columns),
+                sum(self.measured.shape[column] for column in columns),
                 adjacency=self.adjacency,
                 times=len(columns),
             )
             for columns, why in kinds
             if columns
         )
-        return (*own, *self.inner.noise)
+        values = (
+            NoiseLine.of(
+                query,
+                f"all values of {self._names([column])}, for those that stand out",
+                self.domain.shape[column],
+                adjacency=self.adjacency,
+            )
+            for column, query in zip(self.pieces, self.value_queries, strict=True)
+        )
+        return (*own, *values, *self.inner.noise)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -121,16 +153,24 @@ class BinnedPlan(Requested):
             "binning": {
                 "bins": {names[bins.column]: bins.number for bins in self.bins},
                 "sigma2": str(self.sigma2),
+                **({"sigma2_of_values": str(self.sigma2_of_values)} if self.pieces else {}),
             },
             "epsilon_of_the_mechanism": str(self.inner.budget.epsilon),
         }
 
     @cached_property
     def two_grids(self) -> TwoGrids:
-        """Own cells and public bins of the columns in an order, for certificates."""
+        """Own cells (or pieces) and public bins of the columns in an order, for certificates."""
         attributes = self.domain.attributes
         ordered = (b for c, b in self.public.items() if attributes[c].kind.ordered)
-        return TwoGrids(self.domain, tuple(ordered))
+        return TwoGrids(self.measured, tuple(ordered))
+
+    def in_pieces(self, codes: AnyCodes) -> AnyCodes:
+        """Records with pieces for values."""
+        codes = codes.copy()
+        for column, pieces in self.pieces.items():
+            codes[:, column] = pieces.table[codes[:, column]]
+        return codes
 
     def settled(self, histograms: Sequence[Counts]) -> tuple[Bins, ...]:
         """The bins, those that are chosen privately by noisy histograms of all cells."""
@@ -156,7 +196,7 @@ class BinnedPlan(Requested):
 
     def values(self, column: int, counts: Counts) -> Counts:
         """The counts of a column without that of its null cell."""
-        return counts[: self.domain.attributes[column].levels]
+        return counts[: self.measured.attributes[column].levels]
 
     def on_cells(
         self, on_bins: Sequence[Floats], own: Sequence[Floats | Counts], total: Floats
@@ -184,7 +224,8 @@ class BinnedPlan(Requested):
         inner = self.inner.forecast_from(errors)
         draws = len(errors.total)
         sigma = float(self.sigma2) ** 0.5
-        own = [rng.normal(scale=sigma, size=(draws, self.domain.shape[c])) for c in self.columns]
+        shape = self.measured.shape
+        own = [rng.normal(scale=sigma, size=(draws, shape[c])) for c in self.columns]
         grids = self.two_grids
         counts = grids.counts(self.on_cells(errors.counts, own, errors.total))
         bounds = forecast_single_columns(
@@ -200,7 +241,7 @@ class BinnedPlan(Requested):
             statement=f"{inner.statement}; between bins of {self._names(self.columns)}"
             + (", as if each had equally many cells" if self.chosen_later else ""),
             memory_bytes=inner.memory_bytes
-            + draws * _BYTES_A_DRAW * sum(self.domain.shape[c] for c in self.columns),
+            + draws * _BYTES_A_DRAW * sum(shape[c] for c in self.columns),
             per_attribute=dict(zip(self.domain.names, smaller, strict=True)),
         )
 

@@ -2,11 +2,18 @@
 
 Numbers and days: cells of one kind (`Column.kinds_of_cells`: round numbers, what lies between) hold
 more or less than their stretch of the line would, about alike in all bins. That is what a bin is
-expected to look like. A bin is split by kinds, and each kind in halves, again and again, down to
-its cells. A split whose counts show nothing else stays where it is expected; one that stands out of
-the noise stays where it was measured. The contrasts of all bins at one depth share a prior, which
-is estimated from them (`posterior_means`). So spikes come out, tails fall, people's rounding is
-kept, and noise makes no spikes.
+expected to look like; if what the kinds hold could as well be noise, nobody is taken to round, and
+a bin is expected to be even. A bin is split by kinds, and each kind in halves, again and again,
+down to its cells. A split whose counts show nothing else stays where it is expected; one that
+stands out of the noise stays where it was measured. The contrasts of all bins at one depth share a
+prior, which is estimated from them (`posterior_means`). Where a part is expected to hold less than
+its noise, that is not enough: means of what cannot be negative would add up. Such a part gets more
+only if it stands out for itself. So spikes come out, tails fall and people's rounding is kept.
+
+Claim.   Where nobody rounds, noise alone makes rounding with a chance of at most `_RATE`; and at
+         every depth, of the parts that get more than their noise, at most `_RATE` are noise alone.
+Proof.   Counts of kinds are independent, and their squared distances from an even line add up to
+         chi-square. Parts: `standing_out`.
 
 Categories of a group have the posterior means of their own counts.
 
@@ -20,14 +27,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import chi2, norm
 
 from hallmark.mechanisms.arrays import AnyCodes, Counts, Floats
 from hallmark.mechanisms.domain.domain import Attribute
 from hallmark.mechanisms.marginals.binning.bins import Bins
+from hallmark.mechanisms.marginals.binning.standing_out import standing_out
 from hallmark.mechanisms.marginals.generators.noise_aware.refinement import posterior_means
 from hallmark.mechanisms.marginals.generators.rounding import rounded_sample
 
 _LEAST = 1e-6  # of a kind's share: more than none
+_RATE = 0.01  # of false alarms
 _SILENT = 3.0  # null contrasts counted with those of a depth, lest a few make their own prior
 
 
@@ -50,7 +60,7 @@ def shares_within(
     of, lengths = np.array(bins.of), _lengths(attribute)
     if attribute.kind.ordered:
         masses = np.maximum(masses, 0.0)
-        expected = _expected(of, kinds, lengths, counts, masses)
+        expected = _expected(of, kinds, lengths, counts, masses, sigma)
         found = _by_halves(of, kinds, expected, counts, masses, sigma)
     else:
         found = np.maximum(posterior_means(counts, sigma).table, 0.0)
@@ -86,19 +96,24 @@ class _Split:
     expected: float  # share of the first part
 
 
-def _expected(of: Counts, kinds: Counts, lengths: Floats, counts: Floats, masses: Floats) -> Floats:
+def _expected(
+    of: Counts, kinds: Counts, lengths: Floats, counts: Floats, masses: Floats, sigma: float
+) -> Floats:
     """What cells hold if each kind holds as much of its line in all bins, up to a factor a bin.
 
     The line of a bin is shared by its kinds, and that of a kind by its cells: a cell between has
     its length, but a round number stands for all that is rounded to it.
     """
-    number = int(kinds.max()) + 1
+    evenly = lengths / np.bincount(of, lengths)[of]
+    held, even = np.bincount(kinds, counts), np.bincount(kinds, masses[of] * evenly)
+    noise = sigma * np.sqrt(np.bincount(kinds))
+    if sigma > 0 and chi2.sf(np.square((held - even) / noise).sum(), len(noise)) > _RATE:
+        return evenly
+    number = len(held)
     pair = of * number + kinds
     present, place = np.unique(pair, return_inverse=True)
     own_lengths = np.bincount(place, lengths)
-    own_masses = masses[present // number]
-    held = np.bincount(kinds, counts, minlength=number)
-    there = np.bincount(present % number, own_masses, minlength=number)
+    there = np.bincount(present % number, masses[present // number], minlength=number)
     usual = np.maximum(np.divide(held, there, out=np.zeros(number), where=there > 0), _LEAST)
     return np.asarray(usual[kinds] * lengths / own_lengths[place])
 
@@ -133,6 +148,8 @@ def _settled(
     scale = deviations if sigma > 0 else np.ones(len(splits))
     contrasts = (told - expected * whole) / scale
     signals = posterior_means(contrasts, float(sigma > 0), silent=_SILENT).table * scale
+    faint = np.minimum(expected, 1 - expected) * whole < deviations
+    signals[faint] *= standing_out(2 * norm.sf(np.abs(contrasts[faint])), _RATE)
     for split, signal in zip(splits, signals, strict=True):
         mass = float(np.clip(split.expected * split.mass + signal, 0.0, split.mass))
         yield split.parts[0], mass

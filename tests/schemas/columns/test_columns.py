@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from hallmark.schemas.binning import default_share
 from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.columns.grids import MAX_CELLS
 from hallmark.schemas.columns.interval_columns import EPOCH
@@ -174,3 +175,65 @@ def test_no_bound_and_no_rule_has_a_default(missing):
     del fields[missing]
     with pytest.raises(ValidationError, match="Field required"):
         TypeAdapter(Column).validate_python({"type": "numeric", **fields})
+
+
+# Single values
+
+
+def test_detail_of_values_has_every_value_in_pieces_in_cells() -> None:
+    edges = [0, 1, 2000, 5000]
+    every = numeric(minimum=0, maximum=4999, integer=True, edges=edges, detail="values")
+    assert every.levels == 5000
+    assert every.exact_edges == tuple(range(5001))
+    pieces = every.in_pieces()
+    assert pieces.detail == 16
+    assert pieces.levels < 60
+    assert len(every.pieces_of_cells) == 5000
+    assert max(every.pieces_of_cells) == pieces.levels - 1
+    assert every.kinds_of_cells == pieces.kinds_of_cells
+    (of,) = every.groups_of_cells
+    assert [of[0], of[1], of[1999], of[2000]] == [0, 1, 1, 2]
+    starts = [int(edge) for edge in pieces.exact_edges[:-1]]
+    assert [every.pieces_of_cells[start] for start in starts] == list(range(pieces.levels))
+    assert every.without_detail().levels == 3
+
+
+def test_steps_and_days_have_single_values_too() -> None:
+    cents = numeric(minimum=0, maximum="12.5", step="0.05", cells=5, detail="values")
+    assert cents.levels == 250
+    assert len(set(cents.pieces_of_cells)) == cents.in_pieces().levels
+    days = column(type="date", minimum="2000-01-01", maximum="2003-12-31", cells=2, detail="values")
+    assert days.levels == 1461
+    assert 0 < max(days.pieces_of_cells) < 40
+
+
+def test_where_pieces_are_single_values_nothing_is_counted_twice() -> None:
+    every = numeric(minimum=0, maximum=99, integer=True, cells=10, detail="values")
+    assert every.levels == 100
+    assert every.pieces_of_cells == ()
+    assert default_share({"x": every}) == Fraction(1, 40)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"maximum": 10}, "there is no end of real numbers; say integer: true or give a step"),
+        (
+            {"maximum": 2**17, "integer": True},
+            "of which there are 131,073, but at most 131,072 are counted one by one",
+        ),
+        (
+            {"maximum": 9999, "integer": True, "cells": 300},
+            "pieces of 16 a cell, but a column has at most 4096",
+        ),
+    ],
+)
+def test_values_that_cannot_be_counted_are_refused(changes, says) -> None:
+    with pytest.raises(ValidationError, match=says):
+        numeric(**{"minimum": 0, "cells": 10, "detail": "values"} | changes)
+
+
+def test_single_values_cost_a_larger_share_unless_one_is_given() -> None:
+    every = numeric(minimum=0, maximum=4999, integer=True, cells=5, detail="values")
+    assert default_share({"x": every}) == Fraction(1, 20)
+    assert default_share({"x": every.in_pieces()}) == Fraction(1, 40)

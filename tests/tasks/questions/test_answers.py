@@ -118,13 +118,13 @@ FEW = answering([(a, b) for a in range(5) for b in range(a)], noise=Fraction(1, 
 @pytest.mark.parametrize(
     ("question", "ends"),
     [
-        ("mean of age where region = \"01\"", lambda low, high: (low["01"], high["01"])),
+        ('mean of age where region = "01"', lambda low, high: (low["01"], high["01"])),
         (
-            "mean of age where region = \"01\" minus mean of age where region = \"02\"",
+            'mean of age where region = "01" minus mean of age where region = "02"',
             lambda low, high: (low["01"] - high["02"], high["01"] - low["02"]),
         ),
         (
-            "mean of age where region = \"01\" over mean of age where region = \"02\"",
+            'mean of age where region = "01" over mean of age where region = "02"',
             lambda low, high: (low["01"] / high["02"], high["01"] / low["02"]),
         ),
     ],

@@ -204,3 +204,41 @@ def test_what_codes_do_not_tell_is_refused_with_the_column_to_name(question: str
     asking, _ = with_lookups()
     with pytest.raises(QuestionError, match="is looked up from region"):
         asking.bound(question)
+
+
+def valued() -> Questioning:
+    """Ages to 0.1 years, once every value by itself and once in pieces."""
+    content = deepcopy(example.spec("table.csv"))
+    age = content["columns"]["age"]
+    del age["integer"]
+    age |= {"step": "0.1", "detail": "values"}
+    spec = ReleaseSpec.model_validate(content)
+    codec, pieces = TableCodec.of(spec.columns), SharedCells.pieces(spec)
+    codes = coded(codec, example.table(600))
+    recoding = {column: (column, bins.table) for column, bins in pieces.bins.items()}
+    values = marginal((AGE,), codec.domain.shape)
+    in_pieces = marginal((AGE,), pieces.codec.domain.shape).after(recoding)
+    tables = tuple(measured(cells, codes, NOISE) for cells in (values, in_pieces))
+    return Questioning(spec, Estimator(tables, 600), codes)
+
+
+def test_of_single_values_pieces_answer() -> None:
+    asking = valued()
+    assert SharedCells.pieces(asking.spec).codec.domain.shape[AGE] < 200
+    ages = example.table(600)["age"]
+    for question, true in (("median of age", ages.median()), ("share of age < 24", None)):
+        (one,) = asking.answer(asking.bound(question), confidence=0.95).answers
+        expected = (ages < 24).mean() if true is None else true
+        assert one.low is not None
+        assert one.high is not None
+        assert one.low - 1e-9 <= expected <= one.high + 1e-9
+    with pytest.raises(QuestionError, match="cuts a cell of age"):
+        asking.bound("share of age < 30.3")
+
+
+def test_counts_of_values_become_counts_of_pieces() -> None:
+    pieces = SharedCells.pieces(valued().spec)
+    size = len(pieces.bins[AGE].table)
+    assert pieces.histogram(np.ones(size, dtype=np.int64), AGE).sum() == size
+    untouched = np.arange(3)
+    assert pieces.histogram(untouched, REGION) is untouched

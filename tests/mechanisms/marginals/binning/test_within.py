@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hallmark.mechanisms.domain.domain import Attribute, Kind
+from hallmark.mechanisms.marginals.binning import within
 from hallmark.mechanisms.marginals.binning.bins import Bins
 from hallmark.mechanisms.marginals.binning.within import shares_within
 from tests.builders.columns import line, nominal
@@ -73,6 +74,33 @@ def test_kinds_tell_each_other_what_no_cell_could_tell_alone() -> None:
     found = shares_within(attribute, bins, kinds, counts, sums(bins, true), 60.0)
     held = (found * sums(bins, true)[list(bins.of)])[kinds == 1].sum() / true.sum()
     assert held == pytest.approx(0.9, abs=0.1)
+
+
+def rounded(rate: float, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Releases of even values, of 40, in which round cells get half as much again."""
+    monkeypatch.setattr(within, "_RATE", rate)
+    edges = np.append(np.arange(0, 800, 10), 800) / 800  # a round number, and what lies between
+    edges = np.sort(np.append(edges, edges[:-1] + 1 / 800))
+    attribute = Attribute(
+        name="x",
+        kind=Kind.NUMERIC,
+        positions=(edges[:-1] + edges[1:]) / 2,
+        widths=np.diff(edges),
+    )
+    bins, kinds = Bins.runs(0, tuple(range(0, 160, 16)), 160, False), 1 - np.arange(160) % 2
+    true, rng, found = 4000 * np.diff(edges), np.random.default_rng(5), 0
+    for _ in range(40):
+        counts = true + rng.normal(scale=60.0, size=160)
+        shares = shares_within(attribute, bins, kinds, counts, sums(bins, true), 60.0)
+        made = shares * sums(bins, true)[list(bins.of)]
+        found += made[kinds == 1].sum() > 1.5 * true[kinds == 1].sum()
+    return found
+
+
+def test_noise_makes_no_round_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever takes all noise for people's rounding finds some in a third of the releases."""
+    assert rounded(0.01, monkeypatch) <= 5  # of 40, each with a chance of about 1 %: 4e-6
+    assert rounded(1.0, monkeypatch) > 8
 
 
 def test_codes_of_a_group_have_their_own_counts() -> None:
