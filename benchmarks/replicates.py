@@ -117,7 +117,9 @@ class Judge:
         drawn: list[tuple[str, Callable[[AnyCodes], Statistic]]] = []
         for _ in range(STATISTICS):
             drawn += [(f"shares, {ways}-way", _share(self._ranges(ways))) for ways in (1, 2, 3, 4)]
-            drawn += [(f"counts below 10, {n}-way", _share(self._rare(n))) for n in (2, 3)]
+            for ways in (2, 3):
+                if cell := self._rare(ways):
+                    drawn.append((f"counts below 10, {ways}-way", _share(cell)))
             number, other = self._columns(self.of.numbers, 2)
             group, label = (self._columns(self.of.groups, 1)[0] for _ in range(2))
             outcome = self._columns(self.of.numbers, 1)[0]
@@ -164,8 +166,8 @@ class Judge:
         return self.of.domain.shape[column]
 
     def _rare(self, number: int) -> list[tuple[int, Mask]]:
-        """A cell of so many columns that 1 to 9 records are in."""
-        while True:
+        """A cell of so many columns that 1 to 9 records are in; none if there seems to be none."""
+        for _ in range(100):
             columns = self._columns(range(len(self.of.domain)), number)
             codes = self.truth[:, columns]
             rows, counts = np.unique(codes, axis=0, return_counts=True)
@@ -176,6 +178,7 @@ class Judge:
                     (column, np.arange(self._cells(column)) == code)
                     for column, code in zip(columns, cell, strict=True)
                 ]
+        return []
 
     def _ranges(self, number: int) -> list[tuple[int, Mask]]:
         """So many columns with a range of each, that together hold enough records."""

@@ -100,7 +100,13 @@ def test_what_is_charged_does_not_depend_on_the_bins(name) -> None:
     inner = plan.on(bins)
     assert inner.domain.shape == plan.inner.domain.shape == (5, 3, 3)
     afresh = binned(BINS, name).inner.plan(
-        Request(domain=inner.domain, budget=inner.budget, adjacency=REPLACE, expected_records=1000)
+        Request(
+            domain=inner.domain,
+            budget=inner.budget,
+            adjacency=REPLACE,
+            expected_records=1000,
+            parameters=plan.request.parameters,
+        )
     )
     assert inner.events == plan.inner.events == afresh.events
     assert inner.design.first == afresh.design.first
