@@ -169,14 +169,14 @@ class Judge:
         """A cell of so many columns that 1 to 9 records are in; none if there seems to be none."""
         for _ in range(100):
             columns = self._columns(range(len(self.of.domain)), number)
-            codes = self.truth[:, columns]
-            rows, counts = np.unique(codes, axis=0, return_counts=True)
-            rare = rows[counts < RARE]
+            sizes = [self._cells(column) for column in columns]
+            counts = np.bincount(np.ravel_multi_index(tuple(self.truth[:, columns].T), sizes))
+            rare = np.flatnonzero((counts > 0) & (counts < RARE))
             if len(rare):
-                cell = rare[self.rng.integers(len(rare))]
+                cell = np.unravel_index(self.rng.choice(rare), sizes)
                 return [
-                    (column, np.arange(self._cells(column)) == code)
-                    for column, code in zip(columns, cell, strict=True)
+                    (column, np.arange(size) == code)
+                    for column, size, code in zip(columns, sizes, cell, strict=True)
                 ]
         return []
 
