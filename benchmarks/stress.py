@@ -99,7 +99,8 @@ def selections(stress: Stress) -> Mapping[str, Mapping[str, Any]]:
     """What is measured: pairs, all marginals that may be hard, chosen ones, or the named one."""
     ways, names = len(stress.hard), [f"c{a}" for a in stress.hard]
     return {
-        "all pairs": {},
+        "default": {},
+        "all pairs": {"ways": 2},
         f"all of {ways} columns": {"ways": ways},
         f"chosen of {ways} columns": {"method": "aim", "ways": ways, "rounds_cap": 25},
         "named": {"priorities": {"columns": names, "ways": ways, "share": 0.2}},
