@@ -10,8 +10,8 @@ differences), over all pairs, those with density and those without; how well a t
 densities from private ones (area under the curve, .5: it cannot); the share of released records
 whose density is not that of their area; and CPU seconds.
 
-Source. SDNist 2.4, `metrics/kmarginal.py` and `report/dataset/binning.py`: numbers in twentieths of
-the private table, densities on 14 intervals.
+Source. SDNist 2.4, its modules on the k-marginal and on bins: numbers in twentieths of the
+private table, densities on 14 intervals.
 """
 
 import argparse

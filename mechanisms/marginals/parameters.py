@@ -106,9 +106,9 @@ def _variation_of_noise(request: Request, *, ways: int, smaller: Fraction) -> fl
     """What noise that pays for all marginals of so many columns makes in one than which this share
     of them has fewer cells, in total variation; 0 of fewer columns."""
     refuse_unservable(request.budget, request.domain)
-    every = all_ways(len(request.domain), ways)
-    if not every:
+    if len(request.domain) < ways:
         return 0.0
+    every = all_ways(len(request.domain), ways)
     sizes = sorted(cells(clique, request.domain.shape) for clique in every)
     noise = gaussian_sigma2(
         request.budget,
