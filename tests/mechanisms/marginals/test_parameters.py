@@ -6,24 +6,11 @@ import pytest
 
 from hallmark.mechanisms.domain.cliques import all_ways
 from hallmark.mechanisms.marginals.plan import MarginalPlan
-from hallmark.mechanisms.registry import MECHANISMS
-from hallmark.mechanisms.request import Request
-from tests.mechanisms.marginals.domains import domain_of
-from tests.mechanisms.marginals.selection.runs import BUDGET, PERSONS
+from tests.mechanisms.marginals import test_plan
 
 
 def make(cells: tuple[int, ...], records: int, **parameters: Any) -> MarginalPlan:
-    plan = MECHANISMS["privpgd"].plan(
-        Request(
-            domain=domain_of(cells),
-            budget=BUDGET,
-            adjacency=PERSONS,
-            expected_records=records,
-            parameters=parameters,
-        )
-    )
-    assert isinstance(plan, MarginalPlan)
-    return plan
+    return test_plan.make(cells, records, **{"selection": None, **parameters})
 
 
 def ways(plan: MarginalPlan) -> set[int]:
