@@ -26,7 +26,7 @@ from deploy.entrypoint import with_secrets
 from deploy.healthy import healthy
 from hallmark.flows.quiet import OFFLINE
 from tests.deploy.stacks import DEPLOY, ROOT, Process, compose, compose_processes
-from tests.flows.services import free_port, postgres, service, wait_until
+from tests.flows.services import SECONDS, free_port, postgres, service, wait_until
 
 PROCESSES = {one.name: one for one in compose_processes(compose())}
 OURS = [one for one in PROCESSES.values() if one.name != "postgres"]
@@ -252,7 +252,7 @@ def test_scheduler_and_worker_of_the_compose_file_speak_tls_and_nothing_else(tmp
         up.enter_context(running("dask-worker", tmp_path, other, {}))
         urls = [f"http://127.0.0.1:{port}/health" for port in (health, worker_health)]
         wait_until(lambda: all(healthy(url) for url in urls), "scheduler and worker answer")
-        with Client(f"tls://127.0.0.1:{scheduler}", security=security, timeout=60) as client:
+        with Client(f"tls://127.0.0.1:{scheduler}", security=security, timeout=SECONDS) as client:
             assert client.submit(sum, [1, 2]).result(60) == 3
             (address,) = client.scheduler_info()["workers"]
             assert address.endswith(f":{own[0]}")
@@ -300,12 +300,14 @@ def test_dashboard_and_registrar_of_the_compose_file_offer_the_calendar(tmp_path
     }
     with running("dashboard", tmp_path, swaps, ours):
         wait_until(lambda: healthy(f"{api}/health"), "the dashboard answers")
-        assert httpx.post(f"{api}/deployments/filter", json={}).status_code == 401
+        assert httpx.post(f"{api}/deployments/filter", json={}, timeout=SECONDS).status_code == 401
         with running("registrar", tmp_path, swaps, ours):
             auth = httpx.BasicAuth(*password.split(":"))
 
             def offered() -> dict[str, dict[str, str]]:
-                answer = httpx.post(f"{api}/deployments/filter", json={}, auth=auth).json()
+                answer = httpx.post(
+                    f"{api}/deployments/filter", json={}, auth=auth, timeout=SECONDS
+                ).json()
                 return {one["entrypoint"]: one["parameters"] for one in answer}
 
             wait_until(
@@ -317,7 +319,9 @@ def test_dashboard_and_registrar_of_the_compose_file_offer_the_calendar(tmp_path
                 "out": str(tmp_path / "releases"),
             }
             assert "hallmark.flows.release.release" in offered()
-        settings = httpx.get(f"http://127.0.0.1:{port}/ui-settings", auth=auth).json()
+        settings = httpx.get(
+            f"http://127.0.0.1:{port}/ui-settings", auth=auth, timeout=SECONDS
+        ).json()
         assert settings["api_url"] == api
     assert OFFLINE.items() <= PROCESSES["dashboard"].environment.items()
 

@@ -19,15 +19,12 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from tests import example
-from tests.flows.services import without_ours
+from tests.flows.services import SECONDS, without_ours
 
 HALLMARK = Path(sys.executable).with_name("hallmark")
 RELEASE, ACCOUNT = "test-release", "test-people"
 RECORD = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 CAP = Budget(epsilon=Fraction(3, 2), delta=Fraction(3, 200_000))
-SECONDS = (
-    240  # the longest that anything here is waited for; most of it is reserve for a busy machine
-)
 
 
 @dataclass

@@ -32,7 +32,7 @@ def real_provider(folder: Path, answer_at: str) -> Iterator[str]:
     issuer = f"http://127.0.0.1:{port}/o"
     with service(["tests.flows.real_provider", str(port), answer_at], folder, settings):
         described = f"{issuer}/.well-known/openid-configuration"
-        wait_until(lambda: answers(described), "the provider answers", 60)
+        wait_until(lambda: answers(described), "the provider answers")
         yield issuer
 
 

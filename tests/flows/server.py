@@ -19,18 +19,24 @@ import pyotp
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from ruamel.yaml import YAML
-from sqlalchemy import NullPool, create_engine, make_url, text
+from sqlalchemy import Engine, NullPool, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
 from tests.flows.people import PASSWORD, introduce
-from tests.flows.services import POSTGRES, free_port, wait_until, without_ours
+from tests.flows.services import (
+    POSTGRES,
+    SECONDS,
+    free_port,
+    make_database,
+    wait_until,
+    without_ours,
+)
 from tests.tasks.statements import ABOUT, PROFILE
 
 ROOT = Path(__file__).parents[2]
 PRIVACY = {"neighbours": "replace_one", "unit": "record", "epsilon": "1/4", "delta": "1e-6"}
 SPEC: dict[str, Any] = {"mechanism": {"name": "mst"}, "about": ABOUT, "privacy": PRIVACY}
 """Sections of a spec of a small release that says all that is asked of it."""
-SECONDS = 300  # the longest that anything is waited for
 
 
 @dataclass
@@ -74,7 +80,7 @@ class Installation:
             f"{self.dashboard}/api/flow_runs/filter",
             json={"deployments": {"name": {"any_": [deployment]}}, "sort": "ID_DESC"},
             auth=tuple(self.password("dashboard").split(":", 1)),  # type: ignore[arg-type]
-            timeout=60,
+            timeout=SECONDS,
         )
         found: list[dict[str, Any]] = answer.raise_for_status().json()
         return sorted(found, key=lambda run: str(run["created"]), reverse=True)
@@ -88,7 +94,7 @@ class Installation:
     def metrics(self) -> str:
         """What Prometheus is told."""
         headers = self.as_somebody("viewer")
-        return httpx.get(f"{self.desk}/metrics", headers=headers, timeout=60).text
+        return httpx.get(f"{self.desk}/metrics", headers=headers, timeout=SECONDS).text
 
     def as_somebody(self, role: str) -> dict[str, str]:
         """What a program sends that acts for somebody in a role, who is added if missing."""
@@ -154,6 +160,9 @@ def installation(
     command = [sys.executable, "-m", module, "--port", str(port), "--workers", "1"]
     command += ["--out", str(folder / "out"), *map(str, options)]
     log = folder / "up.txt"
+    with _postgres().connect() as connection:
+        for database in _databases(name):
+            make_database(connection, database)
     with log.open("wb") as said:
         process = subprocess.Popen(
             command, env=environment, cwd=folder, stdout=said, stderr=subprocess.STDOUT
@@ -163,7 +172,7 @@ def installation(
         yield Installation(folder, port, environment | _settings(folder / "home"), process)
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(120)
+        process.wait(SECONDS)
         _drop(name)
 
 
@@ -278,7 +287,7 @@ def _wait_for(log: Path, process: subprocess.Popen[Any], word: str) -> None:
         return word in log.read_text()
 
     try:
-        wait_until(said, f"server mode says {word}", SECONDS)
+        wait_until(said, f"server mode says {word}")
     except AssertionError as error:
         for file in (log, *sorted((log.parent / "home" / "logs").glob("*.log"))):
             error.add_note(f"{file.name}: {file.read_text()[-2000:]}")
@@ -286,7 +295,14 @@ def _wait_for(log: Path, process: subprocess.Popen[Any], word: str) -> None:
 
 
 def _drop(name: str) -> None:
-    engine = create_engine(POSTGRES, poolclass=NullPool, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        for purpose in ("ledger", "prefect"):
-            connection.execute(text(f"DROP DATABASE IF EXISTS {name}_{purpose} WITH (FORCE)"))
+    with _postgres().connect() as connection:
+        for database in _databases(name):
+            connection.execute(text(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)"))
+
+
+def _postgres() -> Engine:
+    return create_engine(POSTGRES, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+
+
+def _databases(name: str) -> list[str]:
+    return [f"{name}_{purpose}" for purpose in ("ledger", "prefect")]

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from sqlalchemy import NullPool, create_engine, make_url, text
+from sqlalchemy import Connection, NullPool, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
 POSTGRES = os.environ.get(
     "HALLMARK_TEST_POSTGRES", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
 )
-SECONDS = 180  # the longest that a service is waited for
+SECONDS = 600  # the longest that anything is waited for; most of it is reserve for a slow machine
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +33,11 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def standing_server(folder: Path, **settings: str) -> Iterator[str]:
     """URL of the API of a Prefect server with these settings, on loopback."""
     port = free_port()
-    quiet = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
+    quiet = {
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+        "PREFECT_SERVER_DATABASE_TIMEOUT": str(SECONDS),
+    }
     command = ["prefect", "server", "start", "--port", str(port), "--no-ui"]
     with service(command, folder, {"PREFECT_HOME": str(folder)} | quiet | settings):
         url = f"http://127.0.0.1:{port}/api"
@@ -75,12 +79,18 @@ def postgres() -> Iterator[str]:
     name = f"hallmark_test_{uuid.uuid4().hex}"
     try:
         with server.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
+            make_database(connection, name)
     except OperationalError:
         pytest.skip("no PostgreSQL server answers; set HALLMARK_TEST_POSTGRES to the URL of one")
     yield make_url(POSTGRES).set(database=name).render_as_string(hide_password=False)
     with server.connect() as connection:
         connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+def make_database(connection: Connection, name: str) -> None:
+    """Make a database on a test server, which need not survive the loss of the machine."""
+    connection.execute(text(f"CREATE DATABASE {name}"))
+    connection.execute(text(f"ALTER DATABASE {name} SET synchronous_commit = off"))
 
 
 @contextmanager

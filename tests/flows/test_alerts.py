@@ -34,7 +34,7 @@ from hallmark.tasks.ledger.budget_left import percent_left, tell_budget
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.reserve import reserve
 from tests import example
-from tests.flows.services import wait_until
+from tests.flows.services import SECONDS, wait_until
 from tests.serving import Handler, serving
 
 ROOT = Path(__file__).parents[2]
@@ -132,7 +132,7 @@ def test_a_run_whose_process_was_killed_is_missed_and_one_that_ended_is_not(
     killed = subprocess.run(
         [sys.executable, "-c", KILLED],
         env={**os.environ, "PREFECT_API_URL": server},
-        timeout=120,
+        timeout=SECONDS,
         check=False,
     )
     assert killed.returncode == -signal.SIGKILL

@@ -29,7 +29,7 @@ from tests import example
 from tests.flows.people import PASSPHRASE
 from tests.flows.server import SPEC as PLAIN
 from tests.flows.server import Installation
-from tests.flows.services import wait_until
+from tests.flows.services import SECONDS, wait_until
 
 pytestmark = pytest.mark.service
 
@@ -173,7 +173,7 @@ def posted(attacked: Installation, decision: dict[str, Any]) -> tuple[int, str]:
 
 def desk(attacked: Installation, method: str, path: str, **more: Any) -> httpx.Response:
     headers = attacked.as_somebody("reviewer")
-    return httpx.request(method, f"{attacked.desk}{path}", headers=headers, timeout=60, **more)
+    return httpx.request(method, f"{attacked.desk}{path}", headers=headers, timeout=SECONDS, **more)
 
 
 def test_no_process_listens_to_more_than_this_machine(attacked: Installation, tmp_path: Path):
@@ -205,7 +205,7 @@ def test_whoever_guesses_a_password_is_slowed_down_and_the_installation_works_on
 ):
     url = f"{attacked.dashboard}/api/version"
     user, _, secret = attacked.password("dashboard").partition(":")
-    answers = [httpx.get(url, auth=(user, f"guess-{i}"), timeout=60) for i in range(10)]
+    answers = [httpx.get(url, auth=(user, f"guess-{i}"), timeout=SECONDS) for i in range(10)]
     assert [answer.status_code for answer in answers[:5]] == [401] * 5
     slowed = [answer for answer in answers if answer.status_code == 429]
     assert len(slowed) >= 3
@@ -215,21 +215,21 @@ def test_whoever_guesses_a_password_is_slowed_down_and_the_installation_works_on
     attacked.start("release/on-demand", spec=spec)  # by the token of the installation
     guessed = 0
     while not (attacked.out / "beside-guesses").exists():
-        httpx.get(url, auth=(user, "guess"), timeout=60)
+        httpx.get(url, auth=(user, "guess"), timeout=SECONDS)
         guessed += 1
         assert guessed < 50_000, "the release is not published"
     wait_until(
-        lambda: httpx.get(url, auth=(user, secret), timeout=60).status_code == 200,
+        lambda: httpx.get(url, auth=(user, secret), timeout=SECONDS).status_code == 200,
         "whoever knows the password is heard",
     )
 
 
 def test_without_the_password_the_server_says_how_to_log_in_and_no_more(attacked: Installation):
     for path in ("/docs", "/redoc", "/openapi.json", "/api/docs", "/api/openapi.json"):
-        answer = httpx.get(f"{attacked.dashboard}{path}", timeout=60)
+        answer = httpx.get(f"{attacked.dashboard}{path}", timeout=SECONDS)
         assert answer.status_code == 401, path
         assert "paths" not in answer.text, path
-    said = httpx.get(f"{attacked.dashboard}/ui-settings", timeout=60).json()
+    said = httpx.get(f"{attacked.dashboard}/ui-settings", timeout=SECONDS).json()
     assert (said["api_url"], said["auth"]) == (f"{attacked.dashboard}/api", "BASIC")
     assert set(said) <= {
         "api_url", "auth", "csrf_enabled", "flags", "default_ui", "available_uis",

@@ -21,7 +21,7 @@ from distributed import Client
 from hallmark.mechanisms.privacy.events import ExponentialMechanism
 from hallmark.tasks.planning.prepare import prepare
 from tests.flows.house import ACCOUNT, RELEASE, House, Run
-from tests.flows.services import dask_cluster, wait_until
+from tests.flows.services import SECONDS, dask_cluster, wait_until
 from tests.flows.story import disagreements, violations
 
 pytestmark = pytest.mark.service
@@ -55,7 +55,7 @@ def quick_house(tmp_path: Path, settings: dict[str, str]) -> House:
 def progress_artifacts(api: str) -> int:
     """How often a release began to generate, as the Prefect server knows."""
     key = {"artifacts": {"key": {"any_": ["generate-progress"]}}}
-    count: int = httpx.post(f"{api}/artifacts/count", json=key).json()
+    count: int = httpx.post(f"{api}/artifacts/count", json=key, timeout=SECONDS).json()
     return count
 
 
@@ -265,9 +265,9 @@ def test_a_release_goes_on_when_a_worker_is_killed_counting_and_another_generati
     house = in_parts(House.build(tmp_path, settings=settings, mechanism=LENGTHY))
     with (
         dask_cluster(tmp_path / "dask", {"HALLMARK_HOME": str(house.home)}) as address,
-        Client(address, timeout=60, set_as_default=False) as client,
+        Client(address, timeout=SECONDS, set_as_default=False) as client,
     ):
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=SECONDS)
         run = house.start("--scheduler", address)
         run.wait_until(house.coded)  # the workers were found fit, which a stopped one is not
         with house.ledger_held(from_readers=True):  # the flow looks into it before it counts

@@ -11,6 +11,7 @@ from prefect_dask import DaskTaskRunner
 
 from hallmark.flows.cluster import THREADS, ClusterRefused, current_client, on_cluster, runner
 from hallmark.schemas.cluster import Cluster
+from tests.flows.services import SECONDS
 
 pytestmark = pytest.mark.usefixtures("prefect")
 SMALL = "tests.flows.small_cluster.SmallCluster"
@@ -24,7 +25,7 @@ def cluster(**fields: Any) -> Cluster:
 def look(fields: dict[str, Any] | None, workers: int = 1) -> dict[str, Any]:
     """What a flow finds that wants this cluster."""
     with current_client(cluster(**fields) if fields else None) as client:
-        client.wait_for_workers(workers, timeout=60)
+        client.wait_for_workers(workers, timeout=SECONDS)
         found = client.scheduler_info(n_workers=-1)
         assert client.submit(sum, (1, 2)).result() == 3
         return {

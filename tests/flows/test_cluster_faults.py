@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows.house import SECONDS, House
+from tests.flows.house import House
 from tests.flows.namespaces import Hosts, hosts, why_no_hosts
-from tests.flows.services import service
+from tests.flows.services import SECONDS, service
 from tests.flows.story import disagreements, violations
 from tests.flows.test_chaos import in_parts
 
@@ -27,7 +27,6 @@ pytestmark = [
 
 ROOT = Path(__file__).parents[2]
 FAILED = 1  # exit status
-PATIENCE = 2 * SECONDS  # each worker that is killed begins with seconds of imports
 WORKERS = ("worker-0", "worker-1")
 # What workers execute, stage by stage: validate, privatize, generate, finalise.
 STAGES = ("read_part", "_count_files", "generate", "_write_batch")
@@ -145,7 +144,7 @@ def test_a_release_goes_on_when_a_worker_is_killed_at_each_stage(
         faults.order("kill", task)
     with cluster(house, office, faults) as address:
         run = house.start("--scheduler", address)
-        assert run.finish(PATIENCE) == 0, run.said
+        assert run.finish() == 0, run.said
     assert [len(faults.met(task)) for task in STAGES] == [1] * len(STAGES)
     assert violations(house) == disagreements(house) == []
 
@@ -166,7 +165,7 @@ def test_a_release_goes_on_when_a_worker_is_cut_off_and_comes_back(
         faults.order("tell", task)
         run.wait_until(lambda: len(faults.met(task)) == 2)
         office.hosts.mend(lost)
-        assert run.finish(PATIENCE) == 0, run.said
+        assert run.finish() == 0, run.said
     assert violations(house) == disagreements(house) == []
 
 
@@ -181,7 +180,7 @@ def test_a_release_that_loses_its_scheduler_ends_and_is_resumed(
         run.wait_until(lambda: faults.met("_count_files"))
         office.hosts.cut("scheduler")
         try:
-            assert run.finish(PATIENCE) == FAILED
+            assert run.finish() == FAILED
         finally:
             office.hosts.mend("scheduler")
     assert "the scheduler was lost; see that it is up" in run.said
@@ -200,7 +199,7 @@ def test_a_task_that_kills_every_worker_ends_the_release_in_words(
     with cluster(house, office, faults) as address:
         run = house.start("--scheduler", address)
         run.wait_until(lambda: faults.again("kill", "generate") > 3)
-        assert run.finish(PATIENCE) == FAILED
+        assert run.finish() == FAILED
     assert "worker after worker died at generate" in run.said
     assert len(house.outcomes()) == 1
     status, said = house.release("--resume")

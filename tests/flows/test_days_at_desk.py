@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from hallmark.tasks.people.rights import Role
 from tests import example
-from tests.flows.server import SECONDS, Installation, accept, comes_to
+from tests.flows.server import Installation, accept, comes_to
+from tests.flows.services import SECONDS
 from tests.tasks.statements import ABOUT
 
 pytestmark = pytest.mark.service
@@ -45,7 +46,7 @@ def people(agency: Installation, chrome: Browser) -> dict[Role, Page]:
 
 def _page(chrome: Browser) -> Page:
     page = chrome.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(1000 * SECONDS)
     return page
 
 

@@ -28,9 +28,10 @@ from hallmark.tasks.planning.places import specs_folder, tables_folder
 from hallmark.tasks.runs import RunStatus
 from tests import example
 from tests.flows.people import PASSWORD, TEST, introduce, join
+from tests.flows.services import SECONDS
 
 pytestmark = pytest.mark.service
-expect.set_options(timeout=30_000)  # as for a page, on a busy machine
+expect.set_options(timeout=1000 * SECONDS)
 
 SIZES = {"screen": (1280, 900), "telephone": (390, 844)}
 PAGES = {
@@ -118,7 +119,7 @@ def enter(
     page = chrome.new_context(
         viewport={"width": width, "height": height}, java_script_enabled=scripts
     ).new_page()
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(1000 * SECONDS)
     page.on("request", lambda asked: _refuse_strangers(asked.url, site.url))
     faults: list[str] = []
     page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)

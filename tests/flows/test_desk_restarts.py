@@ -46,7 +46,9 @@ class Worker:
         self.asked += 1
         headers = self.agency.as_somebody(self.role)
         try:
-            answer = httpx.post(f"{self.agency.desk}{path}", headers=headers, data=form, timeout=60)
+            answer = httpx.post(
+                f"{self.agency.desk}{path}", headers=headers, data=form, timeout=SECONDS
+            )
         except httpx.TransportError:
             return  # the desk is down; whether it was done is not known
         assert answer.status_code == 303, answer.text
@@ -127,7 +129,7 @@ def order_a_release(agency: Installation, folder: Path) -> None:
         ("/releases/busy/start", operator, {}),
     ]
     for path, headers, given in posts:
-        answer = httpx.post(f"{agency.desk}{path}", headers=headers, timeout=120, **given)  # type: ignore[arg-type]
+        answer = httpx.post(f"{agency.desk}{path}", headers=headers, timeout=SECONDS, **given)  # type: ignore[arg-type]
         assert answer.status_code == 303, answer.text
 
 
@@ -186,14 +188,14 @@ class Operator:
             headers = self._agency.as_somebody("operator")
             again = {"again": "true"} if 'name="again"' in told else {}
             address = f"{self._agency.desk}/releases/busy/start"
-            httpx.post(address, headers=headers, data=again, timeout=60)
+            httpx.post(address, headers=headers, data=again, timeout=SECONDS)
             self._patience = time.monotonic() + 120
         return shown[1] == state
 
 
 def page(agency: Installation, path: str) -> str:
     headers = agency.as_somebody("reviewer") | {"Accept": "text/html"}
-    answer = httpx.get(f"{agency.desk}{path}", headers=headers, timeout=60)
+    answer = httpx.get(f"{agency.desk}{path}", headers=headers, timeout=SECONDS)
     assert answer.status_code == 200, answer.text
     return answer.text
 
@@ -202,7 +204,7 @@ def log(agency: Installation) -> list[dict[str, object]]:
     """All entries of the log, once its export is found to be whole."""
     file = agency.folder / "log.jsonl"
     headers = agency.as_somebody("auditor")
-    file.write_text(httpx.get(f"{agency.desk}/log/export", headers=headers, timeout=60).text)
+    file.write_text(httpx.get(f"{agency.desk}/log/export", headers=headers, timeout=SECONDS).text)
     checked = agency.hallmark("people", "check-log", file)
     assert checked.returncode == 0, checked.stdout
     return [json.loads(json.loads(line)["entry"]) for line in file.read_text().splitlines()[1:]]

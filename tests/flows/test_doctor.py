@@ -16,7 +16,7 @@ from hallmark.tasks.installation.server_mode import DESK_URL
 from hallmark.tasks.people.rights import Role
 from tests.flows.conftest import Hallmark
 from tests.flows.people import join
-from tests.flows.services import desk_process, free_port, standing_server, wait_until
+from tests.flows.services import SECONDS, desk_process, free_port, standing_server, wait_until
 from tests.flows.test_cluster import QUIET
 
 PASSWORD = "operator:secret"
@@ -51,13 +51,14 @@ def deploy(client: httpx.Client, name: str, schedule: dict[str, Any]) -> None:
 def test_a_server_is_examined_from_bare_to_working(
     guarded_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(server, "_SECONDS", SECONDS)
     strangers = guarded_server | {"PREFECT_API_AUTH_STRING": "operator:wrong"}
     assert verdicts(server.prefect_server(strangers)) == {"server": "wrong"}
     bare = verdicts(server.prefect_server(guarded_server))
     assert bare == {"server": "ok", "scheduler": "warn", "workers": "wrong"}
 
     with httpx.Client(
-        base_url=guarded_server["PREFECT_API_URL"], auth=("operator", "secret")
+        base_url=guarded_server["PREFECT_API_URL"], auth=("operator", "secret"), timeout=SECONDS
     ) as client:
         pool = {"name": "hallmark", "type": "process"}
         client.post("/work_pools/", json=pool).raise_for_status()
@@ -82,7 +83,10 @@ def test_a_server_is_examined_from_bare_to_working(
 
 
 @pytest.mark.service
-def test_a_desk_lets_in_no_stranger_and_needs_an_administrator(home: Path, tmp_path: Path) -> None:
+def test_a_desk_lets_in_no_stranger_and_needs_an_administrator(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_SECONDS", SECONDS)
     port = free_port()
 
     def desk() -> Finding:
@@ -133,7 +137,7 @@ def test_a_scheduler_must_answer(home: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_cluster_needs_fit_workers(
     workers: int, verdict: str, says: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli_doctor, "_SECONDS", 60 if workers else 1)
+    monkeypatch.setattr(cli_doctor, "_SECONDS", SECONDS if workers else 1)
     loopback = {"protocol": "tcp", "host": "127.0.0.1", "processes": False}
     with LocalCluster(n_workers=workers, threads_per_worker=1, **loopback, **QUIET) as standing:
         profile(home, f"address: '{standing.scheduler_address}'")

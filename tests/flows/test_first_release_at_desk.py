@@ -16,11 +16,9 @@ from tests.flows.server import (
     installation,
     need_postgres,
 )
-from tests.flows.services import wait_until
+from tests.flows.services import SECONDS, wait_until
 
 pytestmark = pytest.mark.service
-
-SECONDS = 180_000
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +33,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 def page(house: Installation, chrome: Browser) -> Page:
     """The browser of its first administrator, who follows the one address that is printed."""
     page = chrome.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(1000 * SECONDS)
     accept(page, house.first_link)
     return page
 
@@ -60,7 +58,7 @@ def test_a_table_is_released_from_the_browser_alone(
     page.set_input_files("#spec", written_for_the_desk(spec, tmp_path))
     page.get_by_role("button", name="Begin").click()
     page.get_by_role("button", name="Show the plan").click()
-    expect(page.locator("#plan")).to_contain_text("At other epsilons", timeout=SECONDS)
+    expect(page.locator("#plan")).to_contain_text("At other epsilons", timeout=1000 * SECONDS)
 
     page.get_by_role("link", name="mine").click()
     page.get_by_role("button", name="Start").click()
@@ -86,7 +84,7 @@ def test_a_table_is_released_from_the_browser_alone(
 def test_a_run_is_stopped_and_resumed(house: Installation, page: Page, tmp_path: Path) -> None:
     spec = example.write(
         tmp_path,
-        rows=60_000,
+        rows=1000 * SECONDS,
         release="stopped",
         privacy={"neighbours": "replace_one", "unit": "record", "epsilon": "1/2", "delta": "1e-5"},
     )

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests import example
+from tests.flows.services import SECONDS
 
 SLOW = (
     "dp_accounting", "distributed", "great_expectations", "matplotlib", "numba", "ortools",
@@ -54,7 +55,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=SECONDS,
     )
     assert "Traceback" not in done.stderr, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("imported ")]

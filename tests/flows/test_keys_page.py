@@ -25,7 +25,7 @@ from tests import example
 from tests.flows.conftest import Hallmark
 from tests.flows.people import PASSPHRASE, TEST, as_somebody, introduce
 from tests.flows.server import browser, need_browser
-from tests.flows.services import desk_process, free_port
+from tests.flows.services import SECONDS, desk_process, free_port
 from tests.passkeys import Passkey
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -91,7 +91,7 @@ def page(chromium: str, port: int) -> Iterator[Page]:
     """A browser with an authenticator that verifies its user, and no complaint about a page."""
     with browser(chromium) as running:
         page = running.new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(1000 * SECONDS)
         reviewer = directory.add("rita", "Rita R", [Role.REVIEWER], by=TEST)
         for host in ("localhost", "127.0.0.1"):
             cookie = {"name": "hallmark-desk", "value": sessions.begin(reviewer, TEST)}

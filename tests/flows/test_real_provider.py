@@ -17,7 +17,7 @@ from hallmark.tasks.people.database import writing
 from hallmark.tasks.people.directory import add, person
 from hallmark.tasks.people.rights import Role
 from tests.flows.real_provider import CLIENT, PASSWORD, SECRET, real_provider
-from tests.flows.services import desk_process, free_port
+from tests.flows.services import SECONDS, desk_process, free_port
 
 pytestmark = pytest.mark.service
 pytest.importorskip("oauth2_provider", reason="no Django OAuth Toolkit; install hallmark[dev]")
@@ -36,7 +36,7 @@ class Provider:
         """What the desk answers once somebody came back from the provider."""
         sent = client.get("/log-in/provider", params={"next": path})
         assert sent.status_code == 303, sent.text
-        with httpx.Client(follow_redirects=True, timeout=60) as theirs:
+        with httpx.Client(follow_redirects=True, timeout=SECONDS) as theirs:
             page = theirs.get(sent.headers["Location"])
             given = fields(page.text) | {"username": name, "password": PASSWORD}
             page = theirs.post(page.url, data=given)
@@ -50,7 +50,9 @@ class Provider:
     def rename(self, old: str, new: str) -> None:
         """What an administrator of the provider may do at any time."""
         asked = {"old": old, "new": new}
-        answer = httpx.get(f"{self.issuer.removesuffix('/o')}/rename", params=asked)
+        answer = httpx.get(
+            f"{self.issuer.removesuffix('/o')}/rename", params=asked, timeout=SECONDS
+        )
         assert answer.text == "1"
 
 

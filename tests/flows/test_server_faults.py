@@ -73,13 +73,13 @@ class Place:
         """Start the release, or resume it if the desk's page offers that."""
         again = {"again": "true"} if 'name="again"' in self.page(release) else {}
         url = f"{self.agency.desk}/releases/{release}/start"
-        answer = httpx.post(url, headers=self.operator, data=again, timeout=60)
+        answer = httpx.post(url, headers=self.operator, data=again, timeout=SECONDS)
         assert answer.status_code == 303, answer.text
 
     def page(self, release: str) -> str:
         headers = {**self.operator, "Accept": "text/html"}
         url = f"{self.agency.desk}/releases/{release}"
-        answer = httpx.get(url, headers=headers, timeout=60)
+        answer = httpx.get(url, headers=headers, timeout=SECONDS)
         assert answer.status_code == 200, answer.text
         return answer.text
 

@@ -11,6 +11,7 @@ import pytest
 
 from hallmark.flows.cli.exits import ExitCode
 from tests.flows.house import House, Run
+from tests.flows.services import SECONDS
 
 # Some seconds of generating, so that there is time to be stopped in.
 LENGTHY = {"name": "privpgd", "generator": {"descent": {"epochs": 60}, "particles": 3000}}
@@ -43,8 +44,8 @@ def generates(house: House, run: Run) -> bool:
 
 
 def left(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Those of the processes that do not end in some seconds."""
-    _gone, alive = psutil.wait_procs(processes, timeout=10)
+    """Those of the processes that do not end in time."""
+    _gone, alive = psutil.wait_procs(processes, timeout=SECONDS)
     return [one for one in alive if one.status() != psutil.STATUS_ZOMBIE]
 
 
