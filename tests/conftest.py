@@ -14,8 +14,8 @@ from hallmark.flows import quiet
 if TYPE_CHECKING:
     from tests.tasks.released import Released
 
-# Before anything imports Prefect: its settings are read once.
-os.environ.setdefault("HALLMARK_HOME", "/nonexistent/hallmark-tests-set-their-own-home")
+# Before anything imports Prefect: its settings are read once. Nobody can make this folder.
+os.environ.setdefault("HALLMARK_HOME", "/dev/null/hallmark-tests-set-their-own-home")
 
 # What a client of Starlette calls the application under test.
 os.environ.setdefault("HALLMARK_DESK_HOSTS", "testserver")

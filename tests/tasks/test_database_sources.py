@@ -462,6 +462,7 @@ def test_where_rows_lie_does_not_decide_which_records_of_a_person_are_kept(
     assert not kept["less"] - Counter(map(tuple, everything.tolist()))
 
 
+@pytest.mark.usefixtures("home")
 def test_an_optional_column_is_read_where_it_is_there(server: psycopg.Connection) -> None:
     filled(server, 3)
     others = tuple(name for name in (*COLUMNS, "secret") if name not in ("id", "employed"))

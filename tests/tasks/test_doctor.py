@@ -201,7 +201,7 @@ def test_a_ledger_is_whole_or_wrong(home: Path, monkeypatch: pytest.MonkeyPatch)
         "ok",
         "it answers; the chains of all 1 accounts are intact, and have all anchored entries",
     )
-    monkeypatch.setenv("HALLMARK_LEDGER", "sqlite:////nonexistent/ledger.db")
+    monkeypatch.setenv("HALLMARK_LEDGER", "sqlite:////dev/null/ledger.db")
     assert only(house.ledger())[0] == "wrong"
 
 

@@ -64,7 +64,7 @@ def test_accounts_that_lack_what_they_had_are_told_also_those_that_are_gone(home
 def test_a_ledger_that_does_not_answer_is_told_and_hides_nothing_else(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HALLMARK_LEDGER", "sqlite:////nonexistent/ledger.db")
+    monkeypatch.setenv("HALLMARK_LEDGER", "sqlite:////dev/null/ledger.db")
     found = samples()
     assert found[("ledger_up",)] == 0
     assert ("releases", "published") in found
