@@ -6,22 +6,23 @@
 
     python -m benchmarks.replicates --table pay fair --releases 8 --epsilon 1
 
-Populations are the RAND table of `benchmarks.intervals` and the tables of `benchmarks.held_out`, on
-none of which a default was chosen. Each release is measured and generated anew with simulated
-noise, and its replicates made as a release makes them; then a judge with a seed of its own draws
-the statistics, other ones for each release. An interval is estimate +- t * deviation, with
-Student's t of as many degrees as there are replicates, for DP noise alone: what is to be contained
-is the private table's own number. Printed by class: the share of intervals that contain it, with
-the deviation of that share over releases; the root of the mean squared error relative to that of
-the deviations (both without the largest 2 %); and the share of statistics that have no interval,
-since no replicate differs (most often no record is in the group).
+Populations are the RAND table of `benchmarks.intervals`, the tables of `benchmarks.held_out`, on
+none of which a default was chosen, and `incomes` of `benchmarks.incomes`, whose numbers and
+districts are measured in bins with others. Each release is measured and generated anew with
+simulated noise, and its replicates made as a release makes them; then a judge with a seed of its
+own draws the statistics, other ones for each release. An interval is estimate +- t * deviation,
+with Student's t of as many degrees as there are replicates, for DP noise alone: what is to be
+contained is the private table's own number. Printed by class: the share of intervals that contain
+it, with the deviation of that share over releases; the root of the mean squared error relative to
+that of the deviations (both without the largest 2 %); and the share of statistics that have no
+interval, since no replicate differs (most often no record is in the group).
 """
 
 import argparse
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import product
@@ -38,11 +39,15 @@ from scipy.stats import f, t
 from benchmarks import simulated
 from benchmarks.comparison.runner import commit
 from benchmarks.held_out import TABLES
+from benchmarks.incomes import incomes
 from benchmarks.intervals import GROUPS, NUMBERS, table_and_domain
 from hallmark.mechanisms.arrays import AnyCodes, Floats, Mask
-from hallmark.mechanisms.contract import Measurements, SyntheticMeasure
+from hallmark.mechanisms.contract import Measurements, Mechanism, SyntheticMeasure
 from hallmark.mechanisms.domain.domain import Domain
 from hallmark.mechanisms.inference.transcript import Transcribing
+from hallmark.mechanisms.marginals.binning.mechanism import Binned
+from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
+from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.replicates.calibration import calibrated
 from hallmark.mechanisms.replicates.pairs import PairTables
@@ -56,6 +61,7 @@ JUDGE = 20_261_126
 STATISTICS = 12  # of a class, for each release
 LEAST_SHARE = 0.01  # of records in a range that a statistic is about
 RARE = 10  # records
+SHARE = Fraction(1, 40)  # of epsilon, for own cells where columns have bins
 EXCLUSIVE = ("hlthg", "hlthf", "hlthp")  # of which at most one holds
 DETERMINED = ("idp", "fmde")  # the second is 0 where the first holds
 
@@ -70,6 +76,7 @@ class Population:
     Attributes:
         codes: shape (records, columns).
         numbers, groups: columns that are averaged, and those that divide records.
+        bins: of the cells of columns that are measured in some with others, by name.
         tied: sets of columns that determine each other, of which a regression takes one.
     """
 
@@ -78,10 +85,11 @@ class Population:
     numbers: tuple[int, ...]
     groups: tuple[int, ...]
     tied: tuple[frozenset[int], ...] = ()
+    bins: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def population(name: str) -> Population:
-    """The RAND table, or one of `benchmarks.held_out`."""
+    """The RAND table, `benchmarks.incomes`, or one of `benchmarks.held_out`."""
     if name == "rand":
         codec, codes = table_and_domain()
         place = codec.names.index
@@ -92,6 +100,13 @@ def population(name: str) -> Population:
             tuple(map(place, GROUPS)),
             tuple(frozenset(map(place, names)) for names in (EXCLUSIVE, DETERMINED)),
         )
+    if name == "incomes":
+        made = incomes(np.random.default_rng([JUDGE, *name.encode()]))
+        names = list(made.cells)
+        numbers = [names.index(one) for one in made.bins if one != "district"]
+        groups = [a for a, one in enumerate(names) if one not in made.bins]
+        domain = Domain.coded(made.cells)
+        return Population(domain, made.codes, tuple(numbers), tuple(groups), bins=made.bins)
     table = TABLES[name](np.random.default_rng([JUDGE, *name.encode()]))
     domain = Domain.coded({f"c{a}": cells for a, cells in enumerate(table.cells)})
     by_size = [
@@ -129,6 +144,7 @@ class Judge:
                 ("means in a group", _mean(number, [(group, np.arange(self._cells(group)) == 0)])),
                 ("means in 2-way ranges", _mean(number, self._ranges(2))),
                 ("correlations", _correlation(number, other)),
+                ("Gini coefficients", _gini(number)),
                 ("quantiles", _quantile(number, self.rng.uniform(0.2, 0.8))),
                 ("ratios", _ratio(self._ranges(1), self._ranges(1))),
                 ("OLS coefficients", _ols(outcome, regressors)),
@@ -246,6 +262,23 @@ def _correlation(one: int, other: int) -> Callable[[AnyCodes], Statistic]:
     return of
 
 
+def _gini(number: int) -> Callable[[AnyCodes], Statistic]:
+    def of(codes: AnyCodes) -> Statistic:
+        order = np.argsort(codes[:, number], kind="stable")
+        values = codes[order, number].astype(np.float64)
+
+        def value(w: Floats) -> Floats:
+            weights = w[order]
+            below = np.cumsum(weights, axis=0) - weights / 2
+            total, mean = weights.sum(axis=0), (weights * values[:, None]).sum(axis=0)
+            ranked = (weights * below * values[:, None]).sum(axis=0)
+            return np.asarray(2 * ranked / (total * mean) - 1)[None]
+
+        return value
+
+    return of
+
+
 def _quantile(number: int, share: float) -> Callable[[AnyCodes], Statistic]:
     """Interpolated within the cell, as an analyst of binned values does."""
 
@@ -325,10 +358,9 @@ def _logistic(
 
 
 def replicated(
-    request: Request, mechanism_name: str, codes: AnyCodes, seed: int, replicates: int
+    request: Request, mechanism: Mechanism, codes: AnyCodes, seed: int, replicates: int
 ) -> tuple[AnyCodes, Floats, dict[str, float]]:
     """Records of one simulated release, their weights (the released first), and CPU seconds."""
-    mechanism = MECHANISMS[mechanism_name]
     plan = planned(mechanism, request)
     start = time.process_time()
     rng = np.random.default_rng([JUDGE, seed])
@@ -340,7 +372,10 @@ def replicated(
 
     released = generate(measurements, rng).codes
     made = time.process_time()
-    pairs = PairTables(tuple(range(len(request.domain))), request.domain.shape)
+    bins = {}
+    if isinstance(plan, BinnedPlan):
+        bins = {one.column: tuple(map(int, one.table)) for one in plan.bins}
+    pairs = PairTables(tuple(range(len(request.domain))), request.domain.shape, bins)
     rerunning = Rerunning(
         mechanism=mechanism, plan=plan, records=released, pairs=pairs, generate=generate
     )
@@ -370,7 +405,7 @@ def replicated(
 
 
 def coverage(
-    request: Request, mechanism: str, private: Population, releases: int, replicates: int
+    request: Request, mechanism: Mechanism, private: Population, releases: int, replicates: int
 ) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     """By class: share covered, its deviation, error relative to the deviation, and the share of
     statistics without an interval, since no replicate differs; and means of what was spent."""
@@ -450,7 +485,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     epsilons = [Fraction(1, 2), Fraction(1), Fraction(5, 2)]
     parser.add_argument("--epsilon", nargs="+", default=epsilons, type=Fraction)
     parser.add_argument("--mechanism", nargs="+", default=["privpgd"])
-    parser.add_argument("--table", nargs="+", default=["rand"], choices=["rand", *TABLES])
+    parser.add_argument(
+        "--table", nargs="+", default=["rand"], choices=["rand", "incomes", *TABLES]
+    )
     parser.add_argument("--releases", type=int, default=60)
     parser.add_argument("--replicates", type=int, default=20)
     parser.add_argument("--write", type=Path, help="folder for replicates.json")
@@ -459,7 +496,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, mechanism, epsilon in product(options.table, options.mechanism, options.epsilon):
         private = population(name)
         request = simulated.asked(private.domain, private.codes, epsilon)
-        found, spent = coverage(request, mechanism, private, options.releases, options.replicates)
+        made_by = MECHANISMS[mechanism]
+        if private.bins:
+            assert isinstance(made_by, Marginals), "others have no bins"
+            levels = {one: (of,) for one, of in private.bins.items()}
+            made_by = Binned(made_by, SHARE, levels)
+        found, spent = coverage(request, made_by, private, options.releases, options.replicates)
         results.append(
             {
                 "table": name,

@@ -26,6 +26,7 @@ from hallmark.schemas.yaml_document import FILL_IN, LARGEST, MOST_VALUES
 _DELIMITERS = ",;\t|"
 DETAIL = 16  # that a documented column starts with
 MOST_COLUMNS = 10_000  # of a table that a spec is begun for
+_MOST_REPLICATED = 40  # columns of a table whose pairs are surely all measured by default
 _LONGEST_HEADER = 2**20  # bytes
 
 _HEADING = f"""\
@@ -273,6 +274,11 @@ def _text(
     _ask(privacy, "epsilon", "such as 1")
     _ask(privacy, "delta", "well below 1 / expected_rows; 0 for mechanism pmm")
     spec["mechanism"] = {"name": "privpgd"}
+    if 2 <= len(columns) <= _MOST_REPLICATED:
+        spec["output"] = CommentedMap(replicates={"number": 40})
+        spec["output"].yaml_add_eol_comment(
+            "standard errors of anything; docs/replicates.md", "replicates"
+        )
     spec["columns"] = columns
     stream = io.StringIO()
     yaml = YAML()

@@ -205,7 +205,7 @@ class OutputTable(Section):
 class Replicates(Section):
     """Replicate weights beside the records, from which any package computes standard errors."""
 
-    number: int = Field(default=80, ge=20, le=400)
+    number: int = Field(default=40, ge=20, le=400)
     """the number of replicates in each of the two sets: one for the noise alone, one for noise and
     sampling"""
     formats: tuple[Literal["parquet", "csv"], ...] = Field(default=("parquet", "csv"), min_length=1)
@@ -229,7 +229,7 @@ class Output(Section):
     """whether the noisy tables themselves are published, in measurements.parquet, from which data
     users get exact intervals; they are covered by the guarantee, whether published or not"""
     replicates: Replicates | None = None
-    """replicate weights, in replicates.parquet and replicates.csv, such as {number: 80}; making
+    """replicate weights, in replicates.parquet and replicates.csv, such as {number: 40}; making
     them costs no budget, and some time; by default there are none"""
     table: OutputTable | None = None
     """a database table that the released records are also loaded into: {url: ..., name: ...}"""

@@ -210,9 +210,7 @@ class Marginals:
     ) -> "FittedMarginals":
         """The model of all that was measured, and of what is known besides."""
         answers = answers_of(measurements)
-        evidence = evidence_of(plan.domain, answers, measurements.total)
-        known = (*evidence.marginals, *besides)  # of one clique, they are pooled with the totals
-        evidence = plan.with_public(replace(evidence, marginals=known))
+        evidence = _evidence(plan, measurements, besides)
         model = plan.generator.fit(evidence, rng=rng, execution=execution)
         return FittedMarginals(
             model=model,
@@ -227,10 +225,10 @@ class Marginals:
         measurements: Measurements,
         cliques: Sequence[Clique],
         rng: np.random.Generator,
+        besides: Sequence[NoisyMarginal] = (),
     ) -> list[Table]:
         """Marginals in records, as a draft of the generator would have them in its records."""
-        answers = answers_of(measurements)
-        evidence = plan.with_public(evidence_of(plan.domain, answers, measurements.total))
+        evidence = _evidence(plan, measurements, besides)
         model = plan.generator.fit(evidence, rng=rng, draft=True)
         return [evidence.total * model.wanted(clique) for clique in cliques]
 
@@ -368,6 +366,15 @@ def marginals_of(shape: Sequence[int], answers: Sequence[Answer]) -> tuple[Noisy
         groups = Coarse(sums.counts.shape, sums.sigma)
         known[sums.clique] = with_groups(known[sums.clique], sums.counts, groups)
     return tuple(known.values())
+
+
+def _evidence(
+    plan: MarginalPlan, measurements: Measurements, besides: Sequence[NoisyMarginal]
+) -> Evidence:
+    """All that a generator is told."""
+    evidence = evidence_of(plan.domain, answers_of(measurements), measurements.total)
+    known = (*evidence.marginals, *besides)  # of one clique, they are pooled with the totals
+    return plan.with_public(replace(evidence, marginals=known))
 
 
 def _first(curator: MarginalRounds, plan: MarginalPlan) -> tuple[Answer, ...]:

@@ -11,10 +11,14 @@ one factor for everything, never below 1. Taken along one direction of every pai
 its columns' codes, it gives a factor for what the pair adds to their covariance: correlations and
 regressions depend on nothing else of the pair, and generators lose it first. One answer tells a
 factor with much noise, so there it is the larger of the two, which makes intervals rather too wide.
+
+A column that is measured with others in bins has a histogram of its own cells besides, whose
+answers tell in the same way how far those are from the truth.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -24,7 +28,7 @@ from hallmark.mechanisms.inference.blue import LinearQuery, NotMeasured
 from hallmark.mechanisms.inference.estimates import Estimates
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.measured import MeasuredTable
-from hallmark.mechanisms.replicates.pairs import PairTables
+from hallmark.mechanisms.replicates.pairs import MOST_ALONE, PairTables
 from hallmark.mechanisms.replicates.rerun import Rerun, asked_first
 
 _MOST_STRETCHED = 25.0
@@ -37,11 +41,13 @@ class Calibration:
     Attributes:
         stretch: of everything; at least 1.
         slopes: of the covariance that each pair adds, shape (pairs,); at least `stretch`.
+        within: of what each column that has a table of its own moves within the cells of pairs.
     """
 
     pairs: PairTables
     stretch: float
     slopes: Floats
+    within: Floats
 
     def stretched(self, change: Floats) -> Floats:
         """A rerun's change of all tables, from its cells to those of a replicate."""
@@ -50,6 +56,9 @@ class Calibration:
             along = slope(self.pairs, number)
             table = self.pairs.table(found, number)
             table += (factor / self.stretch - 1) * float((along * table).sum()) * along
+        for number, factor in enumerate(self.within):
+            table = self.pairs.own_table(found, number)
+            table += (factor / self.stretch - 1) * _within(self.pairs, number, table)
         return found
 
 
@@ -57,6 +66,12 @@ def slope(pairs: PairTables, number: int) -> Floats:
     """The product of a pair's centred cells, of length 1; 0 where a column has a single cell."""
     a, b = (_centred(pairs.shape[column]) for column in pairs.pairs[number])
     return np.outer(a, b)
+
+
+def _within(pairs: PairTables, number: int, table: Floats) -> Floats:
+    """A column's own table without what its cells move alike that share one in tables of pairs."""
+    groups = pairs.groups_of_own(pairs.alone[number])
+    return table - (np.bincount(groups, table) / np.bincount(groups))[groups]
 
 
 def _centred(cells: int) -> Floats:
@@ -70,20 +85,40 @@ def untold(pairs: PairTables, tables: Sequence[MeasuredTable]) -> Clique | None:
     Where one is not, the error that the generator makes there is out of sight, and replicates that
     leave it out are far too close to each other.
     """
-    first = asked_first(tables)
-    own = {one.columns for one in first if one.sums.entries == pairs.own_cells(one.columns)}
+    together = (_in_bins(one, pairs) for one in asked_first(tables))
+    first = tuple(one for one in together if one is not None)
+    whole = {one.columns for one in first if one.sums.entries == prod(one.shape)}
     estimator = Estimator(first, None)
     for number, pair in enumerate(pairs.pairs):
-        if not all(pairs.is_whole(column) for column in pair):
-            return pair
-        if pair in own:
+        if pair in whole:
             continue
-        along = LinearQuery(pair, slope(pairs, number))
         try:
-            estimator.about(pair).estimates([along])
+            estimator.about(pair).estimates([_along(pairs, number)])
         except NotMeasured:
             return pair
     return None
+
+
+def _along(pairs: PairTables, number: int) -> LinearQuery:
+    """The product of a pair's centred cells, as a query about what is measured of it."""
+    pair = pairs.pairs[number]
+    groups = (pairs.groups_of_measured(column) for column in pair)
+    return LinearQuery(pair, slope(pairs, number)[np.ix_(*groups)])
+
+
+def _in_bins(table: MeasuredTable, pairs: PairTables) -> MeasuredTable | None:
+    """A measured table for records with bins for cells; None if it tells cells of a bin apart."""
+    own = zip(table.cells.columns, table.cells.tables, strict=True)
+    binned = []
+    for column, cells in own:
+        if column in pairs.bins:
+            bins = np.array(pairs.bins[column])
+            _, firsts = np.unique(bins, return_index=True)
+            if not np.array_equal(cells[firsts][bins], cells):
+                return None
+            cells = cells[firsts]
+        binned.append(cells)
+    return replace(table, cells=replace(table.cells, tables=tuple(binned)))
 
 
 def calibrated(
@@ -105,94 +140,106 @@ def calibrated(
 
     What was asked because of other answers, and tables of more than two columns, tell nothing here.
     """
-    known = _Known.of(pairs, tables, reruns)
+    together, alone = _known(pairs, tables, reruns)
     changes = [one.tables - stood_for for one in reruns]
-    stretch = _overall(known, released, stood_for, changes)
-    estimator = Estimator(known.tables, total)
+    whole = [one for one in together if not any(map(pairs.merges, one.table.columns))]
+    stretch = _factor(whole, released, stood_for, changes)
+    estimator = Estimator(tuple(one.table for one in together), total)
     slopes = np.full(len(pairs.pairs), stretch)
     for number, pair in enumerate(pairs.pairs):
-        if all(pairs.is_whole(column) for column in pair):
-            along = slope(pairs, number)
-            try:
-                found = estimator.about(pair).estimates([LinearQuery(pair, along)])
-            except NotMeasured:
-                continue
+        along = slope(pairs, number)
+        try:
+            found = estimator.about(pair).estimates([_along(pairs, number)])
+        except NotMeasured:
+            continue
 
-            def sums(joined: Floats, number: int = number, along: Floats = along) -> float:
-                return float((pairs.table(joined, number) * along).sum())
+        def sums(joined: Floats, number: int = number, along: Floats = along) -> float:
+            return float((pairs.table(joined, number) * along).sum())
 
-            moved = np.array([sums(change) for change in changes])
-            again = known.again(found) - sums(stood_for)
-            miss = found.values[0] - sums(released)
-            error = miss**2 - found.covariance[0, 0] + 2 * np.mean(again * moved)
-            slopes[number] = max(stretch, _stretch(float(error), float(np.mean(moved**2))))
-    return Calibration(pairs, stretch, slopes)
+        moved = np.array([sums(change) for change in changes])
+        again = _again(found, together) - sums(stood_for)
+        miss = found.values[0] - sums(released)
+        error = miss**2 - found.covariance[0, 0] + 2 * np.mean(again * moved)
+        slopes[number] = max(stretch, _stretch(float(error), float(np.mean(moved**2))))
+    within = [
+        max(stretch, _factor(alone[column], released, stood_for, changes)) for column in pairs.alone
+    ]
+    return Calibration(pairs, stretch, slopes, np.array(within))
 
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """Measured tables of one or two columns that every rerun measured, too.
+    """A table that the release measured, and every rerun, too.
 
     Attributes:
-        told: their answers in each rerun.
+        told: its answers in each rerun.
+        number: of a table of `pairs` that has its columns.
     """
 
     pairs: PairTables
-    tables: tuple[MeasuredTable, ...]
-    told: tuple[tuple[Counts, ...], ...]
+    table: MeasuredTable
+    told: tuple[Counts, ...]
+    number: int
 
-    @classmethod
-    def of(
-        cls, pairs: PairTables, tables: Sequence[MeasuredTable], reruns: Sequence[Rerun]
-    ) -> "_Known":
-        first = asked_first(tables)
-        ends = np.cumsum([len(one.answers) for one in first])[:-1]
-        split = [np.split(one.answers, ends) for one in reruns]
-        within = [
-            number
-            for number, one in enumerate(first)
-            if len(one.columns) <= 2
-            and set(one.columns) <= set(pairs.columns)
-            and all(map(pairs.is_whole, one.columns))
-        ]
-        return cls(
-            pairs,
-            tuple(first[number] for number in within),
-            tuple(tuple(answers[number] for number in within) for answers in split),
-        )
-
-    def expected(self, number: int, joined: Floats) -> Floats:
-        """What a measured table is, without noise, where all pairs have these tables."""
-        table = self.tables[number]
-        pair = next(i for i, pair in enumerate(self.pairs.pairs) if set(table.columns) <= set(pair))
-        cells = self.pairs.table(joined, pair)
-        if len(table.columns) < 2:
-            cells = cells.sum(axis=1 - self.pairs.pairs[pair].index(table.columns[0]))
-        return np.asarray(table.by_codes @ cells.ravel())
-
-    def again(self, estimates: Estimates) -> Floats:
-        """The first of the estimates in each rerun, shape (reruns,)."""
-        number = {id(table): i for i, table in enumerate(self.tables)}
-        weights = estimates.weights
-        pairs = zip(weights.tables, weights.by_table, strict=True)
-        mine = [(number[id(table)], w[:, 0]) for table, w in pairs]
-        constant = float(weights.constant[0]) * estimates.total
-        return np.array([constant + sum(w @ told[i] for i, w in mine) for told in self.told])
+    def expected(self, joined: Floats) -> Floats:
+        """What is measured, without noise, where all pairs have these tables."""
+        columns = self.pairs.cliques[self.number]
+        if len(columns) == 1:
+            cells = self.pairs.own_table(joined, self.number - len(self.pairs.pairs))
+        else:
+            cells = self.pairs.table(joined, self.number)
+            if len(self.table.columns) < 2:
+                cells = cells.sum(axis=1 - columns.index(self.table.columns[0]))
+        return np.asarray(self.table.by_codes @ cells.ravel())
 
 
-def _overall(
-    known: _Known, released: Floats, stood_for: Floats, changes: Sequence[Floats]
+def _known(
+    pairs: PairTables, tables: Sequence[MeasuredTable], reruns: Sequence[Rerun]
+) -> tuple[list[_Known], Mapping[int, list[_Known]]]:
+    """Tables of one or two columns as they are measured with others; and by column, those that tell
+    cells apart which share a bin, where the column's own table has all of them."""
+    first = asked_first(tables)
+    ends = np.cumsum([len(one.answers) for one in first])[:-1]
+    split = [np.split(one.answers, ends) for one in reruns]
+    together: list[_Known] = []
+    alone: dict[int, list[_Known]] = {column: [] for column in pairs.alone}
+    for place, table in enumerate(first):
+        columns = set(table.columns)
+        if not 1 <= len(columns) <= 2 or not columns <= set(pairs.columns):
+            continue
+        told = tuple(answers[place] for answers in split)
+        number = next(i for i, pair in enumerate(pairs.pairs) if columns <= set(pair))
+        if (binned := _in_bins(table, pairs)) is not None:
+            together.append(_Known(pairs, binned, told, number))
+        elif len(columns) == 1 and pairs.cells[table.columns[0]] <= MOST_ALONE:
+            (column,) = table.columns
+            number = len(pairs.pairs) + pairs.alone.index(column)
+            alone[column].append(_Known(pairs, table, told, number))
+    return together, alone
+
+
+def _again(estimates: Estimates, known: Sequence[_Known]) -> Floats:
+    """The first of the estimates in each rerun, shape (reruns,)."""
+    told = {id(one.table): np.array(one.told, dtype=np.float64) for one in known}
+    weights = estimates.weights
+    every = zip(weights.tables, weights.by_table, strict=True)
+    constant = float(weights.constant[0]) * estimates.total
+    return np.asarray(constant + sum(told[id(table)] @ w[:, 0] for table, w in every))
+
+
+def _factor(
+    known: Sequence[_Known], released: Floats, stood_for: Floats, changes: Sequence[Floats]
 ) -> float:
     """The factor from all answers together, each in deviations of its noise."""
     error = spread = 0.0
-    for number, table in enumerate(known.tables):
-        miss = table.answers - known.expected(number, released)
-        before = known.expected(number, stood_for)
-        moved = [known.expected(number, change) for change in changes]
-        shared = [(told[number] - before) @ m for told, m in zip(known.told, moved, strict=True)]
+    for one in known:
+        miss = one.table.answers - one.expected(released)
+        before = one.expected(stood_for)
+        moved = [one.expected(change) for change in changes]
+        shared = [(told - before) @ m for told, m in zip(one.told, moved, strict=True)]
         squares = float(miss @ miss) + 2 * float(np.mean(shared))
-        error += squares / table.sigma**2 - len(miss)
-        spread += float(np.mean([m @ m for m in moved])) / table.sigma**2
+        error += squares / one.table.sigma**2 - len(miss)
+        spread += float(np.mean([m @ m for m in moved])) / one.table.sigma**2
     return _stretch(error, spread)
 
 

@@ -29,7 +29,11 @@ class Drafting(Protocol):
         cliques: Sequence[Clique],
         rng: np.random.Generator,
     ) -> list[Table]:
-        """The marginals in records, near to those of the records that it would make."""
+        """The marginals in records, near to those of the records that it would make.
+
+        Those of several columns are over the bins of such as are measured in some, those of one
+        column over its own cells.
+        """
         ...
 
 
@@ -75,7 +79,7 @@ class Rerunning:
         selection = self.mechanism.select(curator, self.plan)
         measurements = self.mechanism.measure(curator, self.plan, selection)
         if isinstance(self.mechanism, Drafting):
-            drafted = self.mechanism.drafted(self.plan, measurements, self.pairs.pairs, rng)
+            drafted = self.mechanism.drafted(self.plan, measurements, self.pairs.cliques, rng)
             tables = self.pairs.joined(drafted)
         else:
             tables = self.pairs.counts(self.generate(measurements, rng).codes)

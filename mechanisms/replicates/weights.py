@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_limits
 
 from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.compiled import compiled
-from hallmark.mechanisms.replicates.pairs import PairTables, Positions
+from hallmark.mechanisms.replicates.pairs import MOST_ALONE, PairTables, Positions
 
-_STEPS = 300  # of the least squares
+_STEPS = 120  # of the least squares
 _ROUNDS = 4  # of the correction, each of which may leave some weights negative, which become 0
 _RIDGE = 0.1  # of the correction, in records: what it does not reach without strain is left
 _MOST_PRODUCTS = 400
@@ -27,9 +27,8 @@ LANES = 8  # sets of weights that are fitted side by side
 
 def memory_needed(pairs: PairTables, records: int) -> int:
     """Peak memory of weighing so many records, bytes."""
-    number = len(pairs.pairs)
-    moments = 1 + 2 * len(pairs.columns) + min(number, _MOST_PRODUCTS)
-    return records * (2 * number + 8 * moments + 40 * LANES)
+    moments = 1 + 2 * len(pairs.columns) + min(len(pairs.pairs), _MOST_PRODUCTS)
+    return records * (2 * pairs.number + 8 * moments + 40 * LANES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +40,8 @@ class Weighing:
         positions: see `PairTables.positions`.
         bounds: upper bounds of the curvature along each weight, shape (records,).
         moments: functions of a record that are corrected, shape (records, functions).
-        scores: standardised positions of every column's cells.
+        scores: standardised positions of every column's cells, in the tables of pairs.
+        own_scores: the same of its own table, where it has one.
         products: pairs whose product is among the moments.
     """
 
@@ -51,6 +51,7 @@ class Weighing:
     bounds: Floats
     moments: Floats
     scores: dict[int, Floats]
+    own_scores: dict[int, Floats]
     products: NDArray[np.int64]
 
     @classmethod
@@ -66,19 +67,22 @@ class Weighing:
         cells = np.empty((pairs.size, LANES))
         _add_up(positions, pairs.starts, ones, cells)
         _gather(positions, pairs.starts, cells, bounds)
-        scores: dict[int, Floats] = {}
-        columns: dict[int, Floats] = {}
+        scores, own_scores = dict[int, Floats](), dict[int, Floats]()
+        in_pairs, moments = dict[int, Floats](), [ones[:, 0]]
         for column in pairs.columns:
-            own = pairs.groups(column)[codes[:, column]]
-            mean, deviation = float(own.mean()), float(own.std()) or 1.0
-            cells_of = np.arange(pairs.shape[column], dtype=np.float64)
-            scores[column] = (cells_of - mean) / deviation
-            columns[column] = scores[column][own]
+            cell = pairs.groups(column)[codes[:, column]]
+            scores[column] = _standardised(cell, pairs.shape[column])
+            in_pairs[column] = scores[column][cell]
+        finest = dict(in_pairs)
+        for number, column in enumerate(pairs.alone):
+            cell = positions[len(pairs.pairs) + number]
+            own_scores[column] = _standardised(cell, min(pairs.cells[column], MOST_ALONE))
+            finest[column] = own_scores[column][cell]
+        moments += [*finest.values(), *(values**2 for values in finest.values())]
         products = np.sort(np.argsort(-urgent, kind="stable")[:_MOST_PRODUCTS])
-        moments = [ones[:, 0], *columns.values(), *(values**2 for values in columns.values())]
         for number in products:
             a, b = pairs.pairs[number]
-            moments.append(columns[a] * columns[b])
+            moments.append(in_pairs[a] * in_pairs[b])
         return cls(
             pairs,
             weight,
@@ -86,6 +90,7 @@ class Weighing:
             bounds[:, 0].copy(),
             np.column_stack(moments),
             scores,
+            own_scores,
             products,
         )
 
@@ -138,9 +143,19 @@ class Weighing:
             single.setdefault(b, table.sum(axis=0))
             if number in corrected:
                 products.append(float(self.scores[a] @ table @ self.scores[b]))
-        first = [float(self.scores[c] @ single[c]) for c in self.pairs.columns]
-        second = [float(self.scores[c] ** 2 @ single[c]) for c in self.pairs.columns]
-        return np.array([float(single[self.pairs.columns[0]].sum()), *first, *second, *products])
+        total = float(single[self.pairs.columns[0]].sum())
+        scores = self.scores | self.own_scores
+        for number, column in enumerate(self.pairs.alone):
+            single[column] = self.pairs.own_table(tables, number)
+        first = [float(scores[c] @ single[c]) for c in self.pairs.columns]
+        second = [float(scores[c] ** 2 @ single[c]) for c in self.pairs.columns]
+        return np.array([total, *first, *second, *products])
+
+
+def _standardised(cells: AnyCodes, number: int) -> Floats:
+    """Places of all cells, of mean 0 and variance 1 among those of the records."""
+    mean, deviation = float(cells.mean()), float(cells.std()) or 1.0
+    return (np.arange(number, dtype=np.float64) - mean) / deviation
 
 
 def with_sampling(weights: Floats, records: float, rng: np.random.Generator) -> Floats:

@@ -2,10 +2,12 @@
 
 Columns are `weight`, the private records that a released record stands for; `replicate_1` and so
 on, for the noise alone; `sampled_1` and so on, for noise and sampling. `docs/replicates.md` says
-how they are used. Weights are rounded, so that both files hold the same numbers.
+how they are used. Replicates are rounded to a hundredth of a usual weight or less, so that the
+files hold the same numbers and are no larger than they need to be.
 """
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +32,8 @@ from hallmark.tasks.sources.texts import Unbounded
 
 FORMAT = "hallmark-replicates/1"
 _METADATA = b"hallmark"
-_DECIMALS = 3
+_DIGITS = 2  # of a replicate of the usual weight, after its first
+_DECIMALS = 6  # of the weight itself
 
 
 class ReplicatesUnreadable(SafeError):
@@ -64,10 +67,12 @@ def write_replicates(
     weights: ReplicateWeights, folder: Path, *, release: str, formats: Sequence[str]
 ) -> None:
     """Write the files into the folder."""
-    every = np.column_stack([weights.weight, weights.noise, weights.sampling])
-    rounded = np.round(every, _DECIMALS)
+    usual = float(weights.weight.mean())
+    decimals = max(0, _DIGITS - math.floor(math.log10(usual)))
+    sets = np.round(np.column_stack([weights.noise, weights.sampling]), decimals)
+    rounded = [np.round(weights.weight, _DECIMALS), *sets.T]
     names = column_names(weights.noise.shape[1])
-    table = pa.table(dict(zip(names, rounded.T, strict=True)))
+    table = pa.table(dict(zip(names, rounded, strict=True)))
     about = {
         "format": FORMAT,
         "release": release,

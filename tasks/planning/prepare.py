@@ -15,7 +15,7 @@ from hallmark.mechanisms.linear_queries.workload import Workload
 from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.replicates.calibration import untold
-from hallmark.mechanisms.replicates.pairs import MOST_CELLS, MOST_POSITIONS
+from hallmark.mechanisms.replicates.pairs import MOST_POSITIONS
 from hallmark.mechanisms.request import Request
 from hallmark.schemas.loading import load_spec, located
 from hallmark.schemas.release_spec import ReleaseSpec
@@ -150,24 +150,23 @@ def _refuse_replicates(release: PreparedRelease) -> None:
             f"output.replicates: weights for records by {release.plan.mechanism} did not hold in "
             "trials; leave it out, or choose a mechanism of marginals, such as privpgd"
         )
-    columns = len(release.spec.released_columns)
-    if columns < 2:
+    if len(release.spec.released_columns) < 2:
         raise PlanRefused(
             "output.replicates: weights come from two-way tables, so at least two columns must be "
             "published; publish another, or leave it out"
         )
-    if release.rows * columns * (columns - 1) // 2 > MOST_POSITIONS:
+    pairs = release.pairs
+    if release.rows * pairs.number > MOST_POSITIONS:
         raise PlanRefused(
-            f"output.replicates: {release.rows:,} records of {columns} columns are too many for "
-            "replicate weights; publish fewer records (output.rows) or columns (output.columns), "
-            "or leave it out"
+            f"output.replicates: {release.rows:,} records of {len(pairs.columns)} columns are too "
+            "many for replicate weights; publish fewer records (output.rows) or columns "
+            "(output.columns), or leave it out"
         )
     transcript, _ = foreseen(release.ask, release.plan)
-    if (pair := untold(release.pairs, tuple(transcript.tables()))) is not None:
+    if (pair := untold(pairs, tuple(transcript.tables()))) is not None:
         raise PlanRefused(
             f"output.replicates: {release.plan.mechanism} does not measure "
             f"{title(pair, release.codec.names)} for certain, so nothing would tell how far the "
-            "records are from the private table there; measure all pairs on own cells (privpgd, of "
-            "a wide table with mechanism.selection: all), without bins, detail or groups of "
-            f"columns; give every column at most {MOST_CELLS} cells; or leave it out"
+            "records are from the private table there; measure all pairs (privpgd, of a wide table "
+            "with mechanism.selection: all), without bins that noise chooses; or leave it out"
         )

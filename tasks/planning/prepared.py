@@ -10,6 +10,7 @@ import numpy as np
 from hallmark.mechanisms.batches import batch_sizes
 from hallmark.mechanisms.certificates.alone import CertificateAlone, CertificateAlonePlan
 from hallmark.mechanisms.contract import Mechanism, Plan
+from hallmark.mechanisms.marginals.binning.plan import BinnedPlan
 from hallmark.mechanisms.privacy.calls import AllCalls
 from hallmark.mechanisms.replicates.pairs import PairTables
 from hallmark.mechanisms.replicates.weights import memory_needed
@@ -133,7 +134,11 @@ class Prepared(ABC):
         """Two-way tables of the released columns alone, from which replicate weights are made."""
         names = self.codec.names
         released = sorted(names.index(name) for name in self.spec.released_columns)
-        return PairTables(tuple(released), self.plan.domain.shape)
+        bins = {}
+        if isinstance(self.plan, BinnedPlan):
+            public = (one for one in self.plan.bins if one.column not in self.plan.chosen_later)
+            bins = {one.column: tuple(map(int, one.table)) for one in public}
+        return PairTables(tuple(released), self.plan.domain.shape, bins)
 
     @property
     def rows(self) -> int:

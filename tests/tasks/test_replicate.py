@@ -26,6 +26,7 @@ from tests import example
 from tests.tasks.released import Released, released
 
 NUMBER = 20
+DETAIL = 10  # own cells of a cell of income
 HAS_SURVEY = (
     shutil.which("Rscript") is not None
     and subprocess.run(["Rscript", "-e", "library(survey)"], capture_output=True).returncode == 0
@@ -41,7 +42,10 @@ def done(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Re
         "columns": ["region", "age", "income", "employed"],
         "replicates": {"number": NUMBER},
     }
-    with released(tmp_path_factory.mktemp("replicates"), output=output) as one:
+    columns = example.spec(Path("table.csv"))["columns"]
+    columns["income"] |= {"detail": DETAIL}
+    folder = tmp_path_factory.mktemp("replicates")
+    with released(folder, output=output, columns=columns) as one:
         yield one
 
 
@@ -324,10 +328,9 @@ def test_weights_are_refused_where_they_did_not_hold(tmp_path: Path) -> None:
     )
     with pytest.raises(PlanRefused, match="records by pmm did not hold in trials"):
         prepare(spec)
-    columns = example.spec(tmp_path)["columns"]
-    columns["income"] |= {"cells": 4, "detail": 8}  # in few enough pieces for a table of pairs
+    private = {"columns": {"income": 4}, "share": "1/10"}
     with pytest.raises(PlanRefused, match="does not measure age x income for certain"):
-        prepare(example.write(tmp_path, 10, output=output, constraints=[], columns=columns))
+        prepare(example.write(tmp_path, 10, output=output, constraints=[], binning=private))
 
 
 def test_scripts_are_for_what_can_read_the_files(dictionary: DataDictionary) -> None:

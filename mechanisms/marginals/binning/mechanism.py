@@ -26,8 +26,9 @@ from math import ceil, comb
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import Counts, Floats
+from hallmark.mechanisms.arrays import Counts, Floats, Table
 from hallmark.mechanisms.contract import Certificate, Measurements, SyntheticMeasure
+from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.mechanisms.marginals.binning.bins import Bins, equal_runs, on_bins
@@ -101,6 +102,14 @@ class _CellsOfBins:
         for one, shares in zip(self.bins, self.shares, strict=True):
             codes[:, one.column] = refined(made.codes[:, one.column], one, shares, rng)
         return SyntheticMeasure(codes=codes, history={**made.history, BINS: self._first_cells})
+
+    def on_own(self, clique: Clique, table: Table) -> Table:
+        """The table of a single column with cells for bins; any other as it is."""
+        for one, shares in zip(self.bins, self.shares, strict=True):
+            if clique == (one.column,):
+                of = np.array(one.of)
+                return np.concatenate([table[of] * shares, table[one.number :]])
+        return table
 
     @property
     def _first_cells(self) -> Mapping[str, list[int]]:
@@ -301,6 +310,21 @@ class Binned:
             besides=_sums_of_bins(plan, measurements),
         )
         return FittedBins(inner, cells)
+
+    def drafted(
+        self,
+        plan: BinnedPlan,
+        measurements: Measurements,
+        cliques: Sequence[Clique],
+        rng: np.random.Generator,
+    ) -> list[Table]:
+        """Marginals in records, as a draft of the generator would have them: those of several
+        columns over bins, those of one column over its own cells."""
+        cells = _CellsOfBins.of(plan, measurements)
+        tables = self.inner.drafted(
+            plan.on(cells.bins), measurements, cliques, rng, _sums_of_bins(plan, measurements)
+        )
+        return [cells.on_own(*one) for one in zip(cliques, tables, strict=True)]
 
     def certify(
         self,

@@ -11,8 +11,8 @@ from hallmark.mechanisms.privacy.cells import marginal
 from hallmark.mechanisms.privacy.queries import GaussianNoise
 from hallmark.mechanisms.privacy.transforms import HISTOGRAM, Sums
 from hallmark.mechanisms.replicates.calibration import (
-    _Known,
-    _overall,
+    _factor,
+    _known,
     calibrated,
     slope,
     untold,
@@ -60,8 +60,8 @@ def test_the_estimated_error_is_the_true_one_on_average():
     for _ in range(60):
         noisy, released, reruns = release(truth, rng)
         changes = [one.tables - released for one in reruns]
-        known = _Known.of(PAIRS, [table(noisy)], reruns)
-        stretch = _overall(known, released, released, changes)
+        known, _ = _known(PAIRS, [table(noisy)], reruns)
+        stretch = _factor(known, released, released, changes)
         found.append(stretch**2 * np.mean([change @ change for change in changes]))
     error = np.std(found, ddof=1) / len(found) ** 0.5
     assert abs(np.mean(found) - expected) < 5 * error  # 6e-7 by the normal law
@@ -146,9 +146,66 @@ def test_which_pairs_are_told_for_certain(changes, told):
     assert untold(PAIRS, tables) == (None if told else (0, 1))
 
 
-def test_a_pair_is_not_told_where_its_cells_are_merged_for_the_replicates():
-    large = PairTables((0, 1), (MOST_CELLS + 1, PAIRS.cells[1]))
-    assert untold(large, [table(EVEN)]) == (0, 1)
+def test_a_pair_is_told_where_its_cells_are_merged_for_the_replicates():
+    shape = (MOST_CELLS + 1, 5)
+    cells = marginal((0, 1), shape)
+    sums, answers = HISTOGRAM.sums(cells.size), np.zeros(cells.size, dtype=np.int64)
+    whole = MeasuredTable(cells=cells, sums=sums, noise=GaussianNoise(SIGMA2), answers=answers)
+    assert untold(PairTables((0, 1), shape), [whole]) is None
+
+
+BINS = {0: (0, 0, 1, 1, 2, 2)}
+
+
+def in_bins(answers: np.ndarray) -> MeasuredTable:
+    """The table of both columns, the first in bins."""
+    one = table(np.zeros(30))
+    cells = marginal((0, 1), (3, 5)).after({0: (0, np.array(BINS[0]))})
+    noisy = np.rint(answers).astype(np.int64)
+    return replace(one, cells=cells, sums=HISTOGRAM.sums(15), answers=noisy)
+
+
+def histogram(answers: np.ndarray) -> MeasuredTable:
+    cells = marginal((0,), SHAPE)
+    noisy = np.rint(answers).astype(np.int64)
+    return replace(table(EVEN), cells=cells, sums=HISTOGRAM.sums(6), answers=noisy)
+
+
+def test_pairs_in_bins_are_told_by_tables_of_bins():
+    binned = PairTables((0, 1), SHAPE, BINS)
+    measured = [in_bins(np.zeros(15)), histogram(np.zeros(6))]
+    assert untold(binned, measured) is None
+    assert untold(binned, measured[1:]) == (0, 1)
+    assert untold(PAIRS, measured) == (0, 1)
+
+
+def test_what_is_lost_within_bins_is_seen_and_stretches_that_alone():
+    """Bins keep all of their noise; their cells are made alike, whatever their histogram says."""
+    rng = np.random.default_rng(5)
+    binned = PairTables((0, 1), SHAPE, BINS)
+    truth = np.array([700.0, 300, 600, 400, 900, 100])
+
+    def tables(of_bins: np.ndarray) -> np.ndarray:
+        return np.concatenate([of_bins, np.repeat(of_bins.reshape(3, 5).sum(axis=1) / 2, 2)])
+
+    noisy = np.full(15, 200.0) + SIGMA * rng.normal(size=15)
+    released = tables(noisy)
+    reruns = []
+    for _ in range(100):
+        again = noisy + SIGMA * rng.normal(size=15)
+        own = released[15:] + SIGMA * rng.normal(size=6)
+        reruns.append(Rerun(tables(again), np.rint(np.concatenate([again, own])).astype(np.int64)))
+    measured = [in_bins(noisy), histogram(truth + SIGMA * rng.normal(size=6))]
+    found = calibrated(binned, measured, None, released=released, stood_for=released, reruns=reruns)
+    assert found.stretch == pytest.approx(1.0, abs=0.3)
+    assert found.within[0] > 4
+    for one in reruns[:3]:
+        change = one.tables - released
+        change[15:] += [3.0, -3, 2, -2, 1, -1]
+        stretched = found.stretched(change)
+        own, in_pairs = stretched[15:], stretched[:15].reshape(3, 5).sum(axis=1)
+        np.testing.assert_allclose(own.reshape(3, 2).sum(axis=1), in_pairs)
+        np.testing.assert_allclose(np.diff(own)[::2], found.within[0] * np.array([-6.0, -4, -2]))
 
 
 def test_what_was_not_measured_is_left_alone():
