@@ -53,7 +53,7 @@ from hallmark.mechanisms.replicates.calibration import calibrated
 from hallmark.mechanisms.replicates.pairs import PairTables
 from hallmark.mechanisms.replicates.rerun import Rerunning
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.replicates.weights import Weighing
+from hallmark.mechanisms.replicates.weights import Weighing, drawn
 from hallmark.mechanisms.request import Request
 
 CONFIDENCE = 0.95
@@ -393,7 +393,10 @@ def replicated(
         reruns=reruns,
     )
     weighing = Weighing.of(pairs, released, weight=1.0, urgent=calibration.slopes)
-    sets = weighing.weights([own + calibration.stretched(one.tables - own) for one in reruns])
+    size = len(released)
+    starts = np.column_stack([drawn(size, size, stream) for stream in streams])
+    tables = [own + calibration.stretched(one.tables - own) for one in reruns]
+    sets = weighing.weights(tables, starts)
     spent = {
         "release": made - start,
         "reruns": rerun - made,

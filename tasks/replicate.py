@@ -21,7 +21,7 @@ from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.mechanisms.replicates.calibration import Calibration, calibrated
 from hallmark.mechanisms.replicates.rerun import Rerun, Rerunning, as_many
-from hallmark.mechanisms.replicates.weights import LANES, Weighing, with_sampling
+from hallmark.mechanisms.replicates.weights import LANES, Weighing, drawn, with_sampling
 from hallmark.tasks.generate import SyntheticFile, synthetic_records
 from hallmark.tasks.installation.compute import DaskCompute
 from hallmark.tasks.installation.progress import reporter
@@ -158,7 +158,9 @@ def _weigh_block(
         job.prepared.pairs, codes, weight=job.records / len(codes), urgent=calibration.slopes
     )
     changes = [calibration.stretched(one.tables - stood_for) for _, one in block]
-    noise = weighing.weights([released + change for change in changes])
+    size = len(codes)
+    starts = [drawn(job.records, size, job.prepared.rng(f"start {number}")) for number, _ in block]
+    noise = weighing.weights([released + change for change in changes], np.column_stack(starts))
     sampling = [
         with_sampling(weights, job.records, job.prepared.rng(f"sampling {number}"))
         for (number, _), weights in zip(block, noise.T, strict=True)

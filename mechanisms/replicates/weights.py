@@ -1,7 +1,10 @@
 """Nonnegative weights of the released records that give them the tables of a replicate.
 
-First the least squares over the cells of all pairs of columns, stopped early, so that weights move
-no more than they need to; then a small correction of every weight, linear in the columns'
+Pairs leave open how records are spread over three and more columns: of all tables with the same
+pairs the private one is one, and the released one another, each as if drawn at random. So weights
+start from a draw (`drawn`) in which a group of records varies as it would in two samples. Then the
+least squares over the cells of all pairs of columns, stopped early, so that weights move no more
+than they need to; then a small correction of every weight, linear in the columns'
 positions, their squares and their products, which brings means, variances and covariances to those
 of the replicate: least squares over many cells reaches them last, and users compute them first.
 """
@@ -17,7 +20,7 @@ from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.compiled import compiled
 from hallmark.mechanisms.replicates.pairs import MOST_ALONE, PairTables, Positions
 
-_STEPS = 120  # of the least squares
+_STEPS = 200  # of the least squares
 _ROUNDS = 4  # of the correction, each of which may leave some weights negative, which become 0
 _RIDGE = 0.1  # of the correction, in records: what it does not reach without strain is left
 _MOST_PRODUCTS = 400
@@ -94,9 +97,12 @@ class Weighing:
             products,
         )
 
-    def weights(self, tables: Sequence[Floats]) -> Floats:
+    def weights(self, tables: Sequence[Floats], starts: Floats) -> Floats:
         """Weights whose tables are near the given ones, which are in private records.
 
+        Args:
+            starts: from which each set moves as little as it must, shape (records, sets); `drawn`,
+                or ones.
         Returns:
             Nonnegative, shape (records, sets), each set adding up to as many as its tables.
         """
@@ -106,16 +112,20 @@ class Weighing:
                 self._corrected(weights, target)
                 for first in range(0, len(targets), LANES)
                 for weights, target in zip(
-                    self._fitted(targets[first : first + LANES]), targets[first:], strict=False
+                    self._fitted(targets[first : first + LANES], starts[:, first : first + LANES]),
+                    targets[first:],
+                    strict=False,
                 )
             ]
         return self.weight * np.column_stack(found)
 
-    def _fitted(self, targets: Sequence[Floats]) -> Floats:
+    def _fitted(self, targets: Sequence[Floats], starts: Floats) -> Floats:
         """Least squares for up to `LANES` targets at once, shape (targets, records)."""
-        padded = np.column_stack([*targets, *[targets[-1]] * (LANES - len(targets))])
-        starts = self.pairs.starts
-        found = _least_squares(self.positions, starts, padded, self.bounds, _STEPS)
+        lanes = np.minimum(np.arange(LANES), len(targets) - 1)  # the last again, to fill them
+        padded = np.column_stack([targets[lane] for lane in lanes])
+        found = _least_squares(
+            self.positions, self.pairs.starts, padded, starts[:, lanes], self.bounds, _STEPS
+        )
         return np.ascontiguousarray(found.T[: len(targets)])
 
     def _corrected(self, weights: Floats, target: Floats) -> Floats:
@@ -156,6 +166,16 @@ def _standardised(cells: AnyCodes, number: int) -> Floats:
     """Places of all cells, of mean 0 and variance 1 among those of the records."""
     mean, deviation = float(cells.mean()), float(cells.std()) or 1.0
     return (np.arange(number, dtype=np.float64) - mean) / deviation
+
+
+def drawn(records: float, size: int, rng: np.random.Generator) -> Floats:
+    """Nonnegative weights of mean 1 for so many released records, which stand for `records`.
+
+    A group varies with them as its share does in a sample as large as the private table and in
+    another as large as the released one.
+    """
+    variance = 1 + size / records
+    return rng.gamma(1 / variance, variance, size)
 
 
 def with_sampling(weights: Floats, records: float, rng: np.random.Generator) -> Floats:
@@ -200,13 +220,19 @@ def _gather(
 
 @compiled()
 def _least_squares(
-    positions: Positions, starts: NDArray[np.int64], targets: Floats, bounds: Floats, steps: int
+    positions: Positions,
+    starts: NDArray[np.int64],
+    targets: Floats,
+    first: Floats,
+    bounds: Floats,
+    steps: int,
 ) -> Floats:
-    """Projected gradients with momentum from weights of 1; each weight has its own step length.
+    """Projected gradients with momentum from first weights; each has its own step length.
 
     Args:
         targets: shape (cells, LANES), each column a problem of its own; side by side, they share
             the look-up of positions, which takes most of the time.
+        first: shape (records, LANES).
     Returns:
         Shape (records, LANES).
 
@@ -216,7 +242,7 @@ def _least_squares(
              restart for accelerated gradient schemes", Found. Comput. Math. 15, for the restarts.
     """
     size = positions.shape[1]
-    weights, ahead = np.ones((size, LANES)), np.ones((size, LANES))
+    weights, ahead = first.copy(), first.copy()
     cells, slopes = np.empty(targets.shape), np.empty((size, LANES))
     momentum = np.ones(LANES)
     for _ in range(steps):

@@ -17,7 +17,7 @@ from hallmark.mechanisms.replicates.estimates import from_replicates
 from hallmark.mechanisms.replicates.pairs import PairTables
 from hallmark.mechanisms.replicates.rerun import Rerunning, as_many, asked_first, side_by_side
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
-from hallmark.mechanisms.replicates.weights import Weighing
+from hallmark.mechanisms.replicates.weights import Weighing, drawn
 from hallmark.mechanisms.request import Request
 from tests.builders.codes import dependent_codes
 from tests.builders.columns import line
@@ -111,13 +111,15 @@ def test_intervals_hold_about_as_often_as_they_say():
         records, transcript = released("privpgd", plan, np.random.default_rng([1, seed]))
         again = rerunning("privpgd", plan, records)
         reruns = [again.rerun(np.random.default_rng([2, seed, r])) for r in range(20)]
-        own = PAIRS.counts(records)
+        own, size = PAIRS.counts(records), len(records)
         calibration = calibrated(
             PAIRS, tuple(transcript.tables()), transcript.total,
             released=own, stood_for=own, reruns=reruns,
         )  # fmt: skip
         weighing = Weighing.of(PAIRS, records, weight=1.0, urgent=calibration.slopes)
-        weights = weighing.weights([own + calibration.stretched(r.tables - own) for r in reruns])
+        starts = [drawn(size, size, np.random.default_rng([3, seed, r])) for r in range(20)]
+        tables = [own + calibration.stretched(r.tables - own) for r in reruns]
+        weights = weighing.weights(tables, np.column_stack(starts))
         for name, statistic in statistics.items():
             truth = statistic(CODES, np.ones(len(CODES)))
             estimate = statistic(records, np.ones(len(records)))
