@@ -16,6 +16,8 @@ _START = 30.0  # the orchestrator, imports of all processes, Great Expectations
 _READING = 3.5e-8  # of an entry: read, checked, coded, digested, written
 _TEXT = 3.0  # times as long where the file holds texts
 _WRITING = 2.8e-7  # of an entry in one format: written, read back, checked
+_REFIT = 0.4  # of a fit: one replicate's
+_WEIGHING = 3.2e-7  # of a replicate's record in one of its tables
 _REPORT, _REPORT_OF_PAIR = 9.0, 0.008  # best estimates, figures, pages
 
 
@@ -58,6 +60,7 @@ def time_forecast(prepared: Prepared, forecast: Forecast) -> TimeForecast | None
             "measure": seconds.count,
             **(making if plan.in_batches else {}),
             "write": _WRITING * made * len(spec.released_columns) * len(spec.output.formats),
+            **_replicating(prepared, seconds.fit, made),
             "review": COUNTING * rows * pairs,
         },
         alone={
@@ -68,3 +71,12 @@ def time_forecast(prepared: Prepared, forecast: Forecast) -> TimeForecast | None
             "report": _REPORT + _REPORT_OF_PAIR * pairs + 3 * COUNTING * made * pairs,
         },
     )
+
+
+def _replicating(prepared: Prepared, fit: float, made: int) -> dict[str, float]:
+    """The time of replicate weights, where they are asked for."""
+    asked = prepared.spec.output.replicates
+    if asked is None:
+        return {}
+    each = _REFIT * fit + _WEIGHING * prepared.pairs.number * made
+    return {"replicate": asked.number * each}

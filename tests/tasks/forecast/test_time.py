@@ -38,6 +38,15 @@ def test_reading_grows_with_the_rows_and_making_with_the_records(tmp_path: Path)
     assert more.alone["fit"] == many.alone["fit"] >= few.alone["fit"]
 
 
+def test_replicates_take_time_each(tmp_path: Path) -> None:
+    few, many = (
+        forecast(tmp_path, output={"replicates": {"number": number}}) for number in (20, 60)
+    )
+    assert "replicate" not in forecast(tmp_path).shared
+    assert many.shared["replicate"] == pytest.approx(3 * few.shared["replicate"])
+    assert few.shared["replicate"] > 20 * 0.1 * few.alone["fit"]
+
+
 def test_a_fit_takes_the_longer_the_less_noise_there_is(tmp_path: Path) -> None:
     pairs = {"name": "privpgd", "selection": "all"}
     every = (forecast(tmp_path, rows, mechanism=pairs) for rows in (10**3, 10**4, 10**5, 10**6))
