@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Self
 
-from pydantic import AwareDatetime, Field, PrivateAttr
+from pydantic import AwareDatetime, Field, PrivateAttr, model_validator
 
 from hallmark.schemas.about import About
 from hallmark.schemas.binning import Binning, default_share, two_ways
@@ -34,7 +34,12 @@ from hallmark.schemas.spec_sections import (
     Privacy,
 )
 from hallmark.schemas.spec_warnings import warnings_about
-from hallmark.schemas.table_sections import DataSource, PublicData, RehearsalData
+from hallmark.schemas.table_sections import (
+    DataSource,
+    PublicData,
+    RehearsalData,
+    with_defaults_of_file,
+)
 
 REHEARSAL_NAME, REHEARSAL_TITLE = "rehearsal-", "REHEARSAL: "
 """How the name and the title of a rehearsal begin."""
@@ -96,6 +101,11 @@ class ReleaseSpec(Section):
     """the time before which nothing is published, such as 2026-12-01T09:00:00+01:00"""
 
     _category_files: tuple[CategoryFile, ...] = PrivateAttr(default=())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, content: Any) -> Any:
+        return with_defaults_of_file(content)
 
     @property
     def category_files(self) -> tuple[CategoryFile, ...]:

@@ -32,7 +32,13 @@ from hallmark.schemas.spec_sections import (
     Output,
     Privacy,
 )
-from hallmark.schemas.table_sections import DataSource, PublicData, RehearsalData, TableFile
+from hallmark.schemas.table_sections import (
+    FORMAT_NAMES,
+    DataSource,
+    PublicData,
+    RehearsalData,
+    TableFile,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,8 +250,12 @@ def _files_are_readable_as_stated(sections: SoundSections) -> Iterator[Problem]:
         if is_database(table.source):
             continue
         for option in ("delimiter", "encoding"):
-            if table.file_format == "parquet" and option in table.model_fields_set:
-                yield Problem((key, option), "is for CSV files only; remove it for Parquet")
+            if not _may_be_csv(table) and option in table.model_fields_set:
+                yield Problem(
+                    (key, option), f"is for CSV files only; remove it for {_kind_of(table)}"
+                )
+        if table.sheet is not None and table.file_format != "xlsx":
+            yield Problem((key, "sheet"), "is for Excel workbooks only; remove it")
         last = table.source.rstrip("/").rpartition("/")[2]
         if table.file_format is None and "." in last.strip(".") and "*" not in last:
             yield Problem(
@@ -255,11 +265,21 @@ def _files_are_readable_as_stated(sections: SoundSections) -> Iterator[Problem]:
 
 
 def _marks_are_of_a_csv_file(sections: SoundSections) -> Iterator[Problem]:
-    """Number marks given for a source that holds numbers as such: Parquet or a database."""
+    """Number marks given for a source that holds numbers as such, as all but CSV do."""
+    if sections.data is not None and not _may_be_csv(sections.data):
+        given = [key for key in ("decimal_mark", "thousands") if getattr(sections.data, key)]
+        for key in given if not sections.data.in_database else ():
+            yield Problem(
+                ("data", key),
+                f"is for CSV files, but data.source is {_kind_of(sections.data)}, which holds the "
+                "numbers themselves; remove it",
+            )
+        if given:
+            return
     tables = list(sections.table_files)
     if not tables or any(_may_be_csv(table) for _, table in tables):
         return
-    kind = "a database" if is_database(tables[0][1].source) else "Parquet"
+    kind = _kind_of(tables[0][1])
     for name, column in sections.columns.items():
         for key in ("decimal_mark", "thousands"):
             if getattr(column, key, None) is not None:
@@ -271,7 +291,14 @@ def _marks_are_of_a_csv_file(sections: SoundSections) -> Iterator[Problem]:
 
 
 def _may_be_csv(table: TableFile) -> bool:
-    return table.file_format != "parquet" and not is_database(table.source)
+    return table.file_format in (None, "csv") and not is_database(table.source)
+
+
+def _kind_of(table: TableFile) -> str:
+    """What a table that is no CSV file is in, in words."""
+    if is_database(table.source) or table.file_format is None:
+        return "a database"
+    return FORMAT_NAMES[table.file_format]
 
 
 def _texts_can_be_written(sections: SoundSections) -> Iterator[Problem]:

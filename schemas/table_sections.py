@@ -1,12 +1,14 @@
 """The sections of a release spec that say where a table is, and how to read it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, field_validator
+from pydantic import Field, WithJsonSchema, field_validator
 
 from hallmark.schemas.columns.column_base import Code
+from hallmark.schemas.columns.interval_columns import gives_days
+from hallmark.schemas.columns.number_marks import DECIMAL_MARKS, THOUSANDS
 from hallmark.schemas.database import (
     BlockName,
     ColumnName,
@@ -19,6 +21,28 @@ from hallmark.schemas.encoding import UTF_8, Encoding
 from hallmark.schemas.section import Problem, Section
 
 MOST_ROWS = 10**12  # of a table; more is a typing error
+
+FileFormat = Literal["csv", "parquet", "xlsx", "sav", "dta", "sas7bdat", "xpt"]
+"""A format that tables are read from."""
+
+FORMAT_NAMES: dict[FileFormat, str] = {
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "xlsx": "Excel",
+    "sav": "SPSS",
+    "dta": "Stata",
+    "sas7bdat": "SAS",
+    "xpt": "SAS transport",
+}
+"""What people call the formats."""
+
+FORMATS_BY_SUFFIX: dict[str, FileFormat] = {
+    **{form: form for form in get_args(FileFormat)},
+    "pq": "parquet",
+    "xlsm": "xlsx",
+    "zsav": "sav",
+}
+"""The format that the last suffix of a file's name says, in lower case and without its dot."""
 
 
 class StorageOptions(Section):
@@ -45,12 +69,15 @@ class TableFile(Section):
     """A table in a file or a folder of parts: where it is, and how to read it."""
 
     source: str = Field(min_length=1)
-    """a CSV or Parquet file or a folder of parts: relative to the spec, absolute, or an fsspec
-    URL"""
+    """a file (CSV, Parquet, Excel, SPSS, Stata or SAS) or a folder of CSV or Parquet parts:
+    relative to the spec, absolute, or an fsspec URL"""
     storage_options: StorageOptions | None = None
     """public options of the object store: endpoint_url, anon, project, account_name"""
-    format: Literal["csv", "parquet"] | None = None
-    """csv or parquet, if the suffix does not say which"""
+    format: FileFormat | None = None
+    """csv, parquet, xlsx (Excel), sav (SPSS), dta (Stata), sas7bdat or xpt (SAS), if the suffix
+    does not say which"""
+    sheet: str | None = Field(default=None, min_length=1)
+    """the sheet of an Excel workbook that holds the table; needed if there are several"""
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     """the character between two values of a CSV file"""
     encoding: Encoding | None = None
@@ -74,16 +101,9 @@ class TableFile(Section):
         return source
 
     @property
-    def file_format(self) -> Literal["csv", "parquet"] | None:
+    def file_format(self) -> FileFormat | None:
         """The format as stated, or else by the suffix; None for a folder, whose parts decide."""
-        if self.format is not None:
-            return self.format
-        match [suffix.lower() for suffix in PurePosixPath(self.source).suffixes]:
-            case [*_, ".csv"] | [*_, ".csv", ".gz"]:
-                return "csv"
-            case [*_, ".parquet" | ".pq"]:
-                return "parquet"
-        return None
+        return self.format or format_by_name(self.source)
 
     @property
     def characters(self) -> str:
@@ -101,12 +121,32 @@ class TableFile(Section):
         return self.source if "://" in self.source else str(folder / self.source)
 
 
+def format_by_name(source: str) -> FileFormat | None:
+    """The format that the end of a file's name says; None where it says none."""
+    match [suffix.lower().lstrip(".") for suffix in PurePosixPath(source).suffixes]:
+        case [*_, "csv", "gz"]:
+            return "csv"
+        case [*_, last]:
+            return FORMATS_BY_SUFFIX.get(last)
+    return None
+
+
 class DataSource(TableFile):
     """The private table: a file, a folder of parts, or a table or query of a database."""
 
     source: str = Field(min_length=1)
-    """a CSV or Parquet file or a folder of parts (relative to the spec, absolute, or an fsspec
-    URL), or a PostgreSQL database such as postgresql://host:5432/census"""
+    """a file (CSV, Parquet, Excel, SPSS, Stata or SAS) or a folder of CSV or Parquet parts
+    (relative to the spec, absolute, or an fsspec URL), or a PostgreSQL database such as
+    postgresql://host:5432/census"""
+    decimal_mark: Annotated[str, WithJsonSchema({"enum": list(DECIMAL_MARKS)})] | None = None
+    """the decimal mark of a CSV file, . or , in numeric columns that have no decimal_mark
+    themselves"""
+    thousands: Annotated[str, WithJsonSchema({"enum": list(THOUSANDS)})] | None = None
+    """the thousands separator of a CSV file, such as " " or . in numeric columns that have no
+    thousands themselves"""
+    date_format: str | None = None
+    """how days are written, in strftime codes such as %d/%m/%Y, in date columns that have no format
+    themselves"""
     table: TableName | None = None
     """the table of the database, as schema.table"""
     query: Query | None = None
@@ -130,6 +170,25 @@ class DataSource(TableFile):
         return is_database(self.source)
 
     def _problems(self) -> Iterator[Problem]:
+        if self.decimal_mark not in (None, *DECIMAL_MARKS):
+            yield Problem(("decimal_mark",), f"is {self.decimal_mark!r}; give . or ,")
+        if self.thousands not in (None, *THOUSANDS):
+            yield Problem(
+                ("thousands",), f"is {self.thousands!r}; give one of . , ' ’ _ or a space in quotes"
+            )
+        elif self.thousands is not None and self.thousands == (self.decimal_mark or "."):
+            yield Problem(
+                ("thousands",), f"is {self.thousands!r}, and so is the decimal mark; change one"
+            )
+        if self.date_format is not None and not gives_days(self.date_format):
+            yield Problem(
+                ("date_format",),
+                f"{self.date_format!r} does not give year, month and day; "
+                "write it in strftime codes, such as %Y-%m-%d or %d/%m/%Y",
+            )
+        yield from self._database_problems()
+
+    def _database_problems(self) -> Iterator[Problem]:
         if not self.in_database:
             for key in ("table", "query", "partition_column", "credentials"):
                 if getattr(self, key) is not None:
@@ -151,9 +210,47 @@ class DataSource(TableFile):
                 if both
                 else "is a database; add data.table, such as public.persons, or data.query",
             )
-        for key in ("format", "delimiter", "encoding", "storage_options"):
+        for key in (*_OF_FILES, "storage_options"):
             if key in self.model_fields_set:
                 yield Problem((key,), "is for files, but data.source is a database; remove it")
+
+
+_OF_FILES = ("format", "sheet", "delimiter", "encoding", "decimal_mark", "thousands")
+
+_COLUMN_KEYS = {
+    "numeric": {"decimal_mark": "decimal_mark", "thousands": "thousands"},
+    "date": {"date_format": "format"},
+}
+"""By type of column, which of its keys have a default in the section `data`, by the name there."""
+
+_IS_SOUND: dict[str, Callable[[Any], bool]] = {  # what is not is reported in `data` alone
+    "decimal_mark": lambda value: value in DECIMAL_MARKS,
+    "thousands": lambda value: value in THOUSANDS,
+    "date_format": lambda value: isinstance(value, str) and gives_days(value),
+}
+
+
+def with_defaults_of_file(content: Any) -> Any:
+    """The content of a spec in which columns say what `data` says for all of them.
+
+    What is no spec yet is left as it is: the sections say what is wrong with it.
+    """
+    if not isinstance(content, dict):
+        return content
+    data, columns = content.get("data"), content.get("columns")
+    if not isinstance(data, dict) or not isinstance(columns, dict):
+        return content
+    return content | {"columns": {name: _filled(one, data) for name, one in columns.items()}}
+
+
+def _filled(column: Any, data: dict[str, Any]) -> Any:
+    if not isinstance(column, dict) or not isinstance(column.get("type"), str):
+        return column
+    keys = _COLUMN_KEYS.get(column["type"], {})
+    given = {key: data[name] for name, key in keys.items() if _IS_SOUND[name](data.get(name))}
+    if given.get("thousands") == column.get("decimal_mark", given.get("decimal_mark", ".")):
+        del given["thousands"]  # the column's own mark comes first
+    return given | column
 
 
 class UnprotectedTable(TableFile):

@@ -508,6 +508,11 @@ class DateColumn(IntervalColumn):
             )
 
 
+def gives_days(form: str) -> bool:
+    """Whether a format in strftime codes says year, month and day of any date."""
+    return _reads_back(form, (date(1931, 1, 2), date(2019, 12, 31)))
+
+
 def _reads_back(form: str, days: tuple[date, ...]) -> bool:
     probes = (*days, days[0] + timedelta(days=1))
     try:

@@ -18,6 +18,7 @@ from hallmark.schemas.columns.category_columns import (
 from hallmark.schemas.columns.columns import Column, NumericColumn
 from hallmark.schemas.columns.labelled import category_numbers
 from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.schemas.table_sections import format_by_name
 from hallmark.tasks.planning.coding import codec_of
 from hallmark.tasks.sources import Source, batches, parts, written_as_released
 
@@ -30,7 +31,7 @@ def released_source(spec: ReleaseSpec, path: Path) -> Source:
     markers = tuple((name, (spec.null_marker(name),)) for name in names)
     return replace(
         source,
-        format=path.suffix[1:],
+        format=format_by_name(path.name),
         own_markers=markers,
         numbers=tuple(_numbers(spec)),
         others_ignored=False,

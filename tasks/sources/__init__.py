@@ -114,6 +114,7 @@ def written_as(
         location=location,
         delimiter=table.delimiter,
         encoding=table.characters,
+        sheet=table.sheet,
         null_markers=tuple(table.null_markers),
         columns=tuple(columns),
         own_markers=tuple(

@@ -15,6 +15,7 @@ from hallmark.tasks.sources.parts import (
     Source,
     SourceError,
     column_problems,
+    known_name,
     with_optional,
 )
 
@@ -35,7 +36,7 @@ def parts(source: Source, path: str, handle: Any) -> list[FilePart]:
             f"data.source: the header of {name} is a single field when split at "
             f"{source.delimiter!r}; {_other_delimiter(source, handle, name)}"
         )
-    known = [_known(n, source) for n in names]
+    known = [known_name(n, source) for n in names]
     if problems := column_problems(source, known):
         raise SourceError(f"data.source: the header of {name}: {problems}")
     return [FilePart(source=with_optional(source, known), path=path, format="csv")]
@@ -45,7 +46,7 @@ def batches(part: FilePart, handle: Any) -> Iterator[pa.RecordBatch]:
     """The file's rows, every cell a string."""
     source = part.source
     names = _header(source, handle, part.path.rpartition("/")[2], source.delimiter)
-    written = {_known(name, source): name for name in names}
+    written = {known_name(name, source): name for name in names}
     handle.seek(0)
     reader = pa.csv.open_csv(
         handle,
@@ -71,7 +72,7 @@ def batches(part: FilePart, handle: Any) -> Iterator[pa.RecordBatch]:
 
 _FORMATS: Mapping[bytes, str] = {
     b"PAR1": "is a Parquet file; check data.format",
-    b"PK\x03\x04": "is an archive, such as a workbook of Excel; save the table as CSV",
+    b"PK\x03\x04": "is an archive, such as a workbook of Excel; let its name end in .xlsx",
     b"\x1f\x8b": "is compressed; let its name end in .gz",
 }
 
@@ -118,12 +119,6 @@ def _other_delimiter(source: Source, handle: Any, name: str) -> str:
         if set(source.columns) <= {n.strip() for n in _header(source, handle, name, delimiter)}:
             return f"say data.delimiter: {delimiter!r}"
     return "fix data.delimiter"
-
-
-def _known(name: str, source: Source) -> str:
-    """The name without spaces around it, unless the spec has them too."""
-    known = (*source.columns, *source.optional, *source.ignored)
-    return name if name in known else name.strip()
 
 
 def _is_utf_8(encoding: str) -> bool:

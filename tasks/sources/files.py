@@ -14,25 +14,33 @@ import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
 from hallmark.schemas.given_files import refuse_irregular
-from hallmark.tasks.sources import csv_files, labelled_files, parquet_files
+from hallmark.schemas.table_sections import FORMATS_BY_SUFFIX, FileFormat
+from hallmark.tasks.sources import csv_files, labelled_files, parquet_files, workbooks
 from hallmark.tasks.sources.parts import FilePart, Source, SourceError
 from hallmark.tasks.sources.secret import keyed_digest
 from hallmark.tasks.sources.texts import Unbounded, refuse_long
 
 R = TypeVar("R")
 
-_FORMATS = {"csv": "csv", "parquet": "parquet", "pq": "parquet"}  # by suffix
-_READERS: Mapping[str, Any] = {
+_IN_FOLDERS = ("csv", "parquet", "pq")  # suffixes of parts
+_READERS: Mapping[FileFormat, Any] = {
     "csv": csv_files,
     "parquet": parquet_files,
-    "dta": labelled_files,
-    "sav": labelled_files,
+    "xlsx": workbooks,
+    "sav": labelled_files.Reader("sav"),
+    "dta": labelled_files.Reader("dta"),
+    "sas7bdat": labelled_files.Reader("sas7bdat"),
+    "xpt": labelled_files.Reader("xpt"),
 }
+_AGAIN = "it may be damaged, or be another format; save it again"
 _MEND = {
     "csv": "check the delimiter and quotes, and that lines have as many fields as the header",
     "parquet": "it may be truncated or damaged; copy or write it again",
-    "dta": "write it again",
-    "sav": "write it again",
+    "xlsx": "it may be damaged, protected by a password, or an older .xls; save it again as .xlsx",
+    "sav": _AGAIN,
+    "dta": _AGAIN,
+    "sas7bdat": _AGAIN,
+    "xpt": _AGAIN,
     "bytes": "check that it can be copied",
 }
 _BROKEN = (pa.ArrowException, csv.Error, UnicodeDecodeError, OSError, EOFError, zlib.error)
@@ -42,7 +50,7 @@ def parts(source: Source) -> list[FilePart]:
     """All parts of the file or folder, by name, then by row group."""
     found: list[FilePart] = []
     for path in paths(source):
-        form = source.format or _FORMATS.get(_suffix(path))
+        form = source.format or FORMATS_BY_SUFFIX.get(_suffix(path))
         if form is None:
             raise SourceError(
                 f"data.source: cannot tell the format of {source.location}; "
@@ -96,7 +104,7 @@ def paths(source: Source) -> list[str]:
         ) from None
     if not there:
         raise SourceError(f"data.source: nothing is at {source.location}; fix the path or URL")
-    found = [path for path in inside if _suffix(path) in _FORMATS] if is_folder else [root]
+    found = [path for path in inside if _suffix(path) in _IN_FOLDERS] if is_folder else [root]
     if not found:
         raise SourceError(f"data.source: no .csv or .parquet file in folder {source.location}")
     return found

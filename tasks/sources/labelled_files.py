@@ -1,45 +1,128 @@
-"""Stata and SPSS files as `output.labelled_files` writes them: released ones, on the local disk.
+"""Stata, SPSS and SAS files on the local disk, private ones and those of a release.
 
-Private tables are not read from them.
+Cells are the values that a file holds, without its labels; a missing value of any kind is a null.
+The reader is a library in C that opens the file itself, so it reads no URL.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from hallmark.tasks.sources.parts import BATCH_ROWS, FilePart, Source, SourceError, column_problems
+from hallmark.tasks.sources.parts import (
+    BATCH_ROWS,
+    FilePart,
+    LabelledFormat,
+    Source,
+    SourceError,
+    column_problems,
+    with_optional,
+)
+from hallmark.tasks.sources.texts import Unbounded
+
+MOST_OPEN = 2**28
+"""Bytes of the rows that are open at once, as the header says their width."""
+_MOST_COLUMNS = 2**15  # which is what any of the formats has
+_NUMBER = 8  # bytes
 
 
-def parts(source: Source, path: str, handle: Any) -> list[FilePart]:
+def parts(source: Source, path: str, handle: Any, *, form: LabelledFormat) -> list[FilePart]:
     """The whole file; `handle` is not used, since the reader opens the file itself."""
-    form: Literal["dta", "sav"] = "dta" if source.format == "dta" else "sav"
     name = path.rpartition("/")[2]
-    header = _read(path, form, metadataonly=True)
-    if problems := column_problems(source, list(header.columns)):
+    _refuse_elsewhere(source, path)
+    names, _ = _header(path, form)
+    if problems := column_problems(source, names):
         raise SourceError(f"data.source: the header of {name}: {problems}")
-    return [FilePart(source=source, path=path, format=form)]
+    return [FilePart(source=with_optional(source, names), path=path, format=form)]
 
 
 def batches(part: FilePart, handle: Any) -> Iterator[pa.RecordBatch]:
     """The rows, categories as their codes; `handle` is not used."""
+    columns = list(part.source.columns)
+    _, widths = _header(part.path, part.format)
+    at_once = max(1, min(BATCH_ROWS, MOST_OPEN // max(1, sum(widths[name] for name in columns))))
     start, whole = 0, False
     while not whole:
-        rows = _read(part.path, part.format, row_offset=start, row_limit=BATCH_ROWS)
-        start, whole = start + len(rows), len(rows) < BATCH_ROWS
-        yield _decoded(rows, part.source)
+        rows = _read(part.path, part.format, usecols=columns, row_offset=start, row_limit=at_once)
+        start, whole = start + len(rows), len(rows) < at_once
+        if len(rows):
+            yield _decoded(rows, part.source)
+
+
+def columns_of(path: str, form: str) -> list[str]:
+    """The names of a file's columns.
+
+    Raises:
+        OSError: it is no sound file of the format.
+        Unbounded: it has too many.
+    """
+    return _header(path, form)[0]
+
+
+def _header(path: str, form: str) -> tuple[list[str], dict[str, int]]:
+    """The names of the columns, and by name how many bytes a value has at most."""
+    told = _metadata(path, form)
+    names = list(told.column_names)
+    if len(names) > _MOST_COLUMNS:
+        raise Unbounded(f"it has more than {_MOST_COLUMNS:,} columns; save fewer")
+    return names, {name: told.variable_storage_width.get(name) or _NUMBER for name in names}
+
+
+def _metadata(path: str, form: str) -> Any:
+    return _attempt(path, form, metadataonly=True)[1]
 
 
 def _read(path: str, form: str, **which: Any) -> pd.DataFrame:
+    frame: pd.DataFrame = _attempt(path, form, **which)[0]
+    return frame
+
+
+def _attempt(path: str, form: str, **which: Any) -> tuple[pd.DataFrame, Any]:
+    """What the reader of a format makes of a file.
+
+    Raises:
+        OSError: it is no sound file of it; without the reader's message, which may quote a cell.
+    """
     import pyreadstat  # slow to import, and few releases need it
 
-    reader = pyreadstat.read_dta if form == "dta" else pyreadstat.read_sav
+    readers: dict[str, Any] = {
+        "dta": pyreadstat.read_dta,
+        "sav": pyreadstat.read_sav,
+        "sas7bdat": pyreadstat.read_sas7bdat,
+        "xpt": pyreadstat.read_xport,
+    }
+    broken = (
+        pyreadstat.ReadstatError,
+        pyreadstat.PyreadstatError,
+        ValueError,  # among them texts that mean nothing in the file's encoding
+        OverflowError,  # days beyond the calendar
+        MemoryError,
+    )
     try:
-        frame, _ = reader(path, **which)
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
+        found: tuple[pd.DataFrame, Any] = readers[form](path, **which)
+    except broken:
         raise OSError("no sound file of its format") from None
-    return frame
+    return found
+
+
+def _refuse_elsewhere(source: Source, path: str) -> None:
+    """Refuse a file that is not on the local disk as it is.
+
+    Raises:
+        SourceError: it is in a store, or compressed.
+    """
+    if "://" in source.location and not source.location.startswith(("file://", "local://")):
+        raise SourceError(
+            "data.source: SPSS, Stata and SAS files are read from this machine's disk alone; copy "
+            "the file, or save the table as CSV or Parquet"
+        )
+    if path.lower().endswith((".gz", ".bz2", ".xz", ".zst")):
+        raise SourceError(
+            f"data.source: {path.rpartition('/')[2]} is compressed, which only CSV files may be; "
+            "unpack it"
+        )
 
 
 def _decoded(rows: pd.DataFrame, source: Source) -> pa.RecordBatch:
@@ -59,3 +142,11 @@ def _codes(values: pd.Series, numbers: Sequence[tuple[int, str]]) -> pa.Array:
     other = values.notna() & ~values.isin(known)
     texts = values.map(known).astype("object").mask(other, "number " + values.astype("str"))
     return pa.array(texts, pa.string(), from_pandas=True)
+
+
+class Reader:
+    """The reader of one of the formats, in the shape of the modules of the others."""
+
+    def __init__(self, form: LabelledFormat) -> None:
+        self.parts = partial(parts, form=form)
+        self.batches = batches

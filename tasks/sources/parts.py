@@ -7,10 +7,12 @@ from typing import Literal, TypeAlias
 
 from hallmark.schemas.columns.number_marks import NumberMarks
 from hallmark.schemas.encoding import UTF_8
+from hallmark.schemas.table_sections import FileFormat
 from hallmark.tasks.installation.errors import PrivateFact
 
 _OF_PANDAS = {"", "__index_level_0__"}  # how it names the index of a frame, in CSV and in Parquet
 BATCH_ROWS = 250_000
+LabelledFormat = Literal["sav", "dta", "sas7bdat", "xpt"]
 PART_ROWS = 4 * BATCH_ROWS  # about as many a worker reads as one part
 
 
@@ -35,7 +37,8 @@ class Source:
     """How to read a table."""
 
     location: str  # local path or fsspec URL of a file or a folder, or URL of a database
-    format: str | None = None  # None: csv or parquet, by the suffix
+    format: FileFormat | None = None  # None: by the suffix
+    sheet: str | None = None  # of a workbook; None: its only one
     delimiter: str = ","
     encoding: str = UTF_8  # of CSV
     null_markers: tuple[str, ...]
@@ -52,11 +55,11 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePart:
-    """A CSV file, row groups of a Parquet file, or a labelled file."""
+    """A file, or row groups of a Parquet file."""
 
     source: Source
     path: str
-    format: Literal["csv", "parquet", "dta", "sav"]
+    format: FileFormat
     row_groups: tuple[int, ...] = ()
 
 
@@ -87,10 +90,17 @@ def told_of(place: str, message: str) -> str:
     The spec says how it is read, but not where it is, so that the file must suit it.
     """
     message = message.replace("set data.format to csv or parquet", "let it end in .csv or .parquet")
+    message = re.sub(r"; (say|fix) data\.sheet\b.*", ", as the spec says", message)
     message = re.sub(r"; check data\.format", "; name it by what it is", message)
     message = re.sub(r"; say data\.encoding\b.*", ", as data.encoding of the spec says", message)
     message = re.sub(r"; (say|fix) data\.delimiter\b.*", ", as the spec says", message)
     return re.sub(r"\bdata\.source", place, message)
+
+
+def known_name(name: str, source: Source) -> str:
+    """The name without spaces around it, unless the spec has them too."""
+    known = (*source.columns, *source.optional, *source.ignored)
+    return name if name in known else name.strip()
 
 
 def with_optional(source: Source, names: Sequence[str]) -> Source:

@@ -236,7 +236,7 @@ BROKEN = [
     Broken(
         "a workbook called CSV",
         {"t.csv": b"PK\x03\x04" + CANARY.encode()},
-        "data.source: t.csv is an archive, such as a workbook of Excel; save the table as CSV",
+        "data.source: t.csv is an archive, such as a workbook of Excel; let its name end in .xlsx",
     ),
     Broken(
         "a compressed file whose name does not say so",
