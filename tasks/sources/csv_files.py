@@ -27,10 +27,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 def parts(source: Source, path: str, handle: Any) -> list[FilePart]:
     """The file as one part."""
     name = path.rpartition("/")[2]
-    if fault := _other_format(handle.read(4), source.encoding):
-        raise SourceError(f"data.source: {name} {fault}")
-    handle.seek(0)
-    names = _header(source, handle, name, source.delimiter)
+    names = column_names(source, path, handle)
     if len(names) == 1 < len(source.columns):
         raise SourceError(
             f"data.source: the header of {name} is a single field when split at "
@@ -40,6 +37,15 @@ def parts(source: Source, path: str, handle: Any) -> list[FilePart]:
     if problems := column_problems(source, known):
         raise SourceError(f"data.source: the header of {name}: {problems}")
     return [FilePart(source=with_optional(source, known), path=path, format="csv")]
+
+
+def column_names(source: Source, path: str, handle: Any) -> list[str]:
+    """Names of the columns as the header has them."""
+    name = path.rpartition("/")[2]
+    if fault := _other_format(handle.read(4), source.encoding):
+        raise SourceError(f"data.source: {name} {fault}")
+    handle.seek(0)
+    return _header(source, handle, name, source.delimiter)
 
 
 def batches(part: FilePart, handle: Any) -> Iterator[pa.RecordBatch]:

@@ -57,12 +57,23 @@ def parts(source: Source) -> list[FilePart]:
                 "set data.format to csv or parquet"
             )
         split = _READERS[form].parts
-        found += _attempt(partial(split, source, path), source, path, form)
+        found += attempt(partial(split, source, path), source, path, form)
     if len({part.format for part in found}) > 1:
         raise SourceError(
             "data.source: the folder mixes CSV and Parquet; set data.format, or split"
         )
     return found
+
+
+def column_names(source: Source) -> list[str]:
+    """Names of the columns of the first file, as it has them.
+
+    Raises:
+        SourceError: they cannot be read.
+    """
+    path = paths(source)[0]
+    form = source.format or FORMATS_BY_SUFFIX[_suffix(path)]
+    return attempt(partial(_READERS[form].column_names, source, path), source, path, form)
 
 
 def batches(part: FilePart, read: Callable[[pa.RecordBatch, bool], R]) -> Iterator[R]:
@@ -112,7 +123,7 @@ def paths(source: Source) -> list[str]:
 
 def hashed(source: Source, path: str) -> str:
     """SHA-256 of a file, as decompressed."""
-    return _attempt(lambda handle: file_digest(handle, "sha256").hexdigest(), source, path, "bytes")
+    return attempt(lambda handle: file_digest(handle, "sha256").hexdigest(), source, path, "bytes")
 
 
 def digest(hashes: Mapping[str, str]) -> str:
@@ -147,7 +158,14 @@ def _opened(source: Source, path: str) -> Any:
     return filesystem.open(path, "rb", compression="infer")
 
 
-def _attempt(read: Callable[[Any], R], source: Source, path: str, form: str) -> R:
+def attempt(read: Callable[[Any], R], source: Source, path: str, form: str) -> R:
+    """What `read` makes of an open file.
+
+    Args:
+        form: the format for messages, or "bytes".
+    Raises:
+        SourceError: the file cannot be read; the message quotes nothing of it.
+    """
     try:
         with _opened(source, path) as handle:
             return read(handle)

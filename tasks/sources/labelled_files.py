@@ -31,8 +31,7 @@ _NUMBER = 8  # bytes
 def parts(source: Source, path: str, handle: Any, *, form: LabelledFormat) -> list[FilePart]:
     """The whole file; `handle` is not used, since the reader opens the file itself."""
     name = path.rpartition("/")[2]
-    _refuse_elsewhere(source, path)
-    names, _ = _header(path, form)
+    names = column_names(source, path, handle, form=form)
     if problems := column_problems(source, names):
         raise SourceError(f"data.source: the header of {name}: {problems}")
     return [FilePart(source=with_optional(source, names), path=path, format=form)]
@@ -42,7 +41,8 @@ def batches(part: FilePart, handle: Any) -> Iterator[pa.RecordBatch]:
     """The rows, categories as their codes; `handle` is not used."""
     columns = list(part.source.columns)
     _, widths = _header(part.path, part.format)
-    at_once = max(1, min(BATCH_ROWS, MOST_OPEN // max(1, sum(widths[name] for name in columns))))
+    width = sum(widths[name] for name in columns)
+    at_once = max(1, min(BATCH_ROWS, part.source.batch_rows, MOST_OPEN // max(1, width)))
     start, whole = 0, False
     while not whole:
         rows = _read(part.path, part.format, usecols=columns, row_offset=start, row_limit=at_once)
@@ -51,13 +51,9 @@ def batches(part: FilePart, handle: Any) -> Iterator[pa.RecordBatch]:
             yield _decoded(rows, part.source)
 
 
-def columns_of(path: str, form: str) -> list[str]:
-    """The names of a file's columns.
-
-    Raises:
-        OSError: it is no sound file of the format.
-        Unbounded: it has too many.
-    """
+def column_names(source: Source, path: str, handle: Any, *, form: LabelledFormat) -> list[str]:
+    """Names of the columns; `handle` is not used."""
+    _refuse_elsewhere(source, path)
     return _header(path, form)[0]
 
 
@@ -149,4 +145,5 @@ class Reader:
 
     def __init__(self, form: LabelledFormat) -> None:
         self.parts = partial(parts, form=form)
+        self.column_names = partial(column_names, form=form)
         self.batches = batches

@@ -20,11 +20,8 @@ from hallmark.tasks.sources.parts import (
 def parts(source: Source, path: str, handle: Any) -> list[FilePart]:
     """The file's row groups, some together where they are small."""
     name = path.rpartition("/")[2]
-    if handle.read(4) != b"PAR1":
-        raise SourceError(f"data.source: {name} is not a Parquet file; check data.format")
-    handle.seek(0)
+    names = column_names(source, path, handle)
     footer = parquet_bounds.footer(handle, (*source.columns, *source.optional))
-    names = list(footer.schema.to_arrow_schema().names)
     if problems := column_problems(source, names):
         raise SourceError(f"data.source: the header of {name}: {problems}")
     source = with_optional(source, names)
@@ -42,6 +39,17 @@ def parts(source: Source, path: str, handle: Any) -> list[FilePart]:
     ]
 
 
+def column_names(source: Source, path: str, handle: Any) -> list[str]:
+    """Names of the columns."""
+    if handle.read(4) != b"PAR1":
+        name = path.rpartition("/")[2]
+        raise SourceError(f"data.source: {name} is not a Parquet file; check data.format")
+    handle.seek(0)
+    return list(parquet_bounds.footer(handle).schema.to_arrow_schema().names)
+
+
 def batches(part: FilePart, handle: Any) -> Iterator[pa.RecordBatch]:
     """The rows of the part's row groups, in the file's own types, texts in a dictionary."""
-    return parquet_bounds.batches(handle, part.source.columns, part.row_groups, rows=BATCH_ROWS)
+    return parquet_bounds.batches(
+        handle, part.source.columns, part.row_groups, rows=min(BATCH_ROWS, part.source.batch_rows)
+    )

@@ -51,6 +51,7 @@ class Source:
     others_ignored: bool = False  # whether columns beyond these may be there, never read
     options: tuple[tuple[str, str | bool], ...] = ()  # of the file system, none of them secret
     database: DatabaseTable | None = None  # None: files
+    batch_rows: int = BATCH_ROWS  # read at once, at most
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,6 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from hallmark.tasks.sources.parts import (
-    BATCH_ROWS,
     FilePart,
     Source,
     SourceError,
@@ -41,20 +40,25 @@ _SHEETS, _SHARED = "xl/worksheets/", "xl/sharedstrings.xml"
 def parts(source: Source, path: str, handle: Any) -> list[FilePart]:
     """The file as one part."""
     name = path.rpartition("/")[2]
-    with _sheet(source, handle, name) as sheet:
-        names = [known_name(one, source) for one in header(sheet)]
+    names = [known_name(one, source) for one in column_names(source, path, handle)]
     if problems := column_problems(source, names):
         raise SourceError(f"data.source: the header of {name}: {problems}")
     return [FilePart(source=with_optional(source, names), path=path, format="xlsx")]
+
+
+def column_names(source: Source, path: str, handle: Any) -> list[str]:
+    """Names of the columns as the header has them."""
+    with _sheet(source, handle, path.rpartition("/")[2]) as sheet:
+        return _header(sheet)
 
 
 def batches(part: FilePart, handle: Any) -> Iterator[pa.RecordBatch]:
     """The rows below the header, every cell a text; those without any value are left out."""
     source, name = part.source, part.path.rpartition("/")[2]
     with _sheet(source, handle, name) as sheet:
-        names = [known_name(one, source) for one in header(sheet)]
+        names = [known_name(one, source) for one in _header(sheet)]
         places = [names.index(one) for one in source.columns]
-        yield from _batches(sheet, places, source.columns)
+        yield from _batches(sheet, places, source)
 
 
 def sheets(handle: BinaryIO) -> list[str]:
@@ -68,7 +72,7 @@ def sheets(handle: BinaryIO) -> list[str]:
         return [sheet.title for sheet in book.worksheets]
 
 
-def header(sheet: Any) -> list[str]:
+def _header(sheet: Any) -> list[str]:
     """The texts of the first row, up to the last that is not empty."""
     row = next(sheet.iter_rows(min_row=1, max_row=1, max_col=_MOST_COLUMNS, values_only=True), ())
     names = [_text(value) or "" for value in row]
@@ -77,7 +81,8 @@ def header(sheet: Any) -> list[str]:
     return names
 
 
-def _batches(sheet: Any, places: Sequence[int], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _batches(sheet: Any, places: Sequence[int], source: Source) -> Iterator[pa.RecordBatch]:
+    columns = source.columns
     last = max(places, default=0) + 1
     rows: list[tuple[str | None, ...]] = []
     size = 0
@@ -92,7 +97,7 @@ def _batches(sheet: Any, places: Sequence[int], columns: Sequence[str]) -> Itera
                 raise too_long(name)
         rows.append(row)
         size += sum(len(text) for text in row if text is not None)
-        if len(rows) >= BATCH_ROWS or size >= MOST_TEXT:
+        if len(rows) >= source.batch_rows or size >= MOST_TEXT:
             yield _batch(rows, columns)
             rows, size = [], 0
     if rows:

@@ -61,11 +61,10 @@ def test_a_folder_of_parts_is_their_concatenation_in_order_of_name(tmp_path: Pat
 def test_parquet_row_groups_become_parts_that_cover_every_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_files, "BATCH_ROWS", 10)
     monkeypatch.setattr(parquet_files, "PART_ROWS", 40)
     frame = pd.concat([table()] * 50, ignore_index=True)
     frame.to_parquet(tmp_path / "t.parquet", row_group_size=7)
-    pieces = parts(source(tmp_path / "t.parquet"))
+    pieces = parts(source(tmp_path / "t.parquet", batch_rows=10))
     assert len(pieces) > 1
     assert sum(len(b) for p in pieces for b in batches(p)) == len(frame)
 

@@ -56,9 +56,8 @@ def test_cells_are_read_as_in_every_format(tmp_path: Path):
     assert swapped == [[row[3], row[0]] for row in READ]
 
 
-def test_rows_come_in_batches_that_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(workbooks, "BATCH_ROWS", 2)
-    assert read(book(tmp_path / "t.xlsx")) == READ
+def test_rows_come_in_batches_that_fit(tmp_path: Path):
+    assert read(book(tmp_path / "t.xlsx"), batch_rows=2) == READ
 
 
 def test_of_several_sheets_the_spec_names_one(tmp_path: Path):
