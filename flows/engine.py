@@ -29,6 +29,7 @@ from hallmark.schemas.loading import SpecError
 from hallmark.tasks.installation.errors import SafeError
 
 RELEASE, CERTIFY, REHEARSAL = "release/on-demand", "certify/on-demand", "rehearsal/on-demand"
+VALIDATION = "validation/on-demand"
 CALENDAR_FLOW = "calendar-release"
 _MOST_RUNS = 20  # of a release that are shown
 _UNDER_WAY = (StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED)

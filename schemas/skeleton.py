@@ -68,15 +68,34 @@ def skeleton_from_header(path: Path | str, *, source: str | None = None) -> str:
     line, encoding = _first_line(Path(path))
     delimiter = max(_DELIMITERS, key=line.count)
     names = [name.strip() for name in _fields(Path(path), line, delimiter)]
-    of_pandas = names[:1] if names[:1] in _INDEX and len(names) > 1 else []
+    known = {"delimiter": delimiter, "encoding": encoding}
+    return skeleton_from_names(names, path=path, source=source or str(path), known=known)
+
+
+def skeleton_from_names(
+    names: Sequence[str],
+    *,
+    path: Path | str,
+    source: str,
+    known: Mapping[str, Any] | None = None,
+) -> str:
+    """YAML text of a spec for a table with these names on its first row.
+
+    Args:
+        path: the file, for messages.
+        known: as of `skeleton_from_columns`.
+    Raises:
+        SkeletonError: they do not look like a header.
+    """
+    of_pandas = list(names[:1]) if list(names[:1]) in _INDEX and len(names) > 1 else []
     names = names[len(of_pandas) :]
     if not names or any(not name or _is_number(name) for name in names):
         raise SkeletonError(
             f"{path}:1: does not look like a header, since a field is empty or a number; "
             "put the column names on the first line"
         )
-    known = {"delimiter": delimiter, "encoding": encoding, "ignore": of_pandas}
-    return skeleton_from_columns(names, source=source or str(path), known=known)
+    known = {**(known or {}), "ignore": of_pandas}
+    return skeleton_from_columns(names, source=source, known=known)
 
 
 _INDEX = ([""], ["Unnamed: 0"])  # the index column as pandas writes it, once and a second time

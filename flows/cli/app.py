@@ -63,7 +63,7 @@ def init(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A CSV or Parquet file (only its header is read), or a data dictionary in JSON.",
+            help="A table (only its header is read), or a data dictionary in JSON.",
             metavar="HEADER|DICTIONARY",
             exists=True,
             dir_okay=False,

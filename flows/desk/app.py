@@ -27,6 +27,7 @@ from hallmark.flows.desk import (
     provider,
     releases,
     specs,
+    tables,
 )
 from hallmark.flows.desk.entrance import Entrance, genuine
 from hallmark.flows.desk.pages import message
@@ -62,7 +63,7 @@ desk = FastAPI(
     dependencies=[Depends(genuine)],
 )
 desk.mount(assets.ADDRESS, assets.files, name="static")
-for rooms in (log_in, provider, people, releases, specs, calendar, accounts, keys):
+for rooms in (log_in, provider, people, releases, specs, tables, calendar, accounts, keys):
     desk.include_router(rooms.router)
 
 desk.add_middleware(Entrance)

@@ -23,8 +23,8 @@ FORM = 64 * 1024
 TEXT = 1024 * 1024
 """Bytes of a spec, or of anything else in JSON; a form's parser takes no longer field either."""
 
-_TABLES = ("POST", "/tables")
-_WITH_FILES = {("POST", "/specs"), _TABLES}
+_TABLES = {("POST", "/tables"), ("POST", "/tables/{kind}/{name}/replace")}
+_WITH_FILES = {("POST", "/specs"), *_TABLES}
 _TEXTS = {
     ("POST", "/decisions"),
     ("POST", "/specs"),
@@ -94,6 +94,6 @@ def taken(route: Route | None, scope: Scope, receive: Receive) -> Receive:
 
 
 def _intake_of(route: Route | None) -> _Intake:
-    if route == _TABLES:
+    if route in _TABLES:
         return _Intake(allowed(UPLOAD) + FORM, with_files=True, fills_disk=True)
     return _Intake(TEXT if route in _TEXTS else FORM, with_files=route in _WITH_FILES)

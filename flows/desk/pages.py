@@ -26,6 +26,9 @@ _OWN = (
     "base-uri 'none'; frame-ancestors 'none'"
 )
 
+STAGED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+"""The policy of documents that are shown as they are: no script runs in them."""
+
 
 def _moment(at: datetime | None) -> str:
     return "" if at is None else f"{at:%Y-%m-%d %H:%M} UTC"

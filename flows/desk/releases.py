@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections import Counter
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from fastapi import APIRouter, Form, HTTPException, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
 from hallmark.flows import engine
-from hallmark.flows.desk.pages import ledger, page
+from hallmark.flows.desk.pages import STAGED, ledger, page
 from hallmark.flows.desk.specs import prepared_draft
 from hallmark.flows.desk.visitor import logged_in
 from hallmark.flows.going_on import go_on
@@ -19,9 +20,10 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Approver, Waiting, known_as
 from hallmark.schemas.documents.decisions import Outcome, SignedDecision
 from hallmark.schemas.documents.manifest import REPORT_FILE
-from hallmark.schemas.loading import load_spec
+from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.profile import Profile
 from hallmark.schemas.written import Line, Lines
+from hallmark.tasks.check import Standing, standing
 from hallmark.tasks.comparison import compared
 from hallmark.tasks.gates import approvals
 from hallmark.tasks.gates.approvals import DecisionRefused, decide
@@ -39,6 +41,7 @@ from hallmark.tasks.people.rights import Right
 from hallmark.tasks.planning.confined import refuse_beyond
 from hallmark.tasks.planning.looks import allow_more, looks_at_table_of, refuse_used_up
 from hallmark.tasks.planning.places import ordered_spec, specs_folder, tables_folder
+from hallmark.tasks.planning.uploads import ordering_from
 from hallmark.tasks.releases import (
     STATES,
     ReleaseState,
@@ -51,7 +54,6 @@ from hallmark.tasks.withdrawals import withdraw
 router = APIRouter()
 _GOING = ("ordered", "running", "interrupted")
 """States in which a run is to begin or under way, or may be begun anew by the orchestrator."""
-_STAGED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 
 
 @router.get("/")
@@ -85,7 +87,8 @@ def release_page(request: Request, release: str) -> Response:
     visitor, known = logged_in(request), profile()
     one = _release(release, ledger(), known)
     reviews, runs = visitor.may(Right.REVIEW), engine.runs_of(release)
-    decision = _to_decide(one) if reviews and one.standing is not None else None
+    waits = reviews and one.standing is not None
+    decision = _to_decide(one, mends=visitor.mends) if waits else None
     return page(
         request,
         "release",
@@ -192,7 +195,7 @@ def start(
     ):
         start_of_sources = spec.parent if folder is None else Path(folder)
         refuse_used_up(load_spec(spec, start_of_sources), start_of_sources)
-        with ordering(release, visitor.person.login, moment) as number:
+        with ordering_from(), ordering(release, visitor.person.login, moment) as number:
             engine.start(
                 engine.RELEASE if file is None else engine.CERTIFY,
                 parameters | {"order": number} | ({} if file is None else {"file": file}),
@@ -282,14 +285,19 @@ def _kept_spec(one: ReleaseState) -> str | None:
     return next((name for name in names if (specs_folder() / f"{name}.yaml").exists()), None)
 
 
-def _to_decide(one: ReleaseState) -> dict[str, Any]:
-    """What a page shows for a decision: the contents, what changed, and what to sign."""
+def _to_decide(one: ReleaseState, *, mends: bool) -> dict[str, Any]:
+    """What a page shows for a decision: the contents, what changed, and what to sign.
+
+    Args:
+        mends: whether it may tell what is known of the private table.
+    """
     assert one.waits is not None, "it waits at a gate"
     folder = shown_folder(one.waits)
     plan = json.loads((folder / "plan.json").read_text()) if one.waits.gate == "plan" else None
     rehearsal = _rehearsal(one.waits)
     return {
         "plan": plan,
+        "file": _file_standing(one.waits, mends=mends),
         "rehearsal": rehearsal,
         "named": rehearsal is not None and one.waits.seen.get(REHEARSED) == rehearsal.digest(),
         "staged": sorted(path.name for path in folder.iterdir()) if plan is None else [],
@@ -297,6 +305,15 @@ def _to_decide(one: ReleaseState) -> dict[str, Any]:
         "content": json.dumps(asked_now(one.waits, one.history)),
         "compared": compared(one.waits, one.history),
     }
+
+
+def _file_standing(waits: Waiting, *, mends: bool) -> Standing:
+    if mends:
+        with suppress(SpecError, OSError):  # the spec was changed or removed since
+            path = Path(waits.spec)
+            start = path.parent if waits.folder is None else Path(waits.folder)
+            return standing(load_spec(path, start), start)
+    return Standing("untold")
 
 
 def _rehearsal(waits: Waiting) -> Rehearsal | None:
@@ -348,7 +365,7 @@ def _at_gate(release: str) -> Waiting:
 def _file(path: Path) -> Response:
     return FileResponse(
         path,
-        headers={"Content-Security-Policy": _STAGED},
+        headers={"Content-Security-Policy": STAGED},
         content_disposition_type="inline" if path.suffix == ".html" else "attachment",
         filename=path.name,
     )

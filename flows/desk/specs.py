@@ -1,11 +1,10 @@
 """Specs written at the desk: begun from a table or a dictionary, checked while somebody types, and
 shown beside their plan and the price of other epsilons."""
 
-import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,29 +13,38 @@ from fastapi import APIRouter, Body, Form, HTTPException, Request, Response, Upl
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 
 from hallmark import schemas
-from hallmark.flows.desk.pages import page, part
-from hallmark.flows.desk.visitor import logged_in
+from hallmark.flows import engine
+from hallmark.flows.desk.pages import STAGED, page, part
+from hallmark.flows.desk.tables import ENDINGS, brought_by
+from hallmark.flows.desk.visitor import Visitor, logged_in
 from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.exact import read_exact
 from hallmark.schemas.loading import SpecError, load_spec
+from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import IDENTIFIER
+from hallmark.schemas.skeleton import skeleton_from_names
+from hallmark.schemas.source_text import with_keys
+from hallmark.schemas.table_sections import format_by_name
+from hallmark.tasks.check import standing, values_page
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.forecast.verdict import Alternative, in_words, sweep
-from hallmark.tasks.installation.disk import UPLOAD, allowed, refuse_full, size_in_words
+from hallmark.tasks.installation.disk import UPLOAD, allowed, size_in_words
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.operator import Order, numbered
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 from hallmark.tasks.ledger.accounts import about_balance, balance
-from hallmark.tasks.people.actions import doing
+from hallmark.tasks.people.actions import doing, record
 from hallmark.tasks.planning.confined import SpecConfined, refuse_beyond
-from hallmark.tasks.planning.places import PUBLIC, public_folder, specs_folder, tables_folder
+from hallmark.tasks.planning.looks import refuse_used_up
+from hallmark.tasks.planning.places import checked_spec, specs_folder, tables_folder
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.skeletons import skeleton
+from hallmark.tasks.planning.uploads import Place, ordering_from, places
+from hallmark.tasks.sources.look import look
 
 router = APIRouter()
 MOST_SPEC = 1_000_000  # characters of a spec
-_TABLES = (".csv", ".csv.gz", ".parquet", ".pq", ".json")
-_CHUNK = 1 << 20
 _LINE = re.compile(r"(?::(\d+))?(?:: )?(?:([^\s:]+): )?(.*)", re.DOTALL)
 _SCHEMA = Path(schemas.__file__).with_name("release-spec.schema.json")
 
@@ -53,34 +61,7 @@ def schema() -> Response:
 def specs_page(request: Request) -> Response:
     """All specs that are kept at the desk, and the ways to begin one."""
     most = size_in_words(allowed(UPLOAD))
-    return page(request, "specs", specs=_specs(), tables=_tables(), most=most)
-
-
-@router.post("/tables")
-def upload(
-    request: Request, table: UploadFile, public: Annotated[bool, Form()] = False
-) -> Response:
-    """Keep a table for this installation alone; or codes or a table that are public."""
-    name = Path((table.filename or "").replace("\\", "/")).name
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}", name) is None or not name.lower().endswith(
-        _TABLES
-    ):
-        raise SafeError(
-            f"{name!r}: give a file with a name of letters, digits, dots and dashes that ends in "
-            f"{', '.join(_TABLES)}"
-        )
-    file = (public_folder() if public else tables_folder()) / name
-    if file.exists():
-        raise SafeError(f"there is a table {name!r} already; rename the new one")
-    with (
-        doing(logged_in(request).actor, "table-uploaded", name, public=str(public).lower()),
-        whole(file) as draft,
-        os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as kept,
-    ):
-        while chunk := table.file.read(_CHUNK):
-            refuse_full(file.parent, len(chunk))
-            kept.write(chunk)
-    return RedirectResponse("/specs", 303)
+    return page(request, "specs", specs=_specs(), files=places(), most=most, endings=ENDINGS)
 
 
 @router.post("/specs")
@@ -96,8 +77,8 @@ def begin(
         raise SafeError(f"there is a spec {name!r} already; open it, or choose another name")
     if spec is not None and spec.filename:
         text = _decoded(spec.file.read(MOST_SPEC + 1))
-    elif table in _tables():
-        text = skeleton(tables_folder() / table, tables_folder())
+    elif (place := next((one for one in places() if one.source == table), None)) is not None:
+        text = _begun(place)
         text = re.sub(r"(?m)^release: .*$", f"release: {name}", text, count=1)
     else:
         raise SafeError("upload a spec, or choose one of the tables; nothing was begun")
@@ -136,14 +117,23 @@ def plan(text: Text, epsilons: Annotated[list[str], Body()] = []) -> Response:  
         summary["warnings"] = [one for one in summary["warnings"] if one not in shown]
         summary["warnings"] += about_balance(prepared.spec, found)
         others = list(sweep(prepared, [_epsilon(one) for one in epsilons]))
-    return part("plan", plan=summary, left=found.words, bars=list(_bars(others)))
+        file = standing(prepared.spec, tables_folder())
+    return part("plan", plan=summary, left=found.words, bars=list(_bars(others)), file=file)
 
 
 @router.get("/specs/{name}")
 def spec_page(request: Request, name: str) -> Response:
     """The editor of one spec."""
     text = _existing(name).read_text(encoding="utf-8")
-    return page(request, "spec", name=name, text=text, recurs=PERIOD_MARK in text)
+    return page(
+        request,
+        "spec",
+        name=name,
+        text=text,
+        recurs=PERIOD_MARK in text,
+        server=engine.has_server(),
+        **_about_file(logged_in(request), text),
+    )
 
 
 @router.post("/specs/{name}")
@@ -155,6 +145,41 @@ def save(request: Request, name: str, text: Annotated[str, Form(max_length=MOST_
     return RedirectResponse(f"/specs/{name}", 303)
 
 
+@router.post("/specs/{name}/validate")
+def validate(request: Request, name: str) -> Response:
+    """Check the private table against the spec as it is saved, on a worker."""
+    file, visitor, copy = _existing(name), logged_in(request), checked_spec(name)
+    with doing(visitor.actor, "ordered", name, check="true"), ordering_from():
+        with whole(copy) as draft:  # what is looked at here is what is checked
+            draft.write_text(_as_of_now(file.read_text(encoding="utf-8")), encoding="utf-8")
+            refuse_beyond(draft)
+            spec = prepared_draft(draft).spec
+        refuse_used_up(spec, tables_folder())
+        order = numbered(Order(release=spec.release, by=visitor.person.login, at=datetime.now(UTC)))
+        engine.start(
+            engine.VALIDATION,
+            {"spec": str(copy), "folder": str(tables_folder()), "order": order},
+            release=spec.release,
+        )
+    return RedirectResponse(f"/specs/{name}", 303)
+
+
+@router.get("/specs/{name}/values")
+def values(request: Request, name: str) -> Response:
+    """The values that broke rules in the last check, for whoever uploaded the table alone."""
+    visitor, text = logged_in(request), _existing(name).read_text(encoding="utf-8")
+    spec = _loaded(text)
+    found = None if spec is None else values_page(spec, tables_folder())
+    if spec is None or found is None:
+        raise HTTPException(404, f"no check of {name} found values that break its rules")
+    if not brought_by(visitor, spec.data.source):
+        raise HTTPException(
+            403, "only the person who uploaded the table sees values of it, in a browser"
+        )
+    record(visitor.actor, "opened", name, file=found.name)
+    return FileResponse(found, headers={"Content-Security-Policy": STAGED}, media_type="text/html")
+
+
 @router.post("/specs/{name}/remove")
 def remove(request: Request, name: str) -> Response:
     """Remove a draft; what was released by it stays."""
@@ -162,6 +187,27 @@ def remove(request: Request, name: str) -> Response:
     with doing(logged_in(request).actor, "spec-removed", name):
         file.unlink()
     return RedirectResponse("/specs", 303)
+
+
+def _about_file(visitor: Visitor, text: str) -> dict[str, Any]:
+    """What the page of a spec says of its private table."""
+    spec = _loaded(text)
+    if spec is None:
+        return {"file": None, "values": False, "table": None}
+    source = spec.data.source
+    return {
+        "file": standing(spec, tables_folder()),
+        "values": values_page(spec, tables_folder()) is not None and brought_by(visitor, source),
+        "table": source if any(one.source == source for one in places()) else None,
+    }
+
+
+def _loaded(text: str) -> ReleaseSpec | None:
+    """The spec as of this month; None where it is not complete."""
+    with _draft(text) as draft, suppress(SpecError, SpecConfined):
+        refuse_beyond(draft)
+        return load_spec(draft, tables_folder())
+    return None
 
 
 def _bars(others: list[Alternative]) -> Iterator[dict[str, Any]]:
@@ -260,10 +306,21 @@ def _specs() -> list[str]:
     return sorted(path.stem for path in specs_folder().glob("*.yaml"))
 
 
-def _tables() -> list[str]:
-    own = [path.name for path in tables_folder().iterdir() if path.is_file()]
-    declared = [f"{PUBLIC}/{path.name}" for path in public_folder().iterdir()]
-    return sorted(own) + sorted(declared)
+def _begun(place: Place) -> str:
+    """The skeleton of a spec for a file, which says how it is written if somebody confirmed that.
+
+    Raises:
+        SkeletonError: none can be made of it.
+        SafeError: its columns cannot be read.
+    """
+    known = place.upload
+    form = (None if known is None else known.form) or {}
+    if not place.is_table or (not form and format_by_name(place.name) in ("csv", "parquet")):
+        return skeleton(place.file, tables_folder())
+    seen = look(place.file, form)  # which may break on it, as this process must not
+    if not seen.columns:
+        raise SafeError(f"the columns of {place.name} cannot be read: {seen.refusal}")
+    return with_keys(skeleton_from_names(seen.columns, path=place.name, source=place.source), form)
 
 
 def _file(name: str) -> Path:

@@ -74,10 +74,13 @@ class Looks:
 
 @contextmanager
 def looking(
-    workspace: Workspace, spec: ReleaseSpec, folder: Path, source: Source
+    workspace: Workspace, spec: ReleaseSpec, folder: Path, source: Source, *, draws: bool = True
 ) -> Iterator[None]:
     """Note a look at the private table of a spec, which the block reads.
 
+    Args:
+        draws: whether the run goes on to draw, which strikes the look out; else the look counts,
+            however the block ends.
     Raises:
         LooksUsedUp: the run was ordered at the desk, and the limit is reached.
     """
@@ -98,11 +101,18 @@ def looking(
     try:
         yield
     except PrivateFact:
-        files = guarded("validate", workspace.path, file_hashes)
-        with suppress(SafeError):  # it cannot be read: its place counts
-            like = keyed(Likeness(frozenset(files(source).values())))
-            _write(workspace, [*earlier, look.model_copy(update={**like, "is_open": False})])
+        _write(workspace, [*earlier, _ended(look, workspace, source)])
         raise
+    if not draws:
+        _write(workspace, [*earlier, _ended(look, workspace, source)])
+
+
+def _ended(look: Look, workspace: Workspace, source: Source) -> Look:
+    """A look that told what it found, with what copies of its table are known by."""
+    files, like = guarded("validate", workspace.path, file_hashes), {}
+    with suppress(SafeError):  # it cannot be read: its place counts
+        like = keyed(Likeness(frozenset(files(source).values())))
+    return look.model_copy(update={**like, "is_open": False})
 
 
 def answered(workspace: Workspace) -> None:

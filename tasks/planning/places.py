@@ -33,6 +33,11 @@ def recurring_folder() -> Path:
     return private_folder(home() / "recurring")
 
 
+def checked_spec(name: str) -> Path:
+    """The spec that a check ordered at the desk reads, which nobody edits there."""
+    return private_folder(home() / "checked") / f"{name}.yaml"
+
+
 def ordered_spec(release: str) -> Path:
     """The spec that a run ordered at the desk reads, which nobody edits there."""
     return private_folder(home() / "ordered") / f"{release}.yaml"

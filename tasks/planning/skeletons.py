@@ -11,7 +11,11 @@ from hallmark.schemas.skeleton import (
     skeleton_from_columns,
     skeleton_from_dictionary,
     skeleton_from_header,
+    skeleton_from_names,
 )
+from hallmark.schemas.table_sections import format_by_name
+from hallmark.tasks.sources import Source, SourceError
+from hallmark.tasks.sources.files import column_names
 from hallmark.tasks.sources.parquet_bounds import footer
 from hallmark.tasks.sources.texts import Unbounded
 
@@ -20,7 +24,7 @@ def skeleton(source: Path, spec_folder: Path) -> str:
     """YAML text of a spec; of a table only the column names are read.
 
     Args:
-        source: a CSV or Parquet file, or a data dictionary in JSON.
+        source: a file that tables are read from, or a data dictionary in JSON.
         spec_folder: where relative sources of the spec start.
     Raises:
         SkeletonError: no skeleton can be made from it.
@@ -38,5 +42,10 @@ def skeleton(source: Path, spec_folder: Path) -> str:
                     f"{source}: cannot be read as a Parquet file; give one, or a data dictionary"
                 ) from None
             return skeleton_from_columns(names, source=located)
-        case _:
+        case _ if format_by_name(source.name) in (None, "csv"):
             return skeleton_from_header(source, source=located)
+    try:
+        names = column_names(Source(location=str(source), null_markers=(), columns=()))
+    except SourceError as error:
+        raise SkeletonError(str(error)) from None
+    return skeleton_from_names(names, path=source, source=located)

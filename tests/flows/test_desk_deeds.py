@@ -17,13 +17,15 @@ from hallmark.tasks.people.actions import Action, actions
 from hallmark.tasks.people.rights import Right, Role
 from hallmark.tasks.planning.places import specs_folder, tables_folder
 from hallmark.tasks.planning.recurring import scheduling
+from hallmark.tasks.planning.uploads import Place, keep
 from tests import example
-from tests.flows.people import as_somebody
+from tests.flows.people import as_somebody, log_in
 from tests.flows.test_desk import decision
 
 Send = Callable[[str], Response]
 HERE = "hallmark.flows.desk"
 REASON = {"reason": "for the test"}
+TABLE = {"table": ("t.csv", b"a\n1\n")}
 CAP = {"epsilon": "1", "delta": "1e-6", **REASON}
 RECURS = {"spec": "weekly", "period": "week", "at": "06:00", "epsilon": "1", "delta": "1e-6"}
 MONTHLY = {"period": "month", "cron": "0 6 1 * *", "budget": {"epsilon": "1", "delta": "1e-6"}}
@@ -47,9 +49,12 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "/calendar": (f"{HERE}.calendar.deploy_calendar", "scheduled", {"data": RECURS}),
     "/calendar/{entry}/run": ("hallmark.flows.engine.start", "ordered", {}),
     "/calendar/{entry}/remove": (f"{HERE}.calendar.take_off", "unscheduled", {}),
-    "/tables": (
-        f"{HERE}.specs.whole", "table-uploaded", {"files": {"table": ("t.csv", b"a\n1\n")}},
-    ),
+    "/tables": (f"{HERE}.tables.keep", "table-uploaded", {"files": TABLE}),
+    "/tables/{kind}/{name}/form": (f"{HERE}.tables.confirm", "form-confirmed", {}),
+    "/tables/{kind}/{name}/replace": (f"{HERE}.tables.keep", "table-replaced", {"files": TABLE}),
+    "/tables/{kind}/{name}/remove": (f"{HERE}.tables.remove", "table-removed", {}),
+    "/tables/{kind}/{name}/private": (f"{HERE}.tables.make_private", "table-made-private", {}),
+    "/specs/{name}/validate": ("hallmark.flows.engine.start", "ordered", {}),
     "/specs": (
         f"{HERE}.specs._keep", "spec-saved",
         {"data": {"name": "another"}, "files": {"spec": ("s.yaml", b"release: another\n")}},
@@ -57,7 +62,7 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "/specs/{name}": (f"{HERE}.specs._keep", "spec-saved", {"data": {"text": "release: draft\n"}}),
     "/specs/{name}/remove": ("pathlib.Path.unlink", "spec-removed", {}),
 }  # fmt: skip
-NOTHING_CHANGES = {"/specs/check", "/specs/plan"}
+NOTHING_CHANGES = {"/specs/check", "/specs/plan", "/tables/{kind}/{name}/look"}
 IN_ONE_TRANSACTION = {"/releases/{release}/comments"}  # with their entry, in the file of people
 
 
@@ -96,15 +101,26 @@ def send(keys: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     everything = [role for role in Role if role != Role.ADMINISTRATOR]
     sender = TestClient(desk, headers=as_somebody(*everything))
+    browser = TestClient(desk)
+    browser.headers["X-CSRF"] = log_in(browser, "tess")
+    codes = Place("public", "codes.csv")
+    (tmp_path / "codes.csv").write_text("code\n1\n")
+    keep(codes, tmp_path / "codes.csv", "tess", replace=False)
 
     def send(route: str) -> Response:
+        name = "weekly" if route.endswith("/validate") else "draft"
         path = route.format(
-            release="test-release", account="test-people", entry="monthly", name="draft"
+            release="test-release",
+            account="test-people",
+            entry="monthly",
+            kind=codes.kind,
+            name=codes.name if route.startswith("/tables") else name,
         )
         given = dict(DEEDS[route][2])
         if route == "/decisions":
             given["json"] = decision(keys)
-        return sender.post(path, follow_redirects=False, **given)
+        person = browser if route.endswith("/form") else sender
+        return person.post(path, follow_redirects=False, **given)
 
     return send
 

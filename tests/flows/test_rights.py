@@ -21,6 +21,7 @@ from hallmark.flows.desk import (
     provider,
     releases,
     specs,
+    tables,
 )
 from hallmark.flows.desk.attempts import BY_ADDRESS, OVER_ALL, Attempts
 from hallmark.flows.desk.routes import BY_NO_PROGRAM, NEEDED
@@ -35,7 +36,7 @@ from tests.flows.people import log_in as session_of
 
 NAMES = {
     "release": "none", "name": "none", "account": "none", "entry": "none", "login": "nobody",
-    "number": "0", "secret": "0",
+    "number": "0", "secret": "0", "kind": "private",
 }  # fmt: skip
 HERE = "http://testserver"
 
@@ -69,7 +70,7 @@ def fresh(seed: str, login: str) -> str:
 
 
 def test_the_table_of_rights_names_every_route_and_no_other():
-    rooms = (accounts, calendar, keys, log_in, people, provider, releases, specs)
+    rooms = (accounts, calendar, keys, log_in, people, provider, releases, specs, tables)
     routes = [desk.routes, *(room.router.routes for room in rooms)]
     found = {
         (method, route.path)

@@ -25,7 +25,7 @@ async function send(form, button) {
   const typed = new FormData(form);
   const body = form.enctype === "multipart/form-data" ? typed : new URLSearchParams(typed);
   try {
-    const reply = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" } });
+    const reply = await fetch(button.hasAttribute("formaction") ? button.formAction : form.action, { method: "POST", body, headers: { Accept: "text/html" } });
     if (reply.redirected) go(reply.url);
     else show(new DOMParser().parseFromString(await reply.text(), "text/html"), reply, button);
   } catch {
