@@ -139,6 +139,7 @@ def prepare(steward: Page, folder: Path) -> None:
     steward.set_input_files("#table", folder / "table.csv")
     with steward.expect_navigation():
         steward.get_by_role("button", name="Upload", exact=True).click()
+    steward.get_by_role("link", name="Specs").click()
     steward.fill("#name", "survey")
     steward.set_input_files("#spec", folder / "survey.yaml")
     steward.get_by_role("button", name="Begin").click()

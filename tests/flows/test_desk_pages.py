@@ -25,8 +25,9 @@ from hallmark.tasks.people.actions import record
 from hallmark.tasks.people.database import writing
 from hallmark.tasks.people.rights import Role
 from hallmark.tasks.planning.places import specs_folder, tables_folder
+from hallmark.tasks.planning.uploads import Place, keep
 from hallmark.tasks.runs import RunStatus
-from tests import example
+from tests import example, messy
 from tests.flows.people import PASSWORD, TEST, introduce, join
 from tests.flows.services import SECONDS
 
@@ -46,6 +47,8 @@ PAGES = {
     "/accounts/test-people": Role.REVIEWER,
     "/specs": Role.STEWARD,
     "/specs/own": Role.STEWARD,
+    "/tables/private/enquete.csv": Role.STEWARD,
+    "/tables/public/codes.csv": Role.OPERATOR,
     "/releases/failed": Role.OPERATOR,
     "/log": Role.AUDITOR,
     "/people": Role.ADMINISTRATOR,
@@ -150,6 +153,8 @@ def test_every_page_is_accessible_and_fits(size: str, site: Site, chrome: Browse
     file = site.folder / "own.yaml"
     example.write(site.folder / "data-of-own", release="own").rename(file)
     (specs_folder() / "own.yaml").write_text(file.read_text())
+    for place in (Place("private", "enquete.csv"), Place("public", "codes.csv")):
+        keep(place, messy.write(site.folder / "messy", 40), "steward", replace=False)
     pages = {role: enter(chrome, site, role, size) for role in set(PAGES.values())}
     problems = []
     for path, role in PAGES.items():
@@ -331,6 +336,7 @@ def test_a_steward_makes_the_spec_of_an_own_table_without_a_shell(
     page.set_input_files("#table", table)
     with page.expect_navigation():
         page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_role("link", name="Specs").click()
     page.fill("#name", "mine")
     page.select_option("#of", label=table.name)
     page.get_by_role("button", name="Begin").click()

@@ -54,6 +54,7 @@ def test_a_table_is_released_from_the_browser_alone(
     page.set_input_files("#table", tmp_path / "table.csv")
     with page.expect_navigation():
         page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_role("link", name="Specs").click()
     page.fill("#name", "mine")
     page.set_input_files("#spec", written_for_the_desk(spec, tmp_path))
     page.get_by_role("button", name="Begin").click()
@@ -93,6 +94,7 @@ def test_a_run_is_stopped_and_resumed(house: Installation, page: Page, tmp_path:
     page.set_input_files("#table", tmp_path / "larger.csv")
     with page.expect_navigation():
         page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_role("link", name="Specs").click()
     page.fill("#name", "stopped")
     page.set_input_files("#spec", written_for_the_desk(spec, tmp_path, "larger.csv"))
     page.get_by_role("button", name="Begin").click()

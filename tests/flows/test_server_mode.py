@@ -110,6 +110,7 @@ def test_an_operator_lets_a_release_recur_at_the_desk(agency: Installation, chro
     desk.set_input_files("#table", table)
     with desk.expect_navigation():
         desk.get_by_role("button", name="Upload", exact=True).click()
+    desk.get_by_role("link", name="Specs").click()
     desk.fill("#name", "visits")
     desk.set_input_files("#spec", {"name": "s.yaml", "mimeType": "", "buffer": text.encode()})
     desk.get_by_role("button", name="Begin", exact=True).click()
