@@ -40,12 +40,14 @@ def _section(text: str) -> MappingNode:
     except (YAMLError, RecursionError):
         root = None
     found = [
-        said
+        (name, said)
         for name, said in (root.value if isinstance(root, MappingNode) else ())
         if isinstance(name, ScalarNode) and name.value == SECTION
     ]
-    if len(found) == 1 and isinstance(found[0], MappingNode) and not _is_odd(found[0]):
-        return found[0]
+    for name, section in found if len(found) == 1 else ():
+        is_alias = section.start_mark.index < name.start_mark.index
+        if isinstance(section, MappingNode) and not is_alias and not _is_odd(section):
+            return section
     raise NoSection(f"the spec cannot be read as YAML with a section {SECTION} and its {FIRST}")
 
 

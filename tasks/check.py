@@ -9,7 +9,7 @@ the spec nor the file has changed.
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -22,14 +22,14 @@ from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.notes import note_about
-from hallmark.tasks.installation.operator import operator
+from hallmark.tasks.installation.operator import Order, numbered, operator
 from hallmark.tasks.installation.workspace import Workspace, whole
 from hallmark.tasks.planning.looks import looking
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.private_tables import note
 from hallmark.tasks.validate import check_table, refuse_failures
 
-_FILE = "checked.json"
+_FILE, _ORDERED = "checked.json", "check-ordered.json"
 
 Outcome = Literal["kept", "refused"]
 
@@ -55,10 +55,12 @@ class Standing:
         state: "missing" (there is no such file), "unchecked" (never, or spec or file have changed
             since), "kept", "refused", or "untold" to people who may not know.
         checked: the check that says so; one that is out of date where the state is "unchecked".
+        ordered: the order of a check that has not ended.
     """
 
     state: Literal["missing", "unchecked", "kept", "refused", "untold"]
     checked: Checked | None = None
+    ordered: Order | None = None
 
 
 def check(prepared: Prepared) -> Checked:
@@ -70,7 +72,7 @@ def check(prepared: Prepared) -> Checked:
     """
     spec, folder = prepared.spec, prepared.folder
     workspace, refusal = Workspace.of(spec.release), ""
-    with workspace.held():
+    with _no_longer_ordered(workspace), workspace.held():
         note(workspace, spec, folder, None)
         before = _file_of(spec, folder)
         workspace.offending.unlink(missing_ok=True)
@@ -97,6 +99,32 @@ def check(prepared: Prepared) -> Checked:
     return found
 
 
+@contextmanager
+def ordering_check(release: str, by: str) -> Iterator[str]:
+    """Write somebody's order to check the table of a release, whose number the run must name.
+
+    The block starts the run. If it raises, no check is ordered.
+    """
+    order = Order(release=release, by=by, at=datetime.now(UTC))
+    file = Workspace.of(release).path / _ORDERED
+    with whole(file) as draft:
+        draft.touch(mode=0o600)
+        draft.write_text(order.model_dump_json())
+    try:
+        yield numbered(order)
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _no_longer_ordered(workspace: Workspace) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        (workspace.path / _ORDERED).unlink(missing_ok=True)
+
+
 def standing(spec: ReleaseSpec, folder: Path) -> Standing:
     """What is known of the private table of a spec; no byte of it is read.
 
@@ -104,12 +132,13 @@ def standing(spec: ReleaseSpec, folder: Path) -> Standing:
         folder: where relative sources of the spec start.
     """
     last = note_about(Checked, spec.release, _FILE)
+    ordered = note_about(Order, spec.release, _ORDERED)
     there = _file_of(spec, folder)
     if not there:
         return Standing("missing")
     if last is None or (last.spec, last.table) != (_digest(spec), there):
-        return Standing("unchecked", last)
-    return Standing(last.outcome, last)
+        return Standing("unchecked", last, ordered)
+    return Standing(last.outcome, last, ordered)
 
 
 def values_page(spec: ReleaseSpec, folder: Path) -> Path | None:

@@ -25,12 +25,11 @@ from hallmark.schemas.section import IDENTIFIER
 from hallmark.schemas.skeleton import skeleton_from_names
 from hallmark.schemas.source_text import with_keys
 from hallmark.schemas.table_sections import format_by_name
-from hallmark.tasks.check import standing, values_page
+from hallmark.tasks.check import ordering_check, standing, values_page
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.forecast.verdict import Alternative, in_words, sweep
 from hallmark.tasks.installation.disk import UPLOAD, allowed, size_in_words
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.operator import Order, numbered
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 from hallmark.tasks.ledger.accounts import about_balance, balance
 from hallmark.tasks.people.actions import doing, record
@@ -149,18 +148,18 @@ def save(request: Request, name: str, text: Annotated[str, Form(max_length=MOST_
 def validate(request: Request, name: str) -> Response:
     """Check the private table against the spec as it is saved, on a worker."""
     file, visitor, copy = _existing(name), logged_in(request), checked_spec(name)
-    with doing(visitor.actor, "ordered", name, check="true"), ordering_from():
+    with doing(visitor.actor, "ordered", name, check="true"):
         with whole(copy) as draft:  # what is looked at here is what is checked
             draft.write_text(_as_of_now(file.read_text(encoding="utf-8")), encoding="utf-8")
             refuse_beyond(draft)
             spec = prepared_draft(draft).spec
         refuse_used_up(spec, tables_folder())
-        order = numbered(Order(release=spec.release, by=visitor.person.login, at=datetime.now(UTC)))
-        engine.start(
-            engine.VALIDATION,
-            {"spec": str(copy), "folder": str(tables_folder()), "order": order},
-            release=spec.release,
-        )
+        with ordering_from(), ordering_check(spec.release, visitor.person.login) as order:
+            engine.start(
+                engine.VALIDATION,
+                {"spec": str(copy), "folder": str(tables_folder()), "order": order},
+                release=spec.release,
+            )
     return RedirectResponse(f"/specs/{name}", 303)
 
 

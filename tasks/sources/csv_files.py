@@ -11,6 +11,7 @@ import pyarrow.csv
 
 from hallmark.schemas.encoding import UTF_8
 from hallmark.tasks.sources.parts import (
+    MOST_COLUMNS,
     FilePart,
     Source,
     SourceError,
@@ -45,7 +46,13 @@ def column_names(source: Source, path: str, handle: Any) -> list[str]:
     if fault := _other_format(handle.read(4), source.encoding):
         raise SourceError(f"data.source: {name} {fault}")
     handle.seek(0)
-    return _header(source, handle, name, source.delimiter)
+    names = _header(source, handle, name, source.delimiter)
+    if len(names) > MOST_COLUMNS:
+        raise SourceError(
+            f"data.source: the header of {name} has more than {MOST_COLUMNS:,} columns; check that "
+            "the column names are on a line of their own"
+        )
+    return names
 
 
 def batches(part: FilePart, handle: Any) -> Iterator[pa.RecordBatch]:

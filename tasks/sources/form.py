@@ -4,6 +4,7 @@ A guess is no statement: of a file it sees the beginning, and of "1,234" nobody 
 means. So it is proposed to whoever uploaded the file, and nothing else is done with it.
 """
 
+import codecs
 import csv
 import io
 import re
@@ -40,10 +41,9 @@ def guessed_encoding(start: bytes) -> str:
     """The character encoding of a text that begins so."""
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    for cut in range(4):  # the last character may be cut off
-        with suppress(UnicodeDecodeError):
-            start[: len(start) - cut].decode(UTF_8)
-            return UTF_8
+    with suppress(UnicodeDecodeError):
+        codecs.getincrementaldecoder(UTF_8)().decode(start)  # the last character may be cut off
+        return UTF_8
     return "windows-1252"
 
 

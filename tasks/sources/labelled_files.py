@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from hallmark.tasks.sources.parts import (
     BATCH_ROWS,
+    MOST_COLUMNS,
     FilePart,
     LabelledFormat,
     Source,
@@ -24,7 +25,6 @@ from hallmark.tasks.sources.texts import Unbounded
 
 MOST_OPEN = 2**28
 """Bytes of the rows that are open at once, as the header says their width."""
-_MOST_COLUMNS = 2**15  # which is what any of the formats has
 _NUMBER = 8  # bytes
 
 
@@ -61,8 +61,8 @@ def _header(path: str, form: str) -> tuple[list[str], dict[str, int]]:
     """The names of the columns, and by name how many bytes a value has at most."""
     told = _metadata(path, form)
     names = list(told.column_names)
-    if len(names) > _MOST_COLUMNS:
-        raise Unbounded(f"it has more than {_MOST_COLUMNS:,} columns; save fewer")
+    if len(names) > MOST_COLUMNS:
+        raise Unbounded(f"it has more than {MOST_COLUMNS:,} columns; save fewer")
     return names, {name: told.variable_storage_width.get(name) or _NUMBER for name in names}
 
 

@@ -13,6 +13,7 @@ from hallmark.tasks.installation.errors import PrivateFact
 _OF_PANDAS = {"", "__index_level_0__"}  # how it names the index of a frame, in CSV and in Parquet
 BATCH_ROWS = 250_000
 LabelledFormat = Literal["sav", "dta", "sas7bdat", "xpt"]
+MOST_COLUMNS = 2**15  # of a file; a spec has some hundred
 PART_ROWS = 4 * BATCH_ROWS  # about as many a worker reads as one part
 
 
