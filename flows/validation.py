@@ -24,7 +24,7 @@ def validation(spec: str, folder: str | None = None, order: str | None = None) -
     """
     run_yields()
     prepared = prepare(given("spec", spec), given("folder", folder) if folder else None)
-    with ordered(order, prepared.spec.release):
+    with ordered(order, prepared.spec.release, "check"):
         _check(prepared)
 
 

@@ -105,7 +105,7 @@ def ordering_check(release: str, by: str) -> Iterator[str]:
 
     The block starts the run. If it raises, no check is ordered.
     """
-    order = Order(release=release, by=by, at=datetime.now(UTC))
+    order = Order(release=release, what="check", by=by, at=datetime.now(UTC))
     file = Workspace.of(release).path / _ORDERED
     with whole(file) as draft:
         draft.touch(mode=0o600)

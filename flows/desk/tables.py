@@ -164,7 +164,8 @@ def _page(request: Request, place: Place, form: Mapping[str, Any] | None) -> Res
         refusal=refusal or (seen.refusal if seen else ""),
         form=dict.fromkeys(FORM_KEYS) | dict(seen.form if seen else form or {}),
         is_csv=format_by_name(place.name) == "csv",
-        size=size_in_words(place.file.stat().st_size),
+        # From its size the number of its records could be told.
+        size=size_in_words(place.file.stat().st_size) if is_own else None,
         drafts=drafts_naming(place.source),
         uses=uses(place.file, ledger(), profile()),
         most=size_in_words(allowed(UPLOAD)),

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import AwareDatetime, ValidationError
 
@@ -35,10 +36,15 @@ class OrderRefused(SafeError):
     """A run names an order that is not its own."""
 
 
+What = Literal["run", "check"]
+"""What is ordered: whoever may order the one need not be allowed the other."""
+
+
 class Order(Section):
-    """Somebody's order to run a release."""
+    """Somebody's order to run a release, or to check its table."""
 
     release: str
+    what: What = "run"
     by: str  # login at the desk
     at: AwareDatetime
     begins: AwareDatetime | None = None  # when its run is to begin; None: at once
@@ -97,11 +103,11 @@ def end_standing_order(release: str) -> None:
 
 
 @contextmanager
-def ordered(number: str | None, release: str) -> Iterator[None]:
+def ordered(number: str | None, release: str, what: What = "run") -> Iterator[None]:
     """Run on somebody's order, if there is one.
 
     Raises:
-        OrderRefused: there is no such order, or it is about another release.
+        OrderRefused: there is no such order, or it is about another release, or something else.
     """
     if number is None:
         yield
@@ -118,6 +124,8 @@ def ordered(number: str | None, release: str) -> Iterator[None]:
             f"order: it is about release {order.release!r}, not {release!r}; order this one at the "
             "desk, or start it without an order"
         )
+    if order.what != what:
+        raise OrderRefused(f"order: it is one to {order.what} {release!r}, and no other")
     before = _order.set((number, order))
     try:
         yield

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pydantic import AwareDatetime, ValidationError
 
 from hallmark.schemas.section import Section
-from hallmark.schemas.table_sections import DataSource, format_by_name
+from hallmark.schemas.table_sections import DataSource, FileFormat, format_by_name
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 from hallmark.tasks.planning.places import PUBLIC, public_folder, tables_folder
@@ -28,6 +28,13 @@ FORM_KEYS = (
     "sheet", "delimiter", "encoding", "decimal_mark", "thousands", "date_format", "null_markers",
 )  # fmt: skip
 """Keys of the section `data` that say how a file is written."""
+
+
+_KEYS_OF: dict[FileFormat | None, tuple[str, ...]] = {
+    "csv": FORM_KEYS[1:],
+    "xlsx": ("sheet", "date_format", "null_markers"),
+    None: ("date_format", "null_markers"),  # any other, which holds numbers and characters as such
+}
 
 
 class UploadRefused(SafeError):
@@ -181,9 +188,8 @@ def sound(place: Place, form: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UploadRefused: one is not; line by line.
     """
-    given = {key: form[key] for key in FORM_KEYS if form.get(key) not in (None, "", ())}
-    if format_by_name(place.name) != "csv":
-        given = {k: v for k, v in given.items() if k in ("sheet", "date_format", "null_markers")}
+    keys = _KEYS_OF.get(format_by_name(place.name), _KEYS_OF[None])
+    given = {key: form[key] for key in keys if form.get(key) not in (None, "", ())}
     try:
         DataSource.model_validate(
             {"source": place.source, "expected_rows": 1, "record": "a row", **given}

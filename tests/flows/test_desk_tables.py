@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from httpx import Response
@@ -10,8 +11,10 @@ from starlette.testclient import TestClient
 
 from hallmark.flows import engine
 from hallmark.flows.desk import desk
+from hallmark.flows.validation import validation
 from hallmark.tasks.check import check, standing
-from hallmark.tasks.installation.operator import ordering
+from hallmark.tasks.installation.operator import OrderRefused, ordering
+from hallmark.tasks.installation.operator import ordered as operators_order
 from hallmark.tasks.people import directory
 from hallmark.tasks.people.actions import actions, exported
 from hallmark.tasks.people.rights import Role
@@ -147,6 +150,7 @@ def test_only_who_uploaded_a_file_sees_what_is_in_it(steward: Person, tmp_path: 
         assert answer.status_code == 200
         assert SECRET not in answer.text
         assert "Only the person who uploaded the file sees what is in it" in answer.text
+        assert "KiB" not in answer.text.split("<h2>")[0]  # which tells how many records it has
     for one in others:
         for action in ("look", "form"):
             assert one.post(f"{PAGE}/{action}", **typed()).status_code == 403
@@ -390,6 +394,34 @@ def test_a_check_is_counted_as_a_look_and_limited(
     assert refused.status_code == 409
     assert "the profile allows 5" in refused.text
     assert len(orders) == 5
+
+
+def test_a_check_runs_on_its_own_order_and_ends_alike(
+    checkable: Person, prefect: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    orders: list[dict[str, Any]] = []
+    monkeypatch.setattr(engine, "start", lambda _, given, **__: orders.append(given))
+    for ends in ("does not keep to the spec", "kept to the spec"):
+        checkable.post("/specs/enquete/validate")
+        assert "which has not ended" in checkable.get("/specs/enquete").text
+        assert validation(**orders[-1]) is None
+        page = checkable.get("/specs/enquete").text
+        assert ends in page
+        assert "stella had it checked" in page
+        assert "which has not ended" not in page
+        checkable.post(f"{PAGE}/replace", table=mended(tmp_path))
+    with (
+        pytest.raises(OrderRefused, match="it is one to check 'enquete', and no other"),
+        operators_order(orders[-1]["order"], "enquete"),
+    ):
+        raise AssertionError("an order to check a table runs no release")
+
+
+def test_what_cannot_be_started_was_not_ordered(checkable: Person):
+    refused = checkable.post("/specs/enquete/validate")
+    assert refused.status_code == 409
+    assert "without an orchestrator" in refused.text
+    assert "which has not ended" not in checkable.get("/specs/enquete").text
 
 
 def test_a_spec_that_is_not_complete_or_names_more_is_not_checked(checkable: Person):
