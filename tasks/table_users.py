@@ -26,7 +26,7 @@ _BEGUN: dict[State, str] = {
     "rejected": "it was rejected, and its gate can be reopened; give it up first",
 }
 """States in which a release goes on with its files, and what would end that."""
-_DRAWN = "it has drawn noise of its table, and can be resumed with that alone; give it up first"
+_RESERVED = "its last run ended with its budget reserved or spent; resume it, or give it up first"
 
 
 class TableUsed(SafeError):
@@ -75,8 +75,8 @@ def _of_releases(file: Path, ledger: Ledger, known: Profile) -> Iterator[Use]:
         record = drawn.get(one.release)
         if (why := _BEGUN.get(one.state)) is not None:
             yield Use(one.release, why)
-        elif record is not None and (held := record.reservation) and held.state == "spent":
-            yield Use(one.release, _DRAWN)
+        elif record is not None and (held := record.reservation) and held.state != "cancelled":
+            yield Use(one.release, _RESERVED)
 
 
 def _reads(one: ReleaseState, file: Path) -> bool:
