@@ -23,13 +23,13 @@ from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.notes import note_about
 from hallmark.tasks.installation.operator import Order, numbered, operator
-from hallmark.tasks.installation.workspace import Workspace, whole
+from hallmark.tasks.installation.workspace import CHECKED, Workspace, whole
 from hallmark.tasks.planning.looks import looking
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.private_tables import note
 from hallmark.tasks.validate import check_table, refuse_failures
 
-_FILE, _ORDERED = "checked.json", "check-ordered.json"
+_ORDERED = "check-ordered.json"
 
 Outcome = Literal["kept", "refused"]
 
@@ -93,7 +93,7 @@ def check(prepared: Prepared) -> Checked:
             table=before,
             page=_page_of(workspace),
         )
-        with whole(workspace.path / _FILE) as draft:
+        with whole(workspace.checked) as draft:
             draft.touch(mode=0o600)
             draft.write_text(found.model_dump_json())
     return found
@@ -131,7 +131,7 @@ def standing(spec: ReleaseSpec, folder: Path) -> Standing:
     Args:
         folder: where relative sources of the spec start.
     """
-    last = note_about(Checked, spec.release, _FILE)
+    last = note_about(Checked, spec.release, CHECKED)
     ordered = note_about(Order, spec.release, _ORDERED)
     there = _file_of(spec, folder)
     if not there:
@@ -144,7 +144,7 @@ def standing(spec: ReleaseSpec, folder: Path) -> Standing:
 def values_page(spec: ReleaseSpec, folder: Path) -> Path | None:
     """The page of values that broke rules in the last check, if the file is still the one that was
     checked; a run since may have read another."""
-    last = note_about(Checked, spec.release, _FILE)
+    last = note_about(Checked, spec.release, CHECKED)
     workspace = Workspace.at(spec.release)
     if last is None or last.page is None or last.table != _file_of(spec, folder):
         return None

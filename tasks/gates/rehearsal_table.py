@@ -97,7 +97,9 @@ def _declared(prepared: Prepared, table: RehearsalData) -> RehearsalTable:
     try:
         like = likeness(prepared.codec, source)
     except SourceError as error:
-        said = re.sub(r"\bdata\.(?=source|format|sheet|delimiter|encoding)", "rehearsal.", str(error))
+        said = re.sub(
+            r"\bdata\.(?=source|format|sheet|delimiter|encoding)", "rehearsal.", str(error)
+        )
         raise RehearsalRefused(said) from error
     assert like.rows is not None, "it was read to its end"
     if (owner := private_like(like)) is not None:

@@ -21,6 +21,7 @@ PRIVATE_MODE = 0o700
 LEDGER_VARIABLE = "HALLMARK_LEDGER"
 WORK = "work"
 STAGING = "staging"
+CHECKED = "checked.json"
 VALUES_PAGE, VALUES, FAILURES = "validation.html", "offending", "failures.log"
 """Names, in a workspace, of what holds private values as they are."""
 
@@ -146,6 +147,11 @@ class Workspace:
         return self.path / VALUES_PAGE
 
     @property
+    def checked(self) -> Path:
+        """What the last check of the table without a release found."""
+        return self.path / CHECKED
+
+    @property
     def review(self) -> Path:
         """The internal review report, which compares with the private data."""
         return self.path / "internal-review.html"
@@ -162,7 +168,7 @@ class Workspace:
             AlreadyRunning: a run of the release is under way.
         """
         with self.held():
-            kept = (self.offending, self.findings, self.review, self.failures)
+            kept = (self.offending, self.findings, self.checked, self.review, self.failures)
             there = [path for path in kept if path.exists()]
             for path in there:
                 path.unlink()

@@ -83,7 +83,9 @@ def read_public(public: PublicData, columns: Mapping[str, Column], folder: Path)
     try:
         frames = list(_first(source, public.rows))
     except SourceError as error:
-        said = re.sub(r"\bdata\.(?=source|format|sheet|delimiter|encoding)", "public_data.", str(error))
+        said = re.sub(
+            r"\bdata\.(?=source|format|sheet|delimiter|encoding)", "public_data.", str(error)
+        )
         raise PlanRefused(said) from error
     text = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
     if len(text) == 0:
