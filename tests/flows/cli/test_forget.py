@@ -27,13 +27,17 @@ def test_pages_with_private_values_are_removed(
     (tmp_path / "table.csv").write_text(table.replace(",01,", ",99,", 1))
     assert hallmark("validate", spec, "--data").code == 3
     workspace = Workspace.of("test-release")
+    workspace.checked.write_text("{}")
     workspace.review.write_text("compared")
     workspace.failures.write_text("row 7")
     for needed in ("run.json", "uncharged-looks.json", "waiting.json", "lock"):
         (workspace.path / needed).write_text("{}")
     before = {path.name for path in workspace.path.iterdir()}
     done = hallmark("forget", "test-release")
-    gone = ["validation.html", "validation.json", "internal-review.html", "failures.log"]
+    gone = [
+        "validation.html", "validation.json", "checked.json", "internal-review.html",
+        "failures.log",
+    ]  # fmt: skip
     assert (done.code, done.out.strip()) == (0, f"Removed {', '.join(gone)}.")
     assert {path.name for path in workspace.path.iterdir()} == before - set(gone)
     assert hallmark("forget", "test-release").out.strip() == "Nothing was kept."
