@@ -104,6 +104,12 @@ def _below_one(value: Fraction) -> Fraction:
     return value
 
 
+def _up_to_one(value: Fraction) -> Fraction:
+    if not 0 < value <= 1:
+        raise ValueError(f"is {value}; give a number above 0, and at most 1")
+    return value
+
+
 def _inside_one(value: Fraction) -> Fraction:
     if not 0 < value < 1:
         raise ValueError(f"is {value}; give a number above 0 and below 1")
@@ -115,6 +121,9 @@ Positive = Annotated[Exact, AfterValidator(_positive)]
 
 BelowOne = Annotated[Exact, AfterValidator(_below_one)]
 """An exact number in [0, 1)."""
+
+UpToOne = Annotated[Exact, AfterValidator(_up_to_one)]
+"""An exact number in (0, 1]."""
 
 InsideOne = Annotated[Exact, AfterValidator(_inside_one)]
 """An exact number in (0, 1)."""

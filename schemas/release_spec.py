@@ -20,6 +20,7 @@ from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.documents.approvals import Approvals
 from hallmark.schemas.documents.manifest import DATA_FILES, REHEARSED_DATA_FILES
 from hallmark.schemas.lookups import Lookup, as_columns
+from hallmark.schemas.needs import Need
 from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.schemas.rules.rules import Rule
@@ -93,6 +94,10 @@ class ReleaseSpec(Section):
     questions: tuple[str, ...] = ()
     """questions that the release should answer, such as mean of income by region; hallmark plan
     forecasts how precise each answer will be"""
+    needs: tuple[Need, ...] = ()
+    """how precisely the release should answer questions, such as {question: count by region,
+    within: 50, stated_by: the regional unit}; hallmark plan says whether each will be met, and with
+    --solve the least epsilon that meets them all"""
     cluster: Cluster | None = None
     """the Dask cluster that the release runs on; defaults to the profile's cluster"""
     approvals: Approvals = Approvals()
@@ -134,12 +139,15 @@ class ReleaseSpec(Section):
         return between or list(self._question_problems())
 
     def _question_problems(self) -> Iterator[Problem]:
-        """Questions that cannot be read, or do not suit the published columns."""
+        """Questions and needs that cannot be read, or do not suit the published columns."""
         for i, question in enumerate(self.questions):
             try:
                 parse_question(question).bound_to(self.published, self.lookups)
             except QuestionError as error:
                 yield Problem(("questions", i), str(error))
+        for i, need in enumerate(self.needs):
+            for problem in need.problems_with(self.published, self.lookups):
+                yield Problem(("needs", i, *problem.path), problem.what)
 
     def _rehearsal_problems(self) -> Iterator[Problem]:
         """A name or title that hides that this is a rehearsal."""
@@ -249,6 +257,8 @@ class ReleaseSpec(Section):
             del content["public_totals"]
         if not self.lookups:
             del content["lookups"]
+        if not self.needs:
+            del content["needs"]
         if not self.questions and not all_keys:
             del content["questions"]
         if self.output.measurements and not all_keys:

@@ -38,6 +38,7 @@ from hallmark.flows.cli.running import run_flow
 from hallmark.flows.screen import say, say_json
 
 if TYPE_CHECKING:
+    from hallmark.schemas.needs import Need
     from hallmark.tasks.planning.prepared import Prepared
 
 app = typer.Typer(
@@ -134,6 +135,16 @@ def plan(
             min=0.0,
         ),
     ] = None,
+    need: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A need beside those of the spec, such as 'share of employed = true by region "
+            "within 1 point'; repeatable.",
+        ),
+    ] = None,
+    solve: Annotated[
+        bool, typer.Option("--solve", help="Show the least epsilon that meets all needs.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a release will cost and how good it will be, without reading a private byte.
@@ -143,7 +154,9 @@ def plan(
     if width is not None and question is None:
         raise typer.BadParameter("it is only read with --for", param_hint="--width")
     quiet.configure()
-    from hallmark.flows.cli.terminal_plan import print_plan, print_sweep
+    from hallmark.flows.cli.terminal_plan import print_plan, print_solution, print_sweep
+    from hallmark.schemas.question import QuestionError
+    from hallmark.tasks.forecast.solution import solved
     from hallmark.tasks.forecast.summary import plan_summary
     from hallmark.tasks.forecast.verdict import sweep as compared
     from hallmark.tasks.ledger.accounts import about_balance, balance
@@ -153,19 +166,49 @@ def plan(
         _tell_precision(prepare(spec), question, width, as_json=as_json)
         return
     epsilons = [] if sweep is None else [_epsilon(text) for text in sweep.split(",")]
+    added = [_need(text) for text in need or []]
     prepared = prepare(spec)
-    summary, found = plan_summary(prepared), balance(prepared)
+    needs = (*prepared.spec.needs, *added)
+    if solve and not needs:
+        raise typer.BadParameter(
+            "there are no needs; write some under needs: in the spec, or give --need",
+            param_hint="--solve",
+        )
+    try:
+        summary, found = plan_summary(prepared, added), balance(prepared)
+    except QuestionError as error:
+        raise typer.BadParameter(str(error), param_hint="--need") from error
     summary["warnings"] += about_balance(prepared.spec, found)
     summary["left"] = found.words or None
     others = list(compared(prepared, epsilons))
+    solution = solved(prepared, needs).to_json() if solve else None
     if as_json:
-        say_json(summary | {"sweep": [one.to_json() for one in others]})
+        say_json(summary | {"sweep": [one.to_json() for one in others], "solution": solution})
     else:
         print_plan(summary)
         if others:
             print_sweep(others)
+        if solution is not None:
+            print_solution(solution)
     if found.refusal:
         raise typer.Exit(ExitCode.BUDGET)
+
+
+def _need(text: str) -> "Need":
+    """A need as the command line states it."""
+    from pydantic import ValidationError
+
+    from hallmark.schemas.needs import parse_need
+    from hallmark.schemas.question import QuestionError
+
+    try:
+        return parse_need(text, stated_by="whoever asked hallmark plan")
+    except QuestionError as error:
+        raise typer.BadParameter(str(error), param_hint="--need") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        told = f"{text!r}: {first['loc'][0]} {first['msg'].removeprefix('Value error, ')}"
+        raise typer.BadParameter(told, param_hint="--need") from None
 
 
 def _tell_precision(

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from hallmark.flows.screen import line, table
 from hallmark.schemas.exact import decimal
+from hallmark.tasks.forecast.least_epsilon import MOST
 from hallmark.tasks.forecast.time import TimeForecast
 from hallmark.tasks.forecast.verdict import WORDS, in_words
 from hallmark.tasks.rendering.wording import duration
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 _WORKERS = 4  # for which a time is told, beside that of one core
 _MOST_TOGETHER = 20  # marginals that are shown; all are in --json
+_OUTLOOKS = {"depends": "yellow", "missed": "red", "no promise": "red"}
 _STYLES = {"rough": "yellow", "useless": "red"}
 
 
@@ -58,6 +61,7 @@ def print_plan(summary: Mapping[str, Any]) -> None:
     line(f"memory     {forecast['memory_bytes'] / 2**20:.0f} MiB at the peak")
     line(f"time       {_time(forecast['time'])}")
     print_precisions(summary["questions"])
+    _print_needs(summary["needs"], "Needs")
     for total in summary["public_totals"]:
         line(f"total      {total['total']}, reproduced exactly; from {total['reference']}")
     for one in summary["lookups"]:
@@ -92,6 +96,49 @@ def _precision(told: Mapping[str, Any]) -> str:
     if told["half_width"] is None:
         return f"none: {told['reason']}"
     return f"± {told['half_width']:.3g}"
+
+
+def _print_needs(needs: Sequence[Mapping[str, Any]], title: str) -> None:
+    if needs:
+        table(
+            ("need", "forecast", "stated by"),
+            ([_need(one), _outlook(one), one["stated_by"]] for one in needs),
+            title=title,
+        )
+
+
+def print_solution(solution: Mapping[str, Any]) -> None:
+    """Print the least epsilon that meets all needs, as made by `Solution.to_json`."""
+    frontier = solution["frontier"]
+    reached = [one for one in frontier if one["epsilon"] is not None]
+    if solution["epsilon"] is None:
+        line(("solution", "bold"), f"   no epsilon up to {MOST} meets any need")
+    else:
+        least = decimal(Fraction(solution["epsilon"]))
+        _print_needs(solution["needs"], f"Needs at epsilon {least}")
+        table(
+            ("epsilon", "needs met", "with this one"),
+            (
+                (decimal(Fraction(one["epsilon"])), f"{number} of {len(frontier)}", _need(one))
+                for number, one in enumerate(reached, 1)
+            ),
+            title="Least epsilon by need",
+        )
+        line(
+            ("solution", "bold"),
+            f"   epsilon {least} is the least that meets {len(reached)} of {len(frontier)} needs; "
+            f"{solution['asked_by']} asks for it",
+        )
+    for one in frontier[len(reached) :]:
+        line(("never met", "yellow"), f"  {_need(one)}: no epsilon up to {MOST} meets it")
+
+
+def _need(told: Mapping[str, Any]) -> str:
+    return f"{told['question']} within {told['within']:g} at {100 * told['confidence']:g} %"
+
+
+def _outlook(told: Mapping[str, Any]) -> tuple[str, str]:
+    return told["words"], _OUTLOOKS.get(told["outlook"], "")
 
 
 def print_sweep(alternatives: "Iterable[Alternative]") -> None:

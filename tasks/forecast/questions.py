@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
+from math import inf, isfinite
 
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.forecast import foreseen
 from hallmark.schemas.question import Question, QuestionError
+from hallmark.tasks.forecast.least_epsilon import least_epsilon
 from hallmark.tasks.output.measurements import published_part
 from hallmark.tasks.planning.prepare import at_epsilon
 from hallmark.tasks.planning.prepared import Prepared
@@ -15,8 +16,6 @@ from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.questions.questioning import Questioning
 
 CONFIDENCE = 0.95
-_STEPS = 12  # of a search: the epsilon is found to within a few percent
-_RANGE = (Fraction(1, 1000), Fraction(100))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,21 +58,17 @@ def epsilon_for(prepared: Prepared, question: str, half_width: float) -> Fractio
     Raises:
         QuestionError: the question does not suit the columns.
     """
-    low, high = _RANGE
 
-    def narrow_enough(epsilon: Fraction) -> bool:
+    def excess(epsilon: Fraction) -> float:
         try:
             (found,) = precisions(at_epsilon(prepared, epsilon), [question])
         except PlanRefused:
-            return False
-        return found.half_width is not None and found.half_width <= half_width
+            return inf
+        if found.half_width is None:
+            return inf
+        return found.half_width / half_width if half_width else inf
 
-    if not narrow_enough(high):
-        return None
-    for _ in range(_STEPS):
-        middle = Fraction(float(low * high) ** 0.5).limit_denominator(10_000)
-        low, high = (low, middle) if narrow_enough(middle) else (middle, high)
-    return high
+    return least_epsilon(excess, prepared.spec.privacy.epsilon)
 
 
 def _precision(asking: Questioning, question: Question, *, complete: bool) -> Precision:

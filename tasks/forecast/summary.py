@@ -1,12 +1,14 @@
 """A plan as plain JSON values: what a release will cost and how good it will be."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from hallmark.mechanisms.privacy.accountant import bracket
+from hallmark.schemas.needs import Need
 from hallmark.schemas.promise import promised
 from hallmark.schemas.rules.rule_syntax import Determines
+from hallmark.tasks.forecast.needs import need_forecasts
 from hallmark.tasks.forecast.questions import precisions
 from hallmark.tasks.forecast.time import time_forecast
 from hallmark.tasks.forecast.verdict import about_nothing, in_words, verdicts
@@ -17,8 +19,14 @@ from hallmark.tasks.planning.rule_values import holds_several
 from hallmark.tasks.rendering.wording import listed
 
 
-def plan_summary(prepared: Prepared) -> dict[str, Any]:
-    """Cost, noise, forecasts and warnings of a plan. Reads no private byte."""
+def plan_summary(prepared: Prepared, needs: Sequence[Need] = ()) -> dict[str, Any]:
+    """Cost, noise, forecasts and warnings of a plan. Reads no private byte.
+
+    Args:
+        needs: beside those of the spec.
+    Raises:
+        QuestionError: a need does not suit the columns.
+    """
     plan, spec = prepared.plan, prepared.spec
     forecast = plan.forecast()
     told = verdicts(prepared, forecast)
@@ -68,6 +76,7 @@ def plan_summary(prepared: Prepared) -> dict[str, Any]:
         "verdicts": [{**asdict(one), "vacuous": one.vacuous} for one in told],
         "verdict": in_words(told),
         "questions": [asdict(one) for one in precisions(prepared, spec.questions)],
+        "needs": [one.to_json() for one in need_forecasts(prepared, (*spec.needs, *needs))],
         "warnings": [*spec.warnings(), *about_nothing(told), *_about_rules(prepared)],
     }
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.domain.cliques import title
-from hallmark.mechanisms.inference.blue import NotMeasured
+from hallmark.mechanisms.inference.blue import LinearQuery, NotMeasured
 from hallmark.mechanisms.inference.estimates import UNKNOWN, Estimates, Interval
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.given import given
@@ -135,6 +135,21 @@ class Answers:
     simultaneous: bool
     answers: tuple[Answer, ...]
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """What a group's answer is computed from.
+
+    Attributes:
+        group: a label for each column of `by`.
+        estimates: of this group's linear queries and others.
+        rows: for each statistic, the unit vectors of its linear queries.
+    """
+
+    group: tuple[str, ...]
+    estimates: Estimates
+    rows: Sequence[Sequence[Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,17 +277,14 @@ class Answering:
         confidence: float,
     ) -> Iterator[Answer]:
         """The groups' answers from the noisy tables, all from one system of equations."""
-        groups = [self._group(question, cell) for cell in cells]
-        queries = [(group * piece).query() for group in groups for one in pieces for piece in one]
+        queries = self._queries(question, pieces, cells)
         estimates = self.estimator.estimates([*queries, *(query for query, _ in facts)])
         basis: Basis = "nominal" if estimates.is_conditional else "exact"
         if facts:
             estimates = given(estimates, np.array([value for _, value in facts]))
             basis = "given" if basis == "exact" else basis
-        units = iter(np.eye(sum(map(len, pieces)) * len(cells)))
-        for cell in cells:
-            rows = [list(islice(units, len(one))) for one in pieces]
-            found, is_exact = self._interval(question, estimates, rows, confidence)
+        for cell, rows in _rows(pieces, cells):
+            found, is_exact = self.interval(question, estimates, rows, confidence)
             yield Answer(
                 group=self._labels(question, cell),
                 estimate=found.estimate,
@@ -281,6 +293,39 @@ class Answering:
                 deviation=found.deviation,
                 basis=basis if is_exact else "first order",
             )
+
+    def equations(self, question: Question) -> Iterator[Equations]:
+        """What each group's answer is computed from by `interval`, in the order of their cells.
+
+        Raises:
+            QuestionError: it has too many groups, or the tables cannot answer it.
+        """
+        cells = list(combinations(*(range(size) for size in self.groups(question))))
+        pieces = [self._pieces(one, "middle") for one in question.statistics]
+        at_once = max(1, _AT_ONCE // sum(map(len, pieces)))
+        for first in range(0, len(cells), at_once):
+            batch = cells[first : first + at_once]
+            try:
+                estimates = self.estimator.estimates(self._queries(question, pieces, batch))
+            except NotMeasured as error:
+                raise QuestionError(self._what_is_missing(error)) from error
+            for cell, rows in _rows(pieces, batch):
+                yield Equations(self._labels(question, cell), estimates, rows)
+
+    def range_of(self, name: str) -> tuple[float, float]:
+        """The least and the greatest value of a numeric column."""
+        lows, highs = self._ends(name)
+        return float(lows[0]), float(highs[-1])
+
+    def _queries(
+        self,
+        question: Question,
+        pieces: Sequence[Sequence[Function]],
+        cells: Sequence[tuple[int, ...]],
+    ) -> list[LinearQuery]:
+        """The linear queries of all groups, one after the other."""
+        groups = [self._group(question, cell) for cell in cells]
+        return [(group * piece).query() for group in groups for one in pieces for piece in one]
 
     def _facts_about(self, columns: set[int]) -> list[Fact]:
         """Facts that sharpen queries of these columns, and that the tables can be held to."""
@@ -294,7 +339,7 @@ class Answering:
                 told += facts
         return told
 
-    def _interval(
+    def interval(
         self,
         question: Question,
         estimates: Estimates,
@@ -329,8 +374,7 @@ class Answering:
             least, most = 0.0, inf if one.kind == "count" else 1.0
         elif one.kind == "mean":
             assert one.column is not None, "a mean has a column"
-            lows, highs = self._ends(one.column)
-            least, most = float(lows[0]), float(highs[-1])
+            least, most = self.range_of(one.column)
         low, high = np.clip([found.low, found.high], least, most)
         return replace(found, low=float(low), high=float(high))
 
@@ -548,6 +592,15 @@ class Answering:
             )
         if any(not np.isfinite(answer.estimate) for answer in answers):
             yield "unknown: the noise is too large to tell the number of records from 0"
+
+
+def _rows(
+    pieces: Sequence[Sequence[Function]], cells: Sequence[tuple[int, ...]]
+) -> Iterator[tuple[tuple[int, ...], list[list[Floats]]]]:
+    """By group, the unit vectors of its linear queries, for each statistic."""
+    units = iter(np.eye(sum(map(len, pieces)) * len(cells)))
+    for cell in cells:
+        yield cell, [list(islice(units, len(one))) for one in pieces]
 
 
 def _quotient(above: Floats, below: Floats) -> Floats:

@@ -140,13 +140,18 @@ class Questioning:
 
     def groups(self, question: Question) -> int:
         """Into how many groups a question that `bound` gave divides the records."""
-        return prod(self._answering(question).groups(question))
+        return prod(self.answering(question).groups(question))
 
     def answer(
         self, question: Question, *, confidence: float, together: int | None = None
     ) -> Answers:
         """The answers to a question that `bound` gave; see `Answering.answer`."""
-        return self._answering(question).answer(question, confidence=confidence, together=together)
+        return self.answering(question).answer(question, confidence=confidence, together=together)
+
+    def answering(self, question: Question) -> Answering:
+        """What answers a question that `bound` gave."""
+        alone = self._alone(question)
+        return self._on_shared if alone is None else self._on_own(alone)
 
     def correlations(self, *, confidence: float) -> tuple[Correlation, ...]:
         """Correlations of all released pairs that the noisy tables tell; needs records."""
@@ -171,10 +176,6 @@ class Questioning:
     @cached_property
     def _records(self) -> AnyCodes | None:
         return None if self.records is None else self._pieces.records(self.records)
-
-    def _answering(self, question: Question) -> Answering:
-        alone = self._alone(question)
-        return self._on_shared if alone is None else self._on_own(alone)
 
     def _alone(self, question: Question) -> int | None:
         """The column with detail that is all the question is about, if any."""

@@ -1,0 +1,357 @@
+"""Whether needs will be met, before a private byte is read.
+
+The law of the noise is known beforehand, and with it the width of every count and sum. A share or a
+mean of a group is a ratio, so how wide its interval is also depends on how many records the group
+has, and less on the answer. The first comes from public totals, or from what the need states; where
+neither tells it, the forecast says from which size of group on the need is met. Over answers, the
+forecast is for the one that public totals, the need's `about` or an even spread tell, and for the
+worst: the noise in `above - r below` is a convex function of r, so no answer is worse than both the
+least and the greatest.
+
+Claim.   Intervals of a release are as wide as forecast where sizes and answers are as stated, and
+         no wider than the worst, up to the noise in the size of the group.
+Oracle.  tests/tasks/forecast/test_needs.py measures simulated releases of public data.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import ceil, inf, isfinite
+from typing import Any, Literal
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.inference.estimates import Interval
+from hallmark.mechanisms.inference.estimator import Estimator
+from hallmark.mechanisms.inference.forecast import KnownShares, Supposed, foreseen
+from hallmark.schemas.needs import Need
+from hallmark.schemas.question import Question, QuestionError
+from hallmark.tasks.output.measurements import published_part
+from hallmark.tasks.planning.prepared import Prepared
+from hallmark.tasks.planning.total_tables import total_cells
+from hallmark.tasks.questions.answers import Answering, Equations
+from hallmark.tasks.questions.functions import measured
+from hallmark.tasks.questions.questioning import Questioning
+
+Outlook = Literal["met", "expected", "depends", "missed", "no promise"]
+"""Whether a need will be met: `met`, whatever the answers are; `expected`, unless answers are
+unlike what is assumed; `depends`, in groups that are large enough, and nothing public says whether
+they are; `missed`; `no promise`, since no table is sure to tell."""
+
+Sizes = Literal["public", "stated", "even", "any"]
+"""What says how many records a group has: public totals, the need, an even spread over all cells,
+or nothing, since the width does not depend on it."""
+
+
+_SAID: Mapping[Sizes, str] = {
+    "public": "",
+    "stated": ", as stated",
+    "even": ", were all alike",
+    "any": "",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeedForecast:
+    """What can be expected of a need.
+
+    Attributes:
+        half_width: of the widest group's interval, in the answer's unit; None where no table is
+            sure to tell, or where the noise hides whether the group has records at all.
+        at_most: the same if answers are as unfavourable as can be; None where it is not known.
+        group: the widest, in words.
+        records: that the group is taken to have; None where the width does not depend on it.
+        least_records: from how many records on a group's interval is narrow enough; None where the
+            width does not depend on it, or no group is large enough.
+        reason: why there is no half width.
+    """
+
+    question: str
+    within: float
+    confidence: float
+    stated_by: str
+    outlook: Outlook
+    half_width: float | None = None
+    at_most: float | None = None
+    group: str = ""
+    records: float | None = None
+    sizes: Sizes = "any"
+    least_records: int | None = None
+    reason: str = ""
+
+    @property
+    def excess(self) -> float:
+        """The half width as a multiple of what is good enough; infinite without one."""
+        return inf if self.half_width is None else self.half_width / self.within
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether the half width is good enough, if sizes and answers are as assumed."""
+        return self.excess <= 1
+
+    @property
+    def words(self) -> str:
+        """The outlook, for people."""
+        if self.half_width is None:
+            return f"{self.outlook}: {self.reason}"
+        wide = f"± {self.half_width:.3g}"
+        if self.records is None:
+            return f"{self.outlook}: {wide}, whatever the answers are"
+        least = "" if self.least_records is None else f"groups of {self.least_records:,} records"
+        if self.outlook == "depends":
+            return (
+                f"depends: met in {least} and more, and nothing public says how many they have; "
+                f"{wide} were all alike"
+            )
+        told = f"{wide} in {self.group} ({self.records:,.0f} records{_SAID[self.sizes]})"
+        match self.outlook:
+            case "met":
+                assert self.at_most is not None, "it was judged by that"
+                return f"met: {told}, at most ± {self.at_most:.3g} whatever the answers are"
+            case "expected":
+                worst = "more" if self.at_most is None else f"up to ± {self.at_most:.3g}"
+                return (
+                    f"expected to be met: {told}, but {worst} if answers are unlike what is assumed"
+                )
+        return f"missed: {told}" + (f"; met in {least} and more" if least else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self) | {"words": self.words}
+
+
+def need_forecasts(prepared: Prepared, needs: Sequence[Need]) -> Iterator[NeedForecast]:
+    """What the plan promises of each need.
+
+    Raises:
+        QuestionError: a question does not suit the columns.
+    """
+    if not needs:
+        return
+    spec = prepared.spec
+    known = tuple(_known_shares(prepared))
+    transcript, complete = foreseen(prepared.ask, prepared.plan, known)
+    shown = published_part(transcript, prepared.codec, spec.released_columns)
+    asking = Questioning(spec, Estimator.of(shown))
+    for need in needs:
+        question = asking.bound(need.question)
+        yield _Forecasting(prepared, need, question, asking.answering(question), known).forecast(
+            complete=complete
+        )
+
+
+def _known_shares(prepared: Prepared) -> Iterator[KnownShares]:
+    """Shares from public totals of all records, of columns that no larger total has."""
+    made = total_cells(prepared.spec, prepared.codec).totals
+    tables = [
+        total
+        for total, stated in zip(made, prepared.spec.public_totals, strict=True)
+        if stated.is_table and total.counts.sum()
+    ]
+    seen: set[int] = set()
+    for total in sorted(tables, key=lambda one: -len(one.columns)):
+        if seen.isdisjoint(total.columns):
+            seen |= set(total.columns)
+            cells = np.bincount(total.groups.ravel(), minlength=len(total.counts))
+            each = total.counts / total.counts.sum() / np.maximum(cells, 1)
+            yield KnownShares(total.columns, each[total.groups])
+
+
+@dataclass(frozen=True, eq=False)
+class _Forecasting:
+    """The forecast of one need."""
+
+    prepared: Prepared
+    need: Need
+    question: Question
+    answering: Answering
+    known: tuple[KnownShares, ...]
+
+    def forecast(self, *, complete: bool) -> NeedForecast:
+        told = NeedForecast(
+            question=self.need.question,
+            within=float(self.need.half_width),
+            confidence=float(self.need.confidence),
+            stated_by=self.need.stated_by,
+            outlook="no promise",
+        )
+        try:
+            groups = list(self.answering.equations(self.question))
+        except QuestionError as error:
+            return replace(told, reason=self._not_told(error, complete=complete))
+        if not self._is_ratio:
+            return max((self._of_sum(told, one) for one in groups), key=lambda one: one.excess)
+        sized = [(one, size) for one in groups if (size := self._size(one)) >= 0.5]
+        if not sized:
+            return replace(told, reason="public totals say that no group has any records")
+        widest = max(
+            (self._of_ratio(told, one, size) for one, size in sized), key=lambda one: one[0].excess
+        )
+        return self._judged(*widest, worst=self._at_most(sized))
+
+    def _not_told(self, error: QuestionError, *, complete: bool) -> str:
+        name = self.prepared.plan.mechanism
+        if complete:
+            return f"the noisy tables of {name} do not tell it: {error}"
+        return (
+            f"{name} chooses on private answers what else it measures, so it cannot promise this: "
+            f"{error} before that"
+        )
+
+    @property
+    def _is_ratio(self) -> bool:
+        """Whether the width depends on how many records there are."""
+        sums = all(one.kind in ("count", "sum") for one in self.question.statistics)
+        is_quotient = self.question.compared is not None and self.question.compared[0] == "over"
+        return not sums or is_quotient
+
+    @property
+    def _confidence(self) -> float:
+        return float(self.need.confidence)
+
+    def _of_sum(self, told: NeedForecast, group: Equations) -> NeedForecast:
+        """The forecast of counts and sums, which holds whatever they are."""
+        combination = group.rows[0][0]
+        if len(group.rows) > 1:
+            combination = combination - group.rows[1][0]
+        half = group.estimates.half_width(combination, self._confidence)
+        met: Outlook = "met" if half <= told.within else "missed"
+        return replace(told, half_width=half, at_most=half, group=self._title(group), outlook=met)
+
+    def _of_ratio(
+        self, told: NeedForecast, group: Equations, size: float
+    ) -> tuple[NeedForecast, Equations]:
+        """The forecast for one group of this size, which nothing is made of yet."""
+        half = self._half_width(group, size)
+        reason = "" if half is not None else "the noise would hide whether a group has any records"
+        forecast = replace(
+            told,
+            half_width=half,
+            group=self._title(group),
+            records=size,
+            sizes=self._sizes,
+            reason=reason,
+        )
+        return forecast, group
+
+    def _judged(self, told: NeedForecast, group: Equations, *, worst: float) -> NeedForecast:
+        least = self._least_records(group)
+        outlook: Outlook = "missed"
+        if told.sizes == "even" and least is not None:
+            outlook = "depends"
+        elif told.satisfied:
+            outlook = "met" if worst <= told.within else "expected"
+        at_most = worst if isfinite(worst) else None
+        return replace(told, outlook=outlook, at_most=at_most, least_records=least)
+
+    def _size(self, group: Equations) -> float:
+        """The records that a group is taken to have."""
+        spread = self._records(group, group.estimates.values)
+        if self.need.smallest_group is None:
+            return spread
+        stated = float(self.need.smallest_group) * self.prepared.plan.expected_records
+        return max(stated, spread) if self._is_public else stated
+
+    @property
+    def _sizes(self) -> Sizes:
+        if self.need.smallest_group is not None:
+            return "stated"
+        return "public" if self._is_public else "even"
+
+    @property
+    def _is_public(self) -> bool:
+        """Whether a public total counts the groups, or there is one group of all records."""
+        spec, names = self.prepared.spec, self.prepared.codec.names
+        inside = [
+            name
+            for one in self.question.statistics
+            for name in (() if one.where is None else one.where.columns())
+        ]
+        averaged = [one.column for one in self.question.statistics if one.column is not None]
+        dividing = [
+            *self.question.by,
+            *inside,
+            *(n for n in averaged if spec.columns[measured(n, spec.lookups)].nulls),
+        ]
+        places = {names.index(measured(name, spec.lookups)) for name in dividing}
+        return not places or any(places <= set(one.columns) for one in self.known)
+
+    def _records(self, group: Equations, values: Floats) -> float:
+        """The records that the group's answer is divided by, the fewest of two statistics."""
+        found = []
+        for one, rows in zip(self.question.statistics, group.rows, strict=True):
+            if one.kind in ("share", "mean"):
+                found.append(float(rows[1] @ values))
+            elif one.kind == "quantile":
+                assert one.probability is not None, "a quantile has a probability"
+                found.append(float(rows[-1] @ values) / (1 - float(one.probability)))
+        if self.question.compared is not None and self.question.compared[0] == "over":
+            found.append(float(group.rows[1][0] @ values))
+        return min(found)
+
+    def _half_width(self, group: Equations, size: float) -> float | None:
+        """Of the group's interval, were it of this size; None where noise hides that it is not
+        empty."""
+        about = None if self.need.about is None else float(self.need.about)
+        supposed = self._supposed(group, size, about if self._is_simple else None)
+        found, _ = self.answering.interval(self.question, supposed, group.rows, self._confidence)
+        return _half(found)
+
+    def _at_most(self, sized: Sequence[tuple[Equations, float]]) -> float:
+        """The widest that intervals of groups of these sizes can be, whatever the answers are."""
+        if not self._is_simple:
+            return inf
+        widths = [
+            _half(self._supposed(group, size, answer).ratio(*group.rows[0], self._confidence))
+            for group, size in sized
+            for answer in self._extremes
+        ]
+        return max(inf if width is None else width for width in widths)
+
+    @property
+    def _is_simple(self) -> bool:
+        """Whether the answer is one share or mean."""
+        return self.question.compared is None and self.question.first.kind in ("share", "mean")
+
+    @property
+    def _extremes(self) -> tuple[float, float]:
+        """The least and the greatest answer that there can be."""
+        if self.question.first.kind == "share":
+            return 0.0, 1.0
+        assert self.question.first.column is not None, "a mean has a column"
+        return self.answering.range_of(self.question.first.column)
+
+    def _supposed(self, group: Equations, size: float, answer: float | None) -> Supposed:
+        """The group's estimates if it has this size and, if it is given, this share or mean."""
+        estimates = group.estimates
+        spread = self._records(group, estimates.values)
+        values = estimates.values * (size / spread)
+        if answer is not None:
+            above, below = group.rows[0]
+            values[above.argmax()] = answer * float(below @ values)
+        return Supposed(estimates.weights, estimates.total, supposed=values)
+
+    def _least_records(self, group: Equations) -> int | None:
+        """The least size from which on the group's interval is narrow enough."""
+        within = float(self.need.half_width)
+
+        def narrow_enough(size: int) -> bool:
+            half = self._half_width(group, size)
+            return half is not None and half <= within
+
+        low, high = 0, self.prepared.plan.expected_records
+        if not narrow_enough(high):
+            return None
+        while high - low > max(1, high // 200):  # to half a percent
+            middle = max(low + 1, ceil((low * high) ** 0.5) if low else high // 8)
+            low, high = (low, middle) if narrow_enough(middle) else (middle, high)
+        return high
+
+    def _title(self, group: Equations) -> str:
+        parts = zip(self.question.by, group.group, strict=True)
+        return ", ".join(f"{name}: {label}" for name, label in parts) or "all records"
+
+
+def _half(found: Interval) -> float | None:
+    width = (found.high - found.low) / 2
+    return width if isfinite(found.estimate) and isfinite(width) else None
