@@ -46,6 +46,26 @@ class AnsweredQuestion(PublicSection):
         return tuple(one.group for one in self.answers if one.records_mislead)
 
 
+class KeptNeed(PublicSection):
+    """What a need of the spec came to, from the noisy tables alone."""
+
+    question: Annotated[str, Shown("Need", form="code")]
+    within: Annotated[float, Shown("Good enough", unit="as the question asks")]
+    confidence: Annotated[float, Shown("Confidence", form="percent")]
+    stated_by: Annotated[str, Shown("Stated by")]
+    is_kept: Annotated[bool, Shown("Kept", _PAID)]
+    group: Annotated[str, Shown("Widest interval")] = ""
+    estimate: Annotated[float | None, _measured("Estimate")] = None
+    low: Annotated[float | None, _measured("At least")] = None
+    high: Annotated[float | None, _measured("At most")] = None
+    reason: Annotated[str, Shown("Why there is no interval", _PAID)] = ""
+
+    @property
+    def half_width(self) -> float | None:
+        """Of the widest group's interval."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
 class MeasuredMatrix(Matrix):
     """The same of what the noisy tables tell; none for pairs that they do not."""
 
@@ -76,6 +96,7 @@ class Learnt(PublicSection):
     confidence: Annotated[float, Shown("Confidence of each interval", form="percent")]
     questions: Annotated[tuple[AnsweredQuestion, ...], Shown("Questions asked", _PAID)]
     correlations: Annotated[Correlations | None, Shown("Correlations", _PAID)] = None
+    needs: Annotated[tuple[KeptNeed, ...], Shown("Needs of the spec", _PAID)] = ()
 
     @property
     def attenuated(self) -> tuple[str, ...]:

@@ -42,7 +42,8 @@ def least_epsilon(excess: Callable[[Fraction], float], start: Fraction | float) 
         factor = found if isfinite(found) else _APART
         guess = _rounded(float(epsilon) * factor * (1 + (_BEYOND if found > 1 else -_BEYOND)))
         if enough is None:
-            epsilon = min(guess, MOST)
+            far = _rounded(float(epsilon) * _APART)
+            epsilon = min(guess if trial < _GUESSES else far, MOST)
         elif too_little < guess < enough and trial < _GUESSES:
             epsilon = guess
         else:

@@ -20,7 +20,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.inference.estimates import Interval
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.forecast import KnownShares, Supposed, foreseen
@@ -246,7 +245,7 @@ class _Forecasting:
 
     def _size(self, group: Equations) -> float:
         """The records that a group is taken to have."""
-        spread = self._records(group, group.estimates.values)
+        spread = self.answering.records_behind(self.question, group)
         if self.need.smallest_group is None:
             return spread
         stated = float(self.need.smallest_group) * self.prepared.plan.expected_records
@@ -275,19 +274,6 @@ class _Forecasting:
         ]
         places = {names.index(measured(name, spec.lookups)) for name in dividing}
         return not places or any(places <= set(one.columns) for one in self.known)
-
-    def _records(self, group: Equations, values: Floats) -> float:
-        """The records that the group's answer is divided by, the fewest of two statistics."""
-        found = []
-        for one, rows in zip(self.question.statistics, group.rows, strict=True):
-            if one.kind in ("share", "mean"):
-                found.append(float(rows[1] @ values))
-            elif one.kind == "quantile":
-                assert one.probability is not None, "a quantile has a probability"
-                found.append(float(rows[-1] @ values) / (1 - float(one.probability)))
-        if self.question.compared is not None and self.question.compared[0] == "over":
-            found.append(float(group.rows[1][0] @ values))
-        return min(found)
 
     def _half_width(self, group: Equations, size: float) -> float | None:
         """Of the group's interval, were it of this size; None where noise hides that it is not
@@ -324,7 +310,7 @@ class _Forecasting:
     def _supposed(self, group: Equations, size: float, answer: float | None) -> Supposed:
         """The group's estimates if it has this size and, if it is given, this share or mean."""
         estimates = group.estimates
-        spread = self._records(group, estimates.values)
+        spread = self.answering.records_behind(self.question, group)
         values = estimates.values * (size / spread)
         if answer is not None:
             above, below = group.rows[0]

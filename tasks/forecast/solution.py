@@ -16,7 +16,6 @@ from hallmark.tasks.planning.prepare import at_epsilon
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.requested import PlanRefused
 
-
 _TINY, _LARGE = 1e-3, 8.0  # bounds of a step from one epsilon to the next
 
 

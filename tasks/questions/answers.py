@@ -317,6 +317,21 @@ class Answering:
         lows, highs = self._ends(name)
         return float(lows[0]), float(highs[-1])
 
+    def records_behind(self, question: Question, group: Equations) -> float:
+        """How many records the estimates say that a group's answer is divided by: of two
+        statistics, the fewest; infinitely many where it is divided by none."""
+        found = [inf]
+        for one, rows in zip(question.statistics, group.rows, strict=True):
+            values = group.estimates.values
+            if one.kind in ("share", "mean"):
+                found.append(float(rows[1] @ values))
+            elif one.kind == "quantile":
+                assert one.probability is not None, "a quantile has a probability"
+                found.append(float(rows[-1] @ values) / (1 - float(one.probability)))
+        if question.compared is not None and question.compared[0] == "over":
+            found.append(float(group.rows[1][0] @ group.estimates.values))
+        return min(found)
+
     def _queries(
         self,
         question: Question,

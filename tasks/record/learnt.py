@@ -25,6 +25,7 @@ from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.questions.answers import meaning
 from hallmark.tasks.questions.correlations import Correlation
 from hallmark.tasks.questions.questioning import Questioning
+from hallmark.tasks.record.kept import kept_needs
 
 CONFIDENCE = 0.95
 _MOST_CELLS = 12  # of a column whose cells are groups
@@ -81,6 +82,7 @@ def learnt(
         confidence=CONFIDENCE,
         questions=tuple(answered),
         correlations=_correlations(asking),
+        needs=tuple(kept_needs(spec, codec, transcript)),
     )
 
 
