@@ -129,6 +129,9 @@ def print_solution(solution: Mapping[str, Any]) -> None:
             f"   epsilon {least} is the least that meets {len(reached)} of {len(frontier)} needs; "
             f"{solution['asked_by']} asks for it",
         )
+        assumed = sum(one["outlook"] in ("expected", "depends") for one in solution["needs"])
+        if assumed:
+            line(f"           {assumed} of them if answers and groups are as assumed")
     for one in frontier[len(reached) :]:
         line(("never met", "yellow"), f"  {_need(one)}: no epsilon up to {MOST} meets it")
 

@@ -54,7 +54,7 @@ class KeptNeed(PublicSection):
     confidence: Annotated[float, Shown("Confidence", form="percent")]
     stated_by: Annotated[str, Shown("Stated by")]
     is_kept: Annotated[bool, Shown("Kept", _PAID)]
-    group: Annotated[str, Shown("Widest interval")] = ""
+    group: Annotated[str, Shown("Widest interval", _PAID)] = ""
     estimate: Annotated[float | None, _measured("Estimate")] = None
     low: Annotated[float | None, _measured("At least")] = None
     high: Annotated[float | None, _measured("At most")] = None

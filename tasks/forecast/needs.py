@@ -6,10 +6,10 @@ has, and less on the answer. The first comes from public totals, or from what th
 neither tells it, the forecast says from which size of group on the need is met. Over answers, the
 forecast is for the one that public totals, the need's `about` or an even spread tell, and for the
 worst: the noise in `above - r below` is a convex function of r, so no answer is worse than both the
-least and the greatest.
+least and the greatest. The worst also takes the group for as small as noise may make it look.
 
 Claim.   Intervals of a release are as wide as forecast where sizes and answers are as stated, and
-         no wider than the worst, up to the noise in the size of the group.
+         no wider than the worst.
 Oracle.  tests/tasks/forecast/test_needs.py measures simulated releases of public data.
 """
 
@@ -284,12 +284,19 @@ class _Forecasting:
         return _half(found)
 
     def _at_most(self, sized: Sequence[tuple[Equations, float]]) -> float:
-        """The widest that intervals of groups of these sizes can be, whatever the answers are."""
+        """The widest that intervals of groups of these sizes can be, whatever the answers are, as
+        small as noise makes groups look with the need's confidence."""
         if not self._is_simple:
+            return inf
+        seen = [
+            (one, size - one.estimates.half_width(one.rows[0][1], self._confidence))
+            for one, size in sized
+        ]
+        if min(size for _, size in seen) <= 0:
             return inf
         widths = [
             _half(self._supposed(group, size, answer).ratio(*group.rows[0], self._confidence))
-            for group, size in sized
+            for group, size in seen
             for answer in self._extremes
         ]
         return max(inf if width is None else width for width in widths)

@@ -30,6 +30,7 @@ from hallmark.schemas.documents.audit_questions import (
     AnsweredQuestion,
     Correlations,
     GroupAnswer,
+    KeptNeed,
     Learnt,
     MeasuredMatrix,
 )
@@ -569,6 +570,27 @@ def learnt() -> Learnt:
     return Learnt(
         file="measurements.parquet",
         confidence=0.95,
+        needs=(
+            KeptNeed(
+                question="mean of PINCP by SEX",
+                within=5,
+                confidence=0.9,
+                stated_by="a | unit",
+                is_kept=True,
+                group="SEX: Male",
+                estimate=50,
+                low=45.5,
+                high=54.5,
+            ),
+            KeptNeed(
+                question="count by SEX, AGEP",
+                within=20,
+                confidence=0.95,
+                stated_by="another",
+                is_kept=False,
+                reason="nothing was measured of SEX x AGEP",
+            ),
+        ),
         questions=(
             AnsweredQuestion(
                 question="mean of PINCP by SEX",

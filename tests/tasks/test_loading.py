@@ -232,6 +232,16 @@ def test_the_readme_says_where_records_mislead(record: AuditRecord, learnt: Lear
     assert "Weakened dependence" not in readme(record, HARD_DICTIONARY)
 
 
+def test_the_readme_says_which_needs_were_kept(record: AuditRecord, learnt: Learnt) -> None:
+    utility = record.utility.model_copy(update={"learnt": learnt})
+    text = readme(record.model_copy(update={"utility": utility}), HARD_DICTIONARY)
+    told = text.partition("## Needs")[2].partition("## Ask it")[0]
+    kept, missed = (line for line in told.splitlines() if line.startswith("| `"))
+    assert "| 45.5 to 54.5 (± 4.5), SEX: Male | yes | a \\| unit |" in kept
+    assert "| nothing was measured of SEX x AGEP | **no** | another |" in missed
+    assert "## Needs" not in readme(record, HARD_DICTIONARY)
+
+
 def test_a_rehearsal_is_called_one(record: AuditRecord) -> None:
     signature = record.signature.model_copy(update={"origin": "rehearsal"})
     text = readme(record.model_copy(update={"signature": signature}), HARD_DICTIONARY)

@@ -261,6 +261,28 @@ def test_a_plan_compares_epsilons(hallmark: Hallmark, spec: Path) -> None:
     assert_said(hallmark("plan", spec, "--sweep", "1,x"), ExitCode.USAGE, "is not an epsilon")
 
 
+def test_a_plan_says_whether_needs_are_met_and_solves_for_them(
+    hallmark: Hallmark, tmp_path: Path
+) -> None:
+    pure = example.write(tmp_path, 30, **example.only(tmp_path, "age", "region"))
+    said = hallmark("plan", pure, "--need", "count by region within 40", "--solve").out
+    assert "whatever the answers are" in said
+    assert "is the least that meets 1 of 1 needs" in " ".join(said.split())
+    found = json.loads(
+        hallmark("plan", pure, "--json", "--solve", "--need", "count by region within 40").out
+    )
+    (told,) = found["solution"]["needs"]
+    assert told["half_width"] <= 40
+    for need, words in {
+        "count by region": "is not a need",
+        "count by regoin within 3": "region",
+        "count within 1 point": "points are of shares",
+        "count within 3 at noon": "is no confidence",
+    }.items():
+        assert_said(hallmark("plan", pure, "--need", need), ExitCode.USAGE, words)
+    assert_said(hallmark("plan", pure, "--solve"), ExitCode.USAGE, "there are no needs")
+
+
 def test_a_plan_for_programs_is_json(hallmark: Hallmark, spec: Path) -> None:
     plan = json.loads(hallmark("plan", spec, "--json").out)
     assert plan["privacy"]["epsilon"] == "1"
