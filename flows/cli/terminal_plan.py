@@ -112,7 +112,8 @@ def print_solution(solution: Mapping[str, Any]) -> None:
     frontier = solution["frontier"]
     reached = [one for one in frontier if one["epsilon"] is not None]
     if solution["epsilon"] is None:
-        line(("solution", "bold"), f"   no epsilon up to {MOST} meets any need")
+        what = "all of them at once" if reached else "any need"
+        line(("solution", "bold"), f"   no epsilon up to {MOST} meets {what}")
     else:
         least = decimal(Fraction(solution["epsilon"]))
         _print_needs(solution["needs"], f"Needs at epsilon {least}")

@@ -295,7 +295,11 @@ class _Forecasting:
         if min(size for _, size in seen) <= 0:
             return inf
         widths = [
-            _half(self._supposed(group, size, answer).ratio(*group.rows[0], self._confidence))
+            _half(
+                self._supposed(group, size, answer).ratio(
+                    group.rows[0][0], group.rows[0][1], self._confidence
+                )
+            )
             for group, size in seen
             for answer in self._extremes
         ]

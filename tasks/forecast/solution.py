@@ -81,15 +81,16 @@ def solved(prepared: Prepared, needs: Sequence[Need]) -> Solution:
     excess(own, everything)
     alone = {number: least(number) for number in everything}
     reached = sorted((one, number) for number, one in alone.items() if one is not None)
-    epsilon, asking = reached[-1] if reached else (None, None)
     met = [number for _, number in reached]
+    epsilon, asking = reached[-1] if reached else (None, -1)
     if epsilon is not None and excess(epsilon, met) > 1:  # with it, other tables are measured
-        asking = max(met, key=lambda number: seen[epsilon][number].excess)
+        at_it = seen[epsilon]
+        asking = max(met, key=lambda number: at_it[number].excess)
         epsilon = least(*met)
     forecasts = seen[own if epsilon is None else epsilon]
     return Solution(
         epsilon=epsilon,
-        asked_by="" if asking is None or epsilon is None else needs[asking].question,
+        asked_by="" if epsilon is None else needs[asking].question,
         forecasts=forecasts,
         frontier=(
             *((one, seen[one][number]) for one, number in reached),

@@ -95,7 +95,7 @@ def test_sure_intervals_are_as_wide_as_forecast(mechanism: str, tmp_path: Path) 
             assert found.records == pytest.approx(REGIONS["07"])
             assert found.sizes == "public"
         assert found.at_most is not None
-        assert max(wide) <= found.at_most
+        assert max(wide) <= found.at_most * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.98])
