@@ -146,6 +146,20 @@ def test_a_plan_repeats_no_warning_of_the_check_beside_it(
     assert not [one["message"] for one in found if one["message"] in plan]
 
 
+def test_a_plan_says_whether_needs_are_met(
+    somebody: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HALLMARK_DATA", str(tmp_path))
+    example.open_account()
+    need = {"question": "count by region", "within": 40, "stated_by": "the <regional> unit"}
+    own = example.only(tmp_path, "age", "region") | {"needs": [need]}
+    text = example.write(tmp_path, 400, **own).read_text()
+    plan = somebody.post("/specs/plan", json={"text": text}).text
+    assert "count by region within 40 at 95 %" in plan
+    assert "whatever the answers are" in plan
+    assert "the &lt;regional&gt; unit" in plan
+
+
 @pytest.mark.parametrize(
     ("exact", "said"), [("1/100000", "1e-05"), ("9223577/500000", "18.447154"), ("1/3", "1/3")]
 )
