@@ -127,7 +127,7 @@ class PairTables:
     def joined(self, tables: Sequence[Table]) -> Floats:
         """Tables side by side, one for each of `cliques`: those of pairs over the cells or bins
         that are measured with others, those of single columns over their own cells."""
-        parts = []
+        parts: list[Floats] = []
         for clique, table in zip(self.cliques, tables, strict=True):
             if len(clique) == 1:
                 (column,) = clique
