@@ -131,7 +131,7 @@ class PairTables:
         for clique, table in zip(self.cliques, tables, strict=True):
             if len(clique) == 1:
                 (column,) = clique
-                parts.append(np.bincount(self.own(column), table))
+                parts.append(np.asarray(np.bincount(self.own(column), table), dtype=np.float64))
                 continue
             a, b = clique
             merged = np.zeros((self.shape[a], self.shape[b]))
