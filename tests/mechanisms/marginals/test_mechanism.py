@@ -254,6 +254,7 @@ def test_quality_on_real_records_does_not_fall_behind(
     assert total_variation(codes, by_pairs.codes, shape) > 1.04 * found
 
 
+@pytest.mark.slow
 def test_three_columns_depend_on_each_other_as_their_pairs_say() -> None:
     """Measured .0021; records that start as a sample of the latent classes err by .0029."""
     codes, shape = person_years()
