@@ -66,7 +66,7 @@ def limits(points: tuple[tuple[float, float], ...]) -> tuple[float, float]:
     ("name", "exponent"),
     [
         pytest.param("dpfw", 2 / 5, marks=pytest.mark.slow),
-        ("dpam", 1 / 3),
+        pytest.param("dpam", 1 / 3, marks=pytest.mark.slow),
         ("linear-queries", 7 / 10),
     ],
 )

@@ -180,7 +180,7 @@ def test_progress_rises_to_one() -> None:
     assert (seen[0], seen[-1]) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("adjacency", [REPLACE, ADD])
+@pytest.mark.parametrize("adjacency", [REPLACE, pytest.param(ADD, marks=pytest.mark.slow)])
 def test_certificates_miss_as_rarely_as_they_say(adjacency: Adjacency) -> None:
     codes, confidence, releases = dependent_codes(SHAPE, 400), 0.8, 150
     plan = make(adjacency)

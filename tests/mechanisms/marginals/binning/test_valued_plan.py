@@ -144,7 +144,7 @@ def test_batches_have_the_spikes_too() -> None:
     assert (batch[:, 0] == 77).mean() == pytest.approx(0.15, rel=0.4)
 
 
-@pytest.mark.parametrize("adjacency", [REPLACE, ADD], ids=str)
+@pytest.mark.parametrize("adjacency", [REPLACE, pytest.param(ADD, marks=pytest.mark.slow)], ids=str)
 def test_true_losses_of_values_are_below_bounds_on_pieces(adjacency) -> None:
     codes = records()
     codes[:, 0] = np.minimum(codes[:, 0], LEVELS - 1)  # distances of nulls are another test's
