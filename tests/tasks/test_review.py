@@ -63,7 +63,7 @@ def test_bounds_on_several_columns_are_compared_with_what_encloses_the_truth(
     with released(
         tmp_path,
         certificate={"confidence": 0.9, "share": "1/2", "cells": 4},
-        **example.only(tmp_path, "age", "region", "since"),
+        **example.some_columns("age", "region", "since"),
     ) as done:
         page = done.workspace.review.read_text()
         rows = page.partition("<caption>Columns together")[2].partition("</table>")[0]
