@@ -35,12 +35,14 @@ up: install
 test test-services: export OMP_NUM_THREADS ?= 1
 # Processes that tests start read the code as bytes that an earlier one compiled.
 test test-services: export PYTHONDONTWRITEBYTECODE :=
+# At the end, the tests are named that took longest.
+TOGETHER = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20 --durations-min=3
 test: install
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest $(TOGETHER)
 
 # Needs PostgreSQL, Chromium, Prometheus, and R with its package survey; skips what needs one that is missing.
 test-services: install
-	$(BIN)/pytest -m "service and not slow" -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -m "service and not slow" $(TOGETHER)
 
 test-slow: install
 	$(BIN)/pytest -m slow

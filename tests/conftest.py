@@ -27,6 +27,21 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("house")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def coarse_grid_of_losses() -> Iterator[None]:
+    """Privacy losses composed on an eighth of the grid, which is most of the time of a plan.
+
+    The bounds hold on every grid; on this one they are wider, by some 1e-5 of epsilon above and by
+    a few percent below. The tests of the trusted core use its own.
+    """
+    from hallmark.mechanisms.privacy import privacy_loss
+
+    with pytest.MonkeyPatch.context() as patch:
+        for points in ("_POINTS_ABOVE", "_POINTS_BELOW"):
+            patch.setattr(privacy_loss, points, getattr(privacy_loss, points) // 8)
+        yield
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh Hallmark home with an SQLite ledger, and without a profile."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, floor, inf, log10
+from math import ceil, exp, floor, inf, log, log10
 
 from hallmark.mechanisms.privacy.accountant import epsilon, fits
 from hallmark.mechanisms.privacy.accountant import rho as cost
@@ -90,7 +90,8 @@ def gaussian_sigma2(
         raise ValueError(f"{budget}: what else is asked leaves nothing of it; ask for less")
 
     def least(step: Fraction, guess: int) -> int:
-        return _smallest(lambda n: fits(events_at(n * step), budget), guess)
+        near = _nearer(lambda n: epsilon(events_at(n * step), budget.delta), budget, guess, -0.6)
+        return _smallest(lambda n: fits(events_at(n * step), budget), near)
 
     step = _step(guess)
     steps = least(step, ceil(Fraction(guess) / step))
@@ -138,7 +139,8 @@ def largest_rho(events_at: EventsAt, budget: Budget) -> Calibration:
     whole = cost(summed)
     gaussian = cost(event for event in summed if isinstance(event, DiscreteGaussian)) / whole
     start = floor(steps * (guess / float(whole)) ** float(gaussian))
-    steps = _largest(lambda n: fits(events_at(n * step), budget), start)
+    near = _nearer(lambda n: epsilon(events_at(n * step), budget.delta), budget, start, 0.6)
+    steps = _largest(lambda n: fits(events_at(n * step), budget), near)
     value, beyond = steps * step, (steps + 1) * step
     return Calibration(
         value=value,
@@ -164,6 +166,27 @@ def _unit_sigma(budget: Budget) -> float:
 def _step(guess: float) -> Fraction:
     """Step of a decimal grid on which `guess` is 10^4 to 10^5 steps."""
     return Fraction(10) ** (floor(log10(guess)) - 4)
+
+
+def _nearer(cost: Callable[[int], float], budget: Budget, guess: int, slope: float) -> int:
+    """The guess moved to where the cost is about the budget's epsilon, by secants of logarithms.
+
+    Every step of the search that follows composes privacy losses, which takes long; from here it
+    has few. What it finds depends on the guess no more than before.
+
+    Args:
+        slope: of the logarithm of the cost over that of n, roughly.
+    """
+    missed: dict[int, float] = {}  # logarithm of cost over budget, where it was evaluated
+    at = max(1, guess)
+    while at not in missed and len(missed) < 6 and 0 < (found := cost(at)) < inf:
+        error = log(found / float(budget.epsilon))
+        if missed:
+            last = next(reversed(missed))
+            slope = (error - missed[last]) / log(at / last) or slope
+        missed[at] = error
+        at = max(1, round(at * exp(min(1.0, max(-1.0, -error / slope)))))
+    return min(missed, key=lambda n: abs(missed[n]), default=guess)
 
 
 def _smallest(passes: Callable[[int], bool], guess: int) -> int:

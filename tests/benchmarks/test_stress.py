@@ -27,6 +27,7 @@ def test_the_whole_tells_more_than_pairs_do(name: str) -> None:
     assert predicts(stress.codes, stress.codes, stress.hard) > alone + 0.02
 
 
+@pytest.mark.slow
 def test_a_parity_is_kept_by_the_default_or_if_it_is_named_and_pairs_lose_it() -> None:
     stress = TABLES["xor3"](np.random.default_rng(1))
     truth = shares(stress.codes, stress.hard, stress.cells)

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 COMPOSE = DEPLOY / "compose.yaml"
 KUBERNETES = DEPLOY / "kubernetes"
+LOADER = yaml.CSafeLoader  # ten times as fast as the one in Python, and as safe
 CREATE_SECRET = re.compile(r"^ *kubectl create secret generic (\S+) (.*)$", re.MULTILINE)
 
 Document = dict[str, Any]
@@ -40,22 +41,23 @@ def compose() -> Document:
 
 def filled_in(text: str) -> Document:
     """A compose file with the default of each variable, or a word in its place."""
-    return yaml.safe_load(
+    return yaml.load(
         re.sub(
             r"\$\{(\w+)(?::?([-?])([^}]*))?\}",
             lambda found: found[3] if found[2] == "-" else f"/given/{found[1].lower()}",
             text,
-        )
+        ),
+        LOADER,
     )
 
 
 def manifests() -> list[Document]:
     """All objects that the kustomization names, in their order."""
-    listed = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"]
+    listed = yaml.load((KUBERNETES / "kustomization.yaml").read_text(), LOADER)["resources"]
     return [
         document
         for name in listed
-        for document in yaml.safe_load_all((KUBERNETES / name).read_text())
+        for document in yaml.load_all((KUBERNETES / name).read_text(), LOADER)
     ]
 
 

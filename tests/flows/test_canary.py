@@ -39,7 +39,7 @@ from tests.flows.services import dask_cluster
 from tests.flows.story import violations
 
 DATA = 3  # exit status
-ROWS, NORTHERN = 71_000, 70_657  # the true count of a category, which no log may tell
+ROWS, NORTHERN = 11_000, 10_657  # the true count of a category, which no log may tell
 LOUD = {"PREFECT_LOGGING_LEVEL": "DEBUG", "PREFECT_SERVER_LOGGING_LEVEL": "DEBUG"}
 
 _INSIDE = 50 + secrets.randbelow(10**9) / 10**7 + 1e-8  # within the public interval of incomes

@@ -12,7 +12,16 @@ from tests import example
 SPECS = Path(__file__).parents[2] / "schemas/examples"
 
 
-@pytest.mark.parametrize("name", sorted(file.stem for file in SPECS.glob("*.yaml")))
+LONG = ("certify", "nist-acs-2019", "sparse-lipschitz")  # seconds each to plan
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(file.stem, marks=pytest.mark.slow if file.stem in LONG else ())
+        for file in sorted(SPECS.glob("*.yaml"))
+    ],
+)
 def test_an_example_has_a_plan_within_its_budget(name: str) -> None:
     (prepared,) = examples.plan([SPECS / f"{name}.yaml"])
     assert prepared.spec == load_spec(SPECS / f"{name}.yaml")

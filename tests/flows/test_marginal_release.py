@@ -99,7 +99,10 @@ def test_any_selection_goes_with_any_generator(
     assert ("exponential_mechanism" in kinds) == (selection in ("mst", "aim", "mwem"))
 
 
-@pytest.mark.parametrize(("selection", "generator"), [("all", "noise-aware"), ("mst", "particles")])
+@pytest.mark.parametrize(
+    ("selection", "generator"),
+    [("all", "noise-aware"), pytest.param("mst", "particles", marks=pytest.mark.slow)],
+)
 def test_a_large_table_is_made_in_batches_and_is_as_sound(
     selection: str, generator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

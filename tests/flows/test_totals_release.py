@@ -51,6 +51,7 @@ def counts(folder: Path) -> pd.Series:
     return table.groupby(["region", "employed"]).size()
 
 
+@pytest.mark.slow
 def test_a_table_of_many_columns_has_its_totals_under_its_rules(tmp_path: Path) -> None:
     add_remove = Adjacency(neighbours=Neighbours.ADD_REMOVE)
     example.open_account(adjacency=add_remove)

@@ -87,7 +87,7 @@ def test_the_same_seed_gives_the_same_records() -> None:
             table.cells,
             budget=budget,
             adjacency=adjacency,
-            parameters={},
+            parameters={"generator": {"latent": {"members": 2, "classes": 10}}},
             seed=seed,
         )[0].codes
         for seed in (1, 1, 2)

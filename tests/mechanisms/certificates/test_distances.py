@@ -27,7 +27,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.cells import count_codes
 from tests.builders.codes import random_codes
 from tests.builders.columns import line, nominal
-from tests.builders.releases import REPLACE, WITH_PERSONS
+from tests.builders.releases import ADD, PERSONS, REPLACE, WITH_PERSONS
 
 FALSE_POSITIVE_RATE = 1e-6
 RELEASES = 400
@@ -174,7 +174,9 @@ def misses(adjacency: Adjacency, *, understated: int = 1) -> int:
     return missed
 
 
-@pytest.mark.parametrize("adjacency", WITH_PERSONS, ids=str)
+@pytest.mark.parametrize(
+    "adjacency", [pytest.param(REPLACE, marks=pytest.mark.slow), ADD, PERSONS], ids=str
+)
 def test_misses_are_as_rare_as_stated(adjacency) -> None:
     assert binom.sf(misses(adjacency) - 1, RELEASES, 1 - CONFIDENCE) > FALSE_POSITIVE_RATE
 

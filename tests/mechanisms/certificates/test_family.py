@@ -99,8 +99,16 @@ def misses(
     return missed
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(
+    ("order", "adjacency"),
+    [
+        (1, PUBLIC),
+        (2, PRIVATE),
+        pytest.param(1, PRIVATE, marks=pytest.mark.slow),
+        pytest.param(2, PUBLIC, marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 def test_misses_are_as_rare_as_stated_for_the_worst_synthetic_table(
     order, adjacency, tmp_path
 ) -> None:
@@ -108,10 +116,14 @@ def test_misses_are_as_rare_as_stated_for_the_worst_synthetic_table(
     assert binom.sf(missed - 1, RELEASES, 1 - CONFIDENCE) > FALSE_POSITIVE_RATE
 
 
-@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize(
-    ("adjacency", "understated"),
-    [(PUBLIC, 3), (PRIVATE, 6)],  # a private number of records makes bounds wider
+    ("order", "adjacency", "understated"),  # a private number of records makes bounds wider
+    [
+        (1, PUBLIC, 3),
+        (2, PRIVATE, 6),
+        pytest.param(1, PRIVATE, 6, marks=pytest.mark.slow),
+        pytest.param(2, PUBLIC, 3, marks=pytest.mark.slow),
+    ],
     ids=str,
 )
 def test_a_twin_that_understates_the_noise_is_found_out(

@@ -112,6 +112,7 @@ def test_the_chosen_grid_has_the_least_forecast_of_all() -> None:
     assert len(set(forecasts.values())) > 5
 
 
+@pytest.mark.slow
 def test_the_forecast_falls_with_more_records() -> None:
     errors = [make(records=records).forecast for records in (10**3, 10**5, 10**7)]
     assert errors == sorted(errors, reverse=True)

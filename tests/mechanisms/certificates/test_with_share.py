@@ -78,7 +78,11 @@ def test_pure_costs_add_up_to_the_budget_exactly(inner, adjacency) -> None:
 
 @pytest.mark.parametrize(
     ("share", "adjacency"),
-    [(Fraction(1, 100), REPLACE), (Fraction(1, 2), ADD), (Fraction(9, 10), REPLACE)],
+    [
+        pytest.param(Fraction(1, 100), REPLACE, marks=pytest.mark.slow),
+        (Fraction(1, 2), ADD),
+        pytest.param(Fraction(9, 10), REPLACE, marks=pytest.mark.slow),
+    ],
     ids=str,
 )
 def test_gaussian_mechanisms_fit_the_budget_together_with_the_share(share, adjacency) -> None:
@@ -165,6 +169,7 @@ def test_the_plan_tells_what_the_share_is_spent_on() -> None:
     assert plan.forecast().expected_error == plan.inner.forecast().expected_error
 
 
+@pytest.mark.slow
 def test_more_records_or_more_budget_choose_finer_grids() -> None:
     domain = Domain((line("x", 40), line("y", 40)))
     chosen = [make(domain=domain, records=records).measured.k for records in (10**2, 10**4, 10**5)]
@@ -179,6 +184,7 @@ def test_points_for_all_codes_are_not_refined_any_further() -> None:
     assert make(domain=domain, records=10**9).measured.k == CANDIDATES[0]
 
 
+@pytest.mark.slow
 def test_single_columns_may_have_finer_grids_than_pairs() -> None:
     domain = Domain((line("x", 512), line("y", 512)))
     assert make(domain=domain, marginals=2, records=10**9).measured.k == module.FINEST

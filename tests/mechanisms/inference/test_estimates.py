@@ -65,8 +65,15 @@ def test_answers_without_noise_give_the_exact_values():
     assert found.values == pytest.approx([truth(WEIGHED), truth(IN_GROUP)])
 
 
-@pytest.mark.parametrize("total", [None, RECORDS])
-@pytest.mark.parametrize(("noise", "ratios"), [("gaussian", 1500), ("laplace", 200)])
+@pytest.mark.parametrize(
+    ("noise", "ratios", "total"),
+    [
+        ("gaussian", 1500, RECORDS),
+        ("laplace", 200, None),
+        pytest.param("gaussian", 1500, None, marks=pytest.mark.slow),
+        pytest.param("laplace", 200, RECORDS, marks=pytest.mark.slow),
+    ],
+)
 def test_intervals_cover_as_often_as_stated(noise, ratios, total):
     rng, runs, confidence = np.random.default_rng(5), 1500, 0.9
     exact = estimates(NOISES[noise], None, total)

@@ -63,7 +63,12 @@ def limits(points: tuple[tuple[float, float], ...]) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(
-    ("name", "exponent"), [("dpfw", 2 / 5), ("dpam", 1 / 3), ("linear-queries", 7 / 10)]
+    ("name", "exponent"),
+    [
+        pytest.param("dpfw", 2 / 5, marks=pytest.mark.slow),
+        pytest.param("dpam", 1 / 3, marks=pytest.mark.slow),
+        ("linear-queries", 7 / 10),
+    ],
 )
 def test_the_largest_error_falls_with_records(name: str, exponent: float) -> None:
     least, greatest = limits(errors(name))
@@ -71,6 +76,7 @@ def test_the_largest_error_falls_with_records(name: str, exponent: float) -> Non
     assert least > -1.3  # noise is of order 1/n: faster means that something else was measured
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given"),
     [

@@ -180,7 +180,7 @@ def test_progress_rises_to_one() -> None:
     assert (seen[0], seen[-1]) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("adjacency", [REPLACE, ADD])
+@pytest.mark.parametrize("adjacency", [REPLACE, pytest.param(ADD, marks=pytest.mark.slow)])
 def test_certificates_miss_as_rarely_as_they_say(adjacency: Adjacency) -> None:
     codes, confidence, releases = dependent_codes(SHAPE, 400), 0.8, 150
     plan = make(adjacency)
@@ -254,6 +254,7 @@ def test_quality_on_real_records_does_not_fall_behind(
     assert total_variation(codes, by_pairs.codes, shape) > 1.04 * found
 
 
+@pytest.mark.slow
 def test_three_columns_depend_on_each_other_as_their_pairs_say() -> None:
     """Measured .0021; records that start as a sample of the latent classes err by .0029."""
     codes, shape = person_years()

@@ -109,7 +109,9 @@ def test_bins_have_the_priors_records_in_bins():
     assert coarse.domain.shape == (4, *SHAPE[1:])
 
 
-@pytest.mark.parametrize("bins", [6, (tuple(np.repeat(np.arange(6), 2).tolist()),)])
+@pytest.mark.parametrize(
+    "bins", [pytest.param(6, marks=pytest.mark.slow), (tuple(np.repeat(np.arange(6), 2).tolist()),)]
+)
 def test_a_prior_helps_on_bins_as_it_does_on_cells(bins: object):
     inner = MECHANISMS["privpgd"]
     assert isinstance(inner, Marginals)

@@ -124,7 +124,7 @@ def exact_epsilon(sigma2, moves, delta):
     ("sigma2", "moves", "delta"),
     [
         (7682.6, 552, 1e-5),
-        (27.8, 2, 1e-5),
+        pytest.param(27.8, 2, 1e-5, marks=pytest.mark.slow),
         (1473.9, 552, 1e-9),
         pytest.param(146740, 552, 1e-5, marks=pytest.mark.slow),
         (0.5, 3, 1e-3),

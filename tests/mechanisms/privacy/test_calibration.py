@@ -1,14 +1,20 @@
 """Calibrated noise is within the budget, one step less is not, and known values come back."""
 
 from fractions import Fraction
-from math import sqrt
+from math import inf, sqrt
 from time import perf_counter
 
 import pytest
 
-from hallmark.mechanisms.privacy.accountant import fits, rho, zcdp_epsilon
+from hallmark.mechanisms.privacy.accountant import epsilon, fits, rho, zcdp_epsilon
 from hallmark.mechanisms.privacy.budget import Budget
-from hallmark.mechanisms.privacy.calibration import _smallest, gaussian_sigma2, largest_rho
+from hallmark.mechanisms.privacy.calibration import (
+    _largest,
+    _nearer,
+    _smallest,
+    gaussian_sigma2,
+    largest_rho,
+)
 from hallmark.mechanisms.privacy.events import DiscreteGaussian, ExponentialMechanism
 
 DELTA = Fraction(1, 10**5)
@@ -167,6 +173,29 @@ def test_families_that_fit_nowhere_or_lack_a_delta_are_refused():
         largest_rho(lambda rho: (dear,), Budget(epsilon=Fraction(1), delta=DELTA))
     with pytest.raises(ValueError, match="delta: 0"):
         largest_rho(gaussians(3), Budget(epsilon=Fraction(1)))
+
+
+@pytest.mark.parametrize("guess", [2900, 3800])
+def test_a_guess_is_brought_to_the_root_and_changes_nothing_that_is_found(guess):
+    budget = Budget(epsilon=Fraction(1), delta=DELTA)
+    asked = []
+
+    def cost(n):
+        asked.append(n)
+        return epsilon(mixed(n * Fraction(1, 10**5)), DELTA)
+
+    def passes(n):
+        return fits(mixed(n * Fraction(1, 10**5)), budget)
+
+    near = _nearer(cost, budget, guess, 0.6)
+    assert len(asked) <= 4
+    assert _largest(passes, near) == _largest(passes, 3300)
+    assert abs(near - _largest(passes, near)) <= 1
+
+
+@pytest.mark.parametrize("cost", [lambda n: inf, lambda n: 0.0, lambda n: 2.0 if n < 9 else 0.5])
+def test_costs_that_lead_nowhere_leave_some_guess(cost):
+    assert _nearer(cost, Budget(epsilon=Fraction(1)), 7, 0.6) >= 1
 
 
 @pytest.mark.parametrize("root", [1, 2, 17, 100, 1000])

@@ -102,7 +102,11 @@ def law(reference: Sequence[int], factor: float) -> np.ndarray:
     return weights / weights.sum()
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize(
+    "adjacency",
+    [RELATIONS[0], pytest.param(RELATIONS[1], marks=pytest.mark.slow), RELATIONS[2]],
+    ids=str,
+)
 def test_choices_follow_the_exponential_law_of_misfits_in_both_directions(
     make_one: Make, adjacency: Adjacency
 ) -> None:

@@ -132,7 +132,7 @@ def softmax(scores, factor):
     return weights / weights.sum()
 
 
-@pytest.mark.parametrize("offset", [0, -(2**63), 10**30])
+@pytest.mark.parametrize("offset", [pytest.param(0, marks=pytest.mark.slow), -(2**63), 10**30])
 def test_a_choice_follows_the_exponential_law_wherever_the_scores_lie(offset):
     draws = 2_500  # of which a test with this rate misses the laws below less often than 1e-9
     chosen = [

@@ -46,6 +46,7 @@ def test_any_table_is_measured_as_defined(seed: int) -> None:
     )
 
 
+@pytest.mark.slow
 def test_classes_of_many_codes_are_predicted_as_defined() -> None:
     assert_measured_as_defined(table(300, 0), table(100, 1), table(300, 2), SIZES, Label(column=0))
 

@@ -72,7 +72,7 @@ def test_a_share_is_measured_for_the_certificate_and_costs_its_part(tmp_path: Pa
     assert fits(prepared.plan.events, prepared.plan.budget)
 
 
-@pytest.mark.parametrize("share", [None, "1/5"])
+@pytest.mark.parametrize("share", [pytest.param(None, marks=pytest.mark.slow), "1/5"])
 def test_private_bins_leave_the_mechanism_its_part_of_the_budget(
     share: str | None, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from scipy.stats import ks_2samp
 
 from hallmark.mechanisms.linear_queries.peers.dqrs import plan_dqrs, slack
@@ -62,6 +63,7 @@ def transcribed(codes: np.ndarray, method, rng: np.random.Generator) -> float:
     return float((truth - signed[:, records].mean(axis=1)).max())
 
 
+@pytest.mark.slow
 def test_errors_have_the_law_of_a_plain_transcription(tmp_path) -> None:
     codes, runs = bits(1000, 3), 20
     budget = Budget(epsilon=Fraction(3), delta=Fraction(1, 10**5))

@@ -144,7 +144,11 @@ def curator(tmp_path: Path) -> Callable[[BinnedPlan], Curator]:
 
 @pytest.mark.parametrize(
     ("name", "adjacency", "calls"),
-    [("privpgd", REPLACE, 2), ("privpgd", PERSONS, 2), ("aim", ADD, None)],
+    [
+        pytest.param("privpgd", REPLACE, 2, marks=pytest.mark.slow),
+        ("privpgd", PERSONS, 2),
+        ("aim", ADD, None),
+    ],
     ids=str,
 )
 def test_a_real_curator_draws_once_and_never_more_than_the_budget(

@@ -21,9 +21,8 @@ from hallmark.mechanisms.privacy.events import DiscreteGaussian, merged
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from tests.builders.columns import line, nominal
 from tests.mechanisms.marginals.binning.runs import binned, plan_of
-from tests.mechanisms.marginals.binning.test_plan import RELATIONS
 from tests.mechanisms.marginals.binning.test_public_bins import run
-from tests.mechanisms.marginals.selection.runs import ADD, REPLACE
+from tests.mechanisms.marginals.selection.runs import ADD, PERSONS, REPLACE
 
 DELTA = Fraction(1, 10**5)
 BUDGET = Budget(epsilon=Fraction(4), delta=DELTA)
@@ -54,7 +53,9 @@ def records(n: int = 4000) -> np.ndarray:
     return np.column_stack([np.where(rng.random(n) < 0.05, LEVELS, x), c, 10 * c + c])
 
 
-@pytest.mark.parametrize("adjacency", RELATIONS, ids=str)
+@pytest.mark.parametrize(
+    "adjacency", [REPLACE, pytest.param(ADD, marks=pytest.mark.slow), PERSONS], ids=str
+)
 def test_counts_of_values_are_charged_and_leave_nothing_over(adjacency) -> None:
     plan = make(valued(), adjacency=adjacency)
 
@@ -76,14 +77,16 @@ def test_counts_of_values_are_charged_and_leave_nothing_over(adjacency) -> None:
 
 
 def test_pieces_keep_what_a_fortieth_pays_for_and_values_get_the_rest() -> None:
-    without = make(binned(BINS, share=Fraction(1, 40)))
-    some, more = (make(valued(share)) for share in (Fraction(1, 20), Fraction(1, 5)))
+    """For persons, where noise is found fast."""
+    planned = partial(make, adjacency=PERSONS)
+    without = planned(binned(BINS, share=Fraction(1, 40)))
+    some, more = (planned(valued(share)) for share in (Fraction(1, 20), Fraction(1, 5)))
     for plan in (some, more):
         assert float(plan.sigma2) == pytest.approx(float(without.sigma2), rel=0.15)
     # Half of a twentieth is for two histograms of pieces, the other for one of values.
     assert float(some.sigma2 / some.sigma2_of_values) == pytest.approx(2, rel=0.15)
     assert float(more.sigma2 / more.sigma2_of_values) == pytest.approx(14, rel=0.15)
-    half = make(valued(Fraction(1, 80)))
+    half = planned(valued(Fraction(1, 80)))
     assert float(half.sigma2 / half.sigma2_of_values) == pytest.approx(2, rel=0.15)
 
 
@@ -141,7 +144,7 @@ def test_batches_have_the_spikes_too() -> None:
     assert (batch[:, 0] == 77).mean() == pytest.approx(0.15, rel=0.4)
 
 
-@pytest.mark.parametrize("adjacency", [REPLACE, ADD], ids=str)
+@pytest.mark.parametrize("adjacency", [REPLACE, pytest.param(ADD, marks=pytest.mark.slow)], ids=str)
 def test_true_losses_of_values_are_below_bounds_on_pieces(adjacency) -> None:
     codes = records()
     codes[:, 0] = np.minimum(codes[:, 0], LEVELS - 1)  # distances of nulls are another test's

@@ -15,7 +15,7 @@ from tests.builders.columns import line
 from tests.mechanisms.marginals.binning.test_standing_out import one_by_one
 
 FALSE_POSITIVE_RATE = 1e-6
-SIZE, DRAWS, SIGMA = 2000, 200, 20.0
+SIZE, DRAWS, SIGMA = 2000, 50, 20.0
 BINS = Bins.runs(0, (0, 1, 1000), SIZE, False)  # 0 has a bin of its own
 PIECES = Bins.runs(0, (0, *range(1, SIZE, 40)), SIZE, False)
 EVEN = np.where(np.arange(SIZE) == 0, 5000.0, 0.5)

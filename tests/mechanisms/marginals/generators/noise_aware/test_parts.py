@@ -43,8 +43,8 @@ def even() -> np.ndarray:
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_noise_joins_columns_as_seldom_as_is_claimed(grouped: bool) -> None:
-    """Of 4,000 independent pairs; a millionth of such tests would fail by chance."""
-    rng, draws = np.random.default_rng(5), 4000
+    """Of 2,000 independent pairs; a millionth of such tests would fail by chance."""
+    rng, draws = np.random.default_rng(5), 2000
     joined = sum(
         len(set(parts_of(evidence(measured((0, 1), even(), rng, grouped=grouped))))) == 1
         for _ in range(draws)

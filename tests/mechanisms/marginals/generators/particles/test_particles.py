@@ -111,6 +111,7 @@ def compared(
     return np.array(theirs), np.array(ours)
 
 
+@pytest.mark.slow
 def test_it_ends_as_near_as_the_papers_loops() -> None:
     theirs, ours = compared(epochs=40, iterations=40, seeds=2, sigma=8.0)
     # Band: a fifth in sliced W1 and in total variation. One run of either differs from the next
