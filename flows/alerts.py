@@ -32,7 +32,10 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.server_mode import DESK_URL
 from hallmark.tasks.ledger.budget_left import EVENT, LEFT
 
-FLOWS = ("release", "release-form", "calendar-release", "certify", "audit", "rehearsal", "go-on")
+FLOWS = (
+    "release", "release-form", "calendar-release", "certify", "audit", "rehearsal", "validation",
+    "go-on",
+)  # fmt: skip
 WEBHOOK = "hallmark-alerts"
 """The block with the address of the webhook."""
 SILENCE = timedelta(minutes=10)

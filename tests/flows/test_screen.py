@@ -155,10 +155,23 @@ def _plan(text: str) -> None:
             ],
             "public_totals": [{"total": text, "reference": text}],
             "questions": [],
+            "needs": [_need(text)],
             "lookups": [{"column": text, "of": text, "reference": text}],
             "warnings": [text],
         }
     )
+
+
+def _need(text: str) -> dict[str, Any]:
+    numbers = {"within": 1.0, "confidence": 0.95, "epsilon": "1"}
+    return {"question": text, "stated_by": text, "outlook": "expected", "words": text, **numbers}
+
+
+def _solution(text: str) -> None:
+    met = {"needs": [_need(text)], "frontier": [_need(text), _need(text) | {"epsilon": None}]}
+    plans.print_solution({"epsilon": "1", "asked_by": text, **met})
+    never = {"needs": [], "frontier": [_need(text) | {"epsilon": None}]}
+    plans.print_solution({"epsilon": None, "asked_by": "", **never})
 
 
 def _sweep(text: str) -> None:
@@ -233,6 +246,7 @@ PRINTED: dict[str, Callable[[str], None]] = {
     "print_accounts": lambda text: terminal.print_accounts([_account_state(text)]),
     "print_history": _history,
     "print_plan": _plan,
+    "print_solution": _solution,
     "print_sweep": _sweep,
     "print_precisions": _precisions,
     "query": lambda text: _answers(text, cli_query._print),

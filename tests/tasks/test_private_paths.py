@@ -54,6 +54,7 @@ TEXTS = {
     "MarginalQueries": "columns",
     "MatrixQueries": "columns",
     "MeanQueries": "columns",
+    "Need": "question stated_by within",
     "NominalColumn": "description null_markers other",
     "NumericColumn": "decimal description null_markers thousands unit",
     "OrdinalColumn": "description null_markers other",
