@@ -49,7 +49,7 @@ def make(*cells: int, adjacency: Adjacency = PERSONS, **settings: object) -> Fix
         ((2, 2, 2), {}),
         ((2, 2, 2), {"ways": 3}),
         ((2, 2, 2), WEIGHTED),
-        ((7, 2, 1), {"coarse": 0.3}),
+        ((9, 2, 1), {"coarse": 0.3}),
     ],
     ids=["pairs", "triple", "list", "groups"],
 )
