@@ -6,6 +6,7 @@ from benchmarks.data import excerpt
 from benchmarks.lookups import judged, scores
 
 
+@pytest.mark.slow
 def test_a_table_has_the_full_score_and_a_shuffled_one_less() -> None:
     real = excerpt("ma2019")
     assert scores(*judged(real, real.copy())) == pytest.approx((1000, 1000, 1000))

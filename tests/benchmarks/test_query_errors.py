@@ -139,6 +139,7 @@ def test_what_was_not_run_is_told_by_part() -> None:
     assert told == "- *one*: 2 of 4 (`dpfw` 1, `fem` 1)."
 
 
+@pytest.mark.slow
 def test_the_page_is_that_of_the_journal(tmp_path: Path) -> None:
     write_report(journal(KEPT), query_errors.asked(), tmp_path)
     assert (tmp_path / "README.md").read_text() == (KEPT.parent / "README.md").read_text()

@@ -121,6 +121,7 @@ def test_an_empty_partition_counts_nothing(tmp_path: Path, threads: Client) -> N
     assert sum(table.sum() for table in counter.count(PAIRS)) == 2 * len(PAIRS)
 
 
+@pytest.mark.slow
 def test_counts_are_right_when_a_worker_is_killed_while_it_counts(tmp_path: Path) -> None:
     codes = records(4_000_000)
     files = written(codes, tmp_path, 16)

@@ -75,6 +75,7 @@ def test_a_budget_under_which_no_draw_has_noise_is_planned() -> None:
     assert 0 < plan.forecast().expected_error < 0.02
 
 
+@pytest.mark.slow
 def test_the_automatic_grid_gets_finer_with_the_records() -> None:
     cells = [make(PSMM(), PLANE, REPLACE, records=n).design.grid.k for n in (300, 3000, 30_000)]
     assert cells == sorted(set(cells))
