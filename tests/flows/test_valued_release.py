@@ -19,7 +19,6 @@ SURELY = 0.999999  # the noise is not seeded
 pytestmark = pytest.mark.usefixtures("prefect", "home")
 
 
-@pytest.mark.slow
 def test_a_release_has_a_frequent_value_and_answers_on_pieces(tmp_path: Path) -> None:
     columns: dict[str, Any] = example.spec(Path("table.csv"))["columns"]
     columns["income"] |= {"step": "0.1", "detail": "values"}
