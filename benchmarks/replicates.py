@@ -372,9 +372,7 @@ def replicated(
 
     released = generate(measurements, rng).codes
     made = time.process_time()
-    bins = {}
-    if isinstance(plan, BinnedPlan):
-        bins = {one.column: tuple(map(int, one.table)) for one in plan.bins}
+    bins = plan.bins_of_cells if isinstance(plan, BinnedPlan) else {}
     pairs = PairTables(tuple(range(len(request.domain))), request.domain.shape, bins)
     rerunning = Rerunning(
         mechanism=mechanism, plan=plan, records=released, pairs=pairs, generate=generate

@@ -134,10 +134,7 @@ class Prepared(ABC):
         """Two-way tables of the released columns alone, from which replicate weights are made."""
         names = self.codec.names
         released = sorted(names.index(name) for name in self.spec.released_columns)
-        bins = {}
-        if isinstance(self.plan, BinnedPlan):
-            public = (one for one in self.plan.bins if one.column not in self.plan.chosen_later)
-            bins = {one.column: tuple(map(int, one.table)) for one in public}
+        bins = self.plan.bins_of_cells if isinstance(self.plan, BinnedPlan) else {}
         return PairTables(tuple(released), self.plan.domain.shape, bins)
 
     @property

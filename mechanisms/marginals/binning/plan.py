@@ -99,6 +99,12 @@ class BinnedPlan(Requested):
         return self.inner.in_batches
 
     @property
+    def bins_of_cells(self) -> Mapping[int, tuple[int, ...]]:
+        """The bin of every own cell, its null cell included, of columns whose bins are public."""
+        public = (one for one in self.bins if one.column not in self.chosen_later)
+        return {one.column: tuple(map(int, one.table)) for one in public}
+
+    @property
     def queries(self) -> tuple[HistogramQuery, ...]:
         """The histograms of own cells or pieces, as the curator is asked for them."""
         shape = self.measured.shape
