@@ -92,7 +92,12 @@ def within(path: str) -> str:
 
 def part(template: str, **more: Any) -> HTMLResponse:
     """A part of a page, which a script of the page puts there."""
-    return HTMLResponse(_templates.get_template(f"{template}.html.j2").render(**more))
+    return HTMLResponse(rendered(template, **more))
+
+
+def rendered(template: str, **more: Any) -> str:
+    """The text of a part of a page."""
+    return _templates.get_template(f"{template}.html.j2").render(**more)
 
 
 def ledger() -> Ledger:

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Form, HTTPException, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
 from hallmark.flows import engine
+from hallmark.flows.desk import runs
 from hallmark.flows.desk.pages import STAGED, ledger, page
 from hallmark.flows.desk.specs import prepared_draft
 from hallmark.flows.desk.visitor import logged_in
@@ -86,13 +87,13 @@ def release_page(request: Request, release: str) -> Response:
     """A release: what it waits for and the form to decide, its history, documents and runs."""
     visitor, known = logged_in(request), profile()
     one = _release(release, ledger(), known)
-    reviews, runs = visitor.may(Right.REVIEW), engine.runs_of(release)
+    reviews, ordered = visitor.may(Right.REVIEW), engine.runs_of(release)
     waits = reviews and one.standing is not None
     decision = _to_decide(one, mends=visitor.mends) if waits else None
     return page(
         request,
         "release",
-        one=one,
+        **runs.standing(one, visitor, known),
         decision=decision,
         approvers=known.approvers,
         report=REPORT_FILE,
@@ -100,8 +101,10 @@ def release_page(request: Request, release: str) -> Response:
         now=datetime.now(UTC).isoformat(timespec="seconds"),
         outcomes=_outcomes(one),
         files=published_files(one),
-        runs=runs,
-        stoppable=one.state in _GOING or any(run.under_way for run in runs),
+        runs=runs.history(release, ordered),
+        live=one.state in runs.MOVING,
+        seen=runs.seen(one),
+        stoppable=one.state in _GOING or any(run.under_way for run in ordered),
         server=engine.has_server(),
         comments=comments(release) if reviews else [],
         actions=actions(about=release) if reviews else [],
