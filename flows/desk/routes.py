@@ -50,6 +50,7 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
     ("POST", "/specs/{name}/remove"): Right.PREPARE,
     ("POST", "/specs/check"): Right.PREPARE,
     ("POST", "/specs/plan"): Right.PREPARE,
+    ("POST", "/specs/alternative"): Right.PREPARE,
     ("GET", "/schema/release-spec.json"): Right.PREPARE,
     ("POST", "/specs/{name}/validate"): Right.PREPARE,
     ("GET", "/specs/{name}/values"): Right.PREPARE,

@@ -72,10 +72,10 @@ def epsilon_at_most(composition: tuple[Event, ...], delta: Fraction) -> float:
 @lru_cache(maxsize=256)
 def deltas_at_most(
     composition: tuple[Event, ...], epsilons: tuple[float, ...]
-) -> tuple[float, ...]:
-    """Upper bounds on delta at each epsilon, at least 0; none if no dominating pair is known."""
+) -> tuple[float, ...] | None:
+    """Upper bounds on delta at each epsilon, none below 0; None if no dominating pair is known."""
     if not all(map(_has_pair, composition)):
-        return ()
+        return None
     found = _dominating(composition).get_delta_for_epsilon(list(epsilons))
     return tuple(float(delta) * (1 + _RELATIVE_SLACK) + _SLACK for delta in found)
 

@@ -16,10 +16,10 @@ Limits.  Of adaptive events only the budget is used, for which the curator check
 Oracle.  tests/mechanisms/privacy/test_trade_off.py: the exact law of small mechanisms.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, fsum, inf, isfinite, sqrt
+from math import exp, fsum, inf, sqrt
 
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.costs import checked, rho, zcdp_epsilon
@@ -29,6 +29,7 @@ from hallmark.mechanisms.privacy.rounding import decimal_above, float_above
 
 _STEPS = 16  # epsilons below the budget's, each smaller by the root of two
 _DIGITS = 6  # of a delta, rounded up: it is written down
+_LET_PASS, _LEAST = 1e-4, 1e-11  # share of a delta, and delta, that no contradiction is seen in
 _LARGEST_LOSS = 700.0  # beyond it exp overflows, and nothing is promised
 
 
@@ -60,26 +61,59 @@ class TradeOff:
 
 
 def trade_off(events: Iterable[Event], budget: Budget) -> TradeOff:
-    """All that is known of a composition of events that costs at most `budget`."""
-    composition = merged(checked(events))
-    claimed = float_above(budget.epsilon), float_above(budget.delta)
-    if any(event.adaptive for event in composition):
+    """What is known of a composition of events that costs at most `budget`."""
+    composition, claimed = merged(checked(events)), _pair(budget)
+    if _is_adaptive(composition):
         return TradeOff((claimed,))
     epsilons = (0.0, *(claimed[0] / 2 ** (step / 2) for step in range(_STEPS, -1, -1)))
+    found = zip(epsilons, map(_written, _deltas(composition, epsilons)), strict=True)
+    return TradeOff(tuple(sorted({claimed, *(pair for pair in found if pair[1] < 1)})))
+
+
+def unproved(
+    points: Sequence[tuple[float, float]], events: Iterable[Event], budget: Budget
+) -> list[tuple[float, float]]:
+    """The pairs that do not follow from the events, nor from the budget that they keep to.
+
+    Floats of another machine differ by far less than the share of delta that is let pass.
+    """
+    composition, claimed = merged(checked(events)), _pair(budget)
+    left = [one for one in points if one[0] < claimed[0] or one[1] < claimed[1]]
+    if _is_adaptive(composition):
+        return left
+    proved = _deltas(composition, tuple(epsilon for epsilon, _ in left))
+    return [
+        (epsilon, delta)
+        for (epsilon, delta), least in zip(left, proved, strict=True)
+        if not delta >= least * (1 - _LET_PASS) - _LEAST
+    ]
+
+
+def _pair(budget: Budget) -> tuple[float, float]:
+    return float_above(budget.epsilon), float_above(budget.delta)
+
+
+def _is_adaptive(composition: tuple[Event, ...]) -> bool:
+    return any(event.adaptive for event in composition)
+
+
+def _deltas(composition: tuple[Event, ...], epsilons: tuple[float, ...]) -> tuple[float, ...]:
     found = deltas_at_most(composition, epsilons)
-    pairs = zip(epsilons, found, strict=True) if found else _concentrated(composition)
-    kept = [(epsilon, _written(delta)) for epsilon, delta in pairs if delta < 1]
-    return TradeOff(tuple(sorted({*kept, claimed})))
-
-
-def _concentrated(composition: tuple[Event, ...]) -> Iterable[tuple[float, float]]:
+    if found is not None:
+        return found
     cost = rho(composition)
-    yield 0.0, sqrt(float_above(cost) / 2) * (1 + 1e-12)
-    for step in range(1, 2 * _STEPS + 1):
-        delta = Fraction(1, 2**step)
-        epsilon = zcdp_epsilon(cost, delta)
-        if isfinite(epsilon):
-            yield epsilon, float(delta)
+    return tuple(_concentrated(cost, epsilon) for epsilon in epsilons)
+
+
+def _concentrated(cost: Fraction, epsilon: float) -> float:
+    """A delta at which rho-zCDP implies epsilon; at epsilon 0 it is half the L1 distance."""
+    low, high = -1000, 0  # halvings of 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        passes = zcdp_epsilon(cost, Fraction(2) ** middle) <= epsilon
+        low, high = (low, middle) if passes else (middle, high)
+    apart = sqrt(float_above(cost) / 2) * (1 + 1e-12)
+    return min(1.0, apart, 2.0**high)
 
 
 def _power(epsilon: float, delta: float, chance: float) -> float:

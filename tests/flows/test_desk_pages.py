@@ -351,7 +351,12 @@ def test_a_steward_makes_the_spec_of_an_own_table_without_a_shell(
         text,
     )
     page.get_by_role("button", name="Show the plan").click()
-    expect(page.locator("#plan")).to_contain_text("At other epsilons")
+    expect(page.locator("#plan")).to_contain_text("Column by column")
+    expect(page.locator("#others tbody tr")).to_have_count(5)
+    page.locator("#epsilon").press("End")
+    expect(page.locator("#at-epsilon")).to_contain_text("ε: 4; Best attack right:")
+    expect(page.locator("tr.chosen")).to_have_count(1)
+    assert Axe().run(page).violations_count == 0
     with page.expect_navigation():
         page.get_by_role("button", name="Save").click()
     assert page.locator("#text").input_value().strip() == text.strip()

@@ -1,7 +1,6 @@
 """The rendered pages: complete, self-contained, escaped, readable, and the same every time."""
 
 import json
-import math
 import os
 import re
 import subprocess
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from hallmark.schemas.documents.audit_privacy import Curve
+from hallmark.schemas.documents.audit_privacy import Curve, Guarantee
 from hallmark.schemas.documents.audit_questions import Learnt
 from hallmark.schemas.documents.audit_report import FIRST_FORMAT, AuditRecord, Override
 from hallmark.schemas.documents.audit_utility import Answer, Answers, Marginal
@@ -128,12 +127,12 @@ def test_every_plot_is_described_for_readers_who_do_not_see_it(any_page: Page) -
     assert all(a.get("role") == "img" and len(a["aria-label"] or "") > 30 for a in plots_of)
 
 
-def test_the_report_has_a_plot_for_every_column_and_six_more(
+def test_the_report_has_a_plot_for_every_column_and_seven_more(
     page: Page, record: AuditRecord
 ) -> None:
-    """Budget, certificate, generator; two matrices and a pair of columns."""
+    """Attacks, budget, certificate, generator; two matrices and a pair of columns."""
     columns = len(record.protected.columns)
-    assert len([tag for tag, _ in page.tags if tag == "svg"]) == columns + 6
+    assert len([tag for tag, _ in page.tags if tag == "svg"]) == columns + 7
 
 
 def test_every_table_header_says_what_it_heads(any_page: Page) -> None:
@@ -551,18 +550,9 @@ def _claim(epsilon: str, delta: str = "0", **others: Any) -> PrivacyClaim:
 
 
 def _said(claim: PrivacyClaim, spent: str = "1", exceptions: tuple[str, ...] = ()) -> str:
-    topics = plain.plain_language(claim, Amount(epsilon=Fraction(spent)), exceptions)
+    own = Guarantee(claim=claim, variant="pure differential privacy", accountant="a sum")
+    topics = plain.plain_language(own, Amount(epsilon=Fraction(spent)), exceptions)
     return " ".join(line for topic in topics for line in topic.answer)
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [("1", "0"), ("1", "1/1000"), ("1/10", "1/10")])
-def test_the_best_guess_is_that_of_the_worst_mechanism(epsilon: str, delta: str) -> None:
-    """The pair of laws that attains (epsilon, delta) exactly, over four outcomes."""
-    e, d = math.exp(Fraction(epsilon)), float(Fraction(delta))
-    p = [d, (1 - d) * e / (1 + e), (1 - d) / (1 + e), 0]
-    q = [0, (1 - d) / (1 + e), (1 - d) * e / (1 + e), d]
-    best = sum(max(a, b) for a, b in zip(p, q, strict=True)) / 2
-    assert plain.best_guess(Fraction(epsilon), Fraction(delta)) == pytest.approx(best, abs=1e-12)
 
 
 def test_the_plain_page_gives_the_factor_rounded_up() -> None:
@@ -745,7 +735,7 @@ def test_many_bounds_fill_one_plot_and_the_table_alone_has_the_rest(record: Audi
 def test_a_detail_is_two_steps_away_where_neighbours_add_or_take_away(record: AuditRecord) -> None:
     def told(**changes: Any) -> str:
         claim = record.guarantee.claim.model_copy(update=changes)
-        page = Page(render_for_people(_changed(record, "guarantee", claim=claim)))
+        page = Page(render_for_people(_changed(record, "guarantee", claim=claim, curve=())))
         return page.text.partition("Learning something about you")[2]
 
     replaced = told(neighbours="replace_one", delta=Fraction(0))

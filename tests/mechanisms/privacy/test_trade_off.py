@@ -17,7 +17,7 @@ from hallmark.mechanisms.privacy.events import (
     Event,
     ExponentialMechanism,
 )
-from hallmark.mechanisms.privacy.trade_off import TradeOff, trade_off
+from hallmark.mechanisms.privacy.trade_off import TradeOff, trade_off, unproved
 
 REACH = 60  # integers on each side of 0 that a law is summed over
 
@@ -148,3 +148,21 @@ def test_nothing_is_promised_of_an_epsilon_beyond_all_bounds():
 def test_a_guess_is_never_said_to_be_worse_than_without_the_release():
     found = TradeOff(((0.0, 0.0),))
     assert (found.best_guess(), found.power(0.25)) == (0.5, 0.25)
+
+
+def test_pairs_that_were_made_smaller_are_found():
+    events = [DiscreteGaussian(l2_squared=1, sigma2=Fraction(100), unit_moves=1)]
+    budget = budget_of(events)
+    points = trade_off(events, budget).points
+    assert unproved(points, events, budget) == []
+    for number, (at, delta) in enumerate(points[:-1]):
+        if delta > 1e-9:
+            forged = (*points[:number], (at, delta * 0.999), *points[number + 1 :])
+            assert unproved(forged, events, budget) == [(at, delta * 0.999)]
+
+
+def test_of_adaptive_events_no_pair_beyond_the_budget_is_proved():
+    events = [DiscreteGaussian(l2_squared=1, sigma2=Fraction(100), unit_moves=1, adaptive=True)]
+    budget = budget_of(events)
+    (claimed,) = trade_off(events, budget).points
+    assert unproved([claimed, (0.0, 0.9)], events, budget) == [(0.0, 0.9)]
