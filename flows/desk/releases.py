@@ -20,7 +20,7 @@ from hallmark.flows.going_on import go_on
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Approver, Waiting, known_as
 from hallmark.schemas.documents.decisions import Outcome, SignedDecision
-from hallmark.schemas.documents.manifest import REPORT_FILE
+from hallmark.schemas.documents.manifest import LABEL_FILE, REPORT_FILE
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.profile import Profile
 from hallmark.schemas.written import Line, Lines
@@ -97,6 +97,7 @@ def release_page(request: Request, release: str) -> Response:
         decision=decision,
         approvers=known.approvers,
         report=REPORT_FILE,
+        label=LABEL_FILE,
         spec=_kept_spec(one) if visitor.may(Right.PREPARE) else None,
         now=datetime.now(UTC).isoformat(timespec="seconds"),
         outcomes=_outcomes(one),

@@ -12,6 +12,7 @@ from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -31,6 +32,8 @@ from hallmark.tasks.rendering import (
     rendered_files,
     wording,
 )
+from hallmark.tasks.rendering.attacks import attacks_on
+from hallmark.tasks.rendering.label import privacy_label
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "br", "line", "rect", "polyline", "link", "img", "hr"}
@@ -233,7 +236,9 @@ def test_the_same_record_gives_the_same_bytes_in_another_process(
         "[Path(sys.argv[2], n).write_bytes(c) for n, c in rendered_files(twin).items()]"
     )
     here = rendered_files(record)
-    assert sorted(here) == ["audit-report.html", "for-people.html", "registry.json"]
+    assert sorted(here) == [
+        "audit-report.html", "for-people.html", "privacy-label.svg", "registry.json",
+    ]  # fmt: skip
     for seed in ("1", "2"):  # orders of sets differ between the two
         out = tmp_path / seed
         out.mkdir()
@@ -806,3 +811,23 @@ def test_one_vacuous_bound_does_not_hide_what_the_others_say() -> None:
 def test_a_certificate_that_says_nothing_is_told_to_say_nothing() -> None:
     said = wording.certificate_in_words(certificate_of(("a x b", 1.0), ("b", 1.0)))
     assert said.startswith("nothing is certified about a x b, b, where")
+
+
+def test_the_label_is_a_picture_that_stands_alone_and_says_what_attacks_reach(
+    record: AuditRecord,
+) -> None:
+    spoilt = _changed(record, "identity", title="<script>alert(1)</script> & more")
+    svg = ElementTree.fromstring(privacy_label(spoilt))
+    assert svg.tag == "{http://www.w3.org/2000/svg}svg"
+    said = " ".join("".join(part.itertext()) for part in svg)
+    assert "<script>alert(1)</script> & more" in said
+    assert not [part for part in svg.iter() if part.tag.endswith("script")]
+    attacks = attacks_on(record.guarantee)
+    for units in (1, 4):
+        assert wording.percent(attacks.best_guess(units), up=True) in said
+    assert "epsilon 1.5 of 4 authorised" in said
+    assert "REHEARSAL" not in said
+    assert (
+        b"REHEARSAL"
+        in rendered_files(_changed(record, "signature", origin="rehearsal"))["privacy-label.svg"]
+    )
