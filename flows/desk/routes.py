@@ -26,6 +26,7 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
     ("POST", "/invitation/{secret}"): "open",
     ("POST", "/log-out"): "logged in",
     ("GET", "/me"): "logged in",
+    ("POST", "/me/password"): "in person",
     ("POST", "/me/tokens"): "in person",
     ("POST", "/me/tokens/{number}/withdraw"): "in person",
     ("GET", "/"): Right.SEE,
