@@ -19,6 +19,7 @@ from starlette.middleware.base import RequestResponseEndpoint
 
 from hallmark.flows.desk import (
     accounts,
+    agency,
     assets,
     calendar,
     keys,
@@ -64,7 +65,9 @@ desk = FastAPI(
     dependencies=[Depends(genuine)],
 )
 desk.mount(assets.ADDRESS, assets.files, name="static")
-for rooms in (log_in, provider, people, releases, runs, specs, tables, calendar, accounts, keys):
+for rooms in (
+    log_in, provider, people, agency, releases, runs, specs, tables, calendar, accounts, keys,
+):  # fmt: skip
     desk.include_router(rooms.router)
 
 desk.add_middleware(Entrance)

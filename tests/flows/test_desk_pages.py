@@ -55,6 +55,7 @@ PAGES = {
     "/releases/failed": Role.OPERATOR,
     "/log": Role.AUDITOR,
     "/people": Role.ADMINISTRATOR,
+    "/agency": Role.GOVERNOR,
 }
 
 
