@@ -56,9 +56,7 @@ def render_readme(record: AuditRecord, dictionary: DataDictionary) -> str:
     )
 
 
-def files_in_words(
-    record: AuditRecord, dictionary: DataDictionary
-) -> Iterator[tuple[str, str]]:
+def files_in_words(record: AuditRecord, dictionary: DataDictionary) -> Iterator[tuple[str, str]]:
     """Names of the files that are neither scripts nor this page, each with what is in it."""
     for name in dictionary.files:
         yield name, "the records"

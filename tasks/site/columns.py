@@ -1,17 +1,20 @@
 """Columns as the dictionary of a page shows them: facts in words, and what was released of each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from hallmark.schemas.documents.audit_report import AuditRecord, ProtectedColumn
+from hallmark.schemas.documents.audit_report import ProtectedColumn
 from hallmark.schemas.documents.audit_utility import Marginal
-from hallmark.schemas.documents.data_dictionary import DataDictionary, DictionaryColumn
+from hallmark.schemas.documents.certificate import CertifiedBound
+from hallmark.schemas.documents.data_dictionary import DictionaryColumn
 from hallmark.tasks.questions.answers import Answer, Answers
-from hallmark.tasks.rendering.plots import marginal_plot
+from hallmark.tasks.rendering.plots import in_its_unit, marginal_plot
 from hallmark.tasks.rendering.wording import number, percent
 from hallmark.tasks.site.tables import Tables
+from hallmark.tasks.verification.documents import Documents
+
 
 @dataclass(frozen=True, kw_only=True)
 class ShownColumn:
@@ -38,8 +41,9 @@ class ShownColumn:
     words: str
 
 
-def shown_columns(record: AuditRecord, dictionary: DataDictionary, tables: Tables) -> list[ShownColumn]:
+def shown_columns(told: Documents, tables: Tables) -> list[ShownColumn]:
     """All columns of the released file, in its order."""
+    record = told.record
     protected = {column.name: column for column in record.protected.columns}
     marginals = {marginal.column: marginal for marginal in record.utility.marginals}
     return [
@@ -47,10 +51,11 @@ def shown_columns(record: AuditRecord, dictionary: DataDictionary, tables: Table
             column,
             protected.get(column.name),
             marginals.get(column.name),
+            told.certificate.for_column(column.name),
             tables.answers.get((column.name,)),
             record.utility.rows,
         )
-        for column in dictionary.columns
+        for column in told.dictionary.columns
     ]
 
 
@@ -58,33 +63,33 @@ def _shown(
     column: DictionaryColumn,
     protected: ProtectedColumn | None,
     marginal: Marginal | None,
+    bound: CertifiedBound | None,
     answers: Answers | None,
     rows: int,
 ) -> ShownColumn:
     categories = tuple((one.value, one.label) for one in column.categories)
-    drawn = marginal
-    if marginal is not None and answers is not None:
-        drawn = _with_intervals(marginal, answers.answers, rows)
+    told = () if answers is None else answers.answers
     shares = [] if marginal is None else zip(marginal.cells, marginal.synthetic, strict=True)
     texts = [column.name, column.description, column.unit, column.type, *sum(categories, ())]
     return ShownColumn(
         name=column.name,
         description=column.description,
         kind=column.type,
-        facts=tuple(_facts(column, protected)),
+        facts=tuple(_facts(column, protected, bound)),
         categories=categories,
-        plot=None if drawn is None else marginal_plot(drawn),
+        plot=None if marginal is None else marginal_plot(_with_intervals(marginal, told, rows)),
         answers=answers,
         shares=tuple((cell, percent(share)) for cell, share in shares),
         words=" ".join(" ".join(texts).lower().split()),
     )
 
 
-def _with_intervals(marginal: Marginal, answers: tuple[Answer, ...], rows: int) -> Marginal:
-    """The distribution with the estimates from all noisy tables, and their intervals, in place of
-    the measured one; as it is, where its cells are others."""
+def _with_intervals(marginal: Marginal, answers: Sequence[Answer], rows: int) -> Marginal:
+    """The distribution of the records beside estimates from all noisy tables with their intervals;
+    alone, where there are none of its cells."""
     if [one.group for one in answers] != [(cell,) for cell in marginal.cells]:
-        return marginal
+        return marginal.model_copy(update={"measured": (), "half_width": ()})
+    # One end may be cut off where no count can be, so the other tells how wide it is.
     wide = [max((one.high or 0) - one.estimate, one.estimate - (one.low or 0)) for one in answers]
     return marginal.model_copy(
         update={
@@ -94,13 +99,13 @@ def _with_intervals(marginal: Marginal, answers: tuple[Answer, ...], rows: int) 
     )
 
 
-def _facts(column: DictionaryColumn, told: ProtectedColumn | None) -> Iterator[tuple[str, str]]:
+def _facts(
+    column: DictionaryColumn, told: ProtectedColumn | None, bound: CertifiedBound | None
+) -> Iterator[tuple[str, str]]:
     if told is not None:
         yield "Values", told.domain
     elif column.interval is not None:
         yield "Values", f"{column.interval.low} to {column.interval.high}"
-    if column.unit and column.type != "date":
-        yield "Unit", column.unit
     marker = "empty" if column.null_marker == "" else column.null_marker
     yield "Missing values", f"{marker} in CSV" if column.nullable else "none"
     if column.looked_up_from:
@@ -115,14 +120,17 @@ def _facts(column: DictionaryColumn, told: ProtectedColumn | None) -> Iterator[t
         yield "Values outside", column.outside
     if source := column.bound_source or (told.bound_source if told is not None else ""):
         yield "Source of the bounds", source
-    if column.error is not None:
-        error = column.error
-        said = (
-            "no bound better than any data would have"
-            if error.vacuous
-            else f"at most {number(error.bound, 3, up=True)} {error.unit}"
-        )
-        yield "Certified error", f"{said} ({error.metric}; {percent(error.confidence)} confidence)"
+    if bound is not None:
+        yield "Certified error", _error(bound)
+
+
+def _error(bound: CertifiedBound) -> str:
+    if bound.vacuous:
+        return f"nothing is certified: the bound would hold for any data ({bound.metric})"
+    most = (
+        in_its_unit(bound) if bound.unit else f"{percent(bound.value, up=True)} of {bound.share_of}"
+    )
+    return f"at most {most} ({bound.metric})"
 
 
 def _grid(column: DictionaryColumn) -> str:

@@ -9,13 +9,13 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from math import isfinite
 from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup
 
-from hallmark import __version__
 from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.manifest import (
     ANSWERS_FILE,
@@ -25,6 +25,7 @@ from hallmark.schemas.documents.manifest import (
     PEOPLE_FILE,
     PUBLIC_KEY_FILE,
     README_FILE,
+    RECORD_FILE,
     REGISTRY_FILE,
     REPORT_FILE,
     SIGNATURE_FILE,
@@ -41,7 +42,15 @@ from hallmark.tasks.rendering.templating import source, templates
 from hallmark.tasks.site.citation import bibtex, citation
 from hallmark.tasks.site.columns import shown_columns
 from hallmark.tasks.site.published import Published
-from hallmark.tasks.site.tables import CONFIDENCE, MOST_CELLS, NO_TABLES, Tables, cells_of, question_of, tables_of
+from hallmark.tasks.site.tables import (
+    CONFIDENCE,
+    MOST_CELLS,
+    NO_TABLES,
+    Tables,
+    cells_of,
+    question_of,
+    tables_of,
+)
 from hallmark.tasks.verification import Check
 
 _PACKAGE = "hallmark.tasks.site"
@@ -73,6 +82,7 @@ _CHECKED = {
 """What each check of `verify_release` asks, in words."""
 
 _FURTHER = {
+    RECORD_FILE: "the audit report, for programs",
     README_FILE: "the page that the folder opens with",
     REGISTRY_FILE: "the release as an entry of the public registry of deployments",
     APPROVALS_FILE: "who approved the release, with each decision signed",
@@ -140,7 +150,7 @@ def release_page(entry: Entry) -> str:
         certificate=told.certificate,
         description=told.spec.description,
         facts=list(_facts(one)),
-        columns=shown_columns(told.record, told.dictionary, tables),
+        columns=shown_columns(told, tables),
         tables=tables,
         most_cells=MOST_CELLS,
         confidence=CONFIDENCE,
@@ -290,7 +300,7 @@ def _environment() -> Environment:
         "script": Markup(script),
         "policy": f"default-src 'none'; style-src '{_digest_of(style)}'; "
         f"script-src '{_digest_of(script)}'; img-src data:; base-uri 'none'; form-action 'none'",
-        "version": __version__,
+        "version": version("hallmark"),
         "certificate_in_words": wording.certificate_in_words,
         "exact": wording.exact,
         "neighbours_in_words": wording.neighbours_in_words,

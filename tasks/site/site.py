@@ -89,7 +89,7 @@ def _copy(release: Published, to: Path) -> None:
     changed = [name for name, one in manifest.files.items() if digest(to / name) != one.sha256]
     if changed or not signature_of(to).ok:
         raise SiteRefused(
-            f"{release.folder} was changed while the site was made; nothing was written, start again"
+            f"{release.folder} changed while the site was made, so nothing was written; start again"
         )
 
 
@@ -113,6 +113,6 @@ def _refuse_names(names: Sequence[str], notices: Mapping[str, str]) -> None:
             )
         if not 3 <= len(notice) <= _LONGEST:
             raise SiteRefused(
-                f"the notice of {name} has {len(notice)} characters; say in 3 to {_LONGEST:,} why it "
-                "was withdrawn"
+                f"the notice of {name} has {len(notice)} characters; say in 3 to {_LONGEST:,} why "
+                "it was withdrawn"
             )

@@ -22,6 +22,9 @@ MOST_CELLS = 5_000
 
 CONFIDENCE = 0.95
 
+Columns = tuple[str, ...]
+"""Those of a table, one or two."""
+
 _BY_RECORDS = ("replicates", "records")
 """What answers rest on that the noisy tables do not tell."""
 
@@ -36,9 +39,9 @@ class Tables:
         not_told: columns whose table the noisy tables do not tell.
     """
 
-    answers: dict[tuple[str, ...], Answers]
-    too_large: tuple[tuple[str, ...], ...]
-    not_told: tuple[tuple[str, ...], ...]
+    answers: dict[Columns, Answers]
+    too_large: tuple[Columns, ...]
+    not_told: tuple[Columns, ...]
 
     @cached_property
     def cells(self) -> int:
@@ -52,12 +55,15 @@ NO_TABLES = Tables(answers={}, too_large=(), not_told=())
 def tables_of(release: OpenRelease) -> Tables:
     """The tables of single columns and then of pairs, those of the fewest cells first."""
     names = release.spec.released_columns
-    every = [(name,) for name in names] + list(combinations(names, 2))
+    every: list[Columns] = [(name,) for name in names]
+    every += combinations(names, 2)
     if not (release.folder / MEASUREMENTS_FILE).exists():
         return Tables(answers={}, too_large=(), not_told=tuple(every))
     asking = release.from_tables
     sizes = {columns: _size(asking, columns) for columns in every}
-    taken, too_large, not_told = [], [], []
+    taken: list[Columns] = []
+    too_large: list[Columns] = []
+    not_told: list[Columns] = []
     room = MOST_CELLS
     for columns in sorted(every, key=lambda one: (len(one), sizes[one])):
         if sizes[columns] > room:
@@ -77,7 +83,7 @@ def tables_of(release: OpenRelease) -> Tables:
     return Tables(answers=answers, too_large=tuple(too_large), not_told=tuple(not_told))
 
 
-def question_of(columns: tuple[str, ...]) -> str:
+def question_of(columns: Columns) -> str:
     """The question whose answer is a table, as `hallmark query` takes it."""
     return f"count by {listed(columns)}"
 
@@ -93,7 +99,7 @@ def cells_of(table: Answers, release: OpenRelease) -> Iterator[list[str]]:
         yield [table.answers[cell * step].group[place] for cell in range(size)]
 
 
-def _size(asking: Questioning, columns: tuple[str, ...]) -> float:
+def _size(asking: Questioning, columns: Columns) -> float:
     """How many cells a table has; infinitely many where it cannot be asked for."""
     try:
         return asking.groups(asking.bound(question_of(columns)))
@@ -101,7 +107,7 @@ def _size(asking: Questioning, columns: tuple[str, ...]) -> float:
         return inf
 
 
-def _is_told(asking: Questioning, columns: tuple[str, ...]) -> bool:
+def _is_told(asking: Questioning, columns: Columns) -> bool:
     question = asking.bound(question_of(columns))
     try:
         next(asking.answering(question).equations(question))

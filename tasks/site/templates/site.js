@@ -65,8 +65,8 @@
       shape.setAttribute("class", kind);
       drawn.append(shape);
     };
+    if (records !== null) box(0, x(records), 2, 10, "bar");
     if (low !== null && high !== null) box(x(low), x(high) - x(low), 3, 8, "band");
-    if (records !== null) box(x(records) - 2.5, 5, 4.5, 5, "now");
     if (estimate !== null) {
       const mark = document.createElementNS(space, "line");
       const places = { x1: x(estimate), x2: x(estimate), y1: 0, y2: 14, class: "measured" };
