@@ -7,7 +7,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from math import isfinite
@@ -155,9 +155,13 @@ def release_page(entry: Entry) -> str:
         most_cells=MOST_CELLS,
         confidence=CONFIDENCE,
         data=_data(one.release, opened, tables),
+        can_ask=MEASUREMENTS_FILE in one.files or told.dictionary.replicates is not None,
         commands=_commands(one.release, tables),
         groups=_groups(one),
-        topics=plain.for_people(told.record),
+        topics=[
+            replace(topic, answer=tuple(map(visible, topic.answer)))
+            for topic in plain.for_people(told.record)
+        ],
         checks=[(_checked(check), check.detail) for check in one.checks],
         citation=citation(told.record, sha256),
         bibtex=bibtex(told.record, sha256),
@@ -220,6 +224,9 @@ def _data(release: str, opened: OpenRelease, tables: Tables) -> dict[str, Any]:
             }
             for columns, one in tables.answers.items()
         ],
+        "notToldElse": "The command answers from the records."
+        if opened.records_file is not None
+        else "The release does not tell them.",
         "notTold": [[places[name] for name in columns] for columns in tables.not_told],
     }
 

@@ -116,7 +116,7 @@
     at("notes").replaceChildren();
     if (!table) {
       at("said").textContent = notTold.has(by.join())
-        ? `No noisy table tells the counts by ${names.join(" and ")}. The command answers from the records.`
+        ? `No noisy table tells the counts by ${names.join(" and ")}. ${told.notToldElse}`
         : `The table by ${names.join(" and ")} is too large for this page. The command answers it, with intervals.`;
       return;
     }
