@@ -20,9 +20,13 @@ def citation(record: AuditRecord, digest: str) -> str:
         digest: SHA-256 of the manifest, by which a reader knows that they have the same files.
     """
     identity = record.identity
-    whose = "" if identity.curator == NOT_RECORDED else f"{visible(identity.curator)} "
+    title, year = visible(identity.title), identity.created.year
+    if identity.curator == NOT_RECORDED:
+        named = f"{title} ({year})"
+    else:
+        named = f"{visible(identity.curator)} ({year}). {title}"
     return (
-        f"{whose}({identity.created.year}). {visible(identity.title)} [{identity.product}]. "
+        f"{named} [{identity.product}]. "
         f"Release {identity.release_id} of {identity.created.date()}. "
         f"SHA-256 of {MANIFEST_FILE}: {digest}."
     )

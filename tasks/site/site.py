@@ -113,6 +113,6 @@ def _refuse_names(names: Sequence[str], notices: Mapping[str, str]) -> None:
             )
         if not 3 <= len(notice) <= _LONGEST:
             raise SiteRefused(
-                f"the notice of {name} has {len(notice):,} characters; say in 3 to {_LONGEST:,} why "
-                "it was withdrawn"
+                f"the notice of {name} has {len(notice):,} characters; say in 3 to {_LONGEST:,} "
+                "why it was withdrawn"
             )

@@ -11,6 +11,7 @@
   };
 
   for (const element of document.querySelectorAll(".needs-script")) element.hidden = false;
+  for (const element of document.querySelectorAll(".without-script")) element.hidden = true;
 
   const find = at("find");
   if (find) {

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from hallmark.schemas.documents.manifest import (
 )
 from hallmark.tasks.questions.release import OpenRelease
 from hallmark.tasks.site import pages, site, tables
+from hallmark.tasks.site.citation import bibtex
 from hallmark.tasks.site.folder import SiteRefused
 from hallmark.tasks.site.pages import Entry, catalogue_page, release_page
 from hallmark.tasks.site.published import NotPublished, Published, superseded
@@ -125,10 +127,7 @@ def test_every_answer_is_that_of_a_query(made: Path, example_release: Released) 
         question = "count by " + ", ".join(names[place] for place in table["by"])
         (found,) = release.ask(question)
         assert [data["notes"][place] for place in table["notes"]] == list(found.notes)
-        groups = [(label,) for label in table["cells"][0]]
-        if len(table["cells"]) == 2:
-            groups = [(one, other) for (one,) in groups for other in table["cells"][1]]
-        assert groups == [one.group for one in found.answers]
+        assert list(product(*table["cells"])) == [one.group for one in found.answers]
         assert table["rows"] == [
             [one.estimate, one.low, one.high, one.of_records, data["bases"].index(one.basis)]
             for one in found.answers
@@ -242,7 +241,7 @@ def test_what_others_wrote_is_shown_and_not_obeyed(published: Published, copy: P
         assert "&lt;script&gt;alert(&#34;1&#34;)&lt;/script&gt;" in page
     labels = told(release_page(entry))["tables"]
     assert any("</script><script>alert(2)</script>" in one["cells"][0] for one in labels)
-    assert r"title = {{\{\}" in pages.bibtex(with_title(published, "{}").documents.record, "0" * 64)
+    assert r"title = {{\{\}" in bibtex(with_title(published, "{}").documents.record, "0" * 64)
 
 
 def test_two_sites_of_the_same_releases_have_the_same_bytes(
