@@ -25,9 +25,6 @@ CONFIDENCE = 0.95
 Columns = tuple[str, ...]
 """Those of a table, one or two."""
 
-_BY_RECORDS = ("replicates", "records")
-"""What answers rest on that the noisy tables do not tell."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Tables:
@@ -74,12 +71,7 @@ def tables_of(release: OpenRelease) -> Tables:
         else:
             not_told.append(columns)
     found = release.ask(*map(question_of, taken), confidence=CONFIDENCE)
-    answers = {
-        columns: one
-        for columns, one in zip(taken, found, strict=True)
-        if not any(answer.basis in _BY_RECORDS for answer in one.answers)
-    }
-    not_told += [columns for columns in taken if columns not in answers]
+    answers = dict(zip(taken, found, strict=True))
     return Tables(answers=answers, too_large=tuple(too_large), not_told=tuple(not_told))
 
 
