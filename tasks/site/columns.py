@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hallmark.schemas.documents.audit_report import ProtectedColumn
-from hallmark.schemas.documents.audit_utility import Marginal
+from hallmark.schemas.documents.audit_utility import Marginal, Utility
 from hallmark.schemas.documents.certificate import CertifiedBound
 from hallmark.schemas.documents.data_dictionary import DictionaryColumn
 from hallmark.tasks.questions.answers import Answer, Answers
@@ -24,6 +24,7 @@ class ShownColumn:
         facts: what is stated of it, each with its name.
         categories: code and label of each.
         plot: its released distribution; None where none was released.
+        band: what the band in the plot is, where it is not the intervals of the answers.
         answers: how many records are in each of its cells, with intervals; None if the noisy
             tables do not tell.
         shares: of the synthetic records in each cell, where there are no answers.
@@ -36,6 +37,7 @@ class ShownColumn:
     facts: tuple[tuple[str, str], ...]
     categories: tuple[tuple[str, str], ...]
     plot: Markup | None
+    band: str
     answers: Answers | None
     shares: tuple[tuple[str, str], ...]
     words: str
@@ -53,7 +55,7 @@ def shown_columns(told: Documents, tables: Tables) -> list[ShownColumn]:
             marginals.get(column.name),
             told.certificate.for_column(column.name),
             tables.answers.get((column.name,)),
-            record.utility.rows,
+            record.utility,
         )
         for column in told.dictionary.columns
     ]
@@ -65,10 +67,17 @@ def _shown(
     marginal: Marginal | None,
     bound: CertifiedBound | None,
     answers: Answers | None,
-    rows: int,
+    utility: Utility,
 ) -> ShownColumn:
     categories = tuple((one.value, one.label) for one in column.categories)
-    told = () if answers is None else answers.answers
+    plot, band = None, ""
+    if marginal is not None:
+        told = () if answers is None else answers.answers
+        if [one.group for one in told] == [(cell,) for cell in marginal.cells]:
+            marginal = _with_intervals(marginal, told, utility.rows)
+        elif marginal.measured:
+            band = utility.band
+        plot = marginal_plot(marginal)
     shares = [] if marginal is None else zip(marginal.cells, marginal.synthetic, strict=True)
     texts = [column.name, column.description, column.unit, column.type, *sum(categories, ())]
     return ShownColumn(
@@ -77,7 +86,8 @@ def _shown(
         kind=column.type,
         facts=tuple(_facts(column, protected, bound)),
         categories=categories,
-        plot=None if marginal is None else marginal_plot(_with_intervals(marginal, told, rows)),
+        plot=plot,
+        band=band,
         answers=answers,
         shares=tuple((cell, percent(share)) for cell, share in shares),
         words=" ".join(" ".join(texts).lower().split()),
@@ -85,10 +95,7 @@ def _shown(
 
 
 def _with_intervals(marginal: Marginal, answers: Sequence[Answer], rows: int) -> Marginal:
-    """The distribution of the records beside estimates from all noisy tables with their intervals;
-    alone, where there are none of its cells."""
-    if [one.group for one in answers] != [(cell,) for cell in marginal.cells]:
-        return marginal.model_copy(update={"measured": (), "half_width": ()})
+    """The distribution of the records beside estimates from all noisy tables, with intervals."""
     # One end may be cut off where no count can be, so the other tells how wide it is.
     wide = [max((one.high or 0) - one.estimate, one.estimate - (one.low or 0)) for one in answers]
     return marginal.model_copy(

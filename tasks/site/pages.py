@@ -44,6 +44,7 @@ from hallmark.tasks.site.columns import shown_columns
 from hallmark.tasks.site.published import Published
 from hallmark.tasks.site.tables import (
     CONFIDENCE,
+    LARGE,
     MOST_CELLS,
     NO_TABLES,
     Tables,
@@ -153,6 +154,7 @@ def release_page(entry: Entry) -> str:
         columns=shown_columns(told, tables),
         tables=tables,
         most_cells=MOST_CELLS,
+        large=LARGE,
         confidence=CONFIDENCE,
         data=_data(one.release, opened, tables),
         can_ask=MEASUREMENTS_FILE in one.files or told.dictionary.replicates is not None,

@@ -20,6 +20,9 @@ from hallmark.tasks.questions.release import OpenRelease
 MOST_CELLS = 5_000
 """Cells of all tables in a page together."""
 
+LARGE = MOST_CELLS // 10
+"""Cells of a single column's table from which on it does not go before those of pairs."""
+
 CONFIDENCE = 0.95
 
 Columns = tuple[str, ...]
@@ -50,7 +53,7 @@ NO_TABLES = Tables(answers={}, too_large=(), not_told=())
 
 
 def tables_of(release: OpenRelease) -> Tables:
-    """The tables of single columns and then of pairs, those of the fewest cells first."""
+    """The tables of single columns unless they are large, then all others, by their cells."""
     names = release.spec.released_columns
     every: list[Columns] = [(name,) for name in names]
     every += combinations(names, 2)
@@ -62,7 +65,7 @@ def tables_of(release: OpenRelease) -> Tables:
     too_large: list[Columns] = []
     not_told: list[Columns] = []
     room = MOST_CELLS
-    for columns in sorted(every, key=lambda one: (len(one), sizes[one])):
+    for columns in sorted(every, key=lambda one: (len(one) > 1 or sizes[one] > LARGE, sizes[one])):
         if sizes[columns] > room:
             too_large.append(columns)
         elif _is_told(asking, columns):

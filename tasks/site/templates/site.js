@@ -118,7 +118,7 @@
     if (!table) {
       at("said").textContent = notTold.has(by.join())
         ? `No noisy table tells the counts by ${names.join(" and ")}. ${told.notToldElse}`
-        : `The table by ${names.join(" and ")} is too large for this page. The command answers it, with intervals.`;
+        : `The table by ${names.join(" and ")} has no room in this page: ask the command.`;
       return;
     }
     const only = by.map(ticked);

@@ -150,7 +150,7 @@ def test_a_page_has_so_many_cells_at_most_and_says_what_is_left_out(
         len(one.answers) for columns, one in some.answers.items() if len(columns) == 2
     )
     page = release_page(Entry(release=published, superseded_by=""))
-    assert f"Left out, since they are too large: {len(some.too_large)} tables" in page
+    assert f"No room was left for {len(some.too_large)} tables" in page
 
 
 def test_what_no_noisy_table_tells_is_not_answered(
@@ -173,6 +173,7 @@ def test_a_page_without_answers_says_what_can_be_asked(
     monkeypatch.setattr(pages, "tables_of", lambda release: tables.NO_TABLES)
     page = release_page(entry)
     assert "no noisy table tells the counts" in page
+    assert "Line and band: as measured with noise, noisy measurement plus or minus" in page
     assert "hallmark query test-release count" in page
     monkeypatch.setattr(pages, "MEASUREMENTS_FILE", "none.parquet")
     page = release_page(entry)
@@ -183,6 +184,7 @@ def test_a_page_without_answers_says_what_can_be_asked(
 
 def test_plots_show_estimates_with_their_intervals(made: Path, published: Published) -> None:
     page = page_of(made)
+    assert "Line and band: as measured" not in page
     assert page.count('role="img"') == len(published.documents.dictionary.columns)
     assert page.count('class="band"') >= 20
     assert "synthetic shares lie within the error band" in page
