@@ -26,6 +26,7 @@ from hallmark.flows.desk import (
     people,
     provider,
     releases,
+    runs,
     specs,
     tables,
 )
@@ -63,7 +64,7 @@ desk = FastAPI(
     dependencies=[Depends(genuine)],
 )
 desk.mount(assets.ADDRESS, assets.files, name="static")
-for rooms in (log_in, provider, people, releases, specs, tables, calendar, accounts, keys):
+for rooms in (log_in, provider, people, releases, runs, specs, tables, calendar, accounts, keys):
     desk.include_router(rooms.router)
 
 desk.add_middleware(Entrance)

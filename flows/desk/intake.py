@@ -31,6 +31,7 @@ _TEXTS = {
     ("POST", "/specs/{name}"),
     ("POST", "/specs/check"),
     ("POST", "/specs/plan"),
+    ("POST", "/specs/alternative"),
 }
 _COPIES = 2  # of a table on the disk, while it is taken out of its form
 

@@ -27,7 +27,7 @@ from hallmark.schemas.source_text import with_keys
 from hallmark.schemas.table_sections import format_by_name
 from hallmark.tasks.check import ordering_check, standing, values_page
 from hallmark.tasks.forecast.summary import plan_summary
-from hallmark.tasks.forecast.verdict import Alternative, in_words, sweep
+from hallmark.tasks.forecast.verdict import in_words, sweep
 from hallmark.tasks.installation.disk import UPLOAD, allowed, size_in_words
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
@@ -106,7 +106,7 @@ def check(text: Text, name: Annotated[str, Body()] = "") -> Response:
 
 
 @router.post("/specs/plan")
-def plan(text: Text, epsilons: Annotated[list[str], Body()] = []) -> Response:  # noqa: B006
+def plan(text: Annotated[str, Body(max_length=MOST_SPEC, embed=True)]) -> Response:
     """What a release of the spec will cost and how good it will be, as a part of the page."""
     with _draft(text) as draft:
         refuse_beyond(draft)
@@ -115,9 +115,25 @@ def plan(text: Text, epsilons: Annotated[list[str], Body()] = []) -> Response:  
         shown = set(prepared.spec.warnings())  # by the editor's own check
         summary["warnings"] = [one for one in summary["warnings"] if one not in shown]
         summary["warnings"] += about_balance(prepared.spec, found)
-        others = list(sweep(prepared, [_epsilon(one) for one in epsilons]))
         file = standing(prepared.spec, tables_folder())
-    return part("plan", plan=summary, left=found.words, bars=list(_bars(others)), file=file)
+    return part("plan", plan=summary, left=found.words, file=file)
+
+
+@router.post("/specs/alternative")
+def alternative(text: Text, epsilon: Annotated[str, Body(max_length=40)]) -> Response:
+    """What another epsilon would bring, with all else as the spec says, as a row of the page."""
+    wanted = _epsilon(epsilon)
+    with _draft(text) as draft:
+        refuse_beyond(draft)
+        prepared = prepared_draft(draft)
+        (one,) = sweep(prepared, [wanted])
+    return part(
+        "alternative",
+        one=one,
+        needs=len(prepared.spec.needs),
+        bound=max((told.bound for told in one.told), default=None),
+        words=one.refusal or in_words(one.told),
+    )
 
 
 @router.get("/specs/{name}")
@@ -207,19 +223,6 @@ def _loaded(text: str) -> ReleaseSpec | None:
         refuse_beyond(draft)
         return load_spec(draft, tables_folder())
     return None
-
-
-def _bars(others: list[Alternative]) -> Iterator[dict[str, Any]]:
-    """The largest certified bound at every epsilon, as a share of the largest of all."""
-    bounds = [max((told.bound for told in one.told), default=0.0) for one in others]
-    most = max(bounds, default=0.0) or 1.0
-    for one, bound in zip(others, bounds, strict=True):
-        yield {
-            "epsilon": f"{float(one.epsilon):g}",
-            "bound": bound,
-            "share": 100 * bound / most,
-            "words": one.refusal or in_words(one.told),
-        }
 
 
 def prepared_draft(draft: Path) -> Prepared:
