@@ -20,6 +20,7 @@ from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.manifest import (
     ANSWERS_FILE,
     APPROVALS_FILE,
+    LABEL_FILE,
     MANIFEST_FILE,
     MEASUREMENTS_FILE,
     PEOPLE_FILE,
@@ -31,6 +32,7 @@ from hallmark.schemas.documents.manifest import (
     SIGNATURE_FILE,
     TIME_STAMP_FILE,
 )
+from hallmark.schemas.given_files import MOST_DOCUMENT, bytes_of
 from hallmark.schemas.question import listed
 from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.signing import digest
@@ -169,6 +171,7 @@ def release_page(entry: Entry) -> str:
         bibtex=bibtex(told.record, sha256),
         sha256=sha256,
         fingerprint=told.manifest.public_key_fingerprint,
+        label=_label(one),
         report=REPORT_FILE,
         people=PEOPLE_FILE,
         missing=NOT_RECORDED,
@@ -195,6 +198,15 @@ def _facts(one: Published) -> Iterator[tuple[str, str]]:
     ):
         if text != NOT_RECORDED:
             yield name, text
+
+
+def _label(one: Published) -> str:
+    """The privacy label as the address of a picture that needs no file; empty where there is none,
+    as in releases of earlier versions."""
+    if LABEL_FILE not in one.files:
+        return ""
+    picture = base64.b64encode(bytes_of(one.folder / LABEL_FILE, MOST_DOCUMENT)).decode()
+    return f"data:image/svg+xml;base64,{picture}"
 
 
 def _data(release: str, opened: OpenRelease, tables: Tables) -> dict[str, Any]:
