@@ -38,6 +38,7 @@ from hallmark.tasks.planning.looks import refuse_used_up
 from hallmark.tasks.planning.places import checked_spec, specs_folder, tables_folder
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import Prepared
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.planning.skeletons import skeleton
 from hallmark.tasks.planning.uploads import Place, ordering_from, places
 from hallmark.tasks.sources.look import look
@@ -237,6 +238,11 @@ def prepared_draft(draft: Path) -> Prepared:
         problems = [_problem(line, draft) for line in error.problems]
         lines = "\n".join(f"{one['key']}: {one['message']}" for one in problems)
         raise SafeError(f"the spec is not complete yet:\n{lines}") from None
+    except PlanRefused as error:
+        problem = _problem(str(error), draft)
+        at = "" if problem["line"] is None else f"line {problem['line']}: "
+        key = f"{problem['key']}: " if problem["key"] else ""
+        raise SafeError(f"there can be no such release. {at}{key}{problem['message']}") from None
 
 
 def looked_at(name: str, template: str) -> None:
