@@ -69,6 +69,18 @@ def test_approvers_come_and_go(listed: Path):
     assert ada.roles == ("reviewer", "lead")
 
 
+def test_a_proposal_that_was_overtaken_is_said_to_be_so(listed: Path):
+    gina, hugo = governor("gina"), governor("hugo")
+    for plan in ("methodologist", "reviewer"):
+        gina.post("/agency/gates", data={"plan": plan, "reason": "changes"})
+    assert "has changed since" not in hugo.get("/agency").text
+    hugo.post("/agency/proposals/2", data={"answer": "approved", "reason": "agreed"})
+    page = hugo.get("/agency").text
+    assert "The profile has changed since" in page
+    assert "it is in force at once" not in page
+    assert "Refuse it" in page
+
+
 def test_what_is_no_profile_is_refused_with_its_lines(listed: Path):
     refused = governor("gina").post(
         "/agency/proposals", data={"text": "approvers: 3", "reason": "a slip"}
