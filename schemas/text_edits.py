@@ -52,7 +52,8 @@ def changed(text: str, values: Mapping[Keys, Value | None]) -> str:
 
     Args:
         text: with `\n` between its lines.
-        values: by the keys that lead to them; None takes a key out.
+        values: by the keys that lead to them; None takes a key out, and with its last key a
+            section.
     Raises:
         NotChanged: the text is not a YAML mapping, or is written in a way that cannot be changed.
     """
@@ -101,7 +102,17 @@ def _with(content: dict[str, Any], values: Mapping[Keys, Value | None]) -> dict[
             else:
                 _put(section, last, _read_again(value), before.get(here))
                 before[here] = last
+    for path in (path for path, value in values.items() if value is None):
+        _take_out_empty(wanted, path[:-1])
     return wanted
+
+
+def _take_out_empty(content: dict[str, Any], path: Keys) -> None:
+    """Take out a section that has no key left, and what has none then."""
+    if path and isinstance(content.get(path[0]), dict):
+        _take_out_empty(content[path[0]], path[1:])
+        if not content[path[0]]:
+            del content[path[0]]
 
 
 def _put(section: dict[str, Any], key: str, value: Any, after: str | None) -> None:

@@ -115,6 +115,14 @@ def test_items_of_a_list_come_and_go():
     )
 
 
+def test_a_section_goes_with_its_last_key():
+    text = "a:\n  b:\n    c: 1  # gone\n# stays\nd: 2\n"
+    assert changed(text, {("a", "b", "c"): None, ("a", "x"): None}) == "# stays\nd: 2\n"
+    assert changed(text, {("a", "b", "c"): None, ("a", "b", "e"): "3"}) == text.replace(
+        "c: 1  # gone", "e: 3"
+    )
+
+
 def test_what_is_so_already_changes_nothing():
     assert changed(TEXT, {(*COLUMN, "nulls"): "true", ("nothing",): None}) == TEXT
 
