@@ -19,6 +19,7 @@ from starlette.middleware.base import RequestResponseEndpoint
 
 from hallmark.flows.desk import (
     accounts,
+    answers,
     assets,
     calendar,
     keys,
@@ -63,7 +64,7 @@ desk = FastAPI(
     dependencies=[Depends(genuine)],
 )
 desk.mount(assets.ADDRESS, assets.files, name="static")
-for rooms in (log_in, provider, people, releases, specs, tables, calendar, accounts, keys):
+for rooms in (log_in, provider, people, releases, specs, answers, tables, calendar, accounts, keys):
     desk.include_router(rooms.router)
 
 desk.add_middleware(Entrance)

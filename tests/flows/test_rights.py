@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from hallmark.flows.desk import (
     accounts,
+    answers,
     calendar,
     desk,
     entrance,
@@ -70,7 +71,7 @@ def fresh(seed: str, login: str) -> str:
 
 
 def test_the_table_of_rights_names_every_route_and_no_other():
-    rooms = (accounts, calendar, keys, log_in, people, provider, releases, specs, tables)
+    rooms = (accounts, answers, calendar, keys, log_in, people, provider, releases, specs, tables)
     routes = [desk.routes, *(room.router.routes for room in rooms)]
     found = {
         (method, route.path)
